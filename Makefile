@@ -1,0 +1,70 @@
+# Every command a person types. `make` alone lists them.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+VENV := .venv
+REDOLAB := $(VENV)/bin/redolab
+
+# What stands behind `make experiment NAME` as VAR=value reaches the lab through the environment, never through a shell.
+export REDOLAB_MAKE_VARIABLES := $(MAKEOVERRIDES)
+
+ifeq (experiment,$(firstword $(MAKECMDGOALS)))
+# `make experiment NAME VAR=value…`: the second word is a name, not a target.
+NAME := $(wordlist 2,$(words $(MAKECMDGOALS)),$(MAKECMDGOALS))
+.PHONY: experiment $(NAME)
+experiment: setup
+	@$(REDOLAB) make-experiment $(NAME)
+$(NAME):
+	@:
+else
+
+.PHONY: help experiment doctor runs test lint format clean
+help:
+	@echo "make experiment NAME VAR=value…   run an experiment: $(basename $(notdir $(wildcard experiments/*.py)))"
+	@echo "make doctor [LOGSIZE=8G]          what this machine offers and lacks for it"
+	@echo "make runs                         list the runs that are kept"
+	@echo "make test                         all tests, on real servers with small logs"
+	@echo "make lint                         ruff and mypy"
+	@echo "make format                       let ruff format the code"
+	@echo "make clean                        remove servers, datasets, crash images and .venv; results stay"
+
+experiment: setup
+	@$(REDOLAB) run --help
+
+LOGSIZE ?= 8G
+doctor: setup
+	@$(REDOLAB) doctor --log-size '$(LOGSIZE)'
+
+runs: setup
+	@$(REDOLAB) runs
+
+test: setup
+	@$(VENV)/bin/pytest
+
+lint: setup
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/mypy
+
+format: setup
+	@$(VENV)/bin/ruff format .
+	@$(VENV)/bin/ruff check --fix .
+
+clean:
+	@if [ -x $(REDOLAB) ]; then $(REDOLAB) clean; fi
+	@echo "removing $(VENV)"
+	@rm -rf $(VENV) redolab.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+endif
+
+.PHONY: setup
+setup: $(VENV)/installed
+
+# The mark comes last: a set-up that was interrupted is made anew.
+$(VENV)/installed: requirements.lock
+	@echo "setting up $(VENV)"
+	@rm -rf $(VENV)
+	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "redolab: python3 is older than 3.11: install a newer one"; exit 1; }
+	@python3 -m venv $(VENV) || { echo "redolab: python3 has no venv: apt install python3-venv"; exit 1; }
+	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
+	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@

@@ -1,0 +1,5 @@
+"""`python -m redolab`."""
+
+from redolab.cli import main
+
+main()

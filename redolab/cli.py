@@ -1,0 +1,201 @@
+"""The command line: it reads what is asked, calls the package, and prints; the verbs stand in the order of a day's work."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from redolab.errors import LabError
+
+if TYPE_CHECKING:
+    from redolab.progress import Progress
+
+
+def main() -> None:
+    """Run the command line; errors of the lab become one line for a person and an exit status."""
+    debug = "--debug" in sys.argv
+    try:
+        commands.main(prog_name="redolab", standalone_mode=False)
+    except click.exceptions.Abort:
+        sys.exit(130)
+    except click.ClickException as error:
+        click.echo(f"redolab: {error.format_message()}", err=True)
+        sys.exit(2)
+    except LabError as error:
+        if debug:
+            raise
+        click.echo(f"redolab: {error}", err=True)
+        for line in error.details:
+            click.echo(f"    {line}", err=True)
+        sys.exit(error.exit_status)
+    except KeyboardInterrupt:
+        click.echo("redolab: stopped", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        # Whoever read the output (head, less) has seen enough.
+        sys.stderr.close()
+        sys.exit(1)
+
+
+class _Experiments(click.Group):
+    """One command an experiment, its options made from the experiment's factors."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        from redolab.experiments import experiment_names
+
+        return experiment_names()
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
+        from redolab.experiments import factors_of, load_experiment, read_factors
+
+        experiment = load_experiment(cmd_name)
+
+        def run(**given: str | None) -> None:
+            experiment.run(read_factors(experiment, given), _progress())
+
+        options: list[click.Parameter] = [
+            click.Option(
+                [each.option, each.name],
+                help=each.about + (f"  [default: {each.default}]" if each.default is not None else ""),
+                metavar=each.variable,
+            )
+            for each in factors_of(experiment)
+        ]
+        return click.Command(cmd_name, params=options, callback=run, help=experiment.question)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.option("--debug", is_flag=True, help="On an error, show where in the lab it came from.")
+@click.version_option(package_name="redolab")
+def commands(debug: bool) -> None:
+    """Crash real MySQL, MariaDB and Percona servers on purpose, time their recovery, size their redo logs."""
+
+
+@commands.command()
+@click.option("--log-size", default="8G", metavar="SIZE", help="For a redo log of this size.  [default: 8G]")
+def doctor(log_size: str) -> None:
+    """What this machine offers and lacks, and what to do about it."""
+    from redolab.doctor import examine
+    from redolab.units import parse_size
+
+    report = examine(parse_size(log_size))
+    report.table.show(_console())
+    sys.exit(0 if report.fit else 1)
+
+
+@commands.group(cls=_Experiments)
+def run() -> None:
+    """Run an experiment (a file under experiments/)."""
+
+
+@commands.command("make-experiment", hidden=True)
+@click.argument("name")
+def make_experiment(name: str) -> None:
+    """What `make experiment NAME VAR=value` calls: the variables are read from the environment."""
+    from redolab.experiments import given_to_make, load_experiment, read_factors
+
+    experiment = load_experiment(name)
+    experiment.run(read_factors(experiment, given_to_make(experiment)), _progress())
+
+
+@commands.command()
+def runs() -> None:
+    """List the runs that are kept."""
+    from redolab.report.runs_table import runs_table
+    from redolab.results import RunStore
+
+    _show_or_say(runs_table(RunStore().all()), "no runs yet: 'make experiment recovery' makes one")
+
+
+@commands.command()
+@click.argument("name", metavar="RUN")
+def show(name: str) -> None:
+    """Print a run's table again (RUN: its name, the beginning of it, or `latest`)."""
+    from redolab.report.runs_table import show_run
+    from redolab.results import RunStore
+
+    show_run(_console(), RunStore().get(name))
+
+
+@commands.command()
+@click.argument("name", metavar="RUN")
+def rm(name: str) -> None:
+    """Remove a run and the crash images it made."""
+    from redolab.housekeeping import remove_run
+
+    for line in remove_run(_progress(), name):
+        click.echo(line)
+
+
+@commands.command()
+def images() -> None:
+    """List the crash images that are kept."""
+    from redolab.housekeeping import kept_images
+    from redolab.report.runs_table import images_table
+
+    _show_or_say(images_table(kept_images()), "no crash images yet: 'make experiment recovery' makes one")
+
+
+@commands.command("rm-image")
+@click.argument("name", metavar="IMAGE")
+def rm_image(name: str) -> None:
+    """Remove a crash image; the runs that used it keep their results."""
+    from redolab.housekeeping import remove_image
+
+    click.echo(remove_image(_progress(), name))
+
+
+@commands.command()
+@click.argument("image", metavar="IMAGE")
+@click.option("--pool", help="Buffer pool sizes, with commas.  [default: as when it crashed]", metavar="SIZE,…")
+@click.option("--repeat", default="3", help="How many recoveries for each.  [default: 3]", metavar="N")
+def recover(image: str, pool: str | None, repeat: str) -> None:
+    """Time more recoveries from a kept crash image."""
+    from redolab.experiments import several, whole_number
+    from redolab.recovery_run import recover_image
+    from redolab.units import parse_size
+
+    pools = several(parse_size)(pool) if pool else ()
+    recover_image(image, pools, whole_number(1, 1000)(repeat), _progress())
+
+
+@commands.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a file, for programs.")
+def timeline(files: tuple[Path, ...], as_json: bool) -> None:
+    """The phases of every crash recovery in server error logs (- for standard input)."""
+    from redolab.report.timeline_report import report_timelines
+
+    if not report_timelines(_console(), files, as_json):
+        sys.exit(1)
+
+
+@commands.command()
+def clean() -> None:
+    """Remove what the lab made for its own use (servers, datasets, crash images); results stay."""
+    from redolab.housekeeping import clean as remove_all
+
+    for line in remove_all(_progress()):
+        click.echo(line)
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    return Console()
+
+
+def _progress() -> Progress:
+    from redolab.progress import Progress
+
+    return Progress(_console())
+
+
+def _show_or_say(table: Any, nothing: str) -> None:
+    if table.cells:
+        table.show(_console())
+    else:
+        click.echo(nothing)

@@ -1,0 +1,136 @@
+"""An open lab: a host that belongs to this command alone, and what experiments need on it."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from redolab.catalogue import Catalogue
+from redolab.errors import Busy, Interrupted
+from redolab.hosts import Host
+from redolab.hosts.local import LocalHost
+from redolab.ledger import Ledger
+from redolab.progress import Progress
+from redolab.project import PROJECT
+from redolab.servers.catalogue import CatalogueEntry
+from redolab.servers.install import InstalledServer, Servers
+from redolab.storage import StorageProfile
+from redolab.tools import Tools
+from redolab.workloads import Workload
+from redolab.workloads.sysbench import SysbenchWorkload
+
+# An abstract socket: the kernel gives the name back when its holder dies, however it dies, and no file stays.
+_LOCK = "\0redolab"
+
+
+@dataclass(frozen=True, slots=True)
+class Lab:
+    """What experiments work with."""
+
+    host: Host
+    folder: Path
+    """Where the lab's own things lie on the host."""
+    progress: Progress
+    ledger: Ledger
+    tools: Tools
+    servers: Servers
+
+    def server(self, name: str) -> InstalledServer:
+        """A server of the catalogue, unpacked if it is not yet. Raises `LabError`."""
+        self.tools.require(["bwrap", "sysbench"], self.progress)
+        return self.servers.install(name, server_catalogue().get(name), self.tools.get("bwrap"), self.progress)
+
+
+def server_catalogue() -> Catalogue[CatalogueEntry]:
+    """The servers there are."""
+    return Catalogue.read("server", PROJECT.provision / "servers.toml", CatalogueEntry)
+
+
+def storage_catalogue() -> Catalogue[StorageProfile]:
+    """The storage profiles there are."""
+    return Catalogue.read("storage profile", PROJECT.provision / "storage.toml", StorageProfile)
+
+
+def workload_catalogue() -> Catalogue[Workload]:
+    """The workloads there are."""
+    entries = Catalogue.read("workload", PROJECT.provision / "workloads.toml", SysbenchWorkload)
+    return Catalogue(entries.noun, dict(entries.items()))
+
+
+@contextmanager
+def open_lab(progress: Progress, clean_up: Callable[[], list[str]]) -> Iterator[Lab]:
+    """While in it: this machine is the lab's alone. What a killed lab left is named and taken away first.
+
+    `clean_up` takes away what else the command knows of, and says what that was. Raises `Busy` if another run has
+    the machine.
+    """
+    host = LocalHost()
+    folder = PROJECT.lab
+    with _alone(), _signals_as_interrupts():
+        ledger = Ledger(host, folder / "ledger")
+        lab = Lab(
+            host=host,
+            folder=folder,
+            progress=progress,
+            ledger=ledger,
+            tools=Tools(host, folder / "tools"),
+            servers=Servers(host, folder / "servers", ledger),
+        )
+        for left in [*ledger.clear(), *clean_up()]:
+            progress.note(f"an earlier run was killed and left {left}: cleaned up")
+        yield lab
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as lock:
+        try:
+            lock.bind(_LOCK)
+        except OSError:
+            raise Busy(
+                f"another redolab run (process {_lock_holder()}) has this machine",
+                "two at once would spoil both measurements: wait for it or stop it",
+            ) from None
+        lock.listen(1)
+        yield
+
+
+def _lock_holder() -> str:
+    """Who listens on the lock's socket, as the kernel says it."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
+        try:
+            asking.connect(_LOCK)
+            credentials = asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        except OSError:
+            return "unknown"
+        return str(struct.unpack("3i", credentials)[0])
+
+
+@contextmanager
+def _signals_as_interrupts() -> Iterator[None]:
+    """Let SIGINT, SIGTERM and SIGHUP unwind the lab once; while it cleans up, further ones are ignored."""
+    caught = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        for each in caught:
+            signal.signal(each, signal.SIG_IGN)
+        raise Interrupted(
+            f"stopped by {signal.Signals(number).name}", "everything the run had started is ended and removed"
+        )
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {each: signal.signal(each, interrupt) for each in caught}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

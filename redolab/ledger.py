@@ -1,0 +1,55 @@
+"""What the lab has made and must undo: written down before it is made, struck out when it is undone or finished.
+
+What still stands in the ledger when no lab is running was left by one that was killed; the next command names it and takes it away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import xxhash
+
+from redolab.hosts import Host
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """A folder that is being made or is only there for a while."""
+
+    path: str
+    what: str
+
+
+class Ledger:
+    """The ledger of one host, a folder with one file an entry."""
+
+    def __init__(self, host: Host, folder: Path) -> None:
+        self._host = host
+        self._folder = folder
+
+    @contextmanager
+    def making(self, path: Path, what: str) -> Iterator[None]:
+        """While in it: `path` is half-made or temporary. It is removed before, and after unless it was moved to where it belongs."""
+        note = self._folder / f"{xxhash.xxh3_64_hexdigest(str(path).encode())}.json"
+        self._host.files.write(note, msgspec.json.encode(Entry(path=str(path), what=what)))
+        try:
+            self._host.files.remove(path)
+            yield
+        finally:
+            self._host.files.remove(path)
+            self._host.files.remove(note)
+
+    def clear(self) -> list[str]:
+        """Take away what a killed lab left; what that was, in words. Only to be called by the one lab that runs."""
+        cleared = []
+        for name in self._host.files.names(self._folder):
+            if not name.endswith(".json"):
+                continue
+            entry = msgspec.json.decode(self._host.files.read(self._folder / name), type=Entry)
+            if self._host.files.exists(Path(entry.path)):
+                self._host.files.remove(Path(entry.path))
+                cleared.append(entry.what)
+            self._host.files.remove(self._folder / name)
+        return cleared

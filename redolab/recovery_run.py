@@ -1,0 +1,97 @@
+"""Recoveries of crash images, cell by cell, into a run: the part that the experiment and `redolab recover` share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from redolab.crash import CrashImage, ImageStore
+from redolab.errors import InvalidInput
+from redolab.hosts import Host
+from redolab.lab import Lab, open_lab, storage_catalogue
+from redolab.machine import read_machine
+from redolab.progress import Progress
+from redolab.recovery import recover
+from redolab.report.recovery_table import RecoveryRow, recovery_rows, recovery_table, row_dictionaries
+from redolab.report.table import write_table
+from redolab.results import Run, RunStore, lab_commit
+from redolab.servers.install import InstalledServer
+from redolab.units import GIB, format_duration, format_size
+
+_LEFT_FOR_THE_SYSTEM = 1 * GIB
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryCell:
+    """One combination of the factors: `repeat` recoveries of an image on a storage with a buffer pool of so many bytes."""
+
+    image: CrashImage
+    server: InstalledServer
+    storage: str
+    pool: int
+    repeat: int
+
+
+def run_recoveries(lab: Lab, run: Run, images: ImageStore, cells: Sequence[RecoveryCell]) -> None:
+    """Measure every cell into the run's folder, then write and show its table and plots. Raises `LabError`."""
+    for image in {cell.image.name: cell.image for cell in cells}.values():
+        run.add_crash(images, image)
+    with ExitStack() as attached:
+        folders = {
+            name: attached.enter_context(storage_catalogue().get(name).attach(lab.host, lab.folder))
+            for name in dict.fromkeys(cell.storage for cell in cells)
+        }
+        for number, cell in enumerate(cells, 1):
+            for repeat in range(1, cell.repeat + 1):
+                log = run.log(f"{number:02d}-{cell.server.name}-{cell.storage}-{format_size(cell.pool)}-{repeat}")
+                storage = (cell.storage, folders[cell.storage])
+                run.add_trial(recover(lab, cell.image, cell.server, images, storage, cell.pool, repeat, log))
+    with lab.progress.stage("writing tables and plots"):
+        rows = recovery_rows(run.trials(), run.crashes())
+        table = recovery_table(rows)
+        write_table(run.folder, table, row_dictionaries(rows))
+        _plot(run, rows)
+    lab.progress.console.print()
+    table.show(lab.progress.console)
+    shares = " · ".join(f"{kind} {format_duration(seconds)}" for kind, seconds in lab.progress.seconds.items())
+    lab.progress.note(f"time: {shares}")
+    lab.progress.note(f"everything is in {run.folder}")
+
+
+def _plot(run: Run, rows: Sequence[RecoveryRow]) -> None:
+    from redolab.report.plots import plot_age, plot_phases
+
+    for image in run.crashes():
+        plot_age(run.folder / "plots", image, run.samples(image.name))
+    plot_phases(run.folder / "plots", rows)
+
+
+def recover_image(name: str, pools: Sequence[int], repeat: int, progress: Progress) -> None:
+    """A run of more recoveries from a kept crash image, with its own buffer pool if no others are given. Raises `LabError`."""
+    store = RunStore()
+    with (
+        open_lab(progress, store.clear_unfinished) as lab,
+        storage_catalogue().get("native").attach(lab.host, lab.folder) as home,
+    ):
+        images = ImageStore(lab.host, home)
+        image = images.get(name)
+        sizes = pools or [image.spec.instance.buffer_pool]
+        check_memory(lab.host, home, sizes)
+        server = lab.server(image.spec.dataset.server)
+        options = {"image": name, "pool": ",".join(str(size) for size in sizes), "repeat": str(repeat)}
+        run = store.create("recover", options, read_machine(lab.host, home), lab_commit(lab.host))
+        with store.running(run, progress.seconds):
+            run_recoveries(lab, run, images, [RecoveryCell(image, server, "native", size, repeat) for size in sizes])
+
+
+def check_memory(host: Host, folder: Path, pools: Sequence[int]) -> None:
+    """Refuse buffer pools for which the host has no memory. Raises `InvalidInput`."""
+    memory = read_machine(host, folder).memory
+    largest = max(pools)
+    if largest + _LEFT_FOR_THE_SYSTEM > memory:
+        raise InvalidInput(
+            f"a buffer pool of {format_size(largest)} does not fit into this machine's {format_size(memory)} of memory",
+            "choose a smaller POOL, DATASET or LOGSIZE",
+        )

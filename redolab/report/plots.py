@@ -1,0 +1,119 @@
+"""Plots, as SVG and PNG: readable in print and without telling colours apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from redolab.crash import CrashImage
+from redolab.report.recovery_table import RecoveryRow
+from redolab.sampling import Sample
+from redolab.units import GIB, MIB, format_size
+
+# Okabe and Ito's colours for the colour-blind (https://jfly.uni-koeln.de/color/), and hatches for print.
+_PHASES = {
+    "discover": ("#999999", ""),
+    "scan": ("#56B4E9", "//"),
+    "apply": ("#E69F00", "\\\\"),
+    "open": ("#009E73", ".."),
+    "ready": ("#F0E442", "xx"),
+    "rollback": ("#CC79A7", "--"),
+}
+_LABELS = {"ready": "accept (InnoDB open → ready)", "rollback": "rollback after ready"}
+_WIDTH = 8.0
+
+
+def plot_age(folder: Path, image: CrashImage, samples: Sequence[Sample]) -> None:
+    """The checkpoint age from the start of the fill to the kill, with the server's own limits: `age-IMAGE.svg`, `.png`."""
+    known = [(sample.monotonic, sample.checkpoint_age) for sample in samples if sample.checkpoint_age is not None]
+    if not known:
+        return
+    unit, unit_name = _unit(max(age for _, age in known))
+    began = known[0][0]
+    figure, axes = plt.subplots(figsize=(_WIDTH, 4), layout="constrained")
+    axes.plot(
+        [at - began for at, _ in known],
+        [age / unit for _, age in known],
+        color="#0072B2",
+        label="checkpoint age",
+    )
+    killed_at, killed_age = known[-1][0] - began, known[-1][1] / unit
+    axes.plot([killed_at], [killed_age], marker="X", markersize=11, color="#D55E00", linestyle="", label="SIGKILL")
+    last = image.last_sample
+    for limit, name, style in (
+        (last.flush_forced_age, "flushing is forced", "--"),
+        (last.users_wait_age, "statements wait", ":"),
+    ):
+        if limit is not None:
+            axes.axhline(
+                limit / unit,
+                color="black",
+                linestyle=style,
+                linewidth=1,
+                label=f"{name}: {format_size(limit)}",
+            )
+    axes.set_xlabel("seconds since the start of the workload")
+    axes.set_ylabel(f"checkpoint age, {unit_name}")
+    axes.set_ylim(bottom=0)
+    server = image.spec.dataset
+    axes.set_title(
+        f"{server.server} {server.version.split('-')[0]}, redo log {format_size(image.spec.instance.log_size)}, "
+        f"{image.spec.workload}, {image.spec.threads} clients",
+        fontsize="medium",
+    )
+    axes.legend(loc="lower right", fontsize="small")
+    _save(figure, axes, folder / f"age-{image.name}")
+
+
+def plot_phases(folder: Path, rows: Sequence[RecoveryRow]) -> None:
+    """The phases of each row as one stacked bar, with the range of the times to ready: `phases.svg`, `.png`."""
+    names = [
+        f"{row.server}\n{row.storage}, log {format_size(row.log_size_bytes)}, pool {format_size(row.buffer_pool_bytes)}"
+        for row in rows
+    ]
+    figure, axes = plt.subplots(figsize=(_WIDTH, 1.6 + 0.75 * len(rows)), layout="constrained")
+    left = [0.0] * len(rows)
+    for phase, (colour, hatch) in _PHASES.items():
+        widths = [getattr(row, f"{phase}_s") or 0.0 for row in rows]
+        axes.barh(
+            names, widths, left=left, height=0.6, color=colour, hatch=hatch, edgecolor="black", linewidth=0.5,
+            label=_LABELS.get(phase, phase),
+        )  # fmt: skip
+        left = [start + width for start, width in zip(left, widths, strict=True)]
+    for place, row in enumerate(rows):
+        axes.errorbar(
+            row.ready_median_s, place,
+            xerr=[[row.ready_median_s - row.ready_min_s], [row.ready_max_s - row.ready_median_s]],
+            color="black", capsize=4, marker="|", markersize=10,
+            label="ready: median, min–max" if place == 0 else None,
+        )  # fmt: skip
+    axes.invert_yaxis()
+    axes.set_xlabel(f"seconds since the start of the server (the median recovery of {min(row.n for row in rows)})")
+    axes.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.4, -0.16 if len(rows) > 1 else -0.3),
+        ncols=4,
+        fontsize="small",
+        frameon=False,
+    )
+    _save(figure, axes, folder / "phases")
+
+
+def _unit(size: float) -> tuple[int, str]:
+    return (GIB, "GiB") if size >= GIB else (MIB, "MiB")
+
+
+def _save(figure: Figure, axes: Axes, path: Path) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
+    figure.savefig(path.with_suffix(".png"), dpi=150)
+    plt.close(figure)

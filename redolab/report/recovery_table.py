@@ -1,0 +1,150 @@
+"""The recovery table: one row a cell, from the trials of a run."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from redolab.crash import CrashImage
+from redolab.recovery import RecoveryTrial
+from redolab.report.table import Column, ReportTable
+from redolab.timeline import Phase
+from redolab.units import format_size
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryRow:
+    """One cell: `n` recoveries of one crash image with one pool on one storage. Sizes in bytes, times in seconds.
+
+    The phases are those of the recovery with the median time to ready (the lower one when `n` is even).
+    """
+
+    server: str
+    version: str
+    storage: str
+    log_size_bytes: int
+    buffer_pool_bytes: int
+    dataset_bytes: int
+    redo_from_recovery_bytes: int | None
+    redo_from_last_sample_bytes: int | None
+    dirty_pages: int | None
+    pages_recovered: int | None
+    n: int
+    ready_median_s: float
+    ready_min_s: float
+    ready_max_s: float
+    discover_s: float | None
+    scan_s: float | None
+    apply_s: float | None
+    open_s: float | None
+    ready_s: float | None
+    rollback_s: float | None
+    first_write_median_s: float
+    batches: int | None
+    page_cache_dropped: bool
+    why_blank: str
+    """Why a phase has no number, where one has none."""
+
+
+def recovery_rows(trials: Sequence[RecoveryTrial], crashes: Sequence[CrashImage]) -> list[RecoveryRow]:
+    """A row for each (image, storage, pool), in the order in which they were first measured."""
+    images = {image.name: image for image in crashes}
+    cells: dict[tuple[str, str, int], list[RecoveryTrial]] = defaultdict(list)
+    for trial in trials:
+        cells[trial.image, trial.storage, trial.buffer_pool].append(trial)
+    return [_row(cell, images[image]) for (image, _, _), cell in cells.items()]
+
+
+def _row(cell: Sequence[RecoveryTrial], image: CrashImage) -> RecoveryRow:
+    ready = [trial.seconds_to_ready for trial in cell]
+    # Phases of one real recovery add up to its time to ready; medians taken phase by phase would not.
+    typical = sorted(cell, key=lambda trial: trial.seconds_to_ready)[(len(cell) - 1) // 2]
+    last = image.last_sample
+    sampled = None if last.lsn is None or last.checkpoint_lsn is None else last.lsn - last.checkpoint_lsn
+    phases = {time.phase: time.seconds for time in typical.timeline.phases}
+    return RecoveryRow(
+        server=typical.server,
+        version=typical.version,
+        storage=typical.storage,
+        log_size_bytes=typical.log_size,
+        buffer_pool_bytes=typical.buffer_pool,
+        dataset_bytes=image.spec.dataset.size,
+        redo_from_recovery_bytes=typical.timeline.redo_bytes,
+        redo_from_last_sample_bytes=sampled,
+        dirty_pages=last.dirty_pages,
+        pages_recovered=typical.timeline.pages,
+        n=len(cell),
+        ready_median_s=typical.seconds_to_ready,
+        ready_min_s=min(ready),
+        ready_max_s=max(ready),
+        discover_s=phases[Phase.DISCOVER],
+        scan_s=phases[Phase.SCAN],
+        apply_s=phases[Phase.APPLY],
+        open_s=phases[Phase.OPEN],
+        ready_s=phases[Phase.READY],
+        rollback_s=phases[Phase.ROLLBACK],
+        first_write_median_s=statistics.median(trial.first_write for trial in cell),
+        batches=typical.timeline.batches,
+        page_cache_dropped=all(trial.cache_dropped for trial in cell),
+        why_blank="; ".join(
+            dict.fromkeys(f"{time.phase}: {time.why}" for time in typical.timeline.phases if time.seconds is None)
+        ),
+    )
+
+
+def _redo(row: RecoveryRow) -> str:
+    sampled = "–" if row.redo_from_last_sample_bytes is None else format_size(row.redo_from_last_sample_bytes)
+    recovered = "–" if row.redo_from_recovery_bytes is None else format_size(row.redo_from_recovery_bytes)
+    return f"{recovered} ({sampled})"
+
+
+def _ready(row: RecoveryRow) -> str:
+    return f"{row.ready_median_s:.2f} ({row.ready_min_s:.2f}–{row.ready_max_s:.2f}) of {row.n}"
+
+
+def _seconds(seconds: float | None) -> str:
+    return "–" if seconds is None else f"{seconds:.2f}"
+
+
+def _count(count: int | None) -> str:
+    return "–" if count is None else f"{count:,}"
+
+
+_COLUMNS = [
+    Column[RecoveryRow]("server", lambda row: f"{row.server} ({row.version.split('-')[0]})"),
+    Column[RecoveryRow]("storage", lambda row: row.storage),
+    Column[RecoveryRow]("log", lambda row: format_size(row.log_size_bytes), right=True),
+    Column[RecoveryRow]("pool", lambda row: format_size(row.buffer_pool_bytes), right=True),
+    Column[RecoveryRow]("redo at crash", _redo, right=True),
+    Column[RecoveryRow]("dirty pages", lambda row: _count(row.dirty_pages), right=True),
+    Column[RecoveryRow]("ready, s: median (min–max) of n", _ready, right=True),
+    Column[RecoveryRow]("discover", lambda row: _seconds(row.discover_s), right=True),
+    Column[RecoveryRow]("scan", lambda row: _seconds(row.scan_s), right=True),
+    Column[RecoveryRow]("apply", lambda row: _seconds(row.apply_s), right=True),
+    Column[RecoveryRow]("open", lambda row: _seconds(row.open_s), right=True),
+    Column[RecoveryRow]("accept", lambda row: _seconds(row.ready_s), right=True),
+    Column[RecoveryRow]("rollback after ready", lambda row: _seconds(row.rollback_s), right=True),
+]
+
+
+def recovery_table(rows: Sequence[RecoveryRow]) -> ReportTable:
+    """The table a person reads, with notes on what stands in it; every number of it is in the rows as well."""
+    notes = [
+        "Times are seconds; the phases are those of the median recovery. "
+        "'redo at crash' is the recovery's own end LSN less its checkpoint LSN, "
+        "and in brackets the same from the last sample before the SIGKILL.",
+    ]
+    blanks = dict.fromkeys(row.why_blank for row in rows if row.why_blank)
+    notes += [f"Blank, {blank}." for blank in blanks]
+    if not all(row.page_cache_dropped for row in rows):
+        notes.append(
+            "The page cache could not be dropped before the recoveries (no root): they read part of the files from memory."
+        )
+    return ReportTable.of("Crash recovery", rows, _COLUMNS, notes)
+
+
+def row_dictionaries(rows: Sequence[RecoveryRow]) -> list[dict[str, object]]:
+    """The rows as CSV and Parquet take them."""
+    return [asdict(row) for row in rows]

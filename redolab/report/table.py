@@ -1,0 +1,95 @@
+"""Tables for people: on the terminal, as text and as Markdown; and their numbers for programs, as CSV and Parquet."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+R = TypeVar("R")
+_PAGE = 240
+"""Characters a line may have where there is no terminal to fit into."""
+
+
+@dataclass(frozen=True)
+class Column(Generic[R]):
+    """A column: its heading, and what stands in it for a row."""
+
+    heading: str
+    cell: Callable[[R], str]
+    right: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReportTable:
+    """A table with what has to be said about it."""
+
+    title: str
+    headings: Sequence[tuple[str, bool]]
+    """Heading, and whether the column is set to the right."""
+    cells: Sequence[Sequence[str]]
+    notes: Sequence[str]
+
+    @classmethod
+    def of(cls, title: str, rows: Sequence[R], columns: Sequence[Column[R]], notes: Sequence[str]) -> ReportTable:
+        """The table of these rows in these columns."""
+        headings = [(column.heading, column.right) for column in columns]
+        return cls(title, headings, [[column.cell(row) for column in columns] for row in rows], notes)
+
+    def show(self, console: Console) -> None:
+        """Print it; on a terminal too narrow for it, each row as a column."""
+        drawn = self._drawn(box.SIMPLE_HEAD)
+        wide = console.measure(drawn).maximum > console.width
+        if wide and console.is_terminal:
+            drawn = self._turned(box.SIMPLE)
+        console.print(drawn, width=max(console.width, _PAGE) if wide and not console.is_terminal else None, crop=False)
+        for note in self.notes:
+            console.print(note, style="dim", highlight=False, markup=False, soft_wrap=not console.is_terminal)
+
+    def as_text(self) -> str:
+        """It as plain text."""
+        return self._written(box.ASCII2, "\n")
+
+    def as_markdown(self) -> str:
+        """It as Markdown."""
+        return self._written(box.MARKDOWN, "\n\n")
+
+    def _drawn(self, style: box.Box) -> Table:
+        table = Table(box=style, show_edge=style is box.MARKDOWN)
+        for heading, right in self.headings:
+            table.add_column(heading, justify="right" if right else "left", overflow="fold")
+        for row in self.cells:
+            table.add_row(*row)
+        return table
+
+    def _turned(self, style: box.Box) -> Table:
+        table = Table(box=style, show_edge=False, show_header=False)
+        for place in range(1 + len(self.cells)):
+            table.add_column(justify="right" if place else "left", overflow="fold")
+        for (heading, _), *cells in zip(self.headings, *self.cells, strict=True):
+            table.add_row(heading, *cells)
+        return table
+
+    def _written(self, style: box.Box, between: str) -> str:
+        page = Console(file=io.StringIO(), width=_PAGE, color_system=None, markup=False, highlight=False)
+        with page.capture() as capture:
+            page.print(self._drawn(style))
+        lines = [line.rstrip() for line in capture.get().strip("\n").splitlines()]
+        return "\n".join(lines) + between + between.join(self.notes) + "\n"
+
+
+def write_table(folder: Path, table: ReportTable, rows: Sequence[Mapping[str, object]]) -> None:
+    """Write a table into a run's folder: `table.txt` and `.md` as read, `.csv` and `.parquet` with all its numbers."""
+    import polars
+
+    folder.joinpath("table.txt").write_text(table.as_text())
+    folder.joinpath("table.md").write_text(table.as_markdown())
+    frame = polars.DataFrame(rows, infer_schema_length=None)
+    frame.write_csv(folder / "table.csv")
+    frame.write_parquet(folder / "table.parquet")

@@ -1,0 +1,76 @@
+"""The recoveries in error logs that people bring, as text and as JSON."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+
+from redolab.logs import read_log
+from redolab.timeline import Phase, PhaseTime, Timeline, timelines, to_json
+from redolab.units import format_duration, format_size
+
+_STANDARD_INPUT = "-"
+_LABELS = {Phase.READY: "accept", Phase.ROLLBACK: "rollback after ready"}
+
+
+def report_timelines(console: Console, files: Sequence[Path], as_json: bool) -> bool:
+    """Print the recoveries in every file; whether all could be read. What is wrong with one is said and the next is read."""
+    all_read = True
+    for path in files:
+        try:
+            found = list(timelines(read_log(sys.stdin.buffer if str(path) == _STANDARD_INPUT else path)))
+        except OSError as error:
+            sys.stderr.write(f"redolab: {path} cannot be read ({error.strerror}): give the server's error log\n")
+            all_read = False
+            continue
+        if as_json:
+            line = {"file": str(path), "recoveries": [to_json(timeline) for timeline in found]}
+            sys.stdout.write(msgspec.json.encode(line).decode() + "\n")
+        else:
+            _print(console, path, found)
+    return all_read
+
+
+def _print(console: Console, path: Path, found: Sequence[Timeline]) -> None:
+    if not found:
+        console.print(f"{path}: no crash recovery in it", markup=False, highlight=False)
+    for number, timeline in enumerate(found, 1):
+        console.print(f"[bold]{escape(str(path))}[/]: recovery {number} of {len(found)}", highlight=False)
+        for line in _lines(timeline):
+            console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _lines(timeline: Timeline) -> list[str]:
+    server = " ".join(part for part in (timeline.source, timeline.family, timeline.version) if part)
+    redo = timeline.redo_bytes
+    known = [
+        ("server", server),
+        ("start", timeline.start),
+        ("ready", timeline.ready),
+        ("ended", timeline.ended),
+        ("to ready", None if timeline.seconds_to_ready is None else format_duration(timeline.seconds_to_ready)),
+        ("in all", None if timeline.seconds is None else format_duration(timeline.seconds)),
+        ("redo", None if redo is None else f"{format_size(redo)} (LSN {timeline.checkpoint_lsn} to {timeline.end_lsn})"),
+        ("pages", timeline.pages),
+        ("batches", timeline.batches),
+        ("transactions to undo", timeline.transactions),
+        ("row operations to undo", timeline.rows),
+        ("clock", f"{timeline.clock}, to {timeline.resolution:g} s"),
+    ]  # fmt: skip
+    facts = [f"{name:<22}{value}" for name, value in known if value not in (None, "")]
+    return [
+        *facts,
+        *(_phase(time) for time in timeline.phases),
+        *(f"note: {note}" for note in timeline.notes),
+        "",
+    ]
+
+
+def _phase(time: PhaseTime) -> str:
+    label = _LABELS.get(time.phase, str(time.phase))
+    return f"  {label:<20}" + (f"{time.seconds:.3f} s" if time.seconds is not None else f"–  ({time.why})")

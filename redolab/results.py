@@ -1,0 +1,199 @@
+"""What a run leaves, and reading it back: one folder a run under `data/runs/`, never overwritten.
+
+run.json         what was asked, the machine, the lab's commit, how it ended
+trials.jsonl     one line a trial, on the disk as soon as it is measured
+crashes/NAME/    of each crash image used: image.json, samples.csv, fill.log
+logs/            the raw error log of every recovery
+table.*          the table as text, Markdown, CSV and Parquet
+plots/           as SVG and PNG
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+from redolab.crash import FILL_LOG, SAMPLES, CrashImage, ImageStore
+from redolab.errors import InvalidInput, LabError
+from redolab.hosts import Command, Host
+from redolab.machine import Machine
+from redolab.project import PROJECT
+from redolab.recovery import RecoveryTrial
+from redolab.sampling import Sample, read_samples
+
+RUN_FORMAT = 1
+_RECORD = "run.json"
+_TRIALS = "trials.jsonl"
+
+
+class State(StrEnum):
+    """How a run stands."""
+
+    RUNNING = "running"
+    COMPLETE = "complete"
+    STOPPED = "stopped"
+
+
+class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked of a run, where, and how it ended; `seconds` is the time each kind of stage took."""
+
+    format: int
+    name: str
+    experiment: str
+    options: Mapping[str, str]
+    commit: str
+    """The lab's own commit, with `+changes` when the tree was not as committed."""
+    machine: Machine
+    began: datetime
+    state: State
+    why_stopped: str = ""
+    seconds: Mapping[str, float] = {}
+
+
+class Run:
+    """A run's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def name(self) -> str:
+        """What it is called: when it began, and the experiment."""
+        return self.folder.name
+
+    def record(self) -> RunRecord:
+        """What is known of it. Raises `LabError` if it was left by another version of the lab."""
+        try:
+            return msgspec.json.decode((self.folder / _RECORD).read_bytes(), type=RunRecord)
+        except (msgspec.DecodeError, FileNotFoundError) as error:
+            raise LabError(f"the run {self.name} cannot be read ({error})", f"look into {self.folder}") from error
+
+    def trials(self) -> list[RecoveryTrial]:
+        """The recoveries measured; a torn last line is left out."""
+        path = self.folder / _TRIALS
+        lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+        return [msgspec.json.decode(line, type=RecoveryTrial) for line in lines if line.endswith(b"\n")]
+
+    def crashes(self) -> list[CrashImage]:
+        """What the run's crash images were, whether or not they are still kept."""
+        folders = sorted((self.folder / "crashes").glob("*/image.json"))
+        return [msgspec.json.decode(path.read_bytes(), type=CrashImage) for path in folders]
+
+    def samples(self, image: str) -> Sequence[Sample]:
+        """The counters from the start of the fill to the kill."""
+        return read_samples(self.folder / "crashes" / image / SAMPLES)
+
+    def log(self, trial: str) -> Path:
+        """Where the error log of a trial goes."""
+        return self.folder / "logs" / f"{trial}.log"
+
+    def add_trial(self, trial: RecoveryTrial) -> None:
+        """Write one more trial to the disk."""
+        with (self.folder / _TRIALS).open("ab") as file:
+            file.write(msgspec.json.encode(trial) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def add_crash(self, images: ImageStore, image: CrashImage) -> None:
+        """Keep how a crash image came about with the run, which may outlive the image."""
+        kept = self.folder / "crashes" / image.name
+        kept.mkdir(parents=True, exist_ok=True)
+        for name in ("image.json", SAMPLES, FILL_LOG):
+            shutil.copy(images.folder(image.name) / name, kept / name)
+
+    def write_record(self, record: RunRecord) -> None:
+        """Write what is known of it, whole or not at all."""
+        beside = self.folder / f".{_RECORD}"
+        beside.write_bytes(msgspec.json.format(msgspec.json.encode(record)))
+        beside.replace(self.folder / _RECORD)
+
+
+class RunStore:
+    """All runs of this clone."""
+
+    def __init__(self, folder: Path = PROJECT.runs) -> None:
+        self._folder = folder
+
+    def all(self) -> list[Run]:
+        """Every run, oldest first."""
+        return [Run(path.parent) for path in sorted(self._folder.glob(f"*/{_RECORD}"))]
+
+    def get(self, name: str) -> Run:
+        """The run of that name, or the only one whose name begins so; `latest` is the newest. Raises `InvalidInput`."""
+        runs = self.all()
+        if name == "latest" and runs:
+            return runs[-1]
+        found = [run for run in runs if run.name == name] or [run for run in runs if run.name.startswith(name)]
+        if len(found) != 1:
+            problem = f"there is no run '{name}'" if not found else f"'{name}' could be {len(found)} runs"
+            raise InvalidInput(problem, "'redolab runs' lists them")
+        return found[0]
+
+    def create(self, experiment: str, options: Mapping[str, str], machine: Machine, commit: str) -> Run:
+        """A new run's folder."""
+        began = datetime.now(UTC)
+        folder = self._folder / f"{began:%Y%m%d-%H%M%S}-{experiment}"
+        folder.mkdir(parents=True)
+        run = Run(folder)
+        run.write_record(
+            RunRecord(
+                format=RUN_FORMAT,
+                name=run.name,
+                experiment=experiment,
+                options=options,
+                commit=commit,
+                machine=machine,
+                began=began,
+                state=State.RUNNING,
+            )
+        )
+        return run
+
+    def remove(self, run: Run) -> None:
+        """Remove a run's folder."""
+        shutil.rmtree(run.folder)
+
+    def clear_unfinished(self) -> list[str]:
+        """Settle the runs whose lab was killed: without a trial they go, with some they are marked; in words, which."""
+        cleared = []
+        for run in self.all():
+            record = run.record()
+            if record.state is State.RUNNING:
+                cleared.append(f"the run {run.name}, {self._settle(run, record, 'the lab was killed')}")
+        return cleared
+
+    def _settle(self, run: Run, record: RunRecord, why: str) -> str:
+        if not run.trials():
+            self.remove(run)
+            return "which had no trial yet"
+        run.write_record(msgspec.structs.replace(record, state=State.STOPPED, why_stopped=why))
+        return f"of which {len(run.trials())} trials are kept"
+
+    @contextmanager
+    def running(self, run: Run, seconds: Mapping[str, float]) -> Iterator[Run]:
+        """While in it the run is running; it is complete when left in order, else it is settled and says why."""
+        try:
+            yield run
+        except BaseException as error:
+            why = str(error).splitlines()[0] if str(error) else type(error).__name__
+            self._settle(run, msgspec.structs.replace(run.record(), seconds=dict(seconds)), why)
+            raise
+        record = run.record()
+        run.write_record(msgspec.structs.replace(record, state=State.COMPLETE, seconds=dict(seconds)))
+
+
+def lab_commit(host: Host) -> str:
+    """The commit of this clone, `+changes` behind it if the tree differs; empty outside a git checkout."""
+    git = ["git", "-C", str(PROJECT.root)]
+    commit = host.run(Command([*git, "rev-parse", "--short=12", "HEAD"]), check=False)
+    if commit.status != 0:
+        return ""
+    changed = host.run(Command([*git, "status", "--porcelain"]), check=False).out
+    return commit.out.strip() + ("+changes" if changed else "")

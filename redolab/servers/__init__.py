@@ -1,0 +1,1 @@
+"""What runs: the catalogue of servers, how each is had, and instances of them."""

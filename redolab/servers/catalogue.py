@@ -1,0 +1,23 @@
+"""What the catalogue of servers, `provision/servers.toml`, says of each."""
+
+from __future__ import annotations
+
+import msgspec
+
+from redolab.servers.dialects import Dialect, Version, dialect_of
+from redolab.servers.sources import Source
+
+
+class CatalogueEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One server of one version and how to get it; paths are relative to its root folder."""
+
+    family: str
+    version: str
+    """Its series, which decides the dialect before the server is there; the binary tells the rest."""
+    program: str
+    share: str
+    source: Source
+
+    def dialect(self) -> Dialect:
+        """What such a server speaks, as far as its series tells."""
+        return dialect_of(self.family, Version.parse(self.version))

@@ -1,0 +1,165 @@
+"""A running server with a private data directory and a socket, and nobody else's."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import TracebackType
+
+import pymysql
+from pymysql.connections import Connection
+
+from redolab.errors import ServerFailed
+from redolab.hosts import Host, Instant, Process, ProcessIdentity
+from redolab.sampling import Sample, sample_at
+from redolab.servers.dialects import SOCKET, InstanceRequest, Setting, option_file
+from redolab.servers.install import InstalledServer
+from redolab.servers.sandbox import INSTANCE, sandboxed_process
+from redolab.timeline import Event, Line, Timeline, events, timelines
+
+OPTIONS = "my.cnf"
+DATA = "data"
+_LAST_LINES = 15
+_LOOK_EVERY = 0.005
+
+
+class Connections:
+    """Ways to talk to an instance: one connection is for one thread."""
+
+    def __init__(self, host: Host, socket: Path) -> None:
+        self._host = host
+        self._socket = socket
+
+    def connect(self, seconds: float = 10.0) -> Connection:
+        """A new autocommit connection as root; `seconds` is how long the server may take to greet."""
+        with self._host.socket(self._socket) as address:
+            return pymysql.connect(
+                unix_socket=address, user="root", connect_timeout=seconds, autocommit=True, charset="utf8mb4"
+            )
+
+
+class Instance(AbstractContextManager["Instance"]):
+    """A started server; leaving the context ends it at once, however far it is."""
+
+    def __init__(self, host: Host, server: InstalledServer, folder: Path, process: Process, started: Instant) -> None:
+        self.server = server
+        self.folder = folder
+        self.started = started
+        self.log: list[Line] = []
+        self.connections = Connections(host, folder / SOCKET)
+        self._host = host
+        self._process = process
+        self._server_process: ProcessIdentity | None = None
+        self._first: dict[Event, Line] = {}
+
+    @classmethod
+    def start(cls, host: Host, server: InstalledServer, folder: Path, request: InstanceRequest, log: Path) -> Instance:
+        """Start `server` on the instance folder `folder`, its error log copied to `log`. It is not ready yet."""
+        prepare_folder(host, server, folder, server.dialect.settings(request))
+        arguments = [f"--defaults-file={INSTANCE / OPTIONS}", *server.sandbox.user_arguments(host)]
+        command = server.sandbox.command(server.entry.program, arguments, folder)
+        started = host.now()
+        instance = cls(host, server, folder, host.start(command, log), started)
+        try:
+            instance._server_process = sandboxed_process(host, instance._process)
+        except BaseException:
+            instance.end()
+            raise
+        return instance
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()
+
+    def watch(self, seconds: float, done: Callable[[], bool]) -> None:
+        """Read the error log until `done`, which is asked every few milliseconds.
+
+        Raises `ServerFailed`, with the log's last lines, when the server ends or `seconds` have passed before that.
+        """
+        deadline = self._host.now().monotonic + seconds
+        while not done():
+            self._take(self._host.now().monotonic + _LOOK_EVERY)
+            status = self._process.wait(0)
+            if status is not None:
+                self._take(self._host.now().monotonic)
+                raise self._failure(f"{self.server.name} ended with status {status} while it was starting")
+            if self._host.now().monotonic > deadline:
+                raise self._failure(f"{self.server.name} was not there within {seconds:.0f} s")
+
+    def wait_ready(self, seconds: float = 3600.0) -> None:
+        """Wait until it takes connections. Raises `ServerFailed`."""
+        self.watch(seconds, lambda: Event.READY in self._first)
+
+    def has_rolled_back(self) -> bool:
+        """Whether nothing that a crash left open is still to be rolled back; to be asked once it is ready."""
+        return Event.TRANSACTIONS not in self._first or Event.UNDO_END in self._first
+
+    def seconds_to(self, event: Event) -> float | None:
+        """Seconds from the start of the process to the first line that tells `event`; None if there was none."""
+        line = self._first.get(event)
+        return None if line is None or line.arrival is None else line.arrival - self.started.monotonic
+
+    def recovery(self) -> Timeline | None:
+        """The crash recovery that the error log tells of, if it does."""
+        return next(timelines(self.log), None)
+
+    def check_running(self) -> None:
+        """Raises `ServerFailed` if it has ended though nobody ended it."""
+        self._take(self._host.now().monotonic)
+        status = self._process.wait(0)
+        if status is not None:
+            raise self._failure(f"{self.server.name} ended by itself with status {status}")
+
+    def sample(self, connection: Connection) -> Sample:
+        """All redo counters now, from one statement."""
+        dialect = self.server.dialect
+        with connection.cursor() as cursor:
+            instant = self._host.now()
+            cursor.execute(dialect.counters_statement())
+            return sample_at(instant, dialect.counters(dict(cursor.fetchall())))
+
+    def kill(self) -> Instant:
+        """SIGKILL to exactly the server, and wait until it is gone; the moment the signal was sent."""
+        assert self._server_process is not None
+        sent = self._host.now()
+        if not self._host.kill(self._server_process, signal.SIGKILL):
+            raise self._failure(f"{self.server.name} was gone before it could be killed")
+        if self._process.wait(60.0) is None:
+            raise ServerFailed(f"{self.server.name} is still there 60 s after SIGKILL", "is its disk hanging?")
+        self._take(self._host.now().monotonic)
+        return sent
+
+    def shut_down(self, seconds: float = 3600.0) -> None:
+        """Shut it down cleanly. Raises `ServerFailed` if it does not end by then or ends with an error."""
+        assert self._server_process is not None
+        self._host.kill(self._server_process, signal.SIGTERM)
+        status = self._process.wait(seconds)
+        self._take(self._host.now().monotonic)
+        if status != 0:
+            raise self._failure(f"{self.server.name} did not shut down cleanly (status {status})")
+
+    def end(self) -> None:
+        """Make sure that nothing of it runs any more."""
+        self._process.stop(signal.SIGKILL)
+        self._take(self._host.now().monotonic)
+
+    def _take(self, deadline: float) -> None:
+        for line in self._process.lines(deadline):
+            self.log.append(line)
+            for event in events(line):
+                self._first.setdefault(event, line)
+
+    def _failure(self, problem: str) -> ServerFailed:
+        return ServerFailed(problem, "its last lines are below", [line.text for line in self.log[-_LAST_LINES:]])
+
+
+def prepare_folder(host: Host, server: InstalledServer, folder: Path, settings: Sequence[Setting]) -> None:
+    """Make the folder of an instance what the server's user can work in, and write its option file."""
+    owner = server.sandbox.owner(host)
+    for name in ("", DATA, "tmp"):
+        host.files.make_folder(folder / name, mode=0o700, owner=owner)
+    options = option_file(settings, INSTANCE, Path("/") / server.entry.share)
+    host.files.write(folder / OPTIONS, options.encode())

@@ -1,0 +1,77 @@
+"""Running a server inside its root folder, as an unprivileged user, seeing nothing else of the machine (bubblewrap)."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from redolab.errors import ServerFailed
+from redolab.hosts import Command, Host, Process, ProcessIdentity
+from redolab.tools import Tool
+
+INSTANCE = Path("/instance")
+"""Where a server sees the folder of its instance: the same on every machine, so that its files name no other place."""
+
+SERVER_USER = 64747
+"""Who a server is when the lab is root: a number outside the ranges that Debian gives to anyone (Debian Policy 9.2.2)."""
+
+_PASSWD = f"root:x:0:0::/:/bin/false\nredolab:x:{SERVER_USER}:{SERVER_USER}::{INSTANCE}:/bin/false\n"
+_START_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """A root folder in which programs can be run through bubblewrap."""
+
+    root: Path
+    bubblewrap: Tool
+
+    def prepare(self, host: Host) -> None:
+        """Give the root folder the few files of /etc that a server looks at."""
+        host.files.write(self.root / "etc/passwd", _PASSWD.encode())
+
+    def command(self, program: str, arguments: list[str], instance: Path | None = None) -> Command:
+        """`program` (relative to the root) as the sandbox runs it, with `instance` at /instance.
+
+        The sandbox has a process namespace of its own, whose end is the end of all in it: nothing a server starts
+        outlives the lab.
+        """
+        bindings = ["--bind", str(instance), str(INSTANCE)] if instance else []
+        links = [part for name in ("bin", "sbin", "lib", "lib64") for part in ("--symlink", f"usr/{name}", f"/{name}")]
+        wrapped = [
+            str(self.bubblewrap.program),
+            *("--die-with-parent", "--unshare-pid", "--unshare-net", "--unshare-ipc"),
+            *("--ro-bind", str(self.root / "usr"), "/usr", "--ro-bind", str(self.root / "etc"), "/etc"),
+            *links,
+            *("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"),
+            *bindings,
+            *("--chdir", "/", "--clearenv"),
+            *("--", f"/{program}", *arguments),
+        ]
+        return Command(wrapped, environment=self.bubblewrap.environment)
+
+    def user_arguments(self, host: Host) -> list[str]:
+        """What a server must be told so that it gives up root by itself."""
+        return ["--user=redolab"] if host.is_root() else []
+
+    @staticmethod
+    def owner(host: Host) -> int:
+        """The user to whom an instance's files belong."""
+        return SERVER_USER if host.is_root() else os.geteuid()
+
+
+def sandboxed_process(host: Host, process: Process) -> ProcessIdentity:
+    """The program inside a sandbox that has just been started: bubblewrap and its namespace's first process stand above it.
+
+    Raises `ServerFailed` if it ends before it can be seen.
+    """
+    deadline = host.now().monotonic + _START_SECONDS
+    while host.now().monotonic < deadline:
+        for first in host.children(process.identity):
+            if inner := host.children(first):
+                return inner[0]
+        if process.wait(0.002) is not None:
+            break
+    last = [line.text for line in process.lines(host.now().monotonic)][-5:]
+    raise ServerFailed("the sandbox ended before the server in it had started", "see 'redolab doctor'", last)

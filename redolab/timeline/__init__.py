@@ -1,0 +1,35 @@
+"""Error logs of MySQL, MariaDB and Percona Server (5.1 to 9.7, 10.1 to 11.8) into recoveries and their
+phases.
+
+The phases, in seconds, one beginning where the one before ends:
+
+discover
+    from the first line of the server's start to the line that shows that it must recover: "Log scan
+    progressed past the checkpoint", "Database was not shutdown normally!", "Starting crash recovery from
+    checkpoint". 5.7 prints the second only after the scan, so that there only the first counts.
+scan
+    to the first apply batch, or where nothing is applied to the last line of the scan. MySQL and Percona
+    apply batches in the middle of the scan when their memory for parsed redo is full: scan and apply are then
+    the sums of their turns.
+apply
+    to the line that says that the (last) batch is completed; MariaDB has none, so there it is the first line
+    of what follows. MariaDB with a small buffer pool reads the redo again between batches without saying
+    when: all of that is apply.
+open
+    to "started; log sequence number", the end of InnoDB's own start.
+ready
+    to "ready for connections".
+rollback
+    from ready to "Rollback of non-prepared transactions completed", where that comes later. The rollback
+    itself usually began earlier, or was over by then (5.5): `rollback_start` and `rollback_seconds` are its
+    own.
+
+The first five add up to `seconds_to_ready`, and with rollback to `seconds`. A phase that the log cannot time
+is None with the reason. Nothing here touches a file: `redolab.logs` reads them.
+"""
+
+from redolab.timeline.events import Event
+from redolab.timeline.phases import Phase, PhaseTime, Timeline, to_json
+from redolab.timeline.reader import Line, events, timelines
+
+__all__ = ["Event", "Line", "Phase", "PhaseTime", "Timeline", "events", "timelines", "to_json"]

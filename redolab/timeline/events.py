@@ -1,0 +1,202 @@
+"""What the lines of an error log say about a recovery: one table from their texts to events.
+
+The texts hardly overlap between servers, so that one table serves all; each row says whose line it is. A text
+is matched from its beginning and with its own case: what users make the server print (names, queries) must
+not look like an event.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum, auto
+from typing import NamedTuple
+
+
+class Event(StrEnum):
+    """Something that a line tells."""
+
+    SAFE_START = auto()
+    PROCESS_START = auto()
+    START = auto()
+    INIT = auto()
+    CHECKPOINT = auto()
+    PROGRESSED = auto()
+    NOT_SHUT_DOWN = auto()
+    CRASH_RECOVERY = auto()
+    FROM_CHECKPOINT = auto()
+    SCANNED = auto()
+    PARSED = auto()
+    END_OF_LOG = auto()
+    BATCH = auto()
+    BATCH_END = auto()
+    TO_RECOVER = auto()
+    AFTER_APPLY = auto()
+    TRANSACTIONS = auto()
+    ROWS = auto()
+    UNDO_START = auto()
+    UNDONE = auto()
+    UNDO_END = auto()
+    OPENED = auto()
+    READY = auto()
+    VERSION = auto()
+    SHUTDOWN = auto()
+    SIGNAL = auto()
+    ABORT = auto()
+
+
+class Family(StrEnum):
+    """Which kind of server wrote a line."""
+
+    MYSQL = "mysql"
+    PERCONA = "percona"
+    MARIADB = "mariadb"
+
+
+class Row(NamedTuple):
+    """A text, what it tells, and the family where only one writes it."""
+
+    event: Event
+    text: str
+    family: Family | None = None
+
+
+class Told(NamedTuple):
+    """An event with the values that its line gave."""
+
+    event: Event
+    family: Family | None
+    values: dict[str, str | None]
+
+
+# 5.1 and before write an LSN as two 32-bit halves.
+_LSN = r"(?P<lsn>\d+(?: \d+)?)"
+_E = Event
+_MARIADB = Family.MARIADB
+_MYSQL = Family.MYSQL
+
+TABLE = (
+    # --- the start of a server
+    Row(_E.SAFE_START, r"(?:mysqld_safe|mariadbd-safe) Starting \S+ daemon"),
+    Row(_E.PROCESS_START, r"MySQL Server - start\.", _MYSQL),  # 8.4+
+    Row(
+        _E.START, r"[^'\"]*\(\S+ (?P<version>\d[^\s)]*)\) start(?:ing|ed) as process \d"
+    ),  # MySQL 5.6+, MariaDB to 10.6
+    Row(
+        _E.START,
+        r"Starting MariaDB (?P<version>\S+) (?:source revision .*|server_uid .*)?as process \d",
+        _MARIADB,
+    ),
+    Row(_E.INIT, r"InnoDB initialization has started\.", _MYSQL),  # 8.0
+    Row(
+        _E.INIT,
+        r"(?:The InnoDB memory heap is disabled|Mutexes and rw_locks use|Compressed tables use zlib|Using Linux native AIO"
+        r"|Initializing buffer pool|PUNCH HOLE support available|Number of transaction pools:|Using atomics to ref count"
+        r"|[Hh]ighest supported file format|Number of pools:)",
+    ),
+    # --- the server knows that it must recover
+    Row(_E.CHECKPOINT, r"The latest found checkpoint is at lsn = (?P<lsn>\d+)", _MYSQL),  # 8.0.30+, also clean starts
+    Row(
+        _E.CHECKPOINT,
+        r"Starting to parse redo log at lsn = \d+, whereas checkpoint_lsn = (?P<lsn>\d+)",
+        _MYSQL,
+    ),  # 8.0
+    Row(_E.PROGRESSED, rf"Log scan progressed past the checkpoint (?:lsn|LSN):? {_LSN}"),
+    Row(_E.NOT_SHUT_DOWN, r"Database was not shut ?down normally"),
+    Row(_E.CRASH_RECOVERY, r"Starting crash recovery\.?\s*$"),  # with three dots it is the binary log's
+    Row(_E.FROM_CHECKPOINT, r"Starting crash recovery from checkpoint LSN=(?P<lsn>\d+)", _MARIADB),
+    # --- the scan
+    Row(_E.SCANNED, rf"Doing recovery: scanned up to log sequence number {_LSN}"),
+    Row(
+        _E.PARSED,
+        r"(?:Read|Parsed) redo log up to LSN=(?P<lsn>\d+)(?:; to recover: (?P<pages>\d+) pages)?",
+        _MARIADB,
+    ),
+    Row(_E.PARSED, r"Multi-batch recovery needed at LSN \d+", _MARIADB),
+    Row(_E.END_OF_LOG, r"End of log at LSN=(?P<lsn>\d+)", _MARIADB),  # also clean starts
+    # --- the apply batches
+    Row(_E.BATCH, r"Starting an apply batch of log records to the database"),
+    Row(_E.BATCH, r"Applying a batch of (?P<pages>\d+) redo log records", _MYSQL),  # 8.0
+    Row(_E.BATCH_END, r"Apply batch completed"),
+    Row(_E.TO_RECOVER, r"Starting (?P<which>final|a) batch to recover (?P<pages>\d+) pages", _MARIADB),  # to 10.10
+    Row(_E.PARSED, r"To recover: \d+ pages from log", _MARIADB),  # to 10.5, every 15 s
+    Row(_E.TO_RECOVER, r"To recover: (?:LSN (?P<upto>\d+)/\d+; )?(?P<pages>\d+) pages", _MARIADB),  # 10.6+
+    Row(
+        _E.AFTER_APPLY,
+        r"(?:Last (?:MySQL )?binlog file|\d+ (?:out of \d+ )?rollback segment|Opened \d+ undo tablespaces"
+        r"|Removed temporary tablespace|Creating shared tablespace for temporary|Setting file "
+        r"|Rolling back trx with id|Waiting for purge to start|Waiting for the background threads to start)",
+    ),
+    # --- the rollback
+    Row(
+        _E.TRANSACTIONS,
+        r"(?P<transactions>\d+) transaction\(s\) which must be rolled back or cleaned up"
+        r"(?: in total (?P<rows>\d+)(?P<millions>M?) row operations to undo)?",
+    ),
+    Row(_E.ROWS, r"in total (?P<rows>\d+)(?P<millions>M?) row operations to undo"),  # to 5.6, the line after
+    Row(_E.UNDO_START, r"Starting in background the rollback of (?:uncommitted|recovered) transactions"),
+    Row(_E.UNDONE, r"(?:Rollback of trx with id \w+ completed|Rolled back recovered transaction \w+)"),
+    Row(_E.UNDO_END, r"Rollback of non-prepared transactions completed"),
+    # --- open for use
+    Row(_E.OPENED, rf"(?P<version>\d[\w.-]*) started; log sequence number {_LSN}"),
+    Row(_E.OPENED, rf"(?:Percona XtraDB \([^)]*\) \S+ )?[Ss]tarted; log sequence number {_LSN}"),
+    Row(_E.OPENED, r"log sequence number (?P<lsn>\d+)(?: \([^)]*\))?; transaction id \d+", _MARIADB),
+    Row(
+        _E.READY,
+        r"(?:[A-Za-z]:)?[^:'\"]*: ready for connections\.?"
+        r"(?:\s*Version: '(?P<version>[^']+)'(?P<vendor>.*))?",
+    ),
+    Row(_E.VERSION, r"Version: '(?P<version>[^']+)'(?P<vendor>.*)"),
+    # --- the end of a server
+    Row(_E.SHUTDOWN, r"(?:Starting shutdown\.\.\.|Shutdown completed; log sequence number)"),
+    Row(_E.SIGNAL, r"(?:UTC - )?[^'\"]*mysqld(?:\.exe)? got signal (?P<signal>\d+)"),
+    Row(_E.SIGNAL, r"[^'\"]*mariadbd got signal (?P<signal>\d+)", _MARIADB),
+    Row(_E.ABORT, r"(?:Plugin 'InnoDB' init function returned error|Plugin initialization aborted)"),
+)
+_PATTERNS = tuple(re.compile(row.text, re.ASCII) for row in TABLE)
+_UNNAMED = [re.sub(r"\(\?P<\w+>", "(?:", row.text) for row in TABLE]
+# All rows at once, each as the group whose number is its own: most lines say nothing, and one look must be
+# enough.
+_ANY = re.compile("|".join(f"({text})" for text in _UNNAMED), re.ASCII)
+
+
+def told(text: str) -> Told | None:
+    """What the message `text` tells, or None."""
+    found = _ANY.match(text)
+    if found is None or found.lastindex is None:
+        return None
+    row = TABLE[found.lastindex - 1]
+    values = _PATTERNS[found.lastindex - 1].match(text)
+    return Told(row.event, row.family, values.groupdict() if values else {})
+
+
+class Needle(NamedTuple):
+    """A word that is quick to look for, and what must stand around it to make its line one that matters."""
+
+    word: str
+    pattern: str
+
+
+# Every line that an event can stand in holds one of these, whatever stands before it and also as JSON.
+# InnoDB's own lines can be most of a log (its page cleaner complains every second), so that there the text
+# behind is looked at.
+NEEDLES = (
+    Needle("InnoDB", rf"InnoDB(?:(?![:\]] )|[:\]] +(?:{'|'.join(_UNNAMED)}))"),
+    *(
+        Needle(word, re.escape(word))
+        for word in (
+            "Percona XtraDB",
+            ": ready for connections",
+            " as process ",
+            "MySQL Server - start",
+            " daemon with ",
+            "Version: '",
+            "got signal ",
+        )
+    ),
+)
+_COMPILED = tuple((needle.word, re.compile(needle.pattern, re.ASCII)) for needle in NEEDLES)
+
+
+def matters(text: str) -> bool:
+    """Whether a line may hold an event."""
+    return any(word in text and pattern.search(text) for word, pattern in _COMPILED)

@@ -1,0 +1,123 @@
+"""Moments of a log and the time between them, on clocks that are never mixed.
+
+A difference is an exact number of microseconds, or the reason in words why there is none. It is never
+negative: a clock that was set back (daylight saving, ntpd) leaves a reason.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from redolab.timeline.stamps import MICROSECONDS, Clock, Record, Stamp
+
+# Threads stamp their lines before they take turns at writing them: so much disorder is no clock set back.
+_DISORDER_US = 2 * MICROSECONDS
+_ARRIVAL_STEP = 1000
+# Lines without a stamp that wait for the next stamped one.
+_WAITING = 64
+
+NO_STAMP = "a line where it begins or ends has no stamp"
+SET_BACK = "the clock was set back meanwhile"
+DISORDER = "the stamps are out of order"
+MIXED = "one stamp has an offset from UTC and the other has none"
+
+
+class Tick(NamedTuple):
+    """A stamp, and how many times its clock had been set back before it."""
+
+    stamp: Stamp
+    era: int
+
+
+@dataclass(slots=True)
+class Moment:
+    """One record's place in the log, `number`, and what each clock said."""
+
+    number: int
+    ticks: list[Tick | None]
+
+    def tick(self, clock: Clock) -> Tick | None:
+        """What `clock` said."""
+        return self.ticks[clock]
+
+
+@dataclass(slots=True)
+class Clocks:
+    """Makes the moments of one stream of records."""
+
+    last: list[Tick | None] = field(default_factory=lambda: [None] * len(Clock))
+    waiting: deque[Moment] = field(default_factory=lambda: deque(maxlen=_WAITING))
+
+    def moment(self, number: int, record: Record, arrival: float | None) -> Moment:
+        """The moment of the next record of the stream.
+
+        A line without a server's stamp gets one later when the stamped lines before and after it say the
+        same.
+        """
+        seen = None if arrival is None else Stamp(round(arrival * MICROSECONDS), None, _ARRIVAL_STEP, False)
+        before = self.last[Clock.SERVER]
+        moment = Moment(
+            number,
+            [self._next(c, s) for c, s in zip(Clock, (seen, record.server, record.collector), strict=True)],
+        )
+        after = moment.ticks[Clock.SERVER]
+        if after is None:
+            self.waiting.append(moment)
+        else:
+            if before == after:
+                for unstamped in self.waiting:
+                    unstamped.ticks[Clock.SERVER] = after
+            self.waiting.clear()
+        return moment
+
+    def _next(self, clock: Clock, stamp: Stamp | None) -> Tick | None:
+        if stamp is None:
+            return None
+        last = self.last[clock]
+        era = last.era if last else 0
+        if last and stamp.us < last.stamp.us - _DISORDER_US and _comparable(stamp, last.stamp):
+            era += 1
+        self.last[clock] = tick = Tick(stamp, era)
+        return tick
+
+
+def between(begin: Moment, end: Moment, clock: Clock) -> int | str:
+    """Microseconds from `begin` to `end` on `clock`, or the reason why there are none."""
+    a, b = begin.tick(clock), end.tick(clock)
+    if a is None or b is None:
+        return NO_STAMP
+    if not _comparable(a.stamp, b.stamp):
+        return MIXED
+    if a.era != b.era:
+        return SET_BACK
+    return DISORDER if b.stamp.us < a.stamp.us else b.stamp.us - a.stamp.us
+
+
+def _comparable(a: Stamp, b: Stamp) -> bool:
+    return (a.offset is None) == (b.offset is None) and a.dated == b.dated
+
+
+@dataclass(slots=True)
+class Total:
+    """A sum of times on every clock: a number only while every part is one."""
+
+    parts: list[int | str] = field(default_factory=lambda: [0] * len(Clock))
+
+    def add(self, begin: Moment, end: Moment) -> None:
+        """Add the time from `begin` to `end`."""
+        for clock in Clock:
+            part = between(begin, end, clock)
+            so_far = self.parts[clock]
+            self.parts[clock] = (
+                so_far + part if isinstance(so_far, int) and isinstance(part, int) else _reason(so_far, part)
+            )
+
+    def fail(self, reason: str) -> None:
+        """A part is not known on any clock."""
+        self.parts = [_reason(so_far, reason) for so_far in self.parts]
+
+
+def _reason(*parts: int | str) -> str:
+    return next(part for part in parts if isinstance(part, str))

@@ -1,0 +1,332 @@
+"""What is known of a start, made into a timeline: phases, totals and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from itertools import pairwise
+from typing import Any, Literal
+
+import msgspec
+
+from redolab.timeline.events import Event
+from redolab.timeline.moments import DISORDER, MIXED, SET_BACK, Moment, between
+from redolab.timeline.recovery import LOG_BEGINS_LATER, Start
+from redolab.timeline.stamps import MICROSECONDS, Clock
+
+ClockName = Literal["arrival", "log", "collector"]
+_CLOCK_NAMES: dict[Clock, ClockName] = {
+    Clock.ARRIVAL: "arrival",
+    Clock.SERVER: "log",
+    Clock.COLLECTOR: "collector",
+}
+
+
+class Phase(StrEnum):
+    """The phases of a recovery, in their order; the package's docstring says where each begins and ends."""
+
+    DISCOVER = "discover"
+    SCAN = "scan"
+    APPLY = "apply"
+    OPEN = "open"
+    READY = "ready"
+    ROLLBACK = "rollback"
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseTime:
+    """How long a phase took: `seconds`, or None and in `why` the reason in words."""
+
+    phase: Phase
+    seconds: float | None
+    why: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """One recovery.
+
+    `source`: the server as the collector of the log names it, None where nothing does.
+    `family`: mysql, percona or mariadb; `version`: its number; None where the log does not tell.
+    `start`, `ready`, `end`: when its first line stands, when it took connections, when the rollback was done
+    as well, as stamped in the log, with the offset where the stamps have one.
+    `clock`: what the seconds are from: lines seen arriving by the lab, the server's stamps, or those of the
+    collector (Docker, Kubernetes, journald) where these tell more; `resolution`: how fine that clock is, in
+    seconds.
+    `seconds_to_ready`: from `start` to `ready`; `seconds`: to the end, which is the later of ready and of the
+    completed rollback. Without the server's first line both count from where it knew that it must recover.
+    `rollback_start`, `rollback_seconds`: of the rollback itself, which may begin before the server is ready.
+    `checkpoint_lsn`, `end_lsn`: bytes; `pages`: to recover, as the log says, summed over `batches` (a page
+    can be in several); `transactions`, `rows`: found to be rolled back or cleaned up; `rolled_back`:
+    transactions reported as rolled back.
+    `complete`: whether the log holds all of it, from the server's start to the end; `ended`: how it ended, in
+    words.
+    """
+
+    source: str | None
+    family: str | None
+    version: str | None
+    start: datetime | None
+    ready: datetime | None
+    end: datetime | None
+    clock: ClockName
+    resolution: float
+    seconds_to_ready: float | None
+    seconds: float | None
+    phases: tuple[PhaseTime, ...]
+    rollback_start: datetime | None
+    rollback_seconds: float | None
+    checkpoint_lsn: int | None
+    end_lsn: int | None
+    pages: int | None
+    batches: int | None
+    transactions: int | None
+    rows: int | None
+    rolled_back: int | None
+    complete: bool
+    ended: str
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def redo_bytes(self) -> int | None:
+        """Bytes of redo from the checkpoint to the end of the log."""
+        if self.checkpoint_lsn is None or self.end_lsn is None or self.end_lsn < self.checkpoint_lsn:
+            return None
+        return self.end_lsn - self.checkpoint_lsn
+
+    def phase(self, phase: Phase) -> PhaseTime:
+        """One phase of it."""
+        return next(time for time in self.phases if time.phase is phase)
+
+
+def to_json(timeline: Timeline) -> dict[str, Any]:
+    """The timeline as plain values, for JSON."""
+    plain: dict[str, Any] = msgspec.to_builtins(timeline)
+    return {**plain, "redo_bytes": timeline.redo_bytes}
+
+
+def timeline(start: Start, ended: str) -> Timeline:
+    """What `start` told; `ended`: why no more lines of it follow."""
+    start.redo.settle()
+    clock = _clock(start)
+    origin = start.began or start.discovered
+    ready, undone = start.marks.get(Event.READY), start.marks.get(Event.UNDO_END)
+    end = max((moment for moment in (ready, undone) if moment), key=lambda moment: moment.number, default=None)
+    measure = _Measure(start, clock, ended)
+    times = measure.phases()
+    # A clock that goes wrong within a recovery leaves its total as little worth as the phase.
+    sound = not any(time.why in (SET_BACK, DISORDER, MIXED) for time in times)
+    done = _rollback_done(start)
+    return Timeline(
+        source=start.source or None,
+        family=start.family,
+        version=start.version,
+        start=_datetime(origin, clock),
+        ready=_datetime(ready, clock),
+        end=_datetime(end, clock) if done else None,
+        clock=_CLOCK_NAMES[clock],
+        resolution=_resolution(start, clock),
+        seconds_to_ready=_seconds(_between(origin, ready, clock)) if sound else None,
+        seconds=_seconds(_between(origin, end, clock)) if sound and done else None,
+        phases=times,
+        rollback_start=_datetime(start.marks.get(Event.UNDO_START), clock),
+        rollback_seconds=_seconds(_between(start.marks.get(Event.UNDO_START), undone, clock)),
+        checkpoint_lsn=start.checkpoint_lsn,
+        end_lsn=_end_lsn(start),
+        pages=start.pages,
+        batches=start.redo.batches or None,
+        transactions=start.transactions,
+        rows=start.rows,
+        rolled_back=start.rolled_back or None,
+        complete=bool(start.began and ready and done),
+        ended=_ended(start, ended),
+        notes=(*_notes(start), *(measure.together(times) if sound else ())),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Measure:
+    """Measures the phases of `start` on one clock; `ended`: why the log has no more of it."""
+
+    start: Start
+    clock: Clock
+    ended: str
+
+    def phases(self) -> tuple[PhaseTime, ...]:
+        """All phases, in their order."""
+        began, discovered, _, applied, opened, ready = self.bounds()
+        scan, apply = self._redo()
+        spans = {
+            Phase.DISCOVER: self._between(began, discovered),
+            Phase.SCAN: scan,
+            Phase.APPLY: apply,
+            Phase.OPEN: self._between(applied, opened),
+            Phase.READY: self._between(opened, ready),
+            Phase.ROLLBACK: self._rollback(),
+        }
+        return tuple(PhaseTime(p, _seconds(s), s if isinstance(s, str) else None) for p, s in spans.items())
+
+    def bounds(self) -> tuple[Moment | str, ...]:
+        """Where the phases up to ready begin and end, or why the log does not tell."""
+        return (
+            self.start.began or LOG_BEGINS_LATER,
+            self._discovered(),
+            self._turned(),
+            self._applied(),
+            self._mark(Event.OPENED, "InnoDB was open"),
+            self._mark(Event.READY, "the server was ready"),
+        )
+
+    def _redo(self) -> tuple[int | str, int | str]:
+        """Microseconds of scan and of apply, or the reasons."""
+        redo = self.start.redo
+        if not redo.batches:
+            scanned = self._scanned()
+            missing = scanned if isinstance(scanned, str) else "no batch of redo was applied"
+            return self._between(self._discovered(), scanned), missing
+        applied = self._applied()
+        return redo.scan.parts[self.clock], applied if isinstance(applied, str) else redo.apply.parts[self.clock]
+
+    def _scanned(self) -> Moment | str:
+        """The last line of a scan that no batch followed."""
+        lines = [self.start.marks[e] for e in (Event.SCANNED, Event.END_OF_LOG) if e in self.start.marks]
+        if lines and self.start.marks.keys() & _LATER:
+            return max(lines, key=lambda moment: moment.number)
+        return self._missing("the scan ended", _LATER)
+
+    def _turned(self) -> Moment | str:
+        """Where scan became apply, once and for all."""
+        redo = self.start.redo
+        if not redo.batches:
+            return self._scanned()
+        once = redo.batches == 1 or self.start.batch_key
+        return redo.first if once and redo.first else "scan and apply took turns"
+
+    def _applied(self) -> Moment | str:
+        redo = self.start.redo
+        if not redo.batches:
+            return self._scanned()
+        return self._missing("the last batch was applied", _LATER) if redo.applying else redo.turn or LOG_BEGINS_LATER
+
+    def _rollback(self) -> int | str:
+        marks = self.start.marks
+        done, ready = marks.get(Event.UNDO_END), marks.get(Event.READY)
+        if done is None:
+            if _rollback_known(self.start):
+                return f"not completed: {self.ended}"
+            return "nothing was rolled back" if ready else self.ended
+        if ready is None:
+            return "the log does not say when the server was ready"
+        if done.number < ready.number:
+            return "completed before the server was ready"
+        return between(ready, done, self.clock)
+
+    def _discovered(self) -> Moment | str:
+        if self.start.discovered:
+            return self.start.discovered
+        if Event.NOT_SHUT_DOWN in self.start.marks or Event.CRASH_RECOVERY in self.start.marks:
+            return "the log says only after the scan that it began"
+        return LOG_BEGINS_LATER
+
+    def _mark(self, event: Event, what: str) -> Moment | str:
+        return self.start.marks.get(event) or self._missing(what, frozenset((Event.READY,)))
+
+    def _missing(self, what: str, later: frozenset[Event]) -> str:
+        return f"the log has no line that says when {what}" if self.start.marks.keys() & later else self.ended
+
+    def _between(self, begin: Moment | str, end: Moment | str) -> int | str:
+        if isinstance(begin, str):
+            return begin
+        return end if isinstance(end, str) else between(begin, end, self.clock)
+
+    def together(self, times: tuple[PhaseTime, ...]) -> Iterator[str]:
+        """For phases in a row that the log cannot tell apart, what they took together."""
+        known = [(i, b) for i, b in enumerate(self.bounds()) if isinstance(b, Moment) and b.tick(self.clock)]
+        for (i, begin), (j, end) in pairwise(known):
+            took = between(begin, end, self.clock)
+            if j - i > 1 and isinstance(took, int) and any(time.seconds is None for time in times[i:j]):
+                names = [time.phase.value for time in times[i:j]]
+                yield f"{', '.join(names[:-1])} and {names[-1]} together took {took / MICROSECONDS:.10g} s"
+
+
+_LATER = frozenset((Event.OPENED, Event.READY, Event.UNDO_END))
+
+
+def _between(begin: Moment | None, end: Moment | None, clock: Clock) -> int | str:
+    return between(begin, end, clock) if begin and end else LOG_BEGINS_LATER
+
+
+def _seconds(us: int | str) -> float | None:
+    return us / MICROSECONDS if isinstance(us, int) else None
+
+
+def _clock(start: Start) -> Clock:
+    """The lab's own clock where it saw every line; else the one that timed most lines; of equals the finer,
+    the server's."""
+    moments = list(start.marks.values())
+
+    def merit(clock: Clock) -> tuple[int, float, int]:
+        timed = sum(moment.tick(clock) is not None for moment in moments)
+        return timed, -_resolution(start, clock), -clock
+
+    if all(moment.tick(Clock.ARRIVAL) for moment in moments):
+        return Clock.ARRIVAL
+    return max((Clock.SERVER, Clock.COLLECTOR), key=merit)
+
+
+def _resolution(start: Start, clock: Clock) -> float:
+    """Of the coarsest stamp among those used."""
+    steps = [tick.stamp.step for moment in start.marks.values() if (tick := moment.tick(clock))]
+    return max(steps, default=MICROSECONDS) / MICROSECONDS
+
+
+def _datetime(moment: Moment | None, clock: Clock) -> datetime | None:
+    """As the log stamps it: by the clock used, or where that has no date by another."""
+    if moment is None:
+        return None
+    order = (clock, Clock.SERVER, Clock.COLLECTOR)
+    return next((d for c in order if (tick := moment.tick(c)) and (d := tick.stamp.datetime())), None)
+
+
+def _rollback_known(start: Start) -> bool:
+    """Whether there was something to roll back: transactions that are only cleaned up have no rows to
+    undo."""
+    return Event.UNDO_START in start.marks or bool(start.transactions and start.rows != 0)
+
+
+def _rollback_done(start: Start) -> bool:
+    if Event.UNDO_END in start.marks:
+        return True
+    return Event.READY in start.marks and not _rollback_known(start)
+
+
+def _end_lsn(start: Start) -> int | None:
+    """Of the last line of the scan, once something later shows that the scan was over; else of the line at
+    the opening."""
+    over = start.redo.batches or start.marks.keys() & _LATER or Event.END_OF_LOG in start.marks
+    if start.scanned_lsn is not None and over and (Event.PARSED not in start.marks or Event.END_OF_LOG in start.marks):
+        return start.scanned_lsn
+    return start.opened_lsn
+
+
+def _ended(start: Start, ended: str) -> str:
+    ready, undone = start.marks.get(Event.READY), start.marks.get(Event.UNDO_END)
+    if ready and undone and undone.number > ready.number:
+        return "rollback completed"
+    if ready and _rollback_done(start):
+        return "ready"
+    if ready:
+        return f"{ended} before the rollback was completed"
+    if undone:
+        return f"rollback completed, then {ended} before it was ready"
+    return f"{ended} before it was ready"
+
+
+def _notes(start: Start) -> Iterator[str]:
+    batches = start.redo.batches
+    if batches > 1 and start.batch_key:
+        yield f"{batches} batches: apply includes reading the redo again between them"
+    elif batches > 1:
+        yield f"{batches} batches: scan and apply are each the sum of their turns"

@@ -1,0 +1,227 @@
+"""One line of an error log into its records: who wrote each, when, and what it says.
+
+A physical line usually holds one record. It holds several where MySQL 5.5 to 5.7 print rollback percentages
+without line ends, and other threads' stamped lines continue them (`… percents: 12026-11-21T09:07:57.580032Z 0
+[Note] …`).
+
+A record has up to three times, which are never mixed (`Clock`): when the lab saw the line arrive, what the
+server stamped, and what a collector (journald, Docker, Kubernetes) stamped in front of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta, timezone
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import msgspec
+
+# Long enough for a whole 5.7 percentage line with other lines in it; what is longer is no line of an error
+# log.
+MAX_LINE = 16_384
+MICROSECONDS = 1_000_000
+_EPOCH = datetime(1970, 1, 1)
+# The syslog form has no year; any leap year will do, since only differences between such stamps are used.
+_NO_YEAR = 2000
+_MONTHS = {
+    name: number
+    for number, name in enumerate(
+        ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"), start=1
+    )
+}
+
+
+class Clock(IntEnum):
+    """Where a time comes from."""
+
+    ARRIVAL = 0
+    SERVER = 1
+    COLLECTOR = 2
+
+
+class Stamp(NamedTuple):
+    """A moment as one stamp tells it.
+
+    `us`: microseconds since 1970, in UTC when `offset` is known, else in the unnamed local time of the stamp;
+    `offset`: minutes east of UTC, or None; `step`: microseconds between two stamps that the form can tell
+    apart;
+    `dated`: whether the stamp has a year.
+    """
+
+    us: int
+    offset: int | None
+    step: int
+    dated: bool = True
+
+    def datetime(self) -> datetime | None:
+        """The stamp as a date and time, with its own offset where it has one."""
+        if not self.dated:
+            return None
+        local = _EPOCH + timedelta(microseconds=self.us)
+        if self.offset is None:
+            return local
+        return local.replace(tzinfo=UTC).astimezone(timezone(timedelta(minutes=self.offset)))
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What one writer said at one moment.
+
+    `text`: the message without stamp, thread, label and `InnoDB:`; `stream`: the writer as the collector
+    names it ("" when nothing does); `group`: the same without the process id; `modern`: the message carried a
+    code (MySQL 8 and later);
+    `utc_form`: it was stamped in the form that MySQL introduced with 5.7.
+    """
+
+    text: str
+    server: Stamp | None = None
+    collector: Stamp | None = None
+    stream: str = ""
+    group: str = ""
+    modern: bool = False
+    utc_form: bool = False
+
+
+_TIME = r"\d{1,2}:\d\d:\d\d"
+_ISO = rf"(?:19|20)\d\d-\d\d-\d\d(?:T| {{1,2}}){_TIME}(?:[.,]\d{{1,9}})?(?:Z|[+-]\d\d:?\d\d)?"
+_OLD = rf"\d{{6}} {{1,2}}{_TIME}"
+_SYSLOG = rf"(?:{'|'.join(_MONTHS)}) [ \d]\d {_TIME}(?:\.\d{{1,9}})?"
+_LABEL = r"\[(?:Note|Warning|Warn|ERROR|Error|System)\]"
+_SAFE = r"(?:mysqld_safe|mariadbd-safe|mysqld\.bin|mysqld)\b"
+
+# A server's own stamp is told from any other date by what follows it: thread and label, `InnoDB:`, or a
+# wrapper's name.
+_SERVER_STAMP = re.compile(
+    rf"(?P<iso>{_ISO})(?= (?:\d+ {_LABEL}|[0-9a-fx]{{4,16}} {{1,2}}InnoDB:|{_SAFE}|UTC - ))"
+    rf"|(?P<old>{_OLD})(?= {{1,2}}(?:InnoDB:|{_LABEL}|{_SAFE}|Percona XtraDB))"
+)
+_SOURCE = re.compile(
+    r"\s*(?:(?P<service>[\w.-]+)\s*\| ?"  # docker compose
+    r"|\[(?P<pod>pod/[^\s\]]+)\] "  # kubectl logs --prefix
+    rf"|(?P<stern>[a-z0-9][\w.-]* [a-z0-9][\w.-]*) (?={_ISO}))?"  # stern: pod and container
+)
+_COLLECTED = re.compile(
+    rf"(?P<stamp>{_ISO}|{_SYSLOG}) {{1,2}}"
+    r"(?:(?:stdout|stderr) [FP] "  # the files of the container runtime interface
+    r"|(?P<host>[\w.-]+) (?P<program>[\w./@-]+?)(?:\[(?P<pid>\d+)\])?: )?"  # journald, syslog
+)
+_STAMP_FIELDS = re.compile(
+    r"(?:(?P<Y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)"
+    r"|(?P<y2>\d\d)(?P<m2>\d\d)(?P<d2>\d\d)|(?P<b>[A-Z][a-z]{2}) (?P<bd>[ \d]\d))"
+    r"[T ] ?(?P<H>\d{1,2}):(?P<M>\d\d):(?P<S>\d\d)(?:[.,](?P<f>\d+))?(?P<z>Z|[+-]\d\d:?\d\d)?"
+)
+_HEADER = re.compile(
+    rf"\s*(?:(?:0x)?[0-9a-f]+\s+(?=\[|InnoDB:))?(?:{_LABEL}\s*)?(?P<code>\[MY-\d+\]\s*)?(?:\[(?:InnoDB|Server)\]\s*)?"
+    r"(?:InnoDB:\s*)?"
+)
+
+
+def records(text: str) -> Iterator[Record]:
+    """The records of one physical line, in their order; none where the line is empty or not understood."""
+    text = text[:MAX_LINE]
+    base, begin = _prefix(text)
+    if text.startswith("{", begin):
+        yield from _from_json(text[begin:], base)
+    else:
+        yield from _from_text(text[begin:], base)
+
+
+def parse_stamp(text: str) -> Stamp | None:
+    """The stamp that `text` is, or None where it is no possible date and time."""
+    m = _STAMP_FIELDS.fullmatch(text)
+    if m is None:
+        return None
+    fraction = m["f"] or ""
+    try:
+        if m["Y"]:
+            day = datetime(int(m["Y"]), int(m["m"]), int(m["d"]))
+        elif m["y2"]:
+            day = datetime(2000 + int(m["y2"]), int(m["m2"]), int(m["d2"]))
+        else:
+            day = datetime(_NO_YEAR, _MONTHS[m["b"]], int(m["bd"]))
+        moment = day.replace(
+            hour=int(m["H"]),
+            minute=int(m["M"]),
+            second=min(int(m["S"]), 59),
+            microsecond=int(fraction[:6].ljust(6, "0")),
+        )
+    except (ValueError, KeyError):
+        return None
+    offset = _offset(m["z"])
+    us = (moment - _EPOCH) // timedelta(microseconds=1) - (offset or 0) * 60 * MICROSECONDS
+    return Stamp(us, offset, 10 ** max(0, 6 - len(fraction)), m["b"] is None)
+
+
+def _offset(zone: str | None) -> int | None:
+    if zone is None:
+        return None
+    if zone == "Z":
+        return 0
+    minutes = int(zone[1:3]) * 60 + int(zone[-2:])
+    return (-minutes if zone[0] == "-" else minutes) if minutes < 24 * 60 else None
+
+
+def _prefix(text: str) -> tuple[Record, int]:
+    """What a collector wrote in front of a line, as a record without a text, and where the server's own text
+    begins."""
+    source = _SOURCE.match(text)
+    begin = source.end() if source else 0
+    where = source[source.lastgroup] if source and source.lastgroup else ""
+    collected = None if _SERVER_STAMP.match(text, begin) else _COLLECTED.match(text, begin)
+    if collected is None:
+        return Record("", stream=where, group=where), begin
+    group = " ".join(filter(None, (where, collected["host"], collected["program"])))
+    stream = f"{group}[{collected['pid']}]" if collected["pid"] else group
+    return Record("", None, parse_stamp(collected["stamp"]), stream, group), collected.end()
+
+
+def _from_text(rest: str, base: Record) -> Iterator[Record]:
+    begin, stamp, utc_form = 0, None, False
+    for found in _SERVER_STAMP.finditer(rest):
+        if found.start() > begin:
+            yield _record(rest[begin : found.start()], stamp, utc_form, base)
+        begin, stamp, utc_form = found.end(), parse_stamp(found[0]), "T" in found[0]
+    yield _record(rest[begin:], stamp, utc_form, base)
+
+
+def _record(text: str, stamp: Stamp | None, utc_form: bool, base: Record) -> Record:
+    header = _HEADER.match(text)
+    body = text[header.end() :] if header else text
+    modern = bool(header and header["code"])
+    return replace(base, text=body.rstrip(), server=stamp, modern=modern, utc_form=utc_form)
+
+
+def _from_json(rest: str, base: Record) -> Iterator[Record]:
+    """MySQL's own JSON error log, Docker's json-file logs and `journalctl -o json`."""
+    try:
+        entry = msgspec.json.decode(rest)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return
+    if not isinstance(entry, Mapping):
+        return
+    if isinstance(message := entry.get("msg"), str):
+        stamp = _json_stamp(entry, "time", "ts", 1000)
+        yield replace(base, text=message.removeprefix("InnoDB: ").rstrip(), server=stamp, modern=True, utc_form=True)
+    elif isinstance(message := entry.get("log"), str):
+        yield from _from_text(message, replace(base, collector=_json_stamp(entry, "time", "", 1)))
+    elif isinstance(message := entry.get("MESSAGE"), str):
+        group = f"{entry.get('_HOSTNAME', '')} {entry.get('SYSLOG_IDENTIFIER', '')}"
+        stamp = _json_stamp(entry, "", "__REALTIME_TIMESTAMP", 1)
+        yield from _from_text(
+            message, replace(base, collector=stamp, stream=f"{group}[{entry.get('_PID', '')}]", group=group)
+        )
+
+
+def _json_stamp(entry: Mapping[str, Any], written: str, counted: str, unit: int) -> Stamp | None:
+    """The stamp under the key `written`, else the count under `counted` of `unit` microseconds since 1970."""
+    if isinstance(text := entry.get(written), str):
+        return parse_stamp(text)
+    count = entry.get(counted)
+    if isinstance(count, str) and count.isdecimal() and len(count) <= 18:
+        count = int(count)
+    if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < 2**55 // unit:
+        return Stamp(count * unit, 0, unit)
+    return None

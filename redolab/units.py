@@ -1,0 +1,76 @@
+"""Sizes and durations as people write them; bytes and seconds inside.
+
+Sizes are binary: `8G` is 8 × 2³⁰ bytes, as in the servers' own option files.
+"""
+
+from __future__ import annotations
+
+import re
+
+from redolab.errors import InvalidInput
+
+KIB = 1024
+MIB = 1024 * KIB
+GIB = 1024 * MIB
+
+_SIZE_UNITS = {"": 1, "K": KIB, "M": MIB, "G": GIB, "T": 1024 * GIB}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?", re.IGNORECASE)
+_DURATION_UNITS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|)", re.IGNORECASE)
+_MINUTE = 60
+_HOUR = 3600
+
+
+def parse_size(text: str) -> int:
+    """Bytes of `8G`, `512M`, `1.5G`, `64k` or a plain number of bytes.
+
+    Raises `InvalidInput` for anything else.
+    """
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise InvalidInput(f"'{text}' is not a size", "write it as 64M, 1.5G or 8G (binary units)")
+    return int(float(match[1]) * _SIZE_UNITS[match[2].upper()])
+
+
+def format_size(size: float) -> str:
+    """`8G`, `1.5G`, `64M`: a size in the largest binary unit, with at most three significant figures after it."""
+    for unit in ("T", "G", "M", "K"):
+        scale = _SIZE_UNITS[unit]
+        if abs(size) >= scale:
+            value = size / scale
+            return f"{value:.0f}{unit}" if value == int(value) else f"{value:.{2 if value < 10 else 1}f}{unit}"
+    return f"{size:.0f}B"
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of `30m`, `90s`, `1.5h`, `200ms` or a plain number of seconds.
+
+    Raises `InvalidInput` for anything else.
+    """
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        raise InvalidInput(f"'{text}' is not a duration", "write it as 90s, 30m or 1.5h")
+    return float(match[1]) * _DURATION_UNITS[match[2].lower()]
+
+
+def format_duration(seconds: float) -> str:
+    """`0.42 s`, `14.7 s`, `8 min 9 s`, `1 h 02 min`."""
+    if seconds < 10:
+        return f"{seconds:.2f} s"
+    if seconds < _MINUTE:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), _MINUTE)
+    if seconds < _HOUR:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def parse_percent(text: str) -> float:
+    """The fraction that `75%` says.
+
+    Raises `InvalidInput` unless it is above 0 % and at most 100 %.
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", text.strip())
+    if match is None or not 0 < float(match[1]) <= 100:
+        raise InvalidInput(f"'{text}' is not a percentage", "write it as 75% (above 0%, at most 100%)")
+    return float(match[1]) / 100
