@@ -98,8 +98,8 @@ def run(factors: Factors, progress: Progress) -> None:
         open_lab(progress, store.clear_unfinished) as lab,
         storage_catalogue().get("native").attach(lab.host, lab.folder) as home,
     ):
-        check_memory(lab.host, home, _pools(factors))
         _check_room(lab, home, factors)
+        check_memory(lab.host, home, _pools(factors))
         servers = [lab.server(name) for name in factors.server]
         machine = read_machine(lab.host, home)
         given = {name: words(value) for name, value in asdict(factors).items() if value is not None}

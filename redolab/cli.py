@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,10 @@ def main() -> None:
     except click.ClickException as error:
         click.echo(f"redolab: {error.format_message()}", err=True)
         sys.exit(2)
+    except BrokenPipeError:
+        # Whoever read the output (head, less) has seen enough.
+        sys.stderr.close()
+        sys.exit(1)
     except LabError as error:
         if debug:
             raise
@@ -31,13 +36,14 @@ def main() -> None:
         for line in error.details:
             click.echo(f"    {line}", err=True)
         sys.exit(error.exit_status)
+    except OSError as error:
+        if debug or error.errno != errno.ENOSPC:
+            raise
+        click.echo(f"redolab: the disk is full ({error.filename or 'where the run writes'}): free some space", err=True)
+        sys.exit(1)
     except KeyboardInterrupt:
         click.echo("redolab: stopped", err=True)
         sys.exit(130)
-    except BrokenPipeError:
-        # Whoever read the output (head, less) has seen enough.
-        sys.stderr.close()
-        sys.exit(1)
 
 
 class _Experiments(click.Group):
@@ -185,7 +191,9 @@ def clean() -> None:
 def _console() -> Any:
     from rich.console import Console
 
-    return Console()
+    from redolab.report.table import PAGE
+
+    return Console(width=None if sys.stdout.isatty() else PAGE)
 
 
 def _progress() -> Progress:

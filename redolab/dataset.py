@@ -149,7 +149,7 @@ def _load(lab: Lab, server: InstalledServer, spec: DatasetSpec, folder: Path, st
     initialise(lab, server, folder, request)
     with Instance.start(lab.host, server, folder, request, folder / "error.log") as instance:
         instance.wait_ready()
-        with instance.connections.connect() as connection:
+        with instance.answering(), instance.connections.connect() as connection:
             _make_schema(connection, spec)
         _load_tables(lab, instance, spec, stage)
         stage.say("shutting down cleanly")

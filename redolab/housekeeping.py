@@ -16,7 +16,7 @@ from redolab.units import format_size
 def kept_images() -> list[tuple[CrashImage, int]]:
     """The crash images on this machine with the bytes each takes, oldest first."""
     host = LocalHost()
-    images = ImageStore(host, _home(PROJECT.lab))
+    images = ImageStore(host, native_folder(PROJECT.lab))
     return [(image, host.files.folder_size(images.folder(image.name))) for image in images.all()]
 
 
@@ -25,7 +25,7 @@ def remove_run(progress: Progress, name: str) -> list[str]:
     store = RunStore()
     run = store.get(name)
     with open_lab(progress, store.clear_unfinished) as lab:
-        images = ImageStore(lab.host, _home(lab.folder))
+        images = ImageStore(lab.host, native_folder(lab.folder))
         used_elsewhere = {image.name for other in store.all() if other.name != run.name for image in other.crashes()}
         used = {image.name for image in run.crashes()}
         removed = [image.name for image in images.all() if image.name in used - used_elsewhere]
@@ -38,7 +38,7 @@ def remove_run(progress: Progress, name: str) -> list[str]:
 def remove_image(progress: Progress, name: str) -> str:
     """Remove a crash image; the runs that used it keep their results. What was removed, in words. Raises `InvalidInput`."""
     with open_lab(progress, RunStore().clear_unfinished) as lab:
-        images = ImageStore(lab.host, _home(lab.folder))
+        images = ImageStore(lab.host, native_folder(lab.folder))
         images.get(name)
         images.remove(name)
     return f"removed the crash image {name}"
@@ -56,6 +56,6 @@ def clean(progress: Progress) -> list[str]:
     ]
 
 
-def _home(lab_folder: Path) -> Path:
+def native_folder(lab_folder: Path) -> Path:
     """Where crash images are kept: on the native storage."""
     return lab_folder / storage_catalogue().get("native").path

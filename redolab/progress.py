@@ -69,7 +69,9 @@ class Progress:
             took = time.monotonic() - began
             self.seconds[kind] += took
             outcome = f": {ended}" if ended else ""
-            self.console.print(f"[dim]{format_duration(took):>12}[/]  {title}{outcome}", highlight=False, soft_wrap=True)
+            self.console.print(
+                f"[dim]{format_duration(took):>12}[/]  {title}{outcome}", highlight=False, soft_wrap=True
+            )
 
     def note(self, text: str) -> None:
         """One line for the person who watches."""

@@ -1,7 +1,8 @@
-"""Where the project's own files lie."""
+"""Where the project's own files lie, and where it keeps what it makes."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,13 +25,16 @@ class Project:
 
     @property
     def runs(self) -> Path:
-        """What runs left."""
-        return self.root / "data/runs"
+        """What runs left; $REDOLAB_RUNS, if set, is another place for it."""
+        return Path(os.environ.get("REDOLAB_RUNS") or self.root / "data/runs")
 
     @property
     def lab(self) -> Path:
-        """What the lab makes for its own use on this machine: servers, tools, datasets, crash images."""
-        return self.root / ".lab"
+        """What the lab makes for its own use on this machine: servers, tools, datasets, crash images.
+
+        $REDOLAB_LAB, if set, is another place for it: a larger disk, a faster one.
+        """
+        return Path(os.environ.get("REDOLAB_LAB") or self.root / ".lab").absolute()
 
 
 PROJECT = Project(Path(__file__).resolve().parent.parent)

@@ -105,7 +105,8 @@ def recover(
             started = datetime.now(UTC)
             instance = running.enter_context(Instance.start(lab.host, server, folder, request, log))
             probe = _Probe(lab, instance, stage)
-            instance.watch(_PATIENCE, probe.recovered)
+            with instance.answering():
+                instance.watch(_PATIENCE, probe.recovered)
             connection, first_connection, first_write = probe.result()
             timeline = instance.recovery()
             ready = instance.seconds_to(Event.READY)
@@ -116,7 +117,7 @@ def recover(
                     f"its error log is {log}",
                 )
             stage.outcome = f"ready after {format_duration(ready)}"
-        with lab.progress.stage("checking the recovered tables", "check"):
+        with lab.progress.stage("checking the recovered tables", "check"), instance.answering():
             checks = _check(connection, image, repeat)
             variables = read_variables(connection)
         failed = [check for check in checks if not check.passed]
@@ -169,7 +170,7 @@ class _Probe:
             with self._connection.cursor() as cursor:
                 cursor.execute(f"INSERT INTO {PROBE_TABLE} (written) VALUES (CURRENT_TIMESTAMP)")
             self._written = self._since_start()
-        return self._written is not None and self._instance.has_rolled_back()
+        return self._written is not None and self._instance.has_recovered()
 
     def result(self) -> tuple[Connection, float, float]:
         """The connection, and seconds from the server's start to it and to its first write."""

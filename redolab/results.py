@@ -118,8 +118,8 @@ class Run:
 class RunStore:
     """All runs of this clone."""
 
-    def __init__(self, folder: Path = PROJECT.runs) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder or PROJECT.runs
 
     def all(self) -> list[Run]:
         """Every run, oldest first."""

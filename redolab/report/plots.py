@@ -114,6 +114,6 @@ def _unit(size: float) -> tuple[int, str]:
 def _save(figure: Figure, axes: Axes, path: Path) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
-    figure.savefig(path.with_suffix(".png"), dpi=150)
+    figure.savefig(f"{path}.svg", metadata={"Date": None})
+    figure.savefig(f"{path}.png", dpi=150)
     plt.close(figure)

@@ -64,6 +64,9 @@ def _row(cell: Sequence[RecoveryTrial], image: CrashImage) -> RecoveryRow:
     last = image.last_sample
     sampled = None if last.lsn is None or last.checkpoint_lsn is None else last.lsn - last.checkpoint_lsn
     phases = {time.phase: time.seconds for time in typical.timeline.phases}
+    if typical.timeline.seconds_to_ready is not None and (discover := phases[Phase.DISCOVER]) is not None:
+        # The log begins a moment after the process; with that moment the phases add up to what the lab timed.
+        phases[Phase.DISCOVER] = discover + typical.seconds_to_ready - typical.timeline.seconds_to_ready
     return RecoveryRow(
         server=typical.server,
         version=typical.version,

@@ -13,7 +13,8 @@ from rich.console import Console
 from rich.table import Table
 
 R = TypeVar("R")
-_PAGE = 240
+_MOST_TURNED = 4
+PAGE = 240
 """Characters a line may have where there is no terminal to fit into."""
 
 
@@ -45,12 +46,12 @@ class ReportTable:
     def show(self, console: Console) -> None:
         """Print it; on a terminal too narrow for it, each row as a column."""
         drawn = self._drawn(box.SIMPLE_HEAD)
-        wide = console.measure(drawn).maximum > console.width
-        if wide and console.is_terminal:
+        whole = console.measure(drawn, options=console.options.update(max_width=PAGE)).maximum
+        if whole > console.width and len(self.cells) <= _MOST_TURNED:
             drawn = self._turned(box.SIMPLE)
-        console.print(drawn, width=max(console.width, _PAGE) if wide and not console.is_terminal else None, crop=False)
+        console.print(drawn)
         for note in self.notes:
-            console.print(note, style="dim", highlight=False, markup=False, soft_wrap=not console.is_terminal)
+            console.print(note, style="dim", highlight=False, markup=False, soft_wrap=True)
 
     def as_text(self) -> str:
         """It as plain text."""
@@ -77,10 +78,10 @@ class ReportTable:
         return table
 
     def _written(self, style: box.Box, between: str) -> str:
-        page = Console(file=io.StringIO(), width=_PAGE, color_system=None, markup=False, highlight=False)
+        page = Console(file=io.StringIO(), width=PAGE, color_system=None, markup=False, highlight=False)
         with page.capture() as capture:
             page.print(self._drawn(style))
-        lines = [line.rstrip() for line in capture.get().strip("\n").splitlines()]
+        lines = [line.strip() for line in capture.get().splitlines() if line.strip()]
         return "\n".join(lines) + between + between.join(self.notes) + "\n"
 
 

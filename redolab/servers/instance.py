@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import TracebackType
 
@@ -93,9 +93,18 @@ class Instance(AbstractContextManager["Instance"]):
         """Wait until it takes connections. Raises `ServerFailed`."""
         self.watch(seconds, lambda: Event.READY in self._first)
 
-    def has_rolled_back(self) -> bool:
-        """Whether nothing that a crash left open is still to be rolled back; to be asked once it is ready."""
-        return Event.TRANSACTIONS not in self._first or Event.UNDO_END in self._first
+    def has_recovered(self) -> bool:
+        """Whether it is ready, and nothing that a crash left open is still to be rolled back."""
+        return Event.READY in self._first and (Event.TRANSACTIONS not in self._first or Event.UNDO_END in self._first)
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Make what a client meets in it when the server refuses or ends a `ServerFailed` with the log's last lines."""
+        try:
+            yield
+        except pymysql.MySQLError as error:
+            self.check_running()
+            raise self._failure(f"{self.server.name} refused a statement of the lab ({error})") from error
 
     def seconds_to(self, event: Event) -> float | None:
         """Seconds from the start of the process to the first line that tells `event`; None if there was none."""

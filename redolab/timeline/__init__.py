@@ -1,5 +1,5 @@
-"""Error logs of MySQL, MariaDB and Percona Server (5.1 to 9.7, 10.1 to 11.8) into recoveries and their
-phases.
+"""Recoveries and their phases, from error logs of MySQL and Percona Server 5.1 to 9.7 and MariaDB 10.1 to
+11.8.
 
 The phases, in seconds, one beginning where the one before ends:
 
@@ -13,8 +13,8 @@ scan
     the sums of their turns.
 apply
     to the line that says that the (last) batch is completed; MariaDB has none, so there it is the first line
-    of what follows. MariaDB with a small buffer pool reads the redo again between batches without saying
-    when: all of that is apply.
+    of what follows. With more than one batch MariaDB to 10.5 scans on between them, so that neither phase can
+    be timed; later versions read the redo again between batches without saying when: all of that is apply.
 open
     to "started; log sequence number", the end of InnoDB's own start.
 ready
@@ -25,7 +25,8 @@ rollback
     own.
 
 The first five add up to `seconds_to_ready`, and with rollback to `seconds`. A phase that the log cannot time
-is None with the reason. Nothing here touches a file: `redolab.logs` reads them.
+is None with the reason; what such phases took together stands in the notes. Nothing here touches a file:
+`redolab.logs` reads them.
 """
 
 from redolab.timeline.events import Event

@@ -70,6 +70,8 @@ class Told(NamedTuple):
 
 # 5.1 and before write an LSN as two 32-bit halves.
 _LSN = r"(?P<lsn>\d+(?: \d+)?)"
+# Where a server is installed and what its file is called; never more than one line, never a quoted name.
+_PROGRAM = r"(?:UTC - )?(?:[A-Za-z]:)?[^:'\"\n]{0,300}?"
 _E = Event
 _MARIADB = Family.MARIADB
 _MYSQL = Family.MYSQL
@@ -79,19 +81,20 @@ TABLE = (
     Row(_E.SAFE_START, r"(?:mysqld_safe|mariadbd-safe) Starting \S+ daemon"),
     Row(_E.PROCESS_START, r"MySQL Server - start\.", _MYSQL),  # 8.4+
     Row(
-        _E.START, r"[^'\"]*\(\S+ (?P<version>\d[^\s)]*)\) start(?:ing|ed) as process \d"
+        _E.START, rf"{_PROGRAM}\(\S+ (?P<version>\d[^\s)]*)\) start(?:ing|ed) as process \d"
     ),  # MySQL 5.6+, MariaDB to 10.6
     Row(
         _E.START,
-        r"Starting MariaDB (?P<version>\S+) (?:source revision .*|server_uid .*)?as process \d",
+        r"Starting MariaDB (?P<version>\S+) .*as process \d",
         _MARIADB,
     ),
     Row(_E.INIT, r"InnoDB initialization has started\.", _MYSQL),  # 8.0
     Row(
         _E.INIT,
-        r"(?:The InnoDB memory heap is disabled|Mutexes and rw_locks use|Compressed tables use zlib|Using Linux native AIO"
-        r"|Initializing buffer pool|PUNCH HOLE support available|Number of transaction pools:|Using atomics to ref count"
-        r"|[Hh]ighest supported file format|Number of pools:)",
+        r"(?:The InnoDB memory heap is disabled|Mutexes and rw_locks use|Compressed tables use zlib"
+        r"|Using Linux native AIO|Initializing buffer pool|PUNCH HOLE support available"
+        r"|Number of transaction pools:|Using atomics to ref count|[Hh]ighest supported file format"
+        r"|Number of pools:)",
     ),
     # --- the server knows that it must recover
     Row(_E.CHECKPOINT, r"The latest found checkpoint is at lsn = (?P<lsn>\d+)", _MYSQL),  # 8.0.30+, also clean starts
@@ -142,18 +145,20 @@ TABLE = (
     Row(_E.OPENED, r"log sequence number (?P<lsn>\d+)(?: \([^)]*\))?; transaction id \d+", _MARIADB),
     Row(
         _E.READY,
-        r"(?:[A-Za-z]:)?[^:'\"]*: ready for connections\.?"
+        rf"{_PROGRAM}: ready for connections\.?"
         r"(?:\s*Version: '(?P<version>[^']+)'(?P<vendor>.*))?",
     ),
     Row(_E.VERSION, r"Version: '(?P<version>[^']+)'(?P<vendor>.*)"),
     # --- the end of a server
     Row(_E.SHUTDOWN, r"(?:Starting shutdown\.\.\.|Shutdown completed; log sequence number)"),
-    Row(_E.SIGNAL, r"(?:UTC - )?[^'\"]*mysqld(?:\.exe)? got signal (?P<signal>\d+)"),
-    Row(_E.SIGNAL, r"[^'\"]*mariadbd got signal (?P<signal>\d+)", _MARIADB),
+    Row(_E.SIGNAL, rf"{_PROGRAM}(?:mysqld|mariadbd)(?:\.exe)? got signal (?P<signal>\d+)"),
     Row(_E.ABORT, r"(?:Plugin 'InnoDB' init function returned error|Plugin initialization aborted)"),
 )
 _PATTERNS = tuple(re.compile(row.text, re.ASCII) for row in TABLE)
+# What the server says outside of InnoDB.
+_OUTSIDE = frozenset((_E.SAFE_START, _E.PROCESS_START, _E.START, _E.READY, _E.VERSION, _E.SIGNAL))
 _UNNAMED = [re.sub(r"\(\?P<\w+>", "(?:", row.text) for row in TABLE]
+_INNODB = "|".join(text for row, text in zip(TABLE, _UNNAMED, strict=True) if row.event not in _OUTSIDE)
 # All rows at once, each as the group whose number is its own: most lines say nothing, and one look must be
 # enough.
 _ANY = re.compile("|".join(f"({text})" for text in _UNNAMED), re.ASCII)
@@ -180,7 +185,7 @@ class Needle(NamedTuple):
 # InnoDB's own lines can be most of a log (its page cleaner complains every second), so that there the text
 # behind is looked at.
 NEEDLES = (
-    Needle("InnoDB", rf"InnoDB(?:(?![:\]] )|[:\]] +(?:{'|'.join(_UNNAMED)}))"),
+    Needle("InnoDB", rf"InnoDB(?:(?![:\]] )|[:\]] +(?:{_INNODB}))"),
     *(
         Needle(word, re.escape(word))
         for word in (

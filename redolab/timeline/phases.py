@@ -13,7 +13,7 @@ import msgspec
 
 from redolab.timeline.events import Event
 from redolab.timeline.moments import DISORDER, MIXED, SET_BACK, Moment, between
-from redolab.timeline.recovery import LOG_BEGINS_LATER, Start
+from redolab.timeline.recovery import LOG_BEGINS_LATER, MIXED_TURNS, Start
 from redolab.timeline.stamps import MICROSECONDS, Clock
 
 ClockName = Literal["arrival", "log", "collector"]
@@ -103,7 +103,7 @@ class Timeline:
 
 def to_json(timeline: Timeline) -> dict[str, Any]:
     """The timeline as plain values, for JSON."""
-    plain: dict[str, Any] = msgspec.to_builtins(timeline)
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(timeline))
     return {**plain, "redo_bytes": timeline.redo_bytes}
 
 
@@ -117,7 +117,8 @@ def timeline(start: Start, ended: str) -> Timeline:
     measure = _Measure(start, clock, ended)
     times = measure.phases()
     # A clock that goes wrong within a recovery leaves its total as little worth as the phase.
-    sound = not any(time.why in (SET_BACK, DISORDER, MIXED) for time in times)
+    unsound = [time for time in times if time.why in (SET_BACK, DISORDER, MIXED)]
+    sound_to_ready = all(time.phase is Phase.ROLLBACK for time in unsound)
     done = _rollback_done(start)
     return Timeline(
         source=start.source or None,
@@ -128,8 +129,8 @@ def timeline(start: Start, ended: str) -> Timeline:
         end=_datetime(end, clock) if done else None,
         clock=_CLOCK_NAMES[clock],
         resolution=_resolution(start, clock),
-        seconds_to_ready=_seconds(_between(origin, ready, clock)) if sound else None,
-        seconds=_seconds(_between(origin, end, clock)) if sound and done else None,
+        seconds_to_ready=_seconds(_between(origin, ready, clock)) if sound_to_ready else None,
+        seconds=_seconds(_between(origin, end, clock)) if done and not unsound else None,
         phases=times,
         rollback_start=_datetime(start.marks.get(Event.UNDO_START), clock),
         rollback_seconds=_seconds(_between(start.marks.get(Event.UNDO_START), undone, clock)),
@@ -142,7 +143,7 @@ def timeline(start: Start, ended: str) -> Timeline:
         rolled_back=start.rolled_back or None,
         complete=bool(start.began and ready and done),
         ended=_ended(start, ended),
-        notes=(*_notes(start), *(measure.together(times) if sound else ())),
+        notes=(*_notes(start), *([f"no totals: {unsound[0].why}"] if unsound else measure.together(times))),
     )
 
 
@@ -201,7 +202,7 @@ class _Measure:
         redo = self.start.redo
         if not redo.batches:
             return self._scanned()
-        once = redo.batches == 1 or self.start.batch_key
+        once = not redo.mixed and (redo.batches == 1 or self.start.batch_key)
         return redo.first if once and redo.first else "scan and apply took turns"
 
     def _applied(self) -> Moment | str:
@@ -326,7 +327,9 @@ def _ended(start: Start, ended: str) -> str:
 
 def _notes(start: Start) -> Iterator[str]:
     batches = start.redo.batches
-    if batches > 1 and start.batch_key:
+    if batches > 1 and start.redo.mixed:
+        yield f"{batches} batches: {MIXED_TURNS}"
+    elif batches > 1 and start.batch_key:
         yield f"{batches} batches: apply includes reading the redo again between them"
     elif batches > 1:
         yield f"{batches} batches: scan and apply are each the sum of their turns"

@@ -1,5 +1,4 @@
-"""Lines in, recoveries out: each writer's records are followed by themselves, so that two logs in one file
-stay apart."""
+"""Lines in, recoveries out: each writer is followed by itself, so that two logs in one file stay apart."""
 
 from __future__ import annotations
 
@@ -34,8 +33,10 @@ class Line:
 
 
 def timelines(lines: Iterable[Line]) -> Iterator[Timeline]:
-    """The recoveries that the lines tell of, each when it is known to be over; memory does not grow with the
-    log."""
+    """The recoveries that the lines tell of, each when it is known to be over.
+
+    Memory does not grow with the log.
+    """
     streams: OrderedDict[str, _Stream] = OrderedDict()
     numbers = count()
     for line in lines:
@@ -43,7 +44,9 @@ def timelines(lines: Iterable[Line]) -> Iterator[Timeline]:
             continue
         for text in line.text.split("\0"):
             for record in records(text):
-                stream = streams.setdefault(record.stream, _Stream(record.group))
+                stream = streams.get(record.stream)
+                if stream is None:
+                    stream = streams[record.stream] = _Stream(record.group)
                 streams.move_to_end(record.stream)
                 yield from stream.take(record, next(numbers), line.arrival)
         while len(streams) > _STREAMS:
@@ -107,7 +110,6 @@ _LEAVING = {
 
 
 def _last_word(stream: _Stream, streams: Iterable[_Stream]) -> str:
-    """A process that says no more, after which another of the same program began, is taken to have
-    crashed."""
+    """A process that says no more, and after which another of the same program began, has crashed."""
     later = any(s.group == stream.group and s.first is not None and s.first > stream.last for s in streams)
     return STARTED_AGAIN if later else LOG_ENDS

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from redolab.timeline.events import Event, Family, Told
 from redolab.timeline.moments import Moment, Total
+from redolab.timeline.stamps import Clock
 
 # 5.6.31-77.0. Later ones (8.0.32-24) look like a distribution's revision and are known only by the line with
 # the vendor.
@@ -25,6 +26,7 @@ _OLDEST_NAMED_AT_OPEN = (5, 6)
 
 _LAST_BATCH = "last"
 
+MIXED_TURNS = "MariaDB scans on between batches and does not say when one ends"
 LOG_BEGINS_LATER = "the log begins after this"
 
 
@@ -102,9 +104,10 @@ class Heard(NamedTuple):
 class Redo:
     """Scan and apply, which take turns: MySQL applies a batch whenever its memory for parsed redo is full.
 
-    `turn` is where the current turn began, None while nobody knows. MariaDB does not say when a batch ends:
-    from its first batch on, reading redo again between batches counts as apply. `first` is where the first
-    batch began.
+    `turn` is where the current turn began, None while nobody knows; `first` where the first batch did.
+    MariaDB does not say when a batch ends. To 10.5 it scans on between batches, so that neither can be timed
+    (`mixed`); later it has read all redo before the first batch, and reading it again between batches counts
+    as apply.
     """
 
     turn: Moment | None = None
@@ -113,6 +116,7 @@ class Redo:
     scan: Total = field(default_factory=Total)
     apply: Total = field(default_factory=Total)
     batches: int = 0
+    mixed: bool = False
     # The last turn's end may still get its stamp from the line that follows.
     unsettled: tuple[Total, Moment, Moment] | None = None
 
@@ -137,6 +141,12 @@ class Redo:
         elif self.applying:
             self._change(self.apply, moment)
             self.applying = False
+
+    def mix(self) -> None:
+        """The scan goes on after this batch, nobody knows when."""
+        self.mixed = True
+        self.scan.fail(MIXED_TURNS)
+        self.apply.fail(MIXED_TURNS)
 
     def settle(self) -> None:
         """Add up what is known by now."""
@@ -251,7 +261,11 @@ def _on_discovered(start: Start, line: Heard) -> None:
     start.checkpoint_lsn = start.checkpoint_lsn or _lsn(line.value("lsn"))
     # 5.7 prints this pair only after the scan.
     late = line.event in (Event.NOT_SHUT_DOWN, Event.CRASH_RECOVERY) and _prints_late(start)
-    if start.discovered is None and not start.redo.batches and Event.SCANNED not in start.marks and not late:
+    # In 5.1 the first of these lines, printed at once, has no stamp but the second has.
+    better = start.discovered is None or (
+        start.discovered.tick(Clock.SERVER) is None and line.moment.tick(Clock.SERVER) is not None
+    )
+    if better and not (late or start.redo.batches or Event.SCANNED in start.marks):
         start.discovered = line.moment
         start.redo.begin(line.moment)
 
@@ -287,6 +301,8 @@ def _on_to_recover(start: Start, line: Heard) -> None:
     key = f"a {line.moment.number}" if line.value("which") == "a" else line.value("upto") or _LAST_BATCH
     if key != start.batch_key:
         start.batch_key = key
+        if line.value("which") == "a":
+            start.redo.mix()
         _on_batch(start, line)
 
 

@@ -113,6 +113,8 @@ _STAMP_FIELDS = re.compile(
     r"|(?P<y2>\d\d)(?P<m2>\d\d)(?P<d2>\d\d)|(?P<b>[A-Z][a-z]{2}) (?P<bd>[ \d]\d))"
     r"[T ] ?(?P<H>\d{1,2}):(?P<M>\d\d):(?P<S>\d\d)(?:[.,](?P<f>\d+))?(?P<z>Z|[+-]\d\d:?\d\d)?"
 )
+# The rollback's percentages come without line ends, whatever the log's format.
+_JSON = re.compile(r"(?:InnoDB: Progress in percents:)?[\d ]*(?=\{)")
 _HEADER = re.compile(
     rf"\s*(?:(?:0x)?[0-9a-f]+\s+(?=\[|InnoDB:))?(?:{_LABEL}\s*)?(?P<code>\[MY-\d+\]\s*)?(?:\[(?:InnoDB|Server)\]\s*)?"
     r"(?:InnoDB:\s*)?"
@@ -123,8 +125,8 @@ def records(text: str) -> Iterator[Record]:
     """The records of one physical line, in their order; none where the line is empty or not understood."""
     text = text[:MAX_LINE]
     base, begin = _prefix(text)
-    if text.startswith("{", begin):
-        yield from _from_json(text[begin:], base)
+    if found := _JSON.match(text, begin):
+        yield from _from_json(text[found.end() :], base)
     else:
         yield from _from_text(text[begin:], base)
 

@@ -1,0 +1,43 @@
+"""What all tests share: a lab of their own beside the clone's, and real servers in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from redolab.project import PROJECT
+
+# Before anything asks for it: tests never touch the lab and the runs of whoever runs them. Kept between sessions, so that
+# servers are fetched once.
+os.environ["REDOLAB_LAB"] = str(PROJECT.root / ".lab/tests/lab")
+os.environ["REDOLAB_RUNS"] = str(PROJECT.root / ".lab/tests/runs")
+
+from rich.console import Console
+
+from redolab.housekeeping import native_folder
+from redolab.lab import Lab, open_lab
+from redolab.progress import Progress
+from redolab.results import RunStore
+from redolab.servers.install import InstalledServer
+
+
+@pytest.fixture
+def lab() -> Iterator[Lab]:
+    """An open lab on this machine."""
+    with open_lab(Progress(Console(quiet=True)), RunStore().clear_unfinished) as opened:
+        yield opened
+
+
+@pytest.fixture
+def home(lab: Lab) -> Path:
+    """The folder of the native storage."""
+    return native_folder(lab.folder)
+
+
+@pytest.fixture
+def mariadb(lab: Lab) -> InstalledServer:
+    """The default server, unpacked."""
+    return lab.server("mariadb-10.11")

@@ -1,0 +1,177 @@
+"""What every kind of host must do. A new kind is one more parameter of the fixture."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from redolab.errors import CommandFailed, DiskFull
+from redolab.hosts import Command, Host, ProcessIdentity
+from redolab.hosts.local import LocalHost
+
+
+@pytest.fixture(params=[LocalHost])
+def host(request: pytest.FixtureRequest) -> Host:
+    made = request.param()
+    assert isinstance(made, LocalHost)
+    return made
+
+
+def test_a_program_is_run_to_its_end(host: Host) -> None:
+    output = host.run(Command(["sh", "-c", "cat; echo $WORD >&2; pwd"], Path("/usr"), {"WORD": "said"}, b"fed\n"))
+    assert (output.status, output.out, output.err) == (0, "fed\n/usr\n", "said\n")
+
+
+def test_a_failing_program_is_an_error_with_its_last_words(host: Host) -> None:
+    with pytest.raises(CommandFailed, match="sh ended with status 3") as error:
+        host.run(Command(["sh", "-c", "echo why; exit 3"]))
+    assert error.value.details == ("why",)
+    assert host.run(Command(["sh", "-c", "exit 3"]), check=False).status == 3
+
+
+def test_a_missing_program_and_one_that_takes_too_long(host: Host) -> None:
+    with pytest.raises(CommandFailed, match="is not on this machine"):
+        host.run(Command(["no-such-program"]))
+    with pytest.raises(CommandFailed, match="did not end within"):
+        host.run(Command(["sleep", "60"]), seconds=0.1)
+
+
+def test_lines_are_stamped_as_they_arrive(host: Host, tmp_path: Path) -> None:
+    began = host.now().monotonic
+    process = host.start(Command(["sh", "-c", "echo one; sleep 0.3; printf 'two\\nrest'"]), tmp_path / "log")
+    lines = list(process.lines(began + 30))
+    assert [line.text for line in lines] == ["one", "two", "rest"]
+    arrivals = [line.arrival for line in lines if line.arrival is not None]
+    assert began < arrivals[0] < arrivals[1] <= arrivals[2]
+    assert arrivals[1] - arrivals[0] == pytest.approx(0.3, abs=0.15)
+    assert process.wait(5) == 0
+    assert host.files.read(tmp_path / "log") == b"one\ntwo\nrest"
+
+
+def test_waiting_for_lines_ends_at_its_deadline(host: Host, tmp_path: Path) -> None:
+    process = host.start(Command(["sleep", "60"]), tmp_path / "log")
+    began = host.now().monotonic
+    assert list(process.lines(began + 0.1)) == []
+    assert host.now().monotonic - began < 5
+    assert process.stop() == -signal.SIGTERM
+
+
+def test_stop_kills_what_does_not_listen(host: Host, tmp_path: Path) -> None:
+    process = host.start(
+        Command(["sh", "-c", "trap '' TERM; echo set; while :; do sleep 0.05; done"]), tmp_path / "log"
+    )
+    assert next(process.lines(host.now().monotonic + 10)).text == "set"
+    assert process.stop(seconds=0.2) == -signal.SIGKILL
+    assert process.stop() == -signal.SIGKILL
+
+
+def test_only_exactly_the_known_process_is_killed(host: Host, tmp_path: Path) -> None:
+    process = host.start(Command(["sleep", "60"]), tmp_path / "log")
+    known = process.identity
+    another = ProcessIdentity(known.pid, known.started - 100)
+    assert not host.is_running(another)
+    assert not host.kill(another)
+    assert host.is_running(known)
+    assert host.kill(known)
+    assert process.wait(5) == -signal.SIGKILL
+    assert not host.is_running(known)
+    assert not host.kill(known)
+
+
+def test_a_process_dies_with_the_lab(tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from pathlib import Path; from redolab.hosts import Command; "
+        "from redolab.hosts.local import LocalHost; "
+        f"p = LocalHost().start(Command(['sleep', '321']), Path({str(tmp_path / 'log')!r})); "
+        "print(p.identity.pid, flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as lab:
+        assert lab.stdout is not None
+        pid = int(lab.stdout.readline())
+        assert psutil.pid_exists(pid)
+        lab.kill()
+        lab.wait()
+    deadline = time.monotonic() + 5
+    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < deadline, "it outlived the lab"
+        time.sleep(0.02)
+
+
+def test_children_are_found(host: Host, tmp_path: Path) -> None:
+    process = host.start(Command(["sh", "-c", "sleep 60 & echo begun; wait"]), tmp_path / "log")
+    assert next(process.lines(host.now().monotonic + 10)).text == "begun"
+    (child,) = host.children(process.identity)
+    assert host.is_running(child)
+    host.kill(child)
+    process.stop()
+    assert host.children(process.identity) == []
+
+
+def test_files_are_there_whole_or_not_at_all(host: Host, tmp_path: Path) -> None:
+    path = tmp_path / "deep/file"
+    host.files.write(path, b"first")
+    host.files.write(path, b"second")
+    assert host.files.read(path) == b"second"
+    assert host.files.names(path.parent) == ["file"]
+    assert host.files.names(tmp_path / "nowhere") == []
+    with pytest.raises(FileNotFoundError):
+        host.files.read(tmp_path / "nowhere")
+
+
+def test_folders_are_copied_hashed_measured_and_removed(host: Host, tmp_path: Path) -> None:
+    source, to = tmp_path / "source", tmp_path / "copies/to"
+    host.files.write(source / "a", b"x" * 100_000)
+    host.files.write(source / "deep/b", b"y")
+    copy = host.files.copy_folder(source, to)
+    assert copy.seconds > 0
+    hashes = host.files.hash_folder(to)
+    assert hashes == host.files.hash_folder(source)
+    assert sorted(hashes) == ["a", "deep/b"]
+    assert host.files.folder_size(to) >= 100_000
+    host.files.write(to / "a", b"changed")
+    assert host.files.hash_folder(to) != host.files.hash_folder(source)
+    host.files.remove(to)
+    host.files.remove(to)
+    assert not host.files.exists(to)
+
+
+def test_a_copy_that_cannot_be_made_leaves_nothing(host: Host, tmp_path: Path) -> None:
+    with pytest.raises(CommandFailed, match="could not be copied"):
+        host.files.copy_folder(tmp_path / "nowhere", tmp_path / "to")
+    assert not host.files.exists(tmp_path / "to")
+
+
+def test_a_full_disk_is_named(host: Host, tmp_path: Path) -> None:
+    if not host.is_root():
+        pytest.skip("mounting a small file system needs root")
+    small, large = tmp_path / "small", tmp_path / "large"
+    small.mkdir()
+    host.files.write(large / "file", bytes(3_000_000))
+    host.run(Command(["mount", "-t", "tmpfs", "-o", "size=1M", "tmpfs", str(small)]))
+    try:
+        with pytest.raises(DiskFull, match="is full"):
+            host.files.copy_folder(large, small / "copy")
+        with pytest.raises(DiskFull, match="is full"):
+            host.files.write(small / "file", bytes(3_000_000))
+        assert host.files.names(small) == []
+    finally:
+        host.run(Command(["umount", str(small)]))
+
+
+def test_free_space_is_told_for_what_is_not_there_yet(host: Host, tmp_path: Path) -> None:
+    assert host.files.free_space(tmp_path / "not/yet/there") == pytest.approx(
+        psutil.disk_usage(str(tmp_path)).free, rel=0.05
+    )
+
+
+def test_both_clocks_go_on(host: Host) -> None:
+    first = host.now()
+    second = host.now()
+    assert second.monotonic >= first.monotonic
+    assert abs(second.wall - time.time()) < 5

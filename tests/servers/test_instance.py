@@ -1,0 +1,140 @@
+"""A real server as the lab runs it."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import psutil
+import pytest
+
+from redolab.dataset import initialise
+from redolab.errors import ServerFailed
+from redolab.lab import Lab
+from redolab.servers.dialects import SOCKET, InstanceRequest, Purpose
+from redolab.servers.install import InstalledServer
+from redolab.servers.instance import DATA, Instance
+from redolab.servers.sandbox import SERVER_USER
+from redolab.units import MIB
+
+REQUEST = InstanceRequest(purpose=Purpose.RECOVER, log_size=16 * MIB, buffer_pool=64 * MIB)
+
+
+@pytest.fixture
+def folder(lab: Lab, mariadb: InstalledServer, tmp_path: Path) -> Path:
+    made = tmp_path / "instance"
+    initialise(lab, mariadb, made, REQUEST)
+    return made
+
+
+def start(lab: Lab, server: InstalledServer, folder: Path) -> Instance:
+    return Instance.start(lab.host, server, folder, REQUEST, folder / "error.log")
+
+
+def server_process(folder: Path) -> psutil.Process:
+    """The server whose sandbox, two processes above it, has this folder."""
+    (sandbox,) = [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if str(folder) in (process.info["cmdline"] or []) and process.ppid() == psutil.Process().pid
+    ]
+    (found,) = [process for process in sandbox.children(recursive=True) if process.name() == "mariadbd"]
+    return found
+
+
+def test_it_is_private_unprivileged_and_as_asked(lab: Lab, mariadb: InstalledServer, folder: Path) -> None:
+    with start(lab, mariadb, folder) as instance:
+        instance.wait_ready(60)
+        process = server_process(folder)
+        assert process.uids().real == (SERVER_USER if lab.host.is_root() else psutil.Process().uids().real)
+        assert process.net_connections("inet") == []
+        assert (folder / SOCKET).is_socket()
+        assert folder.stat().st_mode & 0o777 == 0o700
+        assert (folder / DATA).stat().st_mode & 0o777 == 0o700
+        with instance.connections.connect() as connection, connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT @@innodb_log_file_size, @@innodb_buffer_pool_size, @@skip_networking, @@innodb_doublewrite"
+            )
+            assert cursor.fetchone() == (16 * MIB, 64 * MIB, 1, 1)
+
+
+def test_a_sample_holds_together(lab: Lab, mariadb: InstalledServer, folder: Path) -> None:
+    with start(lab, mariadb, folder) as instance:
+        instance.wait_ready(60)
+        with instance.connections.connect() as connection:
+            first = instance.sample(connection)
+            with connection.cursor() as cursor:
+                cursor.execute("CREATE DATABASE d")
+                cursor.execute("USE d")
+                cursor.execute("CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(100)) ENGINE=InnoDB")
+                cursor.execute("INSERT INTO t SELECT seq, REPEAT('x', 100) FROM seq_1_to_10000")
+            second = instance.sample(connection)
+    assert first.lsn is not None
+    assert second.lsn is not None
+    assert second.lsn > first.lsn + 1_000_000
+    assert second.checkpoint_age == second.lsn - (second.checkpoint_lsn or 0)
+    assert second.users_wait_age is not None
+    assert second.flush_forced_age == second.users_wait_age * 7 // 8
+    assert (second.dirty_pages or 0) > (first.dirty_pages or 0)
+    assert second.monotonic > first.monotonic
+
+
+def test_a_clean_stop_and_a_start_without_recovery(lab: Lab, mariadb: InstalledServer, folder: Path) -> None:
+    with start(lab, mariadb, folder) as instance:
+        instance.wait_ready(60)
+        instance.shut_down(60)
+    with start(lab, mariadb, folder) as again:
+        again.wait_ready(60)
+        assert again.recovery() is None
+
+
+def test_a_kill_hits_the_server_and_the_next_start_recovers(lab: Lab, mariadb: InstalledServer, folder: Path) -> None:
+    with start(lab, mariadb, folder) as instance:
+        instance.wait_ready(60)
+        with instance.connections.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("CREATE TABLE mysql.t (a INT PRIMARY KEY) ENGINE=InnoDB")
+            cursor.execute("INSERT INTO mysql.t VALUES (1)")
+        process = server_process(folder)
+        instance.kill()
+        assert not process.is_running()
+    with start(lab, mariadb, folder) as again:
+        again.wait_ready(60)
+        recovery = again.recovery()
+    assert recovery is not None
+    assert recovery.clock == "arrival"
+    assert recovery.seconds_to_ready is not None
+    assert (recovery.redo_bytes or 0) > 0
+
+
+def test_a_server_that_does_not_start_shows_its_last_lines(lab: Lab, mariadb: InstalledServer, folder: Path) -> None:
+    (folder / DATA / "ibdata1").write_bytes(b"not a tablespace" * 100_000)
+    with start(lab, mariadb, folder) as instance, pytest.raises(ServerFailed, match="ended with status") as error:
+        instance.wait_ready(60)
+    assert any("ibdata1" in line or "InnoDB" in line for line in error.value.details)
+
+
+def test_a_server_that_ends_by_itself_is_noticed(lab: Lab, mariadb: InstalledServer, folder: Path) -> None:
+    with start(lab, mariadb, folder) as instance:
+        instance.wait_ready(60)
+        instance.check_running()
+        process = server_process(folder)
+        process.send_signal(signal.SIGKILL)
+        process.wait(10)
+        with pytest.raises(ServerFailed, match="gone before"):
+            instance.kill()
+
+
+def test_a_deep_folder_is_no_obstacle(lab: Lab, mariadb: InstalledServer, tmp_path: Path) -> None:
+    deep = tmp_path / ("d" * 100) / "instance"
+    initialise(lab, mariadb, deep, REQUEST)
+    with start(lab, mariadb, deep) as instance:
+        instance.wait_ready(60)
+        instance.connections.connect().close()
+
+
+def test_a_folder_only_the_lab_may_enter_is_no_obstacle(lab: Lab, mariadb: InstalledServer, tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    initialise(lab, mariadb, closed / "instance", REQUEST)
+    with start(lab, mariadb, closed / "instance") as instance:
+        instance.wait_ready(60)

@@ -1,0 +1,325 @@
+"""The recovery experiment from its command to its table, on a real server; and whatever goes wrong in between."""
+
+from __future__ import annotations
+
+import csv
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import polars
+import psutil
+import pytest
+
+from redolab.crash import CrashImage, ImageStore
+from redolab.hosts.local import LocalHost
+from redolab.housekeeping import native_folder
+from redolab.project import PROJECT
+from redolab.results import Run, RunStore, State
+from redolab.timeline import Phase
+from tests.command import SMALL, lab_processes, redolab, signal_at
+
+HOST = LocalHost()
+EXPERIMENT = ["run", "recovery", *SMALL]
+
+
+def images() -> ImageStore:
+    return ImageStore(HOST, native_folder(PROJECT.lab))
+
+
+def nothing_is_left() -> bool:
+    """No process, no instance or copy, no ledger entry, no run that says it is running."""
+    instances = HOST.files.names(native_folder(PROJECT.lab) / "instances")
+    ledger = HOST.files.names(PROJECT.lab / "ledger")
+    running = [run.name for run in RunStore().all() if run.record().state is State.RUNNING]
+    assert (lab_processes(), instances, ledger, running) == ([], [], [], [])
+    return True
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Run]:
+    """One run with two pools and two repeats, and its crash image."""
+    for old in images().all():
+        images().remove(old.name)
+    done = redolab(*EXPERIMENT, "--repeat", "2", "--pool", "32M,128M", "--sample-every", "0.1s")
+    assert done.returncode == 0, done.stderr
+    made = RunStore().get("latest")
+    (made.folder / "said").write_text(done.stdout)
+    yield made
+    RunStore().remove(made)
+
+
+@pytest.fixture(scope="module")
+def image(run: Run) -> CrashImage:
+    (made,) = run.crashes()
+    return made
+
+
+def test_the_run_is_complete_and_nothing_is_left_beside_it(run: Run) -> None:
+    assert run.record().state is State.COMPLETE
+    assert len(run.trials()) == 4
+    assert nothing_is_left()
+
+
+def test_the_age_reached_its_target(image: CrashImage) -> None:
+    last = image.last_sample
+    assert last.flush_forced_age is not None
+    assert last.checkpoint_age is not None
+    assert last.checkpoint_age >= last.flush_forced_age * 0.97
+    assert (last.dirty_pages or 0) > 500
+
+
+def test_each_recovery_is_timed_by_arriving_lines(run: Run) -> None:
+    for trial in run.trials():
+        assert trial.timeline.clock == "arrival"
+        assert trial.timeline.complete
+        phases = [time.seconds for time in trial.timeline.phases if time.phase is not Phase.ROLLBACK]
+        assert all(seconds is not None and seconds >= 0 for seconds in phases)
+        assert sum(seconds or 0 for seconds in phases) == pytest.approx(trial.timeline.seconds_to_ready, abs=1e-3)
+        assert 0 < trial.first_connection <= trial.first_write
+        assert trial.rollback_ended is not None
+
+
+def test_the_log_was_read_from_the_checkpoint_of_the_last_sample_to_its_end(run: Run, image: CrashImage) -> None:
+    for trial in run.trials():
+        assert trial.timeline.checkpoint_lsn == image.last_sample.checkpoint_lsn
+        assert (trial.timeline.end_lsn or 0) >= (image.last_sample.flushed_lsn or 0)
+
+
+def test_the_open_transaction_was_rolled_back_and_the_tables_checked(run: Run) -> None:
+    for trial in run.trials():
+        assert (trial.timeline.rows or 0) >= 5000
+        assert [check.what for check in trial.checks if not check.passed] == []
+        assert any("EXTENDED" in check.what for check in trial.checks)
+        assert any("transaction that was open" in check.what for check in trial.checks)
+
+
+def test_each_recovery_had_its_pool_and_the_log_its_size(run: Run) -> None:
+    used = [
+        (trial.variables["innodb_buffer_pool_size"], trial.variables["innodb_log_file_size"]) for trial in run.trials()
+    ]
+    assert used == [(str(32 << 20), str(64 << 20))] * 2 + [(str(128 << 20), str(64 << 20))] * 2
+
+
+def test_samples_go_from_the_start_of_the_fill_to_the_kill(run: Run, image: CrashImage) -> None:
+    samples = run.samples(image.name)
+    assert len(samples) >= 3
+    assert samples[-1] == image.last_sample
+    lsns = [sample.lsn or 0 for sample in samples]
+    assert lsns == sorted(lsns)
+    assert lsns[-1] - lsns[0] > 10_000_000
+
+
+def test_the_table_is_there_in_every_form(run: Run) -> None:
+    frame = polars.read_parquet(run.folder / "table.parquet")
+    with (run.folder / "table.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert frame.height == len(rows) == 2
+    assert frame["n"].to_list() == [2, 2]
+    for row in frame.iter_rows(named=True):
+        phases = [row[f"{phase}_s"] for phase in ("discover", "scan", "apply", "open", "ready")]
+        assert sum(phases) == pytest.approx(row["ready_median_s"], abs=0.002)
+        assert row["ready_min_s"] <= row["ready_median_s"] <= row["ready_max_s"]
+        assert row["redo_from_recovery_bytes"] > 30 << 20
+    text = (run.folder / "table.txt").read_text()
+    assert "rollback after ready" in text
+    assert (run.folder / "table.md").read_text().startswith("| server")
+    assert text.splitlines()[2].split("|")[0].strip() in (run.folder / "said").read_text()
+
+
+def test_the_plots_are_drawn(run: Run, image: CrashImage) -> None:
+    for name in (f"age-{image.name}", "phases"):
+        assert (run.folder / "plots" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert "<svg" in (run.folder / "plots" / f"{name}.svg").read_text()[:1000]
+
+
+def test_the_run_keeps_machine_commit_and_logs(run: Run) -> None:
+    record = run.record()
+    assert record.machine.cores >= 1
+    assert record.machine.memory > 0
+    assert record.machine.disk.file_system
+    assert record.options["log_size"] == str(64 << 20)
+    logs = sorted(path.name for path in (run.folder / "logs").iterdir())
+    assert len(logs) == 4
+    assert "Starting crash recovery" in (run.folder / "logs" / logs[0]).read_text()
+
+
+def test_an_image_is_not_changed_by_its_recoveries(image: CrashImage) -> None:
+    assert HOST.files.hash_folder(images().data(image)) == image.hashes
+
+
+def test_the_same_plan_uses_the_image_again(run: Run, image: CrashImage) -> None:
+    done = redolab(*EXPERIMENT, "--repeat", "1")
+    assert done.returncode == 0, done.stderr
+    assert f"crash image {image.name}: made to this very plan earlier" in done.stdout
+    again = RunStore().get("latest")
+    assert [crash.name for crash in again.crashes()] == [image.name]
+    # Another run used the image: it stays when this one is removed.
+    assert redolab("rm", again.name).returncode == 0
+    assert image.name in [each.name for each in images().all()]
+
+
+def test_recover_times_more_recoveries(image: CrashImage) -> None:
+    done = redolab("recover", image.name, "--repeat", "1", "--pool", "64M")
+    assert done.returncode == 0, done.stderr
+    made = RunStore().get("latest")
+    assert [trial.buffer_pool for trial in made.trials()] == [64 << 20]
+    RunStore().remove(made)
+
+
+def test_runs_images_and_show_list_it(run: Run, image: CrashImage) -> None:
+    assert run.name in redolab("runs").stdout
+    assert image.name in redolab("images").stdout
+    shown = redolab("show", run.name).stdout
+    assert (run.folder / "table.txt").read_text().strip() in shown
+    assert "cores of" in shown
+    missing = redolab("show", "nothing")
+    assert (missing.returncode, missing.stderr) == (
+        2,
+        "redolab: there is no run 'nothing': 'redolab runs' lists them\n",
+    )
+
+
+def test_recovering_what_is_not_there_is_refused(run: Run, image: CrashImage) -> None:
+    done = redolab("recover", "no-such-image")
+    assert done.returncode == 2
+    assert f"there is no crash image 'no-such-image': choose from {image.name}" in done.stderr
+
+
+def test_an_image_of_another_redo_format_is_refused_before_anything_starts(image: CrashImage) -> None:
+    mark = images().folder(image.name) / "image.json"
+    original = mark.read_bytes()
+    mark.write_bytes(msgspec.json.encode(msgspec.structs.replace(image, redo_format="some-other")))
+    try:
+        done = redolab("recover", image.name)
+    finally:
+        mark.write_bytes(original)
+    assert done.returncode == 2
+    assert "has redo of format some-other, which mariadb-10.11 does not read" in done.stderr
+    assert nothing_is_left()
+
+
+STAGES = ["… loading", "… copying the dataset", "… filling", "… copying mariadb", "… recovery 1", "… checking"]
+
+
+def _fresh(stage: str) -> list[str]:
+    """A run that comes to the stage: with a dataset of its own to load, or a crash of its own to fill for."""
+    dataset = ["--dataset", "33M"] if stage == "… loading" else []
+    return [*EXPERIMENT, *dataset, "--repeat", "1", "--new-crash", "on"]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_ctrl_c_leaves_nothing_at_any_stage(run: Run, stage: str) -> None:
+    status, said = signal_at(stage, signal.SIGINT, _fresh(stage))
+    assert status == 130, said
+    assert "redolab: stopped by SIGINT" in said
+    assert "Traceback" not in said
+    assert nothing_is_left()
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_what_a_sigkill_leaves_is_named_and_cleaned_up_by_the_next_command(run: Run, stage: str) -> None:
+    status, _ = signal_at(stage, signal.SIGKILL, _fresh(stage))
+    assert status == -signal.SIGKILL
+    deadline = time.monotonic() + 10
+    while lab_processes():
+        assert time.monotonic() < deadline, "the server outlived the lab"
+        time.sleep(0.05)
+    done = redolab("recover", images().all()[-1].name, "--repeat", "1")
+    assert done.returncode == 0, done.stderr
+    assert "an earlier run was killed and left" in done.stdout
+    assert nothing_is_left()
+    RunStore().remove(RunStore().get("latest"))
+
+
+def test_a_second_run_says_so_and_stops(run: Run, image: CrashImage) -> None:
+    first = subprocess.Popen(
+        [sys.executable, "-m", "redolab", *EXPERIMENT, "--repeat", "1"],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=PROJECT.root,
+    )
+    with first:
+        assert first.stdout is not None
+        assert first.stdout.readline()
+        second = redolab("recover", image.name)
+        assert second.returncode == 1
+        assert f"redolab: another redolab run (process {first.pid}) has this machine" in second.stderr
+        first.stdout.read()
+    assert first.returncode == 0
+
+
+def test_a_workload_that_dies_ends_the_run_with_its_reason(run: Run) -> None:
+    def kill_sysbench() -> None:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            for process in psutil.process_iter(["name", "cmdline"]):
+                if process.info["name"] == "sysbench" and "run" in process.info["cmdline"]:
+                    process.kill()
+                    return
+            time.sleep(0.005)
+
+    killer = threading.Thread(target=kill_sysbench)
+    killer.start()
+    done = redolab(*EXPERIMENT, "--workload", "oltp_write_only", "--new-crash", "on")
+    killer.join()
+    assert done.returncode == 1
+    assert "redolab: sysbench ended by itself with status -9" in done.stderr
+    assert nothing_is_left()
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing(run: Run, tmp_path: Path) -> None:
+    if not HOST.is_root():
+        pytest.skip("mounting a small file system needs root")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1200M,mode=0755", "tmpfs", str(disk)], check=True)
+    try:
+        arguments = [
+            "run",
+            "recovery",
+            "--log-size",
+            "16M",
+            "--dataset",
+            "16M",
+            "--kill-after",
+            "300s",
+            "--repeat",
+            "1",
+        ]
+        servers = disk / "servers"
+        subprocess.run(["cp", "--archive", str(PROJECT.lab / "servers"), str(servers)], check=True)
+        filler = disk / "filler"
+
+        def fill_up() -> None:
+            deadline = time.monotonic() + 60
+            while not list(disk.glob("storage/native/instances/*/workload.log")):
+                if time.monotonic() > deadline:
+                    return
+                time.sleep(0.02)
+            with filler.open("wb") as file:
+                try:
+                    while True:
+                        file.write(bytes(1 << 20))
+                        file.flush()
+                except OSError:
+                    return
+
+        filling = threading.Thread(target=fill_up)
+        filling.start()
+        done = redolab(*arguments, environment={"REDOLAB_LAB": str(disk), "REDOLAB_RUNS": str(tmp_path / "runs")})
+        filling.join()
+        assert done.returncode == 1
+        assert "Traceback" not in done.stderr
+        assert done.stderr.startswith("redolab: ")
+        assert filler.exists(), "the run ended before its workload began"
+        filler.unlink()
+        assert HOST.files.names(disk / "storage/native/instances") == []
+        assert HOST.files.names(disk / "ledger") == []
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
