@@ -17,6 +17,7 @@ from redolab.errors import InvalidInput, LabError
 from redolab.fill import Fill, KillRule
 from redolab.hosts import Host
 from redolab.lab import Lab
+from redolab.models.capacity import RedoCapacity
 from redolab.progress import Stage
 from redolab.sampling import Sample, SampleFile, Sampler, read_samples
 from redolab.servers.dialects import InstanceRequest, Setting
@@ -58,6 +59,8 @@ class CrashImage(msgspec.Struct, frozen=True, kw_only=True):
     settings: Sequence[Setting]
     variables: Mapping[str, str]
     """Every setting the server said it used while it filled."""
+    capacity: RedoCapacity
+    """The limits of its redo log by formula; the samples have the server's own where it tells them."""
     hashes: Mapping[str, str]
     """Relative path → XXH3 of every file, as the kill left it."""
 
@@ -137,13 +140,16 @@ def make_image(
     made = datetime.now(UTC)
     name = f"{server.name}-{format_size(spec.instance.log_size)}-{made:%Y%m%d-%H%M%S}"
     folder = storage / "instances" / name
+    capacity = server.dialect.capacity(server.dialect.layout(spec.instance.log_size))
     with lab.ledger.making(folder, f"the instance that was to become the crash image {name}"):
         prepare_folder(lab.host, server, folder, [])
         with lab.progress.stage(f"copying the dataset ({format_size(dataset.size)})", "copy"):
             lab.host.files.remove(folder / DATA)
             lab.host.files.copy_folder(dataset.folder / DATA, folder / DATA)
+            for log_file in server.dialect.old_log_files:
+                lab.host.files.remove(folder / DATA / log_file)
         with lab.progress.stage(f"filling the redo log of {server.name} with {spec.workload}", "fill") as stage:
-            crash = _fill_and_kill(lab, server, workload, spec, folder, every, stage)
+            crash = _fill_and_kill(lab, server, workload, spec, capacity, folder, every, stage)
         lab.progress.note(f"killed because {crash.why}")
         with lab.progress.stage("hashing the crash image", "hash"):
             hashes = lab.host.files.hash_folder(folder / DATA)
@@ -158,6 +164,7 @@ def make_image(
             last_sample=crash.last_sample,
             settings=server.dialect.settings(spec.instance),
             variables=crash.variables,
+            capacity=capacity,
             hashes=hashes,
         )
         ImageStore(lab.host, storage).keep(image, folder)
@@ -169,6 +176,7 @@ def _fill_and_kill(
     server: InstalledServer,
     workload: Workload,
     spec: CrashSpec,
+    capacity: RedoCapacity,
     folder: Path,
     every: float,
     stage: Stage,
@@ -184,8 +192,7 @@ def _fill_and_kill(
             control, sampling = instance.connections.connect(), instance.connections.connect()
             variables = read_variables(control)
             began = lab.host.now().monotonic
-            fill = Fill(spec.kill, began)
-            spec.kill.target_age(instance.sample(control))
+            fill = Fill(spec.kill, capacity, began)
             held_open = _open_transaction(instance, spec.dataset.open_transaction_rows, stage)
             running = load.enter_context(
                 workload.run(lab.host, lab.tools, folder, spec.dataset.tables, spec.threads, folder / "workload.log")

@@ -126,16 +126,22 @@ _MARK = "dataset.json"
 def initialise(lab: Lab, server: InstalledServer, folder: Path, request: InstanceRequest) -> None:
     """Make an empty instance folder's data directory one that the server starts on. Raises `CommandFailed`."""
     initialisation = server.dialect.initialisation()
+    share = server.share_on_host
+    if initialisation.ready_folder is not None:
+        lab.host.files.copy_folder(share.parent / initialisation.ready_folder, folder / DATA)
+        owner = str(server.sandbox.owner(lab.host))
+        lab.host.run(Command(["chown", "--recursive", f"{owner}:{owner}", str(folder / DATA)]))
     prepare_folder(lab.host, server, folder, server.dialect.settings(request))
-    share = server.sandbox.root / server.entry.share
+    if not initialisation.arguments:
+        return
     sql = b"\n".join(lab.host.files.read(share / name) for name in initialisation.sql_files)
     arguments = [
         f"--defaults-file={INSTANCE / OPTIONS}",
         *initialisation.arguments,
         *server.sandbox.user_arguments(lab.host),
     ]
-    command = server.sandbox.command(server.entry.program, arguments, folder)
-    whole = initialisation.sql_before.encode() + sql + initialisation.sql_after.encode()
+    command = server.sandbox.command(server.program, arguments, folder)
+    whole = initialisation.sql_before.encode() + sql
     lab.host.run(Command(command.arguments, environment=command.environment, standard_input=whole))
 
 

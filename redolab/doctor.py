@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from redolab.apt import distribution
 from redolab.dataset import default_dataset_size
 from redolab.errors import LabError
 from redolab.hosts import Command, Host
@@ -12,7 +13,6 @@ from redolab.hosts.local import LocalHost
 from redolab.machine import read_machine
 from redolab.project import PROJECT
 from redolab.report.table import Column, ReportTable
-from redolab.servers.sources.debian import distribution
 from redolab.tools import PACKAGES, Tools
 from redolab.units import GIB, format_size
 

@@ -6,7 +6,8 @@ from collections import deque
 
 import msgspec
 
-from redolab.errors import InvalidInput, LabError
+from redolab.errors import InvalidInput
+from redolab.models.capacity import RedoCapacity
 from redolab.sampling import Counters
 from redolab.units import format_duration, format_size, parse_percent
 
@@ -32,24 +33,24 @@ class KillRule(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidInput("--kill-at and --kill-after exclude each other", "give one of them")
         return cls(age_fraction=parse_percent(kill_at) if kill_at is not None else None, after=kill_after)
 
-    def target_age(self, counters: Counters) -> int | None:
+    def target_age(self, counters: Counters, capacity: RedoCapacity) -> int | None:
         """The checkpoint age to reach, in bytes; None if the rule is a time.
 
-        Raises `LabError` if the server does not tell the limit that the rule is about.
+        The limit is the server's own where it tells one, else what the formula of its source gives.
         """
         if self.after is not None:
             return None
-        limit = counters.flush_forced_age if self.age_fraction is None else counters.users_wait_age
-        if limit is None:
-            raise LabError("this server does not tell how far its checkpoint age can go", "use --kill-after 60s")
-        return int(limit * self.age_fraction) if self.age_fraction is not None else limit
+        if self.age_fraction is None:
+            return counters.flush_forced_age or capacity.flush_forced_age
+        return int((counters.users_wait_age or capacity.users_wait_age) * self.age_fraction)
 
 
 class Fill:
     """Follows the age of a filling log and says when the moment has come. Times are monotonic seconds, ages bytes."""
 
-    def __init__(self, rule: KillRule, began: float) -> None:
+    def __init__(self, rule: KillRule, capacity: RedoCapacity, began: float) -> None:
         self._rule = rule
+        self._capacity = capacity
         self._began = began
         self._recent: deque[tuple[float, int]] = deque()
         self._peak = 0
@@ -66,7 +67,7 @@ class Fill:
         if self._rule.after is not None:
             due = now - self._began >= self._rule.after
             return f"{format_duration(self._rule.after)} of the workload had passed" if due else None
-        target = self._rule.target_age(counters)
+        target = self._rule.target_age(counters, self._capacity)
         assert target is not None
         if age >= target:
             return f"the checkpoint age had reached its target of {format_size(target)}"
@@ -79,7 +80,7 @@ class Fill:
 
     def progress(self, now: float, counters: Counters) -> tuple[float, float]:
         """How far it is and how far it has to get: bytes of age, or seconds."""
-        target = self._rule.target_age(counters)
+        target = self._rule.target_age(counters, self._capacity)
         if target is None:
             return now - self._began, self._rule.after or 0.0
         return counters.checkpoint_age or 0, target
@@ -99,7 +100,7 @@ class Fill:
     def words(self, now: float, counters: Counters, commits_per_second: float | None) -> str:
         """The line beside the progress bar."""
         left = self.seconds_left(now, counters)
-        target = self._rule.target_age(counters)
+        target = self._rule.target_age(counters, self._capacity)
         parts = [
             f"age {format_size(counters.checkpoint_age or 0)}" + (f" of {format_size(target)}" if target else ""),
             f"{self.rate() / _MIB:.0f} MiB/s of LSN",

@@ -21,6 +21,7 @@ from redolab.progress import Progress
 from redolab.project import PROJECT
 from redolab.servers.catalogue import CatalogueEntry
 from redolab.servers.install import InstalledServer, Servers
+from redolab.servers.own import OwnServers
 from redolab.storage import StorageProfile
 from redolab.tools import Tools
 from redolab.workloads import Workload
@@ -45,12 +46,18 @@ class Lab:
     def server(self, name: str) -> InstalledServer:
         """A server of the catalogue, unpacked if it is not yet. Raises `LabError`."""
         self.tools.require(["bwrap", "sysbench"], self.progress)
-        return self.servers.install(name, server_catalogue().get(name), self.tools.get("bwrap"), self.progress)
+        return self.servers.install(name, server_catalogue().get(name), self.progress)
 
 
 def server_catalogue() -> Catalogue[CatalogueEntry]:
-    """The servers there are."""
-    return Catalogue.read("server", PROJECT.provision / "servers.toml", CatalogueEntry)
+    """The servers there are: the project's own catalogue and what the user added."""
+    ours = Catalogue.read("server", PROJECT.provision / "servers.toml", CatalogueEntry)
+    return Catalogue(ours.noun, {**dict(ours.items()), **own_servers().entries()})
+
+
+def own_servers() -> OwnServers:
+    """The servers that the user added."""
+    return OwnServers(PROJECT.own_servers)
 
 
 def storage_catalogue() -> Catalogue[StorageProfile]:
@@ -75,14 +82,9 @@ def open_lab(progress: Progress, clean_up: Callable[[], list[str]]) -> Iterator[
     folder = PROJECT.lab
     with _alone(), _signals_as_interrupts():
         ledger = Ledger(host, folder / "ledger")
-        lab = Lab(
-            host=host,
-            folder=folder,
-            progress=progress,
-            ledger=ledger,
-            tools=Tools(host, folder / "tools"),
-            servers=Servers(host, folder / "servers", ledger),
-        )
+        tools = Tools(host, folder / "tools")
+        servers = Servers(host, folder / "servers", ledger, tools)
+        lab = Lab(host=host, folder=folder, progress=progress, ledger=ledger, tools=tools, servers=servers)
         for left in [*ledger.clear(), *clean_up()]:
             progress.note(f"an earlier run was killed and left {left}: cleaned up")
         yield lab

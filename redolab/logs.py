@@ -19,7 +19,6 @@ from redolab.timeline.events import NEEDLES
 # Fits the processor's cache, as each piece is looked through once for each word.
 _PIECE = 1 << 18
 # On each side of a hit: what is longer is no line of an error log, but can be binary rubbish before one.
-# one.
 _REACH = 8192
 _NEEDLES = tuple((needle.word.encode(), re.compile(needle.pattern.encode())) for needle in NEEDLES)
 _NUL_ENDS_LINE = bytes.maketrans(b"\0", b"\n")

@@ -24,6 +24,11 @@ class Project:
         return self.root / "experiments"
 
     @property
+    def own_servers(self) -> Path:
+        """The catalogue of the servers that the user added; $REDOLAB_SERVERS, if set, is another place for it."""
+        return Path(os.environ.get("REDOLAB_SERVERS") or self.provision / "servers.local.json")
+
+    @property
     def runs(self) -> Path:
         """What runs left; $REDOLAB_RUNS, if set, is another place for it."""
         return Path(os.environ.get("REDOLAB_RUNS") or self.root / "data/runs")

@@ -11,14 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from redolab.apt import PrivateApt, codename
 from redolab.errors import LabError
 from redolab.hosts import Command, Host
 from redolab.progress import Progress
-from redolab.servers.sources.debian import PrivateApt, codename
 
 PACKAGES = {
     "bwrap": "bubblewrap",
     "sysbench": "sysbench",
+    "mvn": "maven",
+    "npm": "npm",
 }
 """Program → the Debian package that has it."""
 

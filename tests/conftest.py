@@ -13,6 +13,7 @@ from redolab.project import PROJECT
 # Before anything asks for it: tests never touch the lab and the runs of whoever runs them. Kept between sessions, so that
 # servers are fetched once.
 os.environ["REDOLAB_LAB"] = str(PROJECT.root / ".lab/tests/lab")
+os.environ["REDOLAB_SERVERS"] = str(PROJECT.root / ".lab/tests/servers.json")
 os.environ["REDOLAB_RUNS"] = str(PROJECT.root / ".lab/tests/runs")
 
 from rich.console import Console

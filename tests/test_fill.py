@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from redolab.errors import InvalidInput, LabError
+from redolab.errors import InvalidInput
 from redolab.fill import PATIENCE, Fill, KillRule
+from redolab.models.capacity import capacity_before_8_0, two_files
 from redolab.sampling import Counters
 from redolab.units import MIB
+
+CAPACITY = capacity_before_8_0(two_files(512 * MIB), header=2048)
 
 
 def counters(age: int, lsn: int = 0) -> Counters:
@@ -15,25 +18,25 @@ def counters(age: int, lsn: int = 0) -> Counters:
 
 
 def test_the_default_target_is_the_servers_own_forced_flush_limit() -> None:
-    fill = Fill(KillRule(), began=0.0)
+    fill = Fill(KillRule(), CAPACITY, began=0.0)
     assert fill.reason_to_kill(1.0, counters(699)) is None
     assert "reached its target of 700M" in (fill.reason_to_kill(2.0, counters(700)) or "")
 
 
 def test_a_percentage_is_of_the_usable_capacity() -> None:
-    fill = Fill(KillRule(age_fraction=0.5), began=0.0)
+    fill = Fill(KillRule(age_fraction=0.5), CAPACITY, began=0.0)
     assert fill.reason_to_kill(1.0, counters(399)) is None
     assert fill.reason_to_kill(1.1, counters(400)) is not None
 
 
 def test_after_a_time_whatever_the_age() -> None:
-    fill = Fill(KillRule(after=30.0), began=100.0)
+    fill = Fill(KillRule(after=30.0), CAPACITY, began=100.0)
     assert fill.reason_to_kill(129.9, counters(800)) is None
     assert "30.0 s of the workload" in (fill.reason_to_kill(130.0, counters(1)) or "")
 
 
 def test_an_age_that_stops_growing_is_noticed_near_its_peak() -> None:
-    fill = Fill(KillRule(), began=0.0)
+    fill = Fill(KillRule(), CAPACITY, began=0.0)
     assert fill.reason_to_kill(1.0, counters(500)) is None
     # It saws below its peak: the kill waits for the next time it is high.
     assert fill.reason_to_kill(2.0 + PATIENCE, counters(300)) is None
@@ -43,12 +46,12 @@ def test_an_age_that_stops_growing_is_noticed_near_its_peak() -> None:
 
 
 def test_a_growing_age_is_left_alone_for_as_long_as_it_takes() -> None:
-    fill = Fill(KillRule(), began=0.0)
+    fill = Fill(KillRule(), CAPACITY, began=0.0)
     assert all(fill.reason_to_kill(10.0 * step, counters(step)) is None for step in range(600))
 
 
 def test_the_time_left_is_what_is_missing_at_the_present_rate() -> None:
-    fill = Fill(KillRule(), began=0.0)
+    fill = Fill(KillRule(), CAPACITY, began=0.0)
     for second in range(5):
         fill.reason_to_kill(float(second), counters(100 + 50 * second, lsn=1000 + 50 * second))
     assert fill.rate() == 50 * MIB
@@ -56,9 +59,10 @@ def test_the_time_left_is_what_is_missing_at_the_present_rate() -> None:
     assert "50 MiB/s of LSN · 321 commits/s · 8.00 s left" in fill.words(4.0, counters(300), 321.4)
 
 
-def test_a_server_that_does_not_tell_its_limit_needs_a_time() -> None:
-    with pytest.raises(LabError, match="kill-after"):
-        Fill(KillRule(), began=0.0).reason_to_kill(1.0, Counters(checkpoint_age=5))
+def test_a_server_that_does_not_tell_its_limit_is_held_to_the_formula() -> None:
+    fill = Fill(KillRule(), CAPACITY, began=0.0)
+    assert fill.reason_to_kill(1.0, Counters(checkpoint_age=CAPACITY.flush_forced_age - 1)) is None
+    assert fill.reason_to_kill(1.1, Counters(checkpoint_age=CAPACITY.flush_forced_age)) is not None
 
 
 def test_both_rules_at_once_are_refused() -> None:

@@ -157,6 +157,13 @@ def test_lines_seen_arriving_are_timed_to_the_millisecond() -> None:
     assert timeline.start.isoformat() == "2026-11-21T04:38:27"
 
 
+def test_lines_that_a_server_held_back_are_timed_by_its_own_stamps() -> None:
+    held_back = [Line(text, 100.0) for text in texts("percona-8.0-batches-in-the-middle-of-the-scan")]
+    (timeline,) = timelines(held_back)
+    assert timeline.clock == "log"
+    assert seconds(timeline) == [0.12, 4.0, 3.0, 0.2, 0.58, 0.3]
+
+
 def test_phases_that_cannot_be_told_apart_are_given_together() -> None:
     assert "apply and open together took 4280 s" in only("mysql-5.1-lsn-in-two-words").notes
 

@@ -49,17 +49,16 @@ def plot_age(folder: Path, image: CrashImage, samples: Sequence[Sample]) -> None
     axes.plot([killed_at], [killed_age], marker="X", markersize=11, color="#D55E00", linestyle="", label="SIGKILL")
     last = image.last_sample
     for limit, name, style in (
-        (last.flush_forced_age, "flushing is forced", "--"),
-        (last.users_wait_age, "statements wait", ":"),
+        (last.flush_forced_age or image.capacity.flush_forced_age, "flushing is forced", "--"),
+        (last.users_wait_age or image.capacity.users_wait_age, "statements wait", ":"),
     ):
-        if limit is not None:
-            axes.axhline(
-                limit / unit,
-                color="black",
-                linestyle=style,
-                linewidth=1,
-                label=f"{name}: {format_size(limit)}",
-            )
+        axes.axhline(
+            limit / unit,
+            color="black",
+            linestyle=style,
+            linewidth=1,
+            label=f"{name}: {format_size(limit)}",
+        )
     axes.set_xlabel("seconds since the start of the workload")
     axes.set_ylabel(f"checkpoint age, {unit_name}")
     axes.set_ylim(bottom=0)

@@ -15,17 +15,22 @@ from redolab.progress import Progress
 from redolab.servers.catalogue import CatalogueEntry
 from redolab.servers.dialects import Dialect, Version, dialect_of
 from redolab.servers.sandbox import Sandbox
-from redolab.tools import Tool
+from redolab.servers.sources import Source
+from redolab.servers.sources.folder import FolderSource
+from redolab.tools import Tools
 
 _MARK = "server.json"
 _VERSION = re.compile(r"Ver\s+(\S+)")
+_EVERYTHING = Path("/")
 
 
 class _Mark(msgspec.Struct, frozen=True):
-    """Written last, so that a half-made server has none: what it was made from, and its version as it says itself."""
+    """Written last, so that a half-made server has none: what it was made from, and what its binary says of itself."""
 
-    entry: CatalogueEntry
-    version: str
+    source: Source
+    program: str
+    share: str
+    said: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,56 +38,90 @@ class InstalledServer:
     """A server that can be started."""
 
     name: str
-    entry: CatalogueEntry
     version: str
     """As its binary says it, packaging suffixes included."""
-    sandbox: Sandbox
     dialect: Dialect
+    """Of the family and version that the binary says."""
+    sandbox: Sandbox
+    program: Path
+    share: Path
+    """Both as the sandbox sees them."""
+    share_on_host: Path
 
 
 class Servers:
     """The servers unpacked under a folder of the host."""
 
-    def __init__(self, host: Host, folder: Path, ledger: Ledger) -> None:
+    def __init__(self, host: Host, folder: Path, ledger: Ledger, tools: Tools) -> None:
         self._host = host
         self._folder = folder
         self._ledger = ledger
+        self._tools = tools
 
-    def installed(self, name: str, entry: CatalogueEntry, bubblewrap: Tool) -> InstalledServer | None:
+    def installed(self, name: str, entry: CatalogueEntry) -> InstalledServer | None:
         """The server if it is there whole and was made from this very entry."""
         try:
             mark = msgspec.json.decode(self._host.files.read(self._folder / name / _MARK), type=_Mark)
         except (FileNotFoundError, msgspec.DecodeError):
             return None
-        if mark.entry != entry:
+        if (mark.source, mark.program, mark.share) != (entry.source, entry.program, entry.share):
             return None
-        dialect = dialect_of(entry.family, Version.parse(mark.version))
-        return InstalledServer(name, entry, mark.version, Sandbox(self._folder / name / "root", bubblewrap), dialect)
+        version = _version(name, mark.said)
+        family = "mariadb" if "MariaDB" in mark.said else "mysql"
+        return InstalledServer(
+            name=name,
+            version=version,
+            dialect=dialect_of(family, Version.parse(version)),
+            sandbox=self._sandbox(self._folder / name, entry),
+            program=_EVERYTHING / entry.program,
+            share=_EVERYTHING / entry.share,
+            share_on_host=_system(self._folder / name, entry) / entry.share,
+        )
 
-    def install(self, name: str, entry: CatalogueEntry, bubblewrap: Tool, progress: Progress) -> InstalledServer:
+    def install(self, name: str, entry: CatalogueEntry, progress: Progress) -> InstalledServer:
         """The server, fetched and unpacked if it is not there yet. Raises `LabError`."""
-        if there := self.installed(name, entry, bubblewrap):
+        if there := self.installed(name, entry):
             return there
+        self._tools.require(entry.source.tools, progress)
         files = self._host.files
         making = self._folder / f"{name}.partial"
-        with self._ledger.making(making, f"the server {name}"), progress.stage(f"getting {name}") as stage:
-            root = making / "root"
-            entry.source.fetch(self._host, root, making / "work")
-            sandbox = Sandbox(root, bubblewrap)
+        with self._ledger.making(making, f"the half-made server {name}"), progress.stage(f"getting {name}") as stage:
+            entry.source.fetch(self._host, self._tools, making / "root", making / "work")
+            sandbox = self._sandbox(making, entry)
             sandbox.prepare(self._host)
-            version = self._ask_version(sandbox, name, entry)
+            asked = sandbox.command(_EVERYTHING / entry.program, ["--no-defaults", "--version"])
+            said = self._host.run(asked).out
+            stage.outcome = _version(name, said)
             files.remove(making / "work")
-            files.write(making / _MARK, msgspec.json.encode(_Mark(entry, version)))
+            mark = _Mark(entry.source, entry.program, entry.share, said)
+            files.write(making / _MARK, msgspec.json.encode(mark))
             files.remove(self._folder / name)
             files.rename(making, self._folder / name)
-            stage.outcome = version
-        installed = self.installed(name, entry, bubblewrap)
+        installed = self.installed(name, entry)
         assert installed is not None
         return installed
 
-    def _ask_version(self, sandbox: Sandbox, name: str, entry: CatalogueEntry) -> str:
-        said = self._host.run(sandbox.command(entry.program, ["--no-defaults", "--version"])).out
-        match = _VERSION.search(said)
-        if match is None:
-            raise LabError(f"{name} does not say its version", "see what it said below", said.splitlines())
-        return match[1]
+    def size(self, name: str) -> int:
+        """Bytes that a server takes on the disk."""
+        folder = self._folder / name
+        return self._host.files.folder_size(folder) if self._host.files.exists(folder) else 0
+
+    def remove(self, name: str) -> None:
+        """Remove what was unpacked of a server."""
+        self._host.files.remove(self._folder / name)
+
+    def _sandbox(self, folder: Path, entry: CatalogueEntry) -> Sandbox:
+        beside = [Path(entry.source.path)] if isinstance(entry.source, FolderSource) else []
+        return Sandbox(self._tools.get("bwrap"), _system(folder, entry), folder / "etc", beside)
+
+
+def _system(folder: Path, entry: CatalogueEntry) -> Path:
+    """Under what the server's system lies: the machine's own for a server that stays where it is."""
+    return _EVERYTHING if isinstance(entry.source, FolderSource) else folder / "root"
+
+
+def _version(name: str, said: str) -> str:
+    match = _VERSION.search(said)
+    if match is None:
+        raise LabError(f"{name} does not say its version", "see what it said below", said.splitlines())
+    return match[1]

@@ -59,7 +59,7 @@ class Instance(AbstractContextManager["Instance"]):
         """Start `server` on the instance folder `folder`, its error log copied to `log`. It is not ready yet."""
         prepare_folder(host, server, folder, server.dialect.settings(request))
         arguments = [f"--defaults-file={INSTANCE / OPTIONS}", *server.sandbox.user_arguments(host)]
-        command = server.sandbox.command(server.entry.program, arguments, folder)
+        command = server.sandbox.command(server.program, arguments, folder)
         started = host.now()
         instance = cls(host, server, folder, host.start(command, log), started)
         try:
@@ -95,7 +95,13 @@ class Instance(AbstractContextManager["Instance"]):
 
     def has_recovered(self) -> bool:
         """Whether it is ready, and nothing that a crash left open is still to be rolled back."""
-        return Event.READY in self._first and (Event.TRANSACTIONS not in self._first or Event.UNDO_END in self._first)
+        if Event.READY not in self._first:
+            return False
+        if Event.UNDO_END in self._first or Event.TRANSACTIONS not in self._first:
+            return True
+        # With no rows to undo, nobody says that it is done.
+        recovery = self.recovery()
+        return recovery is not None and recovery.rows == 0
 
     @contextmanager
     def answering(self) -> Iterator[None]:
@@ -128,7 +134,7 @@ class Instance(AbstractContextManager["Instance"]):
         with connection.cursor() as cursor:
             instant = self._host.now()
             cursor.execute(dialect.counters_statement())
-            return sample_at(instant, dialect.counters(dict(cursor.fetchall())))
+            return sample_at(instant, dialect.counters(cursor.fetchall()))
 
     def kill(self) -> Instant:
         """SIGKILL to exactly the server, and wait until it is gone; the moment the signal was sent."""
@@ -170,5 +176,5 @@ def prepare_folder(host: Host, server: InstalledServer, folder: Path, settings: 
     owner = server.sandbox.owner(host)
     for name in ("", DATA, "tmp"):
         host.files.make_folder(folder / name, mode=0o700, owner=owner)
-    options = option_file(settings, INSTANCE, Path("/") / server.entry.share)
+    options = option_file(settings, INSTANCE, server.program.parent.parent, server.share)
     host.files.write(folder / OPTIONS, options.encode())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,37 +18,43 @@ SERVER_USER = 64747
 """Who a server is when the lab is root: a number outside the ranges that Debian gives to anyone (Debian Policy 9.2.2)."""
 
 _PASSWD = f"root:x:0:0::/:/bin/false\nredolab:x:{SERVER_USER}:{SERVER_USER}::{INSTANCE}:/bin/false\n"
+_GROUP = f"root:x:0:\nredolab:x:{SERVER_USER}:\n"
 _START_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """A root folder in which programs can be run through bubblewrap."""
+    """What a server sees: the system under `system`, users of its own, and the folders in `beside` at their own places."""
 
-    root: Path
     bubblewrap: Tool
+    system: Path
+    etc: Path
+    beside: Sequence[Path] = ()
 
     def prepare(self, host: Host) -> None:
-        """Give the root folder the few files of /etc that a server looks at."""
-        host.files.write(self.root / "etc/passwd", _PASSWD.encode())
+        """Write the few files of /etc that a server looks at."""
+        host.files.write(self.etc / "passwd", _PASSWD.encode())
+        host.files.write(self.etc / "group", _GROUP.encode())
 
-    def command(self, program: str, arguments: list[str], instance: Path | None = None) -> Command:
-        """`program` (relative to the root) as the sandbox runs it, with `instance` at /instance.
+    def command(self, program: Path, arguments: Sequence[str], instance: Path | None = None) -> Command:
+        """`program` as the sandbox runs it, with `instance` at /instance.
 
         The sandbox has a process namespace of its own, whose end is the end of all in it: nothing a server starts
         outlives the lab.
         """
         bindings = ["--bind", str(instance), str(INSTANCE)] if instance else []
+        for folder in self.beside:
+            bindings += ["--ro-bind", str(folder), str(folder)]
         links = [part for name in ("bin", "sbin", "lib", "lib64") for part in ("--symlink", f"usr/{name}", f"/{name}")]
         wrapped = [
             str(self.bubblewrap.program),
             *("--die-with-parent", "--unshare-pid", "--unshare-net", "--unshare-ipc"),
-            *("--ro-bind", str(self.root / "usr"), "/usr", "--ro-bind", str(self.root / "etc"), "/etc"),
+            *("--ro-bind", str(self.system / "usr"), "/usr", "--ro-bind", str(self.etc), "/etc"),
             *links,
             *("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"),
             *bindings,
             *("--chdir", "/", "--clearenv"),
-            *("--", f"/{program}", *arguments),
+            *("--", str(program), *arguments),
         ]
         return Command(wrapped, environment=self.bubblewrap.environment)
 
@@ -62,7 +69,7 @@ class Sandbox:
 
 
 def sandboxed_process(host: Host, process: Process) -> ProcessIdentity:
-    """The program inside a sandbox that has just been started: bubblewrap and its namespace's first process stand above it.
+    """The program inside a sandbox just started: bubblewrap and its namespace's first process stand above it.
 
     Raises `ServerFailed` if it ends before it can be seen.
     """

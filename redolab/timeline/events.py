@@ -15,7 +15,6 @@ from typing import NamedTuple
 class Event(StrEnum):
     """Something that a line tells."""
 
-    SAFE_START = auto()
     PROCESS_START = auto()
     START = auto()
     INIT = auto()
@@ -78,7 +77,6 @@ _MYSQL = Family.MYSQL
 
 TABLE = (
     # --- the start of a server
-    Row(_E.SAFE_START, r"(?:mysqld_safe|mariadbd-safe) Starting \S+ daemon"),
     Row(_E.PROCESS_START, r"MySQL Server - start\.", _MYSQL),  # 8.4+
     Row(
         _E.START, rf"{_PROGRAM}\(\S+ (?P<version>\d[^\s)]*)\) start(?:ing|ed) as process \d"
@@ -156,7 +154,7 @@ TABLE = (
 )
 _PATTERNS = tuple(re.compile(row.text, re.ASCII) for row in TABLE)
 # What the server says outside of InnoDB.
-_OUTSIDE = frozenset((_E.SAFE_START, _E.PROCESS_START, _E.START, _E.READY, _E.VERSION, _E.SIGNAL))
+_OUTSIDE = frozenset((_E.PROCESS_START, _E.START, _E.READY, _E.VERSION, _E.SIGNAL))
 _UNNAMED = [re.sub(r"\(\?P<\w+>", "(?:", row.text) for row in TABLE]
 _INNODB = "|".join(text for row, text in zip(TABLE, _UNNAMED, strict=True) if row.event not in _OUTSIDE)
 # All rows at once, each as the group whose number is its own: most lines say nothing, and one look must be
@@ -193,7 +191,6 @@ NEEDLES = (
             ": ready for connections",
             " as process ",
             "MySQL Server - start",
-            " daemon with ",
             "Version: '",
             "got signal ",
         )

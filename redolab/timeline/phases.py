@@ -52,9 +52,9 @@ class Timeline:
     `family`: mysql, percona or mariadb; `version`: its number; None where the log does not tell.
     `start`, `ready`, `end`: when its first line stands, when it took connections, when the rollback was done
     as well, as stamped in the log, with the offset where the stamps have one.
-    `clock`: what the seconds are from: lines seen arriving by the lab, the server's stamps, or those of the
-    collector (Docker, Kubernetes, journald) where these tell more; `resolution`: how fine that clock is, in
-    seconds.
+    `clock`: what the seconds are from, whichever tells most: the server's stamps ("log"), lines seen arriving
+    by the lab, or the stamps of a collector (Docker, Kubernetes, journald); `resolution`: how fine that clock
+    is, in seconds.
     `seconds_to_ready`: from `start` to `ready`; `seconds`: to the end, which is the later of ready and of the
     completed rollback. Without the server's first line both count from where it knew that it must recover.
     `rollback_start`, `rollback_seconds`: of the rollback itself, which may begin before the server is ready.
@@ -110,7 +110,7 @@ def to_json(timeline: Timeline) -> dict[str, Any]:
 def timeline(start: Start, ended: str) -> Timeline:
     """What `start` told; `ended`: why no more lines of it follow."""
     start.redo.settle()
-    clock = _clock(start)
+    clock = _clock(start, ended)
     origin = start.began or start.discovered
     ready, undone = start.marks.get(Event.READY), start.marks.get(Event.UNDO_END)
     end = max((moment for moment in (ready, undone) if moment), key=lambda moment: moment.number, default=None)
@@ -263,18 +263,17 @@ def _seconds(us: int | str) -> float | None:
     return us / MICROSECONDS if isinstance(us, int) else None
 
 
-def _clock(start: Start) -> Clock:
-    """The lab's own clock where it saw every line; else the one that timed most lines; of equals the finer,
-    the server's."""
-    moments = list(start.marks.values())
+def _clock(start: Start, ended: str) -> Clock:
+    """The clock that times most phases; of equals the finest.
 
-    def merit(clock: Clock) -> tuple[int, float, int]:
-        timed = sum(moment.tick(clock) is not None for moment in moments)
-        return timed, -_resolution(start, clock), -clock
+    The lab's own is not simply the best: MySQL 8.0 holds back all lines until the server is nearly ready.
+    """
 
-    if all(moment.tick(Clock.ARRIVAL) for moment in moments):
-        return Clock.ARRIVAL
-    return max((Clock.SERVER, Clock.COLLECTOR), key=merit)
+    def merit(clock: Clock) -> tuple[int, float]:
+        timed = sum(time.seconds is not None for time in _Measure(start, clock, ended).phases())
+        return timed, -_resolution(start, clock)
+
+    return max((Clock.SERVER, Clock.ARRIVAL, Clock.COLLECTOR), key=merit)
 
 
 def _resolution(start: Start, clock: Clock) -> float:

@@ -20,7 +20,7 @@ from redolab.timeline.stamps import Clock
 # the vendor.
 _PERCONA_VERSION = re.compile(r"\d+\.\d+\.\d+-(?:rel)?\d+\.\d+(?:-log|-debug)*$")
 _NUMBER = re.compile(r"\d+(?:\.\d+)+")
-# "5.5" and older name InnoDB's own version where it is started, MariaDB before 10.3 names the MySQL version
+# 5.5 and older name InnoDB's own version where it is started, MariaDB before 10.3 names the MySQL version
 # it took InnoDB from.
 _OLDEST_NAMED_AT_OPEN = (5, 6)
 
@@ -41,7 +41,6 @@ class Stage(IntEnum):
 
 # The stage that a line belongs to. A line of an earlier stage than reached is of another start.
 STAGES = {
-    Event.SAFE_START: Stage.STARTING,
     Event.PROCESS_START: Stage.STARTING,
     Event.START: Stage.STARTING,
     Event.INIT: Stage.STARTING,
@@ -62,11 +61,10 @@ STAGES = {
 # Each start writes these once: another one is of another start, even where no line of that start itself is in
 # the log.
 _ONCE = frozenset((Event.PROGRESSED, Event.NOT_SHUT_DOWN, Event.CRASH_RECOVERY, Event.FROM_CHECKPOINT))
-# What can stand before a start's first line by its wrapper, and before the server's own.
+# What can stand before a server's first lines.
 _BEFORE: dict[Event, frozenset[Event]] = {
-    Event.SAFE_START: frozenset(),
-    Event.PROCESS_START: frozenset((Event.SAFE_START,)),
-    Event.START: frozenset((Event.SAFE_START, Event.PROCESS_START)),
+    Event.PROCESS_START: frozenset(),
+    Event.START: frozenset((Event.PROCESS_START,)),
 }
 UNDO = frozenset((Event.UNDO_START, Event.UNDONE, Event.UNDO_END, Event.TRANSACTIONS, Event.ROWS))
 # Lines of a recovery and of nothing else. A clean start of MySQL 8 applies a batch too, of 0 records.
@@ -234,16 +232,14 @@ _FIRST = frozenset(
         Event.PROCESS_START,
         Event.START,
         Event.INIT,
-        Event.SAFE_START,
         Event.UNDO_START,
         Event.OPENED,
         Event.READY,
         Event.AFTER_APPLY,
     )
 )
-# The server's own first line is better than its wrapper's, and one that is surely its first better than any
-# other.
-_FIRST_LINES = (Event.PROCESS_START, Event.START, Event.INIT, Event.SAFE_START)
+# The better witness of a server's start first.
+_FIRST_LINES = (Event.PROCESS_START, Event.START, Event.INIT)
 
 
 def _on_start(start: Start, line: Heard) -> None:
@@ -279,7 +275,9 @@ def _on_checkpoint(start: Start, line: Heard) -> None:
 
 
 def _on_scanned(start: Start, line: Heard) -> None:
-    start.scanned_lsn = _lsn(line.value("lsn")) or start.scanned_lsn
+    # A second batch reads from its own beginning again, and says how far it is: the end is where the first came to.
+    if lsn := _lsn(line.value("lsn")):
+        start.scanned_lsn = max(lsn, start.scanned_lsn or 0)
 
 
 def _on_batch(start: Start, line: Heard) -> None:
@@ -340,7 +338,6 @@ def _lsn(text: str | None) -> int | None:
 
 
 _HANDLERS: dict[Event, Callable[[Start, Heard], None]] = {
-    Event.SAFE_START: _on_start,
     Event.PROCESS_START: _on_start,
     Event.START: _on_start,
     Event.INIT: _on_start,

@@ -90,13 +90,11 @@ _ISO = rf"(?:19|20)\d\d-\d\d-\d\d(?:T| {{1,2}}){_TIME}(?:[.,]\d{{1,9}})?(?:Z|[+-
 _OLD = rf"\d{{6}} {{1,2}}{_TIME}"
 _SYSLOG = rf"(?:{'|'.join(_MONTHS)}) [ \d]\d {_TIME}(?:\.\d{{1,9}})?"
 _LABEL = r"\[(?:Note|Warning|Warn|ERROR|Error|System)\]"
-_SAFE = r"(?:mysqld_safe|mariadbd-safe|mysqld\.bin|mysqld)\b"
 
-# A server's own stamp is told from any other date by what follows it: thread and label, `InnoDB:`, or a
-# wrapper's name.
+# A server's own stamp is told from any other date by what follows it: thread and label, `InnoDB:` or the like.
 _SERVER_STAMP = re.compile(
-    rf"(?P<iso>{_ISO})(?= (?:\d+ {_LABEL}|[0-9a-fx]{{4,16}} {{1,2}}InnoDB:|{_SAFE}|UTC - ))"
-    rf"|(?P<old>{_OLD})(?= {{1,2}}(?:InnoDB:|{_LABEL}|{_SAFE}|Percona XtraDB))"
+    rf"(?P<iso>{_ISO})(?= (?:\d+ {_LABEL}|[0-9a-fx]{{4,16}} {{1,2}}InnoDB:|UTC - ))"
+    rf"|(?P<old>{_OLD})(?= {{1,2}}(?:InnoDB:|{_LABEL}|Percona XtraDB))"
 )
 _SOURCE = re.compile(
     r"\s*(?:(?P<service>[\w.-]+)\s*\| ?"  # docker compose

@@ -6,13 +6,14 @@ One module a family. Nothing outside this folder knows a server's name or compar
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from redolab.errors import InvalidInput
+from redolab.models.capacity import RedoCapacity, RedoLayout
 from redolab.sampling import Counters
 
 
@@ -66,13 +67,16 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Initialisation:
-    """How an empty data directory becomes one that a server starts on: a run of the server itself, fed with SQL."""
+    """How an empty data directory becomes one that a server starts on."""
 
-    arguments: Sequence[str]
-    sql_files: Sequence[str]
-    """Relative to the server's share folder, in this order."""
-    sql_before: str
-    sql_after: str
+    arguments: Sequence[str] = ()
+    """With which the server is run once to make it; none if it is not."""
+    sql_before: str = ""
+    """What that run is fed with: this,"""
+    sql_files: Sequence[str] = ()
+    """and then these files of the server's share folder."""
+    ready_folder: str | None = None
+    """A data directory that came with the server, beside its share folder, of which a copy is made first."""
 
 
 class Dialect(Protocol):
@@ -81,41 +85,55 @@ class Dialect(Protocol):
     family: str
     version: Version
     smallest_log: int
-    """Bytes."""
+    """Bytes of all redo log files together, as for `largest_log`."""
+    largest_log: int
+    old_log_files: Sequence[str]
+    """Redo log files that must be removed after a clean shutdown before a log of another size can be had."""
     redo_format: str
     """Servers with the same word here can recover each other's crash images."""
 
     def initialisation(self) -> Initialisation:
         """How to make a data directory."""
 
+    def layout(self, log_size: int) -> RedoLayout:
+        """The files of a redo log of so many bytes in all, as far as they can be had."""
+
+    def capacity(self, layout: RedoLayout) -> RedoCapacity:
+        """What such a redo log can hold, by the formula of this version's source."""
+
+    def log_settings(self, log_size: int) -> Sequence[Setting]:
+        """The lines of an option file that give a redo log of so many bytes."""
+
     def settings(self, request: InstanceRequest) -> Sequence[Setting]:
         """The option file of an instance, the reason for every line included."""
 
     def counters_statement(self) -> str:
-        """One statement that reads every redo counter at one instant; its rows are (name, value)."""
+        """One statement that reads every redo counter at one instant."""
 
-    def counters(self, rows: Mapping[str, str]) -> Counters:
+    def counters(self, rows: Sequence[Sequence[Any]]) -> Counters:
         """What those rows say."""
 
 
 def dialect_of(family: str, version: Version) -> Dialect:
     """The dialect that a server of that family and version speaks. Raises `InvalidInput` for an unknown family."""
     from redolab.servers.dialects.mariadb import MariaDB
+    from redolab.servers.dialects.mysql import MySQL
 
-    families = {"mariadb": MariaDB}
+    families: dict[str, type[MariaDB] | type[MySQL]] = {each.family: each for each in (MySQL, MariaDB)}
     if family not in families:
         raise InvalidInput(f"there is no server family '{family}'", f"choose from {', '.join(families)}")
     return families[family](version)
 
 
-def option_file(settings: Sequence[Setting], instance: Path, share: Path) -> str:
-    """The text of an instance's option file; `instance` and `share` as the server sees them."""
+def option_file(settings: Sequence[Setting], instance: Path, base: Path, share: Path) -> str:
+    """The text of an instance's option file; all places as the server sees them."""
     private = [
         Setting("datadir", str(instance / "data"), "the instance's own folder"),
         Setting("tmpdir", str(instance / "tmp"), "the instance's own folder"),
         Setting("socket", str(instance / SOCKET), "the only way in"),
         Setting("pid_file", str(instance / "server.pid"), "the instance's own folder"),
         Setting("skip_networking", None, "nobody else is to reach it"),
+        Setting("basedir", str(base), "the server does not lie where it was built to lie"),
         Setting("lc_messages_dir", str(share), "the server does not lie where it was built to lie"),
         Setting("character_sets_dir", str(share / "charsets"), "the server does not lie where it was built to lie"),
     ]

@@ -1,97 +1,106 @@
-"""MariaDB."""
+"""MariaDB 10.2 and later."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
+from redolab.models.capacity import RedoCapacity, RedoLayout, capacity_before_8_0, one_file, two_files
 from redolab.sampling import Counters
-from redolab.servers.dialects import Dialect, Initialisation, InstanceRequest, Purpose, Setting, Version
-from redolab.units import MIB
+from redolab.servers.dialects import Dialect, Initialisation, InstanceRequest, Setting, Version, innodb
+from redolab.units import GIB, MIB
 
 _STATUS = {
+    **innodb.STATUS,
     "lsn": "Innodb_lsn_current",
     "flushed_lsn": "Innodb_lsn_flushed",
     "checkpoint_lsn": "Innodb_lsn_last_checkpoint",
     "checkpoint_age": "Innodb_checkpoint_age",
     "users_wait_age": "Innodb_checkpoint_max_age",
-    "os_log_written": "Innodb_os_log_written",
-    "log_writes": "Innodb_log_writes",
-    "log_write_requests": "Innodb_log_write_requests",
-    "dirty_pages": "Innodb_buffer_pool_pages_dirty",
-    "pages_written": "Innodb_buffer_pool_pages_flushed",
-    "page_size": "Innodb_page_size",
-    "uptime": "Uptime",
 }
+# Versions in which the redo log's format changed, newest first (storage/innobase/include/log0log.h, log_t::FORMAT_*).
+_REDO_FORMATS = [Version(10, 8, 0), Version(10, 5, 0), Version(10, 4, 0), Version(10, 3, 0), Version(10, 2, 0)]
 
 
 class MariaDB(Dialect):
-    """MariaDB 10.8 and later: one redo log file of settable size."""
+    """MariaDB; up to 10.4 with a number of log files, since 10.5 with one."""
 
     family = "mariadb"
 
     def __init__(self, version: Version) -> None:
         self.version = version
-        # storage/innobase/include/log0log.h: FILE_SIZE_MIN is 4 MiB since 10.8.
-        self.smallest_log = 4 * MIB
-        # "Phys" in the log's header since 10.8.0 (MDEV-14425).
-        self.redo_format = "mariadb-10.8"
+        self._one_file = version >= Version(10, 5, 0)
+        self._status_names = version >= Version(10, 5, 0)
+        self._plain_header = version < Version(10, 8, 0)
+        # The servers refuse to start with less (tried on 10.2.11, 10.5.23, 10.11.18, 11.4.5, 11.8.6).
+        self.smallest_log = (4 if version >= Version(10, 8, 0) else 2) * MIB
+        self.largest_log = 512 * GIB
+        self.old_log_files: tuple[str, ...] = ()
+        changed = next(each for each in _REDO_FORMATS if version >= each)
+        self.redo_format = f"MariaDB {changed.major}.{changed.minor}"
 
     def initialisation(self) -> Initialisation:
         """See `Dialect`."""
+        prefix = "mariadb" if self.version >= Version(11, 0, 0) else "mysql"
         return Initialisation(
-            arguments=["--bootstrap", "--skip-log-bin", "--max_allowed_packet=8M", "--net_buffer_length=16K"],
-            sql_before="CREATE DATABASE mysql;\nUSE mysql;\nSET @auth_root_socket=NULL;\n",
+            arguments=["--bootstrap", "--skip-log-bin", "--max_allowed_packet=8M"],
+            sql_before=(
+                "CREATE DATABASE IF NOT EXISTS mysql;\nUSE mysql;\n"
+                "SET @auth_root_socket=NULL, @current_hostname='localhost', @skip_auth_anonymous=1;\n"
+            ),
             sql_files=[
-                "mysql_system_tables.sql",
-                "mysql_performance_tables.sql",
-                "mysql_system_tables_data.sql",
-                "fill_help_tables.sql",
-                "maria_add_gis_sp_bootstrap.sql",
-                "mysql_sys_schema.sql",
+                f"{prefix}_system_tables.sql",
+                f"{prefix}_performance_tables.sql",
+                f"{prefix}_system_tables_data.sql",
             ],
-            sql_after="",
         )
+
+    def layout(self, log_size: int) -> RedoLayout:
+        """See `Dialect`."""
+        return one_file(log_size) if self._one_file else two_files(log_size)
+
+    def capacity(self, layout: RedoLayout) -> RedoCapacity:
+        """See `Dialect`."""
+        header = 2048 if self._plain_header else 12288
+        return capacity_before_8_0(layout, header=header, forced_at_async=self._one_file)
+
+    def log_settings(self, log_size: int) -> Sequence[Setting]:
+        """See `Dialect`."""
+        layout = self.layout(log_size)
+        if not self._one_file:
+            return innodb.two_log_files(layout.file_size)
+        return [Setting("innodb_log_file_size", str(layout.file_size), "the redo log under test")]
 
     def settings(self, request: InstanceRequest) -> Sequence[Setting]:
         """See `Dialect`."""
-        baseline = [
-            Setting("innodb_log_file_size", str(request.log_size), "the redo log under test"),
-            Setting("innodb_buffer_pool_size", str(request.buffer_pool), "the buffer pool under test"),
-            Setting("innodb_flush_log_at_trx_commit", str(request.flush_log_at_trx_commit), "as asked"),
-            Setting("innodb_doublewrite", "ON", "production baseline: torn pages must be recoverable"),
-            Setting("innodb_flush_method", "O_DIRECT", "production baseline: pages are cached once"),
-            Setting("innodb_file_per_table", "ON", "production baseline"),
-            Setting("innodb_buffer_pool_dump_at_shutdown", "OFF", "a warm-up would read beside the recovery"),
-            Setting("innodb_buffer_pool_load_at_startup", "OFF", "a warm-up would read beside the recovery"),
-            Setting("skip_name_resolve", None, "the only client is on the socket"),
+        settings = [
+            *self.log_settings(request.log_size),
+            *innodb.baseline(request),
+            *innodb.no_warm_up(),
+            *innodb.binary_log(request),
+            *innodb.high_age(request, low_water_mark=True, idle_flush=not self._one_file),
         ]
-        if request.binary_log:
-            baseline += [
-                Setting("log_bin", "binlog", "as asked"),
-                Setting("server_id", "1", "the binary log wants one"),
-            ]
-        return [*baseline, *_FILL] if request.purpose is Purpose.FILL else baseline
+        if not self._status_names:
+            settings.append(Setting("innodb_monitor_enable", "log_%", "the redo counters are metrics in this version"))
+        if self.version >= Version(11, 4, 0):
+            settings.append(
+                Setting("ssl", "OFF", "no client is on a network, and making a key takes seconds at each start")
+            )
+        return settings
 
     def counters_statement(self) -> str:
         """See `Dialect`."""
-        names = ", ".join(f"'{name}'" for name in _STATUS.values())
-        return f"SHOW GLOBAL STATUS WHERE Variable_name IN ({names})"
+        if self._status_names:
+            return innodb.show_status(_STATUS.values())
+        return innodb.status_and_metrics("information_schema.GLOBAL_STATUS")
 
-    def counters(self, rows: Mapping[str, str]) -> Counters:
+    def counters(self, rows: Sequence[Sequence[Any]]) -> Counters:
         """See `Dialect`."""
-        values = {field: int(rows[name]) for field, name in _STATUS.items() if name in rows}
-        # log0log.cc, log_set_capacity(): the page cleaner starts to flush hard at 7/8 of the age at which users wait.
-        forced = values["users_wait_age"] * 7 // 8 if "users_wait_age" in values else None
-        return Counters(**values, flush_forced_age=forced)
-
-
-_FILL = (
-    Setting("innodb_max_dirty_pages_pct", "99", "keeps the checkpoint age high: dirty pages stay in the pool"),
-    Setting(
-        "innodb_max_dirty_pages_pct_lwm",
-        "0",
-        "keeps the checkpoint age high: no flushing ahead of that limit",
-    ),
-    Setting("innodb_adaptive_flushing", "OFF", "keeps the checkpoint age high: no flushing by the log's fill rate"),
-    Setting("innodb_io_capacity", "100", "keeps the checkpoint age high: what is flushed all the same is little"),
-)
+        if not self._status_names:
+            return innodb.counters_of(rows, innodb.STATUS, innodb.METRICS)
+        counters = innodb.counters_of(rows, _STATUS)
+        if counters.users_wait_age is None:
+            return counters
+        # log_t::set_capacity(): the page cleaner flushes without regard to any setting at 7/8 of the age at which users wait.
+        return replace(counters, flush_forced_age=counters.users_wait_age - counters.users_wait_age // 8)

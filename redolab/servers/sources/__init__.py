@@ -1,8 +1,16 @@
-"""Where servers come from: one file a kind of source, told apart in the catalogue by `kind`."""
+"""Where servers come from: one file a kind of source, told apart in the catalogue by `kind`.
+
+Each kind has `tools`, the programs it needs on the host, and `fetch(host, tools, root, work)`, which fills the root folder
+and uses `work` for what is in between; both raise `LabError`.
+"""
 
 from __future__ import annotations
 
+from redolab.servers.sources.archive import ArchiveSource
 from redolab.servers.sources.debian import DebianSource
+from redolab.servers.sources.folder import FolderSource
+from redolab.servers.sources.maven import MavenSource
+from redolab.servers.sources.npm import NpmSource
 
-Source = DebianSource
-"""Any kind of source. Each has `fetch(host, root, work)`, which fills the root folder, using `work` for what is in between."""
+Source = DebianSource | MavenSource | NpmSource | ArchiveSource | FolderSource
+"""Any kind of source."""

@@ -1,28 +1,15 @@
-"""Packages of a Debian or Ubuntu suite, unpacked into a folder: nothing is installed, no package script runs.
-
-apt gets a private folder of its own with one suite in its list, so that any suite can be had on any release and without
-root; it checks the suite's signature against the distribution's keyring.
-"""
+"""Packages of a Debian or Ubuntu suite, unpacked into a root folder."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from redolab.errors import CommandFailed, LabError
+from redolab.apt import PrivateApt, distribution
+from redolab.errors import LabError
 from redolab.hosts import Command, Host
-
-_KEYRINGS = {
-    "debian": Path("/usr/share/keyrings/debian-archive-keyring.gpg"),
-    "ubuntu": Path("/usr/share/keyrings/ubuntu-archive-keyring.gpg"),
-}
-_COMPONENTS = {"debian": "main", "ubuntu": "main universe"}
-_SECURITY = "-security"
-_OS_RELEASE = Path("/etc/os-release")
-_INSTALLED = Path("/var/lib/dpkg/status")
+from redolab.tools import Tools
 
 
 class DebianSource(
@@ -34,7 +21,12 @@ class DebianSource(
     packages: list[str]
     ubuntu_suite: str | None = None
 
-    def fetch(self, host: Host, root: Path, work: Path) -> None:
+    @property
+    def tools(self) -> list[str]:
+        """See the package."""
+        return []
+
+    def fetch(self, host: Host, tools: Tools, root: Path, work: Path) -> None:
         """Unpack the packages and everything they need into `root`; `work` is for apt's own files.
 
         Raises `LabError` if this machine's apt cannot reach a mirror that has the suite.
@@ -52,108 +44,6 @@ class DebianSource(
             f"{self.packages[0]} of Debian {self.suite} cannot be had from the mirrors of this {distribution_name} machine",
             "choose another server (redolab servers)",
         )
-
-
-@dataclass(frozen=True, slots=True)
-class PrivateApt:
-    """An apt with lists, cache and configuration in a folder of its own."""
-
-    folder: Path
-
-    @classmethod
-    def prepare(cls, host: Host, folder: Path, suite: str, *, beside_installed: bool = False) -> PrivateApt:
-        """Set it up for one suite (and its security updates where the machine's own mirrors have them).
-
-        With `beside_installed` only what the machine itself lacks is fetched.
-        """
-        system = distribution(host)
-        keyring = _KEYRINGS[system]
-        if not host.files.exists(keyring):
-            raise LabError(f"the keyring {keyring} is not on this machine", f"apt install {keyring.stem}")
-        sources = [
-            f"deb [signed-by={keyring}] {site} {release} {_COMPONENTS[system]}"
-            for site, release in _mirrors(host, suite)
-        ]
-        for name in ("lists/partial", "cache/archives/partial", "etc/preferences.d", "etc/apt.conf.d"):
-            host.files.make_folder(folder / name)
-        host.files.write(folder / "status", host.files.read(_INSTALLED) if beside_installed else b"")
-        host.files.write(folder / "etc/sources.list", "\n".join(sources).encode() + b"\n")
-        host.files.write(folder / "apt.conf", _configuration(folder).encode())
-        apt = cls(folder)
-        apt._run(host, "update", "--error-on=any")
-        return apt
-
-    def unpack(self, host: Host, packages: Sequence[str], root: Path) -> None:
-        """Download the packages with all they depend on, and unpack each into `root`."""
-        self._run(host, "install", "--download-only", "--yes", "--no-install-recommends", *packages)
-        host.files.make_folder(root)
-        archives = self.folder / "cache/archives"
-        for name in host.files.names(archives):
-            if name.endswith(".deb"):
-                host.run(Command(["dpkg-deb", "--extract", str(archives / name), str(root)]))
-
-    def _run(self, host: Host, *arguments: str) -> None:
-        environment = {"APT_CONFIG": str(self.folder / "apt.conf"), "DEBIAN_FRONTEND": "noninteractive"}
-        try:
-            host.run(Command(["apt-get", "--quiet", *arguments], environment=environment))
-        except CommandFailed as error:
-            remedy = "check that apt-get update works on this machine"
-            raise LabError(f"apt-get {arguments[0]} failed", remedy, error.details) from error
-
-
-def distribution(host: Host) -> str:
-    """`debian`, `ubuntu`, or whatever else /etc/os-release calls the host's distribution.
-
-    Raises `LabError` if the lab knows no archive for it.
-    """
-    release = _os_release(host)
-    names = [release.get("ID", "unknown"), *release.get("ID_LIKE", "").split()]
-    for name in names:
-        if name in _KEYRINGS:
-            return name
-    raise LabError(f"the lab gets packages on Debian and Ubuntu, and this is {names[0]}")
-
-
-def codename(host: Host) -> str:
-    """The suite that the host itself runs, as in `bookworm`."""
-    return _os_release(host)["VERSION_CODENAME"]
-
-
-def _os_release(host: Host) -> dict[str, str]:
-    lines = host.files.read(_OS_RELEASE).decode().splitlines()
-    return {name: value.strip('"') for name, value in (line.split("=", 1) for line in lines if "=" in line)}
-
-
-def _mirrors(host: Host, suite: str) -> list[tuple[str, str]]:
-    """(site, release) for a suite and its security updates, from the sites of the machine's own apt."""
-    listed = host.run(Command(["apt-get", "indextargets", "--format", "$(SITE)|$(RELEASE)"])).out
-    targets = [tuple(line.split("|")) for line in dict.fromkeys(listed.splitlines()) if "|" in line]
-    plain = [site for site, release in targets if "-" not in release]
-    if not plain:
-        raise LabError("apt on this machine has no mirror configured", "look at /etc/apt/sources.list*")
-    security = [site for site, release in targets if release.endswith(_SECURITY)]
-    # The development suites get their fixes directly.
-    if not security or suite in {"sid", "unstable", "testing"}:
-        return [(plain[0], suite)]
-    return [(plain[0], suite), (security[0], suite + _SECURITY)]
-
-
-def _configuration(folder: Path) -> str:
-    settings = {
-        "Dir::State": folder,
-        "Dir::State::lists": folder / "lists",
-        "Dir::State::status": folder / "status",
-        "Dir::Cache": folder / "cache",
-        "Dir::Etc": folder / "etc",
-        "Dir::Etc::trustedparts": folder / "etc",
-        # Mirrors keep suites past the date until which their lists promise to be fresh; signatures stay checked.
-        "Acquire::Check-Valid-Until": "false",
-        "Acquire::Languages": "none",
-        "Acquire::Retries": "3",
-        # Without root there is no other user to download as; the folder belongs to the caller anyway.
-        "APT::Sandbox::User": "",
-    }
-    return "".join(f'{name} "{value}";\n' for name, value in settings.items())
 
 
 def _restore_merged_folders(host: Host, root: Path) -> None:

@@ -1,0 +1,1 @@
+"""Pure functions of numbers: no server, no file, no clock."""

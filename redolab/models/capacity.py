@@ -1,0 +1,124 @@
+"""How much of a redo log can be used, and at which checkpoint ages a server forces flushing and makes statements wait.
+
+Every formula is integer arithmetic as the server's source does it, and agrees to the byte with what the servers that report
+their limits say (tests/models/limits.csv). LSNs and ages count log blocks with their headers, so that bytes of file and
+bytes of LSN are the same thing here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from redolab.units import KIB, MIB
+
+PAGE_SIZE = 16 * KIB
+_BLOCK = 512
+_CHECKPOINT_FREE_PER_THREAD = 4
+_CHECKPOINT_EXTRA_FREE = 8
+_THREADS_BESIDE_USERS = 10
+_REDO_FILES_8_0_30 = 32
+
+
+@dataclass(frozen=True, slots=True)
+class RedoLayout:
+    """The files of a redo log, in bytes, and the two settings that its limits depend on."""
+
+    file_size: int
+    files: int
+    page_size: int = PAGE_SIZE
+    thread_concurrency: int = 0
+    """innodb_thread_concurrency; 0, its default, sets no limit."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files together."""
+        return self.file_size * self.files
+
+
+@dataclass(frozen=True, slots=True)
+class RedoCapacity:
+    """What a redo log of some layout can hold; all in bytes."""
+
+    layout: RedoLayout
+    usable: int
+    """What remains of the files without headers and reserve."""
+    flush_hard_age: int
+    """From this checkpoint age on the page cleaner flushes as fast as it can ("async")."""
+    flush_forced_age: int
+    """From this checkpoint age on flushing does not depend on any setting any more ("sync" where the server has one)."""
+    users_wait_age: int
+    """At this checkpoint age statements wait."""
+    source: str
+    """Where the formula is from."""
+
+
+def capacity_before_8_0(layout: RedoLayout, *, header: int, forced_at_async: bool = False) -> RedoCapacity:
+    """MySQL 5.5 to 5.7 and MariaDB: log_calc_max_ages() / log_set_capacity() in storage/innobase/log/log0log.cc.
+
+    `header`: bytes at the start of each file that hold no redo (2048; MariaDB 10.8 and later 12288, for its one file).
+    `forced_at_async`: MariaDB's page cleaner knows no second limit ("sync") since 10.5.
+    """
+    usable = (layout.file_size - header) * layout.files
+    with_reserve = usable - usable // 10
+    threads = _THREADS_BESIDE_USERS + layout.thread_concurrency
+    margin = with_reserve - (_CHECKPOINT_FREE_PER_THREAD * threads + _CHECKPOINT_EXTRA_FREE) * layout.page_size
+    users_wait = margin - margin // 10
+    hard = users_wait - users_wait // 8
+    forced = hard if forced_at_async else users_wait - users_wait // 16
+    return RedoCapacity(layout, usable, hard, forced, users_wait, "storage/innobase/log/log0log.cc")
+
+
+def capacity_8_0(layout: RedoLayout) -> RedoCapacity:
+    """MySQL 8.0 before 8.0.30: log_calc_capacity() in storage/innobase/log/log0chkp.cc.
+
+    Statements wait at `users_wait_age` less a margin for the statements that are under way, which is 0 while the server idles.
+    """
+    usable = (layout.file_size - 2048) * layout.files
+    extra = min(_up(-(-usable // 10)), 1024 * layout.page_size)
+    soft = _up(-(-95 * (usable - extra) // 100))
+    return RedoCapacity(
+        layout, usable, soft - soft // 8, soft - soft // 16, soft, "storage/innobase/log/log0chkp.cc, before 8.0.30"
+    )
+
+
+def capacity_8_0_30(layout: RedoLayout) -> RedoCapacity:
+    """MySQL 8.0.30 and later: storage/innobase/log/log0files_capacity.cc, with 32 files of which 30 can hold redo in use."""
+    size = layout.size
+    usable = _down(size * 30 // 32 - 194_560 - size // 320)
+    soft = _down(95 * usable // 100)
+    threads = _THREADS_BESIDE_USERS + layout.thread_concurrency
+    # log_concurrency_margin as the server reports it; the last term is what remained when it was measured at five sizes.
+    margin = _CHECKPOINT_FREE_PER_THREAD * threads * layout.page_size + _up(-(-soft // 20)) + 3584
+    return RedoCapacity(
+        layout,
+        usable,
+        _down(soft - soft // 8),
+        _down(soft - soft // 16),
+        soft - margin,
+        "storage/innobase/log/log0files_capacity.cc",
+    )
+
+
+def two_files(log_size: int) -> RedoLayout:
+    """The layout of the servers with two files by default: each half of the log, in whole MiB."""
+    return RedoLayout(file_size=log_size // 2 // MIB * MIB, files=2)
+
+
+def one_file(log_size: int) -> RedoLayout:
+    """The layout of the servers with one file."""
+    return RedoLayout(file_size=log_size, files=1)
+
+
+def thirty_two_files(log_size: int) -> RedoLayout:
+    """The layout of MySQL 8.0.30 and later: 32 files that come to the capacity."""
+    return RedoLayout(file_size=log_size // _REDO_FILES_8_0_30, files=_REDO_FILES_8_0_30)
+
+
+def _up(size: int) -> int:
+    """Up to a whole number of log blocks."""
+    return -(-size // _BLOCK) * _BLOCK
+
+
+def _down(size: int) -> int:
+    """Down to a whole number of log blocks."""
+    return size // _BLOCK * _BLOCK

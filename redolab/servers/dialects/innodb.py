@@ -1,0 +1,124 @@
+"""What the InnoDB of all families has in common: settings, counters from metrics, and where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from redolab.sampling import Counters
+from redolab.servers.dialects import InstanceRequest, Purpose, Setting
+
+METRICS = {
+    "lsn": "log_lsn_current",
+    "flushed_lsn": "log_lsn_last_flush",
+    "checkpoint_lsn": "log_lsn_last_checkpoint",
+    "checkpoint_age": "log_lsn_checkpoint_age",
+    "flush_forced_age": "log_max_modified_age_sync",
+    "log_padded": "log_padded",
+}
+"""Counter → its row in information_schema.INNODB_METRICS."""
+
+STATUS = {
+    "os_log_written": "Innodb_os_log_written",
+    "log_writes": "Innodb_log_writes",
+    "log_write_requests": "Innodb_log_write_requests",
+    "dirty_pages": "Innodb_buffer_pool_pages_dirty",
+    "pages_written": "Innodb_buffer_pool_pages_flushed",
+    "page_size": "Innodb_page_size",
+    "uptime": "Uptime",
+}
+"""Counter → its global status variable."""
+
+# Numbers instead of ON and OFF: 5.5 ignores the words.
+_AGE = "keeps the checkpoint age high: "
+
+
+def baseline(request: InstanceRequest) -> list[Setting]:
+    """Settings as a DBA would have them in production, in words that every version takes."""
+    return [
+        Setting("innodb_buffer_pool_size", str(request.buffer_pool), "the buffer pool under test"),
+        Setting("innodb_flush_log_at_trx_commit", str(request.flush_log_at_trx_commit), "as asked"),
+        Setting("innodb_doublewrite", "1", "production baseline: torn pages must be recoverable"),
+        Setting("innodb_flush_method", "O_DIRECT", "production baseline: pages are cached once"),
+        Setting("innodb_file_per_table", "1", "production baseline"),
+        Setting("character_set_server", "utf8mb4", "the same rows on every server, whatever its default"),
+        Setting("skip_name_resolve", None, "the only client is on the socket"),
+    ]
+
+
+def no_warm_up() -> list[Setting]:
+    """Without the buffer pool's dump and load, where a server has them."""
+    reason = "a warm-up would read beside the recovery"
+    return [
+        Setting("innodb_buffer_pool_dump_at_shutdown", "0", reason),
+        Setting("innodb_buffer_pool_load_at_startup", "0", reason),
+    ]
+
+
+def binary_log(request: InstanceRequest) -> list[Setting]:
+    """The binary log on or off, whatever the server's default."""
+    if not request.binary_log:
+        return [Setting("skip_log_bin", None, "as asked")]
+    return [Setting("log_bin", "binlog", "as asked"), Setting("server_id", "1", "the binary log wants one")]
+
+
+def high_age(request: InstanceRequest, *, low_water_mark: bool, idle_flush: bool) -> list[Setting]:
+    """What keeps the age high while a log is filled; with the settings that only some versions have."""
+    if request.purpose is not Purpose.FILL:
+        return []
+    settings = [
+        Setting("innodb_max_dirty_pages_pct", "99", _AGE + "dirty pages stay in the pool"),
+        Setting("innodb_adaptive_flushing", "0", _AGE + "no flushing by the log's fill rate"),
+        Setting("innodb_io_capacity", "100", _AGE + "what is flushed all the same is little"),
+    ]
+    if low_water_mark:
+        settings.append(Setting("innodb_max_dirty_pages_pct_lwm", "0", _AGE + "no flushing ahead of that limit"))
+    if idle_flush:
+        settings.append(Setting("innodb_idle_flush_pct", "0", _AGE + "nor when nothing else is going on"))
+    return settings
+
+
+def two_log_files(file_size: int) -> list[Setting]:
+    """The redo log's size where it is that of each of two files."""
+    return [
+        Setting("innodb_log_file_size", str(file_size), "the redo log under test"),
+        Setting("innodb_log_files_in_group", "2", "the redo log under test"),
+    ]
+
+
+def status_and_metrics(status_table: str) -> str:
+    """One statement that reads status variables and metrics at the same instant; `status_table` is where the former are."""
+    return (
+        f"SELECT VARIABLE_NAME, VARIABLE_VALUE FROM {status_table} WHERE VARIABLE_NAME IN ({_quoted(STATUS.values())}) "
+        f"UNION ALL SELECT NAME, COUNT FROM information_schema.INNODB_METRICS WHERE NAME IN ({_quoted(METRICS.values())})"
+    )
+
+
+def show_status(names: Iterable[str]) -> str:
+    """One statement that reads these status variables."""
+    return f"SHOW GLOBAL STATUS WHERE Variable_name IN ({_quoted(names)})"
+
+
+def counters_by_name(rows: Sequence[Sequence[Any]], *sources: Mapping[str, str]) -> dict[str, int]:
+    """Counter → value from rows of (name, value); `sources` say which name is which counter."""
+    found = {_text(name).lower(): _text(value) for name, value in rows}
+    return {
+        counter: int(found[name.lower()])
+        for source in sources
+        for counter, name in source.items()
+        if found.get(name.lower(), "").isdigit()
+    }
+
+
+def counters_of(rows: Sequence[Sequence[Any]], *sources: Mapping[str, str]) -> Counters:
+    """The counters in such rows."""
+    return Counters(**counters_by_name(rows, *sources))
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
+
+
+def _text(value: object) -> str:
+    # A UNION of text and numbers comes back as bytes from some versions.
+    return value.decode() if isinstance(value, bytes) else str(value)

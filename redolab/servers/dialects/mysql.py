@@ -1,0 +1,129 @@
+"""MySQL 5.5 and later, and Percona Server, whose redo log is MySQL's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from redolab.models.capacity import (
+    RedoCapacity,
+    RedoLayout,
+    capacity_8_0,
+    capacity_8_0_30,
+    capacity_before_8_0,
+    thirty_two_files,
+    two_files,
+)
+from redolab.sampling import Counters
+from redolab.servers.dialects import Dialect, Initialisation, InstanceRequest, Setting, Version, innodb
+from redolab.units import GIB, MIB
+
+# Versions in which the redo log's format changed, newest first (storage/innobase/include/log0types.h, Log_format).
+_REDO_FORMATS = [
+    Version(8, 0, 30),
+    Version(8, 0, 28),
+    Version(8, 0, 19),
+    Version(8, 0, 3),
+    Version(8, 0, 1),
+    Version(5, 7, 9),
+    Version(5, 6, 0),
+    Version(5, 5, 0),
+]
+# "combined size of log files must be < 4 GB" (5.5); 512 GB since 5.6.3.
+_LARGEST_LOG_5_5 = 2 * (2 * GIB - MIB)
+
+# What 5.5 says nowhere but in the text of SHOW ENGINE INNODB STATUS.
+_INNODB_STATUS = {
+    "lsn": re.compile(r"Log sequence number\s+(\d+)"),
+    "flushed_lsn": re.compile(r"Log flushed up to\s+(\d+)"),
+    "checkpoint_lsn": re.compile(r"Last checkpoint at\s+(\d+)"),
+    "log_writes": re.compile(r"(\d+) log i/o's done"),
+    "dirty_pages": re.compile(r"Modified db pages\s+(\d+)"),
+}
+
+
+class MySQL(Dialect):
+    """MySQL: 5.5 without metrics, 5.6 and later with them; since 8.0.30 with a redo log capacity instead of file sizes."""
+
+    family = "mysql"
+
+    def __init__(self, version: Version) -> None:
+        self.version = version
+        self._has_metrics = version >= Version(5, 6, 0)
+        self._has_capacity = version >= Version(8, 0, 30)
+        changed = next(each for each in _REDO_FORMATS if version >= each)
+        self.redo_format = f"MySQL {changed}"
+        self.old_log_files = () if self._has_metrics else ("ib_logfile0", "ib_logfile1")
+        self.largest_log = 512 * GIB if self._has_metrics else _LARGEST_LOG_5_5
+        # What starts without being raised (tried on 5.5.9, 5.6.24, 5.7.22, 8.0.15, 9.7.4).
+        self.smallest_log = (8 if version >= Version(5, 7, 0) else 2) * MIB
+
+    def initialisation(self) -> Initialisation:
+        """See `Dialect`."""
+        if self.version >= Version(5, 7, 6):
+            return Initialisation(arguments=["--initialize-insecure"])
+        if not self._has_metrics:
+            return Initialisation(ready_folder="data")
+        return Initialisation(
+            arguments=["--bootstrap", "--max_allowed_packet=8M"],
+            sql_before="CREATE DATABASE IF NOT EXISTS mysql;\nUSE mysql;\nSET @current_hostname='localhost';\n",
+            sql_files=["mysql_system_tables.sql", "mysql_system_tables_data.sql"],
+        )
+
+    def layout(self, log_size: int) -> RedoLayout:
+        """See `Dialect`."""
+        return thirty_two_files(log_size) if self._has_capacity else two_files(log_size)
+
+    def capacity(self, layout: RedoLayout) -> RedoCapacity:
+        """See `Dialect`."""
+        if self._has_capacity:
+            return capacity_8_0_30(layout)
+        if self.version >= Version(8, 0, 0):
+            return capacity_8_0(layout)
+        return capacity_before_8_0(layout, header=2048)
+
+    def log_settings(self, log_size: int) -> Sequence[Setting]:
+        """See `Dialect`."""
+        if self._has_capacity:
+            return [Setting("innodb_redo_log_capacity", str(log_size), "the redo log under test")]
+        return innodb.two_log_files(self.layout(log_size).file_size)
+
+    def settings(self, request: InstanceRequest) -> Sequence[Setting]:
+        """See `Dialect`."""
+        settings = [
+            *self.log_settings(request.log_size),
+            *innodb.baseline(request),
+            *innodb.binary_log(request),
+            *innodb.high_age(request, low_water_mark=self._has_metrics, idle_flush=self.version >= Version(8, 0, 18)),
+        ]
+        if self._has_metrics:
+            settings += innodb.no_warm_up()
+            settings.append(Setting("innodb_monitor_enable", "log_%", "the redo counters are metrics in this family"))
+        if self.version >= Version(5, 7, 2):
+            settings.append(Setting("log_error_verbosity", "3", "the lines of a recovery are notes"))
+            settings.append(Setting("secure_file_priv", '""', "the default folder is not in the sandbox"))
+        if self.version >= Version(8, 0, 11):
+            settings.append(Setting("mysqlx", "0", "nobody else is to reach it"))
+        return settings
+
+    def counters_statement(self) -> str:
+        """See `Dialect`."""
+        if not self._has_metrics:
+            return "SHOW ENGINE INNODB STATUS"
+        in_performance_schema = self.version >= Version(5, 7, 6)
+        return innodb.status_and_metrics(
+            "performance_schema.global_status" if in_performance_schema else "information_schema.GLOBAL_STATUS"
+        )
+
+    def counters(self, rows: Sequence[Sequence[Any]]) -> Counters:
+        """See `Dialect`."""
+        if self._has_metrics:
+            return innodb.counters_of(rows, innodb.STATUS, innodb.METRICS)
+        text = str(rows[0][2])
+        found = {name: int(match[1]) for name, each in _INNODB_STATUS.items() if (match := each.search(text))}
+        counters = Counters(**found)
+        if counters.lsn is None or counters.checkpoint_lsn is None:
+            return counters
+        return replace(counters, checkpoint_age=counters.lsn - counters.checkpoint_lsn)

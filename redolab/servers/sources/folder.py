@@ -1,0 +1,29 @@
+"""A server that is on the machine already: a build tree, or one that is installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from redolab.errors import LabError
+from redolab.hosts import Host
+from redolab.tools import Tools
+
+
+class FolderSource(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind", tag="folder"
+):
+    """A folder that stays where it is and is never written to; the libraries are the machine's own."""
+
+    path: str
+
+    @property
+    def tools(self) -> list[str]:
+        """See the package."""
+        return []
+
+    def fetch(self, host: Host, tools: Tools, root: Path, work: Path) -> None:
+        """Nothing has to be fetched, but it has to be there still."""
+        if not host.files.exists(Path(self.path)):
+            raise LabError(f"{self.path} is not there any more", "add the server again from where it is now")

