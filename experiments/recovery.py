@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from redolab.crash import CrashImage, CrashSpec, ImageStore, make_image
-from redolab.dataset import SMALLEST_DATASET, DatasetSpec, default_dataset_size
+from redolab.dataset import SMALLEST_DATASET, DatasetSpec, default_dataset_size, remove_dataset
 from redolab.doctor import disk_needed
 from redolab.errors import DiskFull, InvalidInput
 from redolab.experiments import Experiment, factor, on_or_off, one_of, several, whole_number, words
@@ -15,7 +15,7 @@ from redolab.fill import KillRule
 from redolab.lab import Lab, open_lab, server_catalogue, storage_catalogue, workload_catalogue
 from redolab.machine import read_machine
 from redolab.progress import Progress
-from redolab.recovery_run import RecoveryCell, check_memory, run_recoveries
+from redolab.recovery_run import RecoveryCell, check_memory, reported, run_recoveries
 from redolab.results import RunStore, lab_commit
 from redolab.servers.dialects import InstanceRequest, Purpose
 from redolab.servers.install import InstalledServer
@@ -24,14 +24,20 @@ from redolab.units import MIB, format_size, parse_duration, parse_size
 SMALLEST_POOL = 32 * MIB
 
 
+def _server_names(text: str) -> tuple[str, ...]:
+    """The reading of SERVER=. Raises `InvalidInput`."""
+    names = server_catalogue().names()
+    return tuple(names) if text == "all" else several(one_of("server", lambda: names))(text)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Factors:
     """What can be chosen; sizes in bytes, times in seconds."""
 
     log_size: tuple[int, ...] = factor("Redo log sizes, with commas.", several(parse_size), "1G")
     server: tuple[str, ...] = factor(
-        "Servers, with commas.",
-        several(one_of("server", lambda: server_catalogue().names())),
+        "Servers, with commas; all for every one (with its largest log where the size is beyond it).",
+        _server_names,
         "mariadb-10.11",
     )
     storage: tuple[str, ...] = factor(
@@ -63,16 +69,22 @@ class Factors:
     binary_log: bool = factor("Whether the binary log is on.", on_or_off, "off")
     sample_every: float = factor("Time between two samples of the counters, 0.1s to 60s.", parse_duration, "1s")
     new_crash: bool = factor("Crash anew even if a crash image made to the same plan is kept.", on_or_off, "off")
+    keep: bool = factor("Keep datasets and crash images for later runs.", on_or_off, "on")
     provider: str = factor("Where: local is this machine.", one_of("provider", lambda: ["local"]), "local")
 
     def check(self) -> None:
         """Refuse what makes no sense, before anything is started. Raises `InvalidInput`."""
         for name, size in itertools.product(self.server, self.log_size):
-            smallest = server_catalogue().get(name).dialect().smallest_log
-            if size < smallest:
+            dialect = server_catalogue().get(name).dialect()
+            if size < dialect.smallest_log:
                 raise InvalidInput(
                     f"a redo log of {format_size(size)} is too small for {name}",
-                    f"it takes {format_size(smallest)} and more",
+                    f"it takes {format_size(dialect.smallest_log)} and more",
+                )
+            if size > dialect.largest_log and len(self.server) == 1:
+                raise InvalidInput(
+                    f"a redo log of {format_size(size)} is too large for {name}",
+                    f"it takes {dialect.largest_log // MIB}M at most",
                 )
         for pool in self.pool or ():
             if pool < SMALLEST_POOL:
@@ -104,16 +116,17 @@ def run(factors: Factors, progress: Progress) -> None:
         machine = read_machine(lab.host, home)
         given = {name: words(value) for name, value in asdict(factors).items() if value is not None}
         record = store.create("recovery", given, machine, lab_commit(lab.host))
-        with store.running(record, progress.seconds):
-            cells = [
-                RecoveryCell(image, server, storage, pool, factors.repeat)
-                for server, log_size in itertools.product(servers, factors.log_size)
-                for image in [_image(lab, home, server, _crash(server, log_size, factors), factors)]
-                for storage, pool in itertools.product(
-                    factors.storage, factors.pool or [image.spec.instance.buffer_pool]
-                )
-            ]
-            run_recoveries(lab, record, ImageStore(lab.host, home), cells)
+        with store.running(record, progress.seconds), reported(lab, record):
+            images = ImageStore(lab.host, home)
+            for server, log_size in itertools.product(servers, factors.log_size):
+                spec = _crash(server, min(log_size, server.dialect.largest_log), factors)
+                image = _image(lab, home, server, spec, factors)
+                pools = factors.pool or [spec.instance.buffer_pool]
+                cells = itertools.product([image], [server], factors.storage, pools, [factors.repeat])
+                run_recoveries(lab, record, images, itertools.starmap(RecoveryCell, cells))
+                if not factors.keep:
+                    images.remove(image.name)
+                    remove_dataset(lab, home, spec.dataset)
 
 
 def _image(lab: Lab, home: Path, server: InstalledServer, spec: CrashSpec, factors: Factors) -> CrashImage:
@@ -162,16 +175,18 @@ def _pools(factors: Factors) -> list[int]:
 
 def _check_room(lab: Lab, home: Path, factors: Factors) -> None:
     """Refuse a plan for which the disk has no room, what is kept being used again. Raises `DiskFull`."""
-    needed = sum(
-        disk_needed(log_size, _dataset_size(log_size, factors), len(factors.server)) for log_size in factors.log_size
-    )
+    each = [
+        disk_needed(log_size, _dataset_size(log_size, factors), len(factors.server) if factors.keep else 1)
+        for log_size in factors.log_size
+    ]
+    needed = sum(each) if factors.keep else max(each)
     there = lab.host.files.free_space(home) + lab.host.files.folder_size(home)
     if needed > there:
         sizes = ", ".join(format_size(size) for size in factors.log_size)
         raise DiskFull(
             f"a redo log of {sizes} with dataset, crash image and copy needs about {format_size(needed)} "
             f"and the disk under {home} has {format_size(there)} for the lab",
-            "choose a smaller LOGSIZE",
+            "choose a smaller LOGSIZE, or KEEP=off to keep no crash images",
         )
 
 

@@ -95,6 +95,11 @@ def find_dataset(lab: Lab, storage: Path, spec: DatasetSpec) -> Dataset | None:
     return Dataset(spec, folder, lab.host.files.folder_size(folder))
 
 
+def remove_dataset(lab: Lab, storage: Path, spec: DatasetSpec) -> None:
+    """Remove a dataset."""
+    lab.host.files.remove(storage / "datasets" / spec.key)
+
+
 def make_dataset(lab: Lab, storage: Path, server: InstalledServer, spec: DatasetSpec) -> Dataset:
     """The dataset, loaded if it is not there yet. Raises `LabError`; a half-made one is never kept."""
     if there := find_dataset(lab, storage, spec):

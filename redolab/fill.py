@@ -71,7 +71,8 @@ class Fill:
         assert target is not None
         if age >= target:
             return f"the checkpoint age had reached its target of {format_size(target)}"
-        if now - self._peak_at > PATIENCE and age >= self._peak * _NEAR_ITS_PEAK:
+        waited = now - self._peak_at
+        if waited > 3 * PATIENCE or (waited > PATIENCE and age >= self._peak * _NEAR_ITS_PEAK):
             return (
                 f"the checkpoint age had stopped growing at {format_size(self._peak)}, "
                 f"short of its target of {format_size(target)}"

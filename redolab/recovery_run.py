@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,20 +34,28 @@ class RecoveryCell:
     repeat: int
 
 
-def run_recoveries(lab: Lab, run: Run, images: ImageStore, cells: Sequence[RecoveryCell]) -> None:
-    """Measure every cell into the run's folder, then write and show its table and plots. Raises `LabError`."""
-    for image in {cell.image.name: cell.image for cell in cells}.values():
-        run.add_crash(images, image)
-    with ExitStack() as attached:
-        folders = {
-            name: attached.enter_context(storage_catalogue().get(name).attach(lab.host, lab.folder))
-            for name in dict.fromkeys(cell.storage for cell in cells)
-        }
-        for number, cell in enumerate(cells, 1):
+def run_recoveries(lab: Lab, run: Run, images: ImageStore, cells: Iterable[RecoveryCell]) -> None:
+    """Measure every cell into the run's folder. Raises `LabError`."""
+    for cell in cells:
+        run.add_crash(images, cell.image)
+        with storage_catalogue().get(cell.storage).attach(lab.host, lab.folder) as folder:
             for repeat in range(1, cell.repeat + 1):
-                log = run.log(f"{number:02d}-{cell.server.name}-{cell.storage}-{format_size(cell.pool)}-{repeat}")
-                storage = (cell.storage, folders[cell.storage])
+                log = run.log(f"{cell.image.name}-{cell.storage}-{format_size(cell.pool)}-{repeat}")
+                storage = (cell.storage, folder)
                 run.add_trial(recover(lab, cell.image, cell.server, images, storage, cell.pool, repeat, log))
+
+
+@contextmanager
+def reported(lab: Lab, run: Run) -> Iterator[None]:
+    """At its end, write and show the table and plots of what was measured: also when it was stopped half-way."""
+    try:
+        yield
+    finally:
+        if run.trials():
+            _report(lab, run)
+
+
+def _report(lab: Lab, run: Run) -> None:
     with lab.progress.stage("writing tables and plots"):
         rows = recovery_rows(run.trials(), run.crashes())
         table = recovery_table(rows)
@@ -82,7 +90,7 @@ def recover_image(name: str, pools: Sequence[int], repeat: int, progress: Progre
         server = lab.server(image.spec.dataset.server)
         options = {"image": name, "pool": ",".join(str(size) for size in sizes), "repeat": str(repeat)}
         run = store.create("recover", options, read_machine(lab.host, home), lab_commit(lab.host))
-        with store.running(run, progress.seconds):
+        with store.running(run, progress.seconds), reported(lab, run):
             run_recoveries(lab, run, images, [RecoveryCell(image, server, "native", size, repeat) for size in sizes])
 
 

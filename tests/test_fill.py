@@ -45,6 +45,13 @@ def test_an_age_that_stops_growing_is_noticed_near_its_peak() -> None:
     assert "stopped growing at 500M, short of its target of 700M" in reason
 
 
+def test_an_age_that_never_comes_near_its_peak_again_does_not_keep_the_run_waiting() -> None:
+    fill = Fill(KillRule(), CAPACITY, began=0.0)
+    assert fill.reason_to_kill(1.0, counters(500)) is None
+    assert fill.reason_to_kill(1.0 + 2.9 * PATIENCE, counters(300)) is None
+    assert fill.reason_to_kill(2.0 + 3.0 * PATIENCE, counters(300)) is not None
+
+
 def test_a_growing_age_is_left_alone_for_as_long_as_it_takes() -> None:
     fill = Fill(KillRule(), CAPACITY, began=0.0)
     assert all(fill.reason_to_kill(10.0 * step, counters(step)) is None for step in range(600))
