@@ -6,17 +6,17 @@ import itertools
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from redolab.crash import CrashImage, CrashSpec, ImageStore, make_image
-from redolab.dataset import SMALLEST_DATASET, DatasetSpec, default_dataset_size, remove_dataset
+from redolab.crash import CrashImage, CrashSpec, ImageStore, made_with, make_image
+from redolab.dataset import SMALLEST_DATASET, DatasetSpec, default_dataset_size, fill_pool, find_dataset, remove_dataset
 from redolab.doctor import disk_needed
 from redolab.errors import DiskFull, InvalidInput
 from redolab.experiments import Experiment, factor, on_or_off, one_of, several, whole_number, words
 from redolab.fill import KillRule
-from redolab.lab import Lab, open_lab, server_catalogue, storage_catalogue, workload_catalogue
+from redolab.lab import HOME, Lab, open_lab, server_catalogue, storage_catalogue, workload_catalogue
 from redolab.machine import read_machine
 from redolab.progress import Progress
-from redolab.recovery_run import RecoveryCell, check_memory, reported, run_recoveries
-from redolab.results import RunStore, lab_commit
+from redolab.recovery_run import RecoveryCell, check_kept, check_memory, reported, run_recoveries
+from redolab.results import Run, RunStore, lab_commit
 from redolab.servers.dialects import InstanceRequest, Purpose
 from redolab.servers.install import InstalledServer
 from redolab.units import MIB, format_size, parse_duration, parse_size
@@ -56,7 +56,7 @@ class Factors:
     dataset: int | None = factor("Size of the tables (default: half of the log, at least 64M).", parse_size)
     threads: int = factor("Clients of the workload.", whole_number(1, 1024), "8")
     kill_at: str | None = factor(
-        "Kill at this share of the usable redo capacity, as in 75% (default: where the server forces flushing).",
+        "Kill at this checkpoint age, as in 2G, or share of the usable capacity, as in 75% (default: where flushing is forced).",
         str,
     )
     kill_after: float | None = factor("Kill after so long instead, as in 30m.", parse_duration)
@@ -108,33 +108,63 @@ def run(factors: Factors, progress: Progress) -> None:
     store = RunStore()
     with (
         open_lab(progress, store.clear_unfinished) as lab,
-        storage_catalogue().get("native").attach(lab.host, lab.folder) as home,
+        storage_catalogue().get(HOME).attach(lab.host, lab.folder) as home,
     ):
-        _check_room(lab, home, factors)
+        for log_size in factors.log_size:
+            _check_room(lab, home, factors, log_size, missing=0)
         check_memory(lab.host, home, _pools(factors))
-        servers = [lab.server(name) for name in factors.server]
-        machine = read_machine(lab.host, home)
+        planned = _plan([lab.server(name) for name in factors.server], factors)
+        images = ImageStore(lab.host, home)
+        missing = [spec for _, spec in planned if factors.new_crash or images.find(spec) is None]
+        for spec in missing:
+            made_at_once = len(missing) if factors.keep else 1
+            _check_room(lab, home, factors, spec.instance.log_size, missing=made_at_once)
         given = {name: words(value) for name, value in asdict(factors).items() if value is not None}
-        record = store.create("recovery", given, machine, lab_commit(lab.host))
+        record = store.create(
+            "recovery", given, read_machine(lab.host, home), lab_commit(lab.host), lab.tools.versions()
+        )
         with store.running(record, progress.seconds), reported(lab, record):
-            images = ImageStore(lab.host, home)
-            for server, log_size in itertools.product(servers, factors.log_size):
-                spec = _crash(server, min(log_size, server.dialect.largest_log), factors)
-                image = _image(lab, home, server, spec, factors)
-                pools = factors.pool or [spec.instance.buffer_pool]
-                cells = itertools.product([image], [server], factors.storage, pools, [factors.repeat])
-                run_recoveries(lab, record, images, itertools.starmap(RecoveryCell, cells))
-                if not factors.keep:
-                    images.remove(image.name)
-                    remove_dataset(lab, home, spec.dataset)
+            for server, spec in planned:
+                _measure(lab, home, record, server, spec, factors)
 
 
-def _image(lab: Lab, home: Path, server: InstalledServer, spec: CrashSpec, factors: Factors) -> CrashImage:
-    kept = None if factors.new_crash else ImageStore(lab.host, home).find(spec)
-    if kept is not None:
-        lab.progress.note(f"crash image {kept.name}: made to this very plan earlier (NEWCRASH=on makes another)")
-        return kept
-    return make_image(lab, home, server, workload_catalogue().get(factors.workload), spec, factors.sample_every)
+def _plan(servers: list[InstalledServer], factors: Factors) -> list[tuple[InstalledServer, CrashSpec]]:
+    """The crashes that are needed, each with the largest log that its server can have within what was asked for."""
+    planned = []
+    for server, log_size in itertools.product(servers, factors.log_size):
+        possible = server.dialect.layout(min(log_size, server.dialect.largest_log)).size
+        crash = (server, _crash(server, possible, factors))
+        if crash not in planned:
+            planned.append(crash)
+    return planned
+
+
+def _measure(lab: Lab, home: Path, run: Run, server: InstalledServer, spec: CrashSpec, factors: Factors) -> None:
+    """All recoveries of one crash; what was made for it goes again if it is not to be kept."""
+    images = ImageStore(lab.host, home)
+    kept_image = None if factors.new_crash else images.find(spec)
+    had_dataset = find_dataset(lab, home, spec.dataset) is not None
+    made: CrashImage | None = None
+    try:
+        if kept_image is not None:
+            lab.progress.note(
+                f"crash image {kept_image.name}: made to this very plan earlier (NEWCRASH=on makes another)"
+            )
+            check_kept(lab, images, kept_image)
+        else:
+            workload = workload_catalogue().get(factors.workload)
+            made = make_image(lab, home, server, workload, spec, factors.sample_every, run.keep_failed)
+        image = kept_image or made
+        assert image is not None
+        pools = factors.pool or [spec.instance.buffer_pool]
+        cells = itertools.product([image], [server], factors.storage, pools, [factors.repeat])
+        run_recoveries(lab, run, images, itertools.starmap(RecoveryCell, cells))
+    finally:
+        if not factors.keep:
+            if made is not None:
+                images.remove(made.name)
+            if not had_dataset:
+                remove_dataset(lab, home, spec.dataset)
 
 
 def _crash(server: InstalledServer, log_size: int, factors: Factors) -> CrashSpec:
@@ -144,18 +174,20 @@ def _crash(server: InstalledServer, log_size: int, factors: Factors) -> CrashSpe
         size=_dataset_size(log_size, factors),
         open_transaction_rows=factors.open_transaction,
     )
+    request = InstanceRequest(
+        purpose=Purpose.FILL,
+        log_size=log_size,
+        buffer_pool=fill_pool(dataset.size),
+        flush_log_at_trx_commit=factors.trx_commit,
+        binary_log=factors.binary_log,
+    )
     return CrashSpec(
         dataset=dataset,
         workload=factors.workload,
         threads=factors.threads,
         kill=KillRule.from_options(factors.kill_at, factors.kill_after),
-        instance=InstanceRequest(
-            purpose=Purpose.FILL,
-            log_size=log_size,
-            buffer_pool=_fill_pool(dataset.size),
-            flush_log_at_trx_commit=factors.trx_commit,
-            binary_log=factors.binary_log,
-        ),
+        instance=request,
+        made_with=made_with(workload_catalogue().get(factors.workload), server.dialect.settings(request)),
     )
 
 
@@ -163,30 +195,22 @@ def _dataset_size(log_size: int, factors: Factors) -> int:
     return factors.dataset or default_dataset_size(log_size)
 
 
-def _fill_pool(dataset: int) -> int:
-    """Room for every page of the dataset to be dirty at once, so that the pool does not force pages out before the log does."""
-    return max(128 * MIB, dataset * 3 // 2)
-
-
 def _pools(factors: Factors) -> list[int]:
-    fill = [_fill_pool(_dataset_size(log_size, factors)) for log_size in factors.log_size]
+    fill = [fill_pool(_dataset_size(log_size, factors)) for log_size in factors.log_size]
     return [*fill, *(factors.pool or ())]
 
 
-def _check_room(lab: Lab, home: Path, factors: Factors) -> None:
-    """Refuse a plan for which the disk has no room, what is kept being used again. Raises `DiskFull`."""
-    each = [
-        disk_needed(log_size, _dataset_size(log_size, factors), len(factors.server) if factors.keep else 1)
-        for log_size in factors.log_size
-    ]
-    needed = sum(each) if factors.keep else max(each)
-    there = lab.host.files.free_space(home) + lab.host.files.folder_size(home)
-    if needed > there:
-        sizes = ", ".join(format_size(size) for size in factors.log_size)
+def _check_room(lab: Lab, home: Path, factors: Factors, log_size: int, missing: int) -> None:
+    """Refuse a plan for which the disk has no room: so many crash images that are still to be made. Raises `DiskFull`."""
+    needed = disk_needed(log_size, _dataset_size(log_size, factors), missing)
+    if factors.binary_log:
+        needed += log_size
+    free = lab.host.files.free_space(home)
+    if needed > free:
         raise DiskFull(
-            f"a redo log of {sizes} with dataset, crash image and copy needs about {format_size(needed)} "
-            f"and the disk under {home} has {format_size(there)} for the lab",
-            "choose a smaller LOGSIZE, or KEEP=off to keep no crash images",
+            f"a redo log of {format_size(log_size)} with dataset, crash image and copy needs about "
+            f"{format_size(needed)} and the disk under {home} has {format_size(free)} free",
+            "choose a smaller LOGSIZE, remove crash images ('redolab images'), or KEEP=off to keep none",
         )
 
 

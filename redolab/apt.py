@@ -18,6 +18,8 @@ _KEYRINGS = {
     "ubuntu": Path("/usr/share/keyrings/ubuntu-archive-keyring.gpg"),
 }
 _COMPONENTS = {"debian": "main", "ubuntu": "main universe"}
+_ORIGINS = ("Debian", "Ubuntu", "")
+"""Of the archives that an index can come from; it is empty before the machine's first `apt-get update`."""
 _SECURITY = "-security"
 _OS_RELEASE = Path("/etc/os-release")
 _INSTALLED = Path("/var/lib/dpkg/status")
@@ -47,14 +49,14 @@ class PrivateApt:
             host.files.make_folder(folder / name)
         host.files.write(folder / "status", host.files.read(_INSTALLED) if beside_installed else b"")
         host.files.write(folder / "etc/sources.list", "\n".join(sources).encode() + b"\n")
-        host.files.write(folder / "apt.conf", _configuration(folder).encode())
+        host.files.write(folder / "apt.conf", (_machines_own(host) + _configuration(folder)).encode())
         apt = cls(folder)
         apt._run(host, "update", "--error-on=any")
         return apt
 
     def unpack(self, host: Host, packages: Sequence[str], root: Path) -> None:
         """Download the packages with all they depend on, and unpack each into `root`."""
-        self._run(host, "install", "--download-only", "--yes", "--no-install-recommends", *packages)
+        self._run(host, "install", "--download-only", "--reinstall", "--yes", "--no-install-recommends", *packages)
         host.files.make_folder(root)
         archives = self.folder / "cache/archives"
         for name in host.files.names(archives):
@@ -95,16 +97,25 @@ def _os_release(host: Host) -> dict[str, str]:
 
 def _mirrors(host: Host, suite: str) -> list[tuple[str, str]]:
     """(site, release) for a suite and its security updates, from the sites of the machine's own apt."""
-    listed = host.run(Command(["apt-get", "indextargets", "--format", "$(SITE)|$(RELEASE)"])).out
-    targets = [tuple(line.split("|")) for line in dict.fromkeys(listed.splitlines()) if "|" in line]
+    asked = ["apt-get", "indextargets", "--format", "$(SITE)|$(RELEASE)|$(ORIGIN)"]
+    lines = dict.fromkeys(host.run(Command(asked)).out.splitlines())
+    targets = [(site, release) for site, release, origin in (line.split("|") for line in lines) if origin in _ORIGINS]
     plain = [site for site, release in targets if "-" not in release]
     if not plain:
-        raise LabError("apt on this machine has no mirror configured", "look at /etc/apt/sources.list*")
+        raise LabError(
+            "apt on this machine has no mirror of its distribution", "see /etc/apt/sources.list*, run apt-get update"
+        )
     security = [site for site, release in targets if release.endswith(_SECURITY)]
     # The development suites get their fixes directly.
     if not security or suite in {"sid", "unstable", "testing"}:
         return [(plain[0], suite)]
     return [(plain[0], suite), (security[0], suite + _SECURITY)]
+
+
+def _machines_own(host: Host) -> str:
+    """How the machine's own apt reaches its mirrors: proxies and the like."""
+    dumped = host.run(Command(["apt-config", "dump"])).out.splitlines()
+    return "\n".join(line for line in dumped if line.startswith(("Acquire::http", "Acquire::https"))) + "\n"
 
 
 def _configuration(folder: Path) -> str:
@@ -115,6 +126,8 @@ def _configuration(folder: Path) -> str:
         "Dir::Cache": folder / "cache",
         "Dir::Etc": folder / "etc",
         "Dir::Etc::trustedparts": folder / "etc",
+        "Dir::Etc::netrc": "/etc/apt/auth.conf",
+        "Dir::Etc::netrcparts": "/etc/apt/auth.conf.d",
         # Mirrors keep suites past the date until which their lists promise to be fresh; signatures stay checked.
         "Acquire::Check-Valid-Until": "false",
         "Acquire::Languages": "none",

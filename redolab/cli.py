@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redolab.errors import LabError
+from redolab.errors import Interrupted, LabError
 
 if TYPE_CHECKING:
     from redolab.progress import Progress
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def main() -> None:
@@ -37,12 +40,13 @@ def main() -> None:
             click.echo(f"    {line}", err=True)
         sys.exit(error.exit_status)
     except OSError as error:
-        if debug or error.errno != errno.ENOSPC:
+        if debug or (error.filename is None and error.errno not in _FULL):
             raise
-        click.echo(f"redolab: the disk is full ({error.filename or 'where the run writes'}): free some space", err=True)
+        remedy = "free some space" if error.errno in _FULL else "look at who owns it and where it lies"
+        click.echo(f"redolab: {error.filename or 'the disk'}: {error.strerror}: {remedy}", err=True)
         sys.exit(1)
-    except KeyboardInterrupt:
-        click.echo("redolab: stopped", err=True)
+    except (Interrupted, KeyboardInterrupt) as stop:
+        click.echo(f"redolab: {stop or 'stopped'}", err=True)
         sys.exit(130)
 
 
@@ -73,7 +77,14 @@ class _Experiments(click.Group):
         return click.Command(cmd_name, params=options, callback=run, help=experiment.question)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+class _InOrder(click.Group):
+    """Lists its commands in the order in which they are written here."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group(cls=_InOrder, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.option("--debug", is_flag=True, help="On an error, show where in the lab it came from.")
 @click.version_option(package_name="redolab")
 def commands(debug: bool) -> None:
@@ -83,7 +94,7 @@ def commands(debug: bool) -> None:
 @commands.command()
 @click.option("--log-size", default="8G", metavar="SIZE", help="For a redo log of this size.  [default: 8G]")
 def doctor(log_size: str) -> None:
-    """What this machine offers and lacks, and what to do about it."""
+    """Show what this machine offers and lacks."""
     from redolab.doctor import examine
     from redolab.units import parse_size
 
@@ -92,9 +103,64 @@ def doctor(log_size: str) -> None:
     sys.exit(0 if report.fit else 1)
 
 
+@commands.command()
+def servers() -> None:
+    """List the servers that can be asked for."""
+    from redolab.housekeeping import listed_servers
+    from redolab.report.servers_table import servers_table
+
+    servers_table(listed_servers()).show(_console())
+
+
+@commands.group()
+def server() -> None:
+    """Add servers of your own, and remove them."""
+
+
+@server.command("add")
+@click.argument("name")
+@click.option("--tarball", type=click.Path(path_type=Path), help="A vendor's generic Linux tarball.", metavar="FILE")
+@click.option("--sha256", help="The tarball's checksum, which is checked; without it, it is shown.", metavar="SUM")
+@click.option("--path", type=click.Path(path_type=Path), help="A build tree or an installed server.", metavar="DIR")
+def server_add(name: str, tarball: Path | None, sha256: str | None, path: Path | None) -> None:
+    """Add a server of your own as NAME; family and version are read from its binary."""
+    from redolab.housekeeping import add_server
+
+    click.echo(add_server(_progress(), name, tarball, sha256, path))
+
+
+@server.command("rm")
+@click.argument("name")
+def server_rm(name: str) -> None:
+    """Forget a server of your own, and remove what was unpacked of it."""
+    from redolab.housekeeping import remove_server
+
+    click.echo(remove_server(_progress(), name))
+
+
+@commands.command()
+@click.option("--server", "name", metavar="NAME", help="One server, with its option file lines.  [default: all]")
+@click.option("--log-size", default="8G", metavar="SIZE", help="All redo log files together.  [default: 8G]")
+def capacity(name: str | None, log_size: str) -> None:
+    """Show what a redo log of a size holds.
+
+    Its files, its usable bytes, the checkpoint ages at which flushing is forced and at which statements wait.
+    """
+    from redolab.lab import server_catalogue
+    from redolab.report.capacity_table import capacity_table, option_lines, server_capacity
+    from redolab.units import parse_size
+
+    catalogue = server_catalogue()
+    names = [name] if name else catalogue.names()
+    rows = [server_capacity(each, catalogue.get(each).dialect(), parse_size(log_size)) for each in names]
+    capacity_table(rows).show(_console())
+    if name:
+        click.echo("\n".join(["", *option_lines(rows[0])]))
+
+
 @commands.group(cls=_Experiments)
 def run() -> None:
-    """Run an experiment (a file under experiments/)."""
+    """Run an experiment."""
 
 
 @commands.command("make-experiment", hidden=True)
@@ -119,7 +185,10 @@ def runs() -> None:
 @commands.command()
 @click.argument("name", metavar="RUN")
 def show(name: str) -> None:
-    """Print a run's table again (RUN: its name, the beginning of it, or `latest`)."""
+    """Print a run's table again.
+
+    RUN is its name, the beginning of it, or `latest`.
+    """
     from redolab.report.runs_table import show_run
     from redolab.results import RunStore
 
@@ -148,7 +217,10 @@ def images() -> None:
 @commands.command("rm-image")
 @click.argument("name", metavar="IMAGE")
 def rm_image(name: str) -> None:
-    """Remove a crash image; the runs that used it keep their results."""
+    """Remove a crash image.
+
+    The runs that used it keep their results.
+    """
     from redolab.housekeeping import remove_image
 
     click.echo(remove_image(_progress(), name))
@@ -172,7 +244,10 @@ def recover(image: str, pool: str | None, repeat: str) -> None:
 @click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a file, for programs.")
 def timeline(files: tuple[Path, ...], as_json: bool) -> None:
-    """The phases of every crash recovery in server error logs (- for standard input)."""
+    """Show the recoveries in error logs.
+
+    For every crash recovery in the files (- for standard input): its phases, how much redo, and what could not be told.
+    """
     from redolab.report.timeline_report import report_timelines
 
     if not report_timelines(_console(), files, as_json):
@@ -181,7 +256,10 @@ def timeline(files: tuple[Path, ...], as_json: bool) -> None:
 
 @commands.command()
 def clean() -> None:
-    """Remove what the lab made for its own use (servers, datasets, crash images); results stay."""
+    """Remove all that the lab made for itself.
+
+    Servers, tools, datasets and crash images go; runs and their results stay.
+    """
     from redolab.housekeeping import clean as remove_all
 
     for line in remove_all(_progress()):

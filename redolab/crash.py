@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
+import xxhash
 from pymysql.connections import Connection
 
 from redolab.dataset import OPEN_TRANSACTION_TABLE, DatasetSpec, make_dataset
@@ -30,6 +31,7 @@ IMAGE_FORMAT = 1
 SAMPLES = "samples.csv"
 FILL_LOG = "fill.log"
 _MARK = "image.json"
+_ANSWER = 120.0
 _SELDOM = 0.25
 _OFTEN = 0.01
 
@@ -42,6 +44,8 @@ class CrashSpec(msgspec.Struct, frozen=True, kw_only=True):
     threads: int
     kill: KillRule
     instance: InstanceRequest
+    made_with: str = ""
+    """A hash of what else decides it: the workload's script, and the settings that the lab gives such an instance."""
 
 
 class CrashImage(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,10 +84,14 @@ class ImageStore:
         """An image's data directory."""
         return self._folder / image.name / DATA
 
+    def names(self) -> list[str]:
+        """The names of all images, those included that another version of the lab made."""
+        return list(self._files.names(self._folder))
+
     def all(self) -> list[CrashImage]:
-        """The images that are there whole, oldest first."""
-        names = [name for name in self._files.names(self._folder) if self._files.exists(self._folder / name / _MARK)]
-        return sorted((self._read(name) for name in names), key=lambda image: image.made)
+        """The images that this version of the lab can read, oldest first."""
+        found = [self._read(name) for name in self.names()]
+        return sorted((image for image in found if image is not None), key=lambda image: image.made)
 
     def get(self, name: str) -> CrashImage:
         """The image of that name. Raises `InvalidInput`, which lists the names there are."""
@@ -105,6 +113,13 @@ class ImageStore:
         self._files.write(instance / _MARK, msgspec.json.encode(image))
         self._files.rename(instance, self._folder / image.name)
 
+    def check_unchanged(self, image: CrashImage) -> None:
+        """Raises `LabError` if an image is no longer as the kill left it."""
+        if self._files.hash_folder(self.data(image)) != image.hashes:
+            raise LabError(
+                f"the crash image {image.name} was changed since it was made", f"'redolab rm-image {image.name}'"
+            )
+
     def remove(self, name: str) -> None:
         """Remove an image."""
         self._files.remove(self._folder / name)
@@ -113,15 +128,12 @@ class ImageStore:
         """All samples from the start of the fill to the kill."""
         return read_samples(self.folder(image.name) / SAMPLES)
 
-    def _read(self, name: str) -> CrashImage:
-        content = self._files.read(self._folder / name / _MARK)
+    def _read(self, name: str) -> CrashImage | None:
         try:
-            return msgspec.json.decode(content, type=CrashImage)
-        except msgspec.DecodeError as error:
-            raise LabError(
-                f"the crash image {name} was made by another version of the lab ({error})",
-                f"remove {self._folder / name}",
-            ) from error
+            image = msgspec.json.decode(self._files.read(self._folder / name / _MARK), type=CrashImage)
+        except (msgspec.DecodeError, FileNotFoundError):
+            return None
+        return image if image.format == IMAGE_FORMAT else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +144,24 @@ class _Crash:
     variables: Mapping[str, str]
 
 
+def made_with(workload: Workload, settings: Sequence[Setting]) -> str:
+    """The hash for a `CrashSpec`."""
+    return xxhash.xxh3_64_hexdigest(msgspec.json.encode([workload.content(), settings]))
+
+
 def make_image(
-    lab: Lab, storage: Path, server: InstalledServer, workload: Workload, spec: CrashSpec, every: float
+    lab: Lab,
+    storage: Path,
+    server: InstalledServer,
+    workload: Workload,
+    spec: CrashSpec,
+    every: float,
+    keep_failed: Callable[[Path], None] = lambda _: None,
 ) -> CrashImage:
-    """Load, fill, kill, and keep what is left; samples are taken `every` so many seconds. Raises `LabError`."""
+    """Load, fill, kill, and keep what is left; samples are taken `every` so many seconds.
+
+    Raises `LabError`, after `keep_failed` has been given the folder of the instance that failed.
+    """
     dataset = make_dataset(lab, storage, server, spec.dataset)
     made = datetime.now(UTC)
     name = f"{server.name}-{format_size(spec.instance.log_size)}-{made:%Y%m%d-%H%M%S}"
@@ -149,7 +175,11 @@ def make_image(
             for log_file in server.dialect.old_log_files:
                 lab.host.files.remove(folder / DATA / log_file)
         with lab.progress.stage(f"filling the redo log of {server.name} with {spec.workload}", "fill") as stage:
-            crash = _fill_and_kill(lab, server, workload, spec, capacity, folder, every, stage)
+            try:
+                crash = _fill_and_kill(lab, server, workload, spec, capacity, folder, every, stage)
+            except LabError:
+                keep_failed(folder)
+                raise
         lab.progress.note(f"killed because {crash.why}")
         with lab.progress.stage("hashing the crash image", "hash"):
             hashes = lab.host.files.hash_folder(folder / DATA)
@@ -189,14 +219,14 @@ def _fill_and_kill(
         stage.say("starting the server")
         instance.wait_ready()
         with instance.answering():
-            control, sampling = instance.connections.connect(), instance.connections.connect()
+            control, sampling = (instance.connections.connect(answer=_ANSWER) for _ in range(2))
             variables = read_variables(control)
-            began = lab.host.now().monotonic
-            fill = Fill(spec.kill, capacity, began)
             held_open = _open_transaction(instance, spec.dataset.open_transaction_rows, stage)
             running = load.enter_context(
                 workload.run(lab.host, lab.tools, folder, spec.dataset.tables, spec.threads, folder / "workload.log")
             )
+            began = lab.host.now().monotonic
+            fill = Fill(spec.kill, capacity, began)
             with Sampler(lambda: instance.sample(sampling), every, samples.append) as sampler:
                 why = _wait_for_the_moment(instance, control, fill, running, sampler, stage)
             last = instance.sample(control)

@@ -9,7 +9,7 @@ import msgspec
 import xxhash
 from pymysql.connections import Connection
 
-from redolab.errors import WorkloadFailed
+from redolab.errors import CommandFailed, ServerFailed, WorkloadFailed
 from redolab.hosts import Command
 from redolab.lab import Lab
 from redolab.progress import Stage
@@ -23,6 +23,7 @@ from redolab.workloads.sysbench import load_tables
 
 SMALLEST_DATASET = 16 * MIB
 _DEFAULT_SHARE = 2
+_SMALLEST_FILL_POOL = 128 * MIB
 _SMALLEST_DEFAULT = 64 * MIB
 TABLE_COUNT = 16
 """Enough for the clients not to meet on one table's index, and for one table to be a quick sample to check."""
@@ -55,11 +56,13 @@ class DatasetSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes asked for."""
     open_transaction_rows: int
     schema: str = _SCHEMA
+    table_count: int = TABLE_COUNT
+    bytes_per_row: int = _BYTES_PER_ROW
 
     @property
     def tables(self) -> Tables:
         """The workload's tables that come to about this size."""
-        return Tables(TABLE_COUNT, max(1, self.size // _BYTES_PER_ROW // TABLE_COUNT))
+        return Tables(self.table_count, max(1, self.size // self.bytes_per_row // self.table_count))
 
     @property
     def key(self) -> str:
@@ -74,6 +77,11 @@ def default_dataset_size(log_size: int) -> int:
     4 GB of tables had 220,000 dirty pages (3.4 GiB) when an 8 GiB log was full.
     """
     return max(_SMALLEST_DEFAULT, log_size // _DEFAULT_SHARE)
+
+
+def fill_pool(dataset_size: int) -> int:
+    """The buffer pool to fill a log with: every page may be dirty at once, so that the pool forces none out before the log."""
+    return max(_SMALLEST_FILL_POOL, dataset_size * 3 // 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +142,17 @@ def initialise(lab: Lab, server: InstalledServer, folder: Path, request: Instanc
     share = server.share_on_host
     if initialisation.ready_folder is not None:
         lab.host.files.copy_folder(share.parent / initialisation.ready_folder, folder / DATA)
-        owner = str(server.sandbox.owner(lab.host))
-        lab.host.run(Command(["chown", "--recursive", f"{owner}:{owner}", str(folder / DATA)]))
+        if (owner := server.sandbox.owner(lab.host)) is not None:
+            lab.host.run(Command(["chown", "--recursive", f"{owner}:{owner}", str(folder / DATA)]))
     prepare_folder(lab.host, server, folder, server.dialect.settings(request))
     if not initialisation.arguments:
         return
-    sql = b"\n".join(lab.host.files.read(share / name) for name in initialisation.sql_files)
+    try:
+        sql = b"\n".join(lab.host.files.read(share / name) for name in initialisation.sql_files)
+    except FileNotFoundError as error:
+        raise ServerFailed(
+            f"{server.name} lacks {error.filename}", "add a server with its system tables' SQL files"
+        ) from error
     arguments = [
         f"--defaults-file={INSTANCE / OPTIONS}",
         *initialisation.arguments,
@@ -147,7 +160,12 @@ def initialise(lab: Lab, server: InstalledServer, folder: Path, request: Instanc
     ]
     command = server.sandbox.command(server.program, arguments, folder)
     whole = initialisation.sql_before.encode() + sql
-    lab.host.run(Command(command.arguments, environment=command.environment, standard_input=whole))
+    try:
+        lab.host.run(Command(command.arguments, environment=command.environment, standard_input=whole))
+    except CommandFailed as error:
+        raise ServerFailed(
+            f"{server.name} could not make a data directory", "its last lines are below", error.details
+        ) from error
 
 
 def _load(lab: Lab, server: InstalledServer, spec: DatasetSpec, folder: Path, stage: Stage) -> None:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from redolab.apt import distribution
-from redolab.dataset import default_dataset_size
+from redolab.dataset import default_dataset_size, fill_pool
 from redolab.errors import LabError
-from redolab.hosts import Command, Host
+from redolab.hosts import Host
 from redolab.hosts.local import LocalHost
+from redolab.lab import tools_of
 from redolab.machine import read_machine
 from redolab.project import PROJECT
 from redolab.report.table import Column, ReportTable
-from redolab.tools import PACKAGES, Tools
+from redolab.servers.sandbox import Sandbox
+from redolab.tools import PACKAGES
 from redolab.units import GIB, format_size
 
 _FEWEST_CORES = 2
+_KERNEL = {"loop": Path("/dev/loop-control"), "fuse": Path("/dev/fuse")}
+_REFLINK = ("xfs", "btrfs", "bcachefs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +82,9 @@ _SYSTEM_FILES = GIB // 4
 
 
 def _hardware(host: Host, log_size: int) -> Iterator[Finding]:
-    machine = read_machine(host, PROJECT.root)
+    machine = read_machine(host, PROJECT.lab)
     dataset = default_dataset_size(log_size)
-    pool = dataset * 3 // 2
+    pool = fill_pool(dataset)
     needed = disk_needed(log_size, dataset)
     few = "fewer: the workload and the server share them, the log fills slowly"
     yield Finding("cores", f"{machine.cores} ({machine.cpu})", machine.cores >= _FEWEST_CORES, False, few)
@@ -101,12 +106,23 @@ def _hardware(host: Host, log_size: int) -> Iterator[Finding]:
 
 
 def _system(host: Host) -> Iterator[Finding]:
-    machine = read_machine(host, PROJECT.root)
+    machine = read_machine(host, PROJECT.lab)
     yield Finding("kernel", machine.kernel, True, True)
     try:
         yield Finding("packages", f"{machine.system}: {distribution(host)} suites", True, True)
     except LabError as error:
         yield Finding("packages", machine.system, False, True, str(error))
+    for what, kinds in (("loop devices", "loop"), ("FUSE", "fuse")):
+        there = host.files.exists(_KERNEL[kinds])
+        yield Finding(what, "yes" if there else "no", there, False, "not needed yet: modelled disks will want it")
+    reflink = machine.disk.file_system in _REFLINK
+    yield Finding(
+        "copies",
+        f"{machine.disk.file_system} " + ("shares blocks" if reflink else "copies every block"),
+        reflink,
+        False,
+        "an image is copied for each recovery (not counted in its time): XFS or btrfs do it at once ($REDOLAB_LAB)",
+    )
     yield Finding(
         "root",
         "yes" if host.is_root() else "no",
@@ -117,28 +133,15 @@ def _system(host: Host) -> Iterator[Finding]:
 
 
 def _tools(host: Host) -> Iterator[Finding]:
-    tools = Tools(host, PROJECT.lab / "tools")
+    tools = tools_of(host, PROJECT.lab)
+    versions = tools.versions()
     for name, package in PACKAGES.items():
-        tool = tools.find(name)
-        version = (
-            host.run(Command([str(tool.program), "--version"], environment=tool.environment), check=False)
-            if tool
-            else None
-        )
-        found = (
-            f"{tool.program} ({version.out.strip().splitlines()[0]})"
-            if tool and version and version.out
-            else "not there"
-        )
-        yield Finding(name, found, tool is not None, False, f"the first run gets it, or: apt install {package}")
+        remedy = f"the first run that wants it gets it, or: apt install {package}"
+        yield Finding(name, versions.get(name, "not there"), name in versions, False, remedy)
     bubblewrap = tools.find("bwrap")
     if bubblewrap is not None:
-        trial = [str(bubblewrap.program), "--ro-bind", "/", "/", "--unshare-pid", "--unshare-net", "true"]
-        works = host.run(Command(trial, environment=bubblewrap.environment), check=False)
-        yield Finding(
-            "sandbox",
-            "bubblewrap can make namespaces" if works.status == 0 else works.err.strip(),
-            works.status == 0,
-            True,
-            "allow unprivileged user namespaces (sysctl kernel.apparmor_restrict_unprivileged_userns=0), or run as root",
-        )
+        try:
+            Sandbox(bubblewrap, Path("/"), Path("/etc")).check(host)
+            yield Finding("sandbox", "bubblewrap can make namespaces", True, True)
+        except LabError as error:
+            yield Finding("sandbox", error.problem, False, True, error.remedy)

@@ -58,7 +58,5 @@ class Busy(LabError):
     """Another run has this machine."""
 
 
-class Interrupted(LabError):
-    """Ctrl-C, or a signal that means the same."""
-
-    exit_status = 130
+class Interrupted(BaseException):
+    """Ctrl-C, or a signal that means the same: nothing on the way up may take it for a failure of its own."""

@@ -61,10 +61,10 @@ def factor(about: str, parse: Callable[[str], Any], default: str | None = None) 
 
 
 def several(parse: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
-    """The reading of a list with commas, each part read by `parse`."""
+    """The reading of a list with commas, each part read by `parse`; what stands there twice counts once."""
 
     def parse_all(text: str) -> tuple[Any, ...]:
-        return tuple(parse(part.strip()) for part in text.split(","))
+        return tuple(dict.fromkeys(parse(part.strip()) for part in text.split(",")))
 
     return parse_all
 

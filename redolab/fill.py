@@ -9,29 +9,35 @@ import msgspec
 from redolab.errors import InvalidInput
 from redolab.models.capacity import RedoCapacity
 from redolab.sampling import Counters
-from redolab.units import format_duration, format_size, parse_percent
+from redolab.units import format_duration, format_size, parse_percent, parse_size
 
 PATIENCE = 20.0
 """Seconds without a new highest age after which the age is taken to have stopped growing."""
 _NEAR_ITS_PEAK = 0.97
+_REACHED = 0.98
+"""Of the age at which statements wait: no age goes beyond that one, and few samples fall right on it."""
 _RATE_WINDOW = 10.0
 _MIB = 2**20
 
 
 class KillRule(msgspec.Struct, frozen=True, kw_only=True):
-    """What decides the moment of the kill; with neither set it is the server's own forced-flush limit."""
+    """What decides the moment of the kill; with none set it is the server's own forced-flush limit."""
 
     age_fraction: float | None = None
     """Kill when the checkpoint age reaches this share of the age at which statements wait (the usable capacity)."""
+    age: int | None = None
+    """Kill when the checkpoint age reaches so many bytes."""
     after: float | None = None
     """Kill after so many seconds of the workload."""
 
     @classmethod
     def from_options(cls, kill_at: str | None, kill_after: float | None) -> KillRule:
-        """The rule that `--kill-at 75%` or `--kill-after 30m` stand for. Raises `InvalidInput` if both are given."""
+        """The rule that `--kill-at 75%`, `--kill-at 2G` or `--kill-after 30m` stand for. Raises `InvalidInput` if both are given."""
         if kill_at is not None and kill_after is not None:
             raise InvalidInput("--kill-at and --kill-after exclude each other", "give one of them")
-        return cls(age_fraction=parse_percent(kill_at) if kill_at is not None else None, after=kill_after)
+        if kill_at is None:
+            return cls(after=kill_after)
+        return cls(age_fraction=parse_percent(kill_at)) if "%" in kill_at else cls(age=parse_size(kill_at))
 
     def target_age(self, counters: Counters, capacity: RedoCapacity) -> int | None:
         """The checkpoint age to reach, in bytes; None if the rule is a time.
@@ -40,9 +46,12 @@ class KillRule(msgspec.Struct, frozen=True, kw_only=True):
         """
         if self.after is not None:
             return None
-        if self.age_fraction is None:
-            return counters.flush_forced_age or capacity.flush_forced_age
-        return int((counters.users_wait_age or capacity.users_wait_age) * self.age_fraction)
+        if self.age is not None:
+            return self.age
+        wait = counters.users_wait_age or capacity.users_wait_age
+        if self.age_fraction is not None:
+            return int(wait * self.age_fraction)
+        return min(counters.flush_forced_age or capacity.flush_forced_age, int(wait * _REACHED))
 
 
 class Fill:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from redolab.crash import CrashImage, ImageStore
+from redolab.errors import InvalidInput
 from redolab.hosts.local import LocalHost
-from redolab.lab import open_lab, storage_catalogue
+from redolab.lab import HOME, LAB_FOLDERS, open_lab, own_servers, server_catalogue, servers_of, storage_catalogue
 from redolab.progress import Progress
 from redolab.project import PROJECT
+from redolab.report.servers_table import ListedServer
 from redolab.results import RunStore
+from redolab.servers.own import check_name, entry_of_folder, entry_of_tarball
+from redolab.servers.sources.archive import ArchiveSource
 from redolab.units import format_size
 
 
@@ -26,9 +30,8 @@ def remove_run(progress: Progress, name: str) -> list[str]:
     run = store.get(name)
     with open_lab(progress, store.clear_unfinished) as lab:
         images = ImageStore(lab.host, native_folder(lab.folder))
-        used_elsewhere = {image.name for other in store.all() if other.name != run.name for image in other.crashes()}
-        used = {image.name for image in run.crashes()}
-        removed = [image.name for image in images.all() if image.name in used - used_elsewhere]
+        used_elsewhere = {name for other in store.all() if other.name != run.name for name in other.image_names()}
+        removed = [name for name in images.names() if name in set(run.image_names()) - used_elsewhere]
         for image in removed:
             images.remove(image)
         store.remove(run)
@@ -39,23 +42,66 @@ def remove_image(progress: Progress, name: str) -> str:
     """Remove a crash image; the runs that used it keep their results. What was removed, in words. Raises `InvalidInput`."""
     with open_lab(progress, RunStore().clear_unfinished) as lab:
         images = ImageStore(lab.host, native_folder(lab.folder))
-        images.get(name)
+        if name not in images.names():
+            raise InvalidInput(f"there is no crash image '{name}'", "'redolab images' lists them")
         images.remove(name)
     return f"removed the crash image {name}"
+
+
+def listed_servers() -> list[ListedServer]:
+    """Every server of the catalogue as it stands on this machine."""
+    host = LocalHost()
+    servers = servers_of(host, PROJECT.lab)
+    own = own_servers().entries()
+    return [
+        ListedServer(name, entry, name in own, servers.installed(name, entry), servers.size(name))
+        for name, entry in server_catalogue().items()
+    ]
+
+
+def add_server(progress: Progress, name: str, tarball: Path | None, sha256: str | None, path: Path | None) -> str:
+    """Add a server of the user's own from a tarball or a folder; what was added, in words. Raises `LabError`."""
+    if (tarball is None) == (path is None):
+        raise InvalidInput("a server is added from one place", "give either --tarball FILE or --path DIR")
+    check_name(name, server_catalogue().names())
+    with open_lab(progress, RunStore().clear_unfinished) as lab:
+        lab.tools.require(["bwrap"], progress)
+        if tarball is not None:
+            with progress.stage(f"looking into {tarball.name}"):
+                entry = entry_of_tarball(lab.host, tarball, sha256)
+        else:
+            assert path is not None
+            entry = entry_of_folder(path)
+        server = lab.servers.install(name, entry, progress)
+        own_servers().keep(name, entry, server)
+    checksum = f", SHA-256 {entry.source.sha256}" if isinstance(entry.source, ArchiveSource) else ""
+    return f"added {name}: {server.dialect.family} {server.version} from {entry.source.about}{checksum}"
+
+
+def remove_server(progress: Progress, name: str) -> str:
+    """Forget a server of the user's own; what was removed, in words. Raises `InvalidInput`."""
+    with open_lab(progress, RunStore().clear_unfinished) as lab:
+        own_servers().forget(name)
+        lab.servers.remove(name)
+    return f"removed the server {name}"
 
 
 def clean(progress: Progress) -> list[str]:
     """Remove all that the lab made for its own use on this machine; what was removed, in words."""
     with open_lab(progress, RunStore().clear_unfinished) as lab:
-        if not lab.host.files.exists(lab.folder):
-            return ["the lab has nothing on this machine"]
-        size = lab.host.files.folder_size(lab.folder)
-        lab.host.files.remove(lab.folder)
+        # By name: $REDOLAB_LAB may be a disk that holds other things as well.
+        ours = [lab.folder / name for name in LAB_FOLDERS]
+        size = sum(lab.host.files.folder_size(folder) for folder in ours if lab.host.files.exists(folder))
+        for folder in ours:
+            lab.host.files.remove(folder)
+        if lab.host.files.exists(lab.folder) and not lab.host.files.names(lab.folder):
+            lab.host.files.remove(lab.folder)
     return [
-        f"removed {lab.folder} (servers, tools, datasets, crash images: {format_size(size)}); runs stay in {PROJECT.runs}"
+        f"removed what the lab had in {lab.folder} "
+        f"(servers, tools, datasets, crash images: {format_size(size)}); runs stay in {PROJECT.runs}"
     ]
 
 
 def native_folder(lab_folder: Path) -> Path:
     """Where crash images are kept: on the native storage."""
-    return lab_folder / storage_catalogue().get("native").path
+    return lab_folder / storage_catalogue().get(HOME).path

@@ -30,6 +30,12 @@ from redolab.workloads.sysbench import SysbenchWorkload
 # An abstract socket: the kernel gives the name back when its holder dies, however it dies, and no file stays.
 _LOCK = "\0redolab"
 
+HOME = "native"
+"""The storage profile on which datasets and crash images are kept."""
+
+LAB_FOLDERS = ("ledger", "servers", "storage/native", "tools", "tools.apt", "tools.partial")
+"""All that the lab makes in its folder on a host."""
+
 
 @dataclass(frozen=True, slots=True)
 class Lab:
@@ -71,6 +77,21 @@ def workload_catalogue() -> Catalogue[Workload]:
     return Catalogue(entries.noun, dict(entries.items()))
 
 
+def ledger_of(host: Host, folder: Path) -> Ledger:
+    """The ledger in the lab's folder on a host."""
+    return Ledger(host, folder / "ledger")
+
+
+def tools_of(host: Host, folder: Path) -> Tools:
+    """The tools of a host, where they are unpacked in the lab's folder."""
+    return Tools(host, folder / "tools", ledger_of(host, folder))
+
+
+def servers_of(host: Host, folder: Path) -> Servers:
+    """The servers in the lab's folder on a host."""
+    return Servers(host, folder / "servers", ledger_of(host, folder), tools_of(host, folder))
+
+
 @contextmanager
 def open_lab(progress: Progress, clean_up: Callable[[], list[str]]) -> Iterator[Lab]:
     """While in it: this machine is the lab's alone. What a killed lab left is named and taken away first.
@@ -81,9 +102,9 @@ def open_lab(progress: Progress, clean_up: Callable[[], list[str]]) -> Iterator[
     host = LocalHost()
     folder = PROJECT.lab
     with _alone(), _signals_as_interrupts():
-        ledger = Ledger(host, folder / "ledger")
-        tools = Tools(host, folder / "tools")
-        servers = Servers(host, folder / "servers", ledger, tools)
+        ledger = ledger_of(host, folder)
+        tools = tools_of(host, folder)
+        servers = servers_of(host, folder)
         lab = Lab(host=host, folder=folder, progress=progress, ledger=ledger, tools=tools, servers=servers)
         for left in [*ledger.clear(), *clean_up()]:
             progress.note(f"an earlier run was killed and left {left}: cleaned up")
@@ -100,13 +121,15 @@ def _alone() -> Iterator[None]:
                 f"another redolab run (process {_lock_holder()}) has this machine",
                 "two at once would spoil both measurements: wait for it or stop it",
             ) from None
-        lock.listen(1)
+        # Nobody is ever accepted; whoever asks who holds the lock stays queued.
+        lock.listen(4096)
         yield
 
 
 def _lock_holder() -> str:
     """Who listens on the lock's socket, as the kernel says it."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
+        asking.setblocking(False)
         try:
             asking.connect(_LOCK)
             credentials = asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
@@ -123,9 +146,8 @@ def _signals_as_interrupts() -> Iterator[None]:
     def interrupt(number: int, _frame: FrameType | None) -> None:
         for each in caught:
             signal.signal(each, signal.SIG_IGN)
-        raise Interrupted(
-            f"stopped by {signal.Signals(number).name}", "everything the run had started is ended and removed"
-        )
+        name = signal.Signals(number).name
+        raise Interrupted(f"stopped by {name}: everything the run had started is ended and removed")
 
     if threading.current_thread() is not threading.main_thread():
         yield

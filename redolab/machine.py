@@ -104,4 +104,6 @@ def _read(host: Host, path: str) -> str:
 
 
 def _said(host: Host, *arguments: str) -> str:
+    if host.which(arguments[0]) is None:
+        return ""
     return host.run(Command(arguments), check=False).out.strip()

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, SpinnerColumn, TextColumn
 from rich.progress import Progress as RichProgress
 
@@ -53,15 +54,15 @@ class Progress:
             if self.console.is_terminal:
                 columns = (
                     SpinnerColumn(),
-                    TextColumn("{task.description}"),
+                    TextColumn("{task.description}", markup=False),
                     BarColumn(32),
-                    TextColumn("{task.fields[detail]}"),
+                    TextColumn("{task.fields[detail]}", markup=False),
                 )
                 with RichProgress(*columns, console=self.console, transient=True) as bars:
                     stage = Stage(bars, title)
                     yield stage
             else:
-                self.console.print(f"… {title}", highlight=False, soft_wrap=True)
+                self.console.print(f"… {escape(title)}", highlight=False, soft_wrap=True)
                 stage = Stage(None, title)
                 yield stage
             ended = stage.outcome
@@ -70,9 +71,9 @@ class Progress:
             self.seconds[kind] += took
             outcome = f": {ended}" if ended else ""
             self.console.print(
-                f"[dim]{format_duration(took):>12}[/]  {title}{outcome}", highlight=False, soft_wrap=True
+                f"[dim]{format_duration(took):>12}[/]  {escape(title + outcome)}", highlight=False, soft_wrap=True
             )
 
     def note(self, text: str) -> None:
         """One line for the person who watches."""
-        self.console.print(f"[dim]{'':>12}[/]  {text}", highlight=False, soft_wrap=True)
+        self.console.print(f"[dim]{'':>12}[/]  {escape(text)}", highlight=False, soft_wrap=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pymysql
 from pymysql.connections import Connection
+from pymysql.constants import CR, ER
 from pymysql.cursors import Cursor
 
 from redolab.crash import CrashImage, ImageStore, read_variables
@@ -28,6 +29,14 @@ from redolab.workloads import DATABASE
 
 _PATIENCE = 6 * 3600.0
 _GREETING = 1.0
+# No socket yet, nobody listening, hung up in the middle of the greeting, shutting down.
+_NOT_YET = (
+    CR.CR_CONNECTION_ERROR,
+    CR.CR_CONN_HOST_ERROR,
+    CR.CR_SERVER_GONE_ERROR,
+    CR.CR_SERVER_LOST,
+    ER.SERVER_SHUTDOWN,
+)
 
 
 class TableCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -162,10 +171,12 @@ class _Probe:
         if self._instance.log:
             self._stage.say(self._instance.log[-1].text[-80:])
         if self._connection is None:
-            # Refused is what a server that still recovers does.
-            with suppress(pymysql.MySQLError):
+            try:
                 self._connection = self._instance.connections.connect(_GREETING)
                 self._connected = self._since_start()
+            except pymysql.MySQLError as error:
+                if error.args[0] not in _NOT_YET:
+                    raise
         if self._connection is not None and self._written is None:
             with self._connection.cursor() as cursor:
                 cursor.execute(f"INSERT INTO {PROBE_TABLE} (written) VALUES (CURRENT_TIMESTAMP)")

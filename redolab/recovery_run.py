@@ -7,15 +7,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich.console import Console
+
 from redolab.crash import CrashImage, ImageStore
 from redolab.errors import InvalidInput
 from redolab.hosts import Host
-from redolab.lab import Lab, open_lab, storage_catalogue
+from redolab.lab import HOME, Lab, open_lab, storage_catalogue
 from redolab.machine import read_machine
 from redolab.progress import Progress
 from redolab.recovery import recover
 from redolab.report.recovery_table import RecoveryRow, recovery_rows, recovery_table, row_dictionaries
-from redolab.report.table import write_table
+from redolab.report.table import ReportTable, write_table
 from redolab.results import Run, RunStore, lab_commit
 from redolab.servers.install import InstalledServer
 from redolab.units import GIB, format_duration, format_size
@@ -40,7 +42,8 @@ def run_recoveries(lab: Lab, run: Run, images: ImageStore, cells: Iterable[Recov
         run.add_crash(images, cell.image)
         with storage_catalogue().get(cell.storage).attach(lab.host, lab.folder) as folder:
             for repeat in range(1, cell.repeat + 1):
-                log = run.log(f"{cell.image.name}-{cell.storage}-{format_size(cell.pool)}-{repeat}")
+                number = len(run.trials()) + 1
+                log = run.log(f"{number:03}-{cell.server.name}-{cell.storage}-{format_size(cell.pool)}-{repeat}")
                 storage = (cell.storage, folder)
                 run.add_trial(recover(lab, cell.image, cell.server, images, storage, cell.pool, repeat, log))
 
@@ -50,22 +53,32 @@ def reported(lab: Lab, run: Run) -> Iterator[None]:
     """At its end, write and show the table and plots of what was measured: also when it was stopped half-way."""
     try:
         yield
-    finally:
+    except BaseException:
         if run.trials():
-            _report(lab, run)
-
-
-def _report(lab: Lab, run: Run) -> None:
+            try:
+                report(lab.progress.console, run, stopped=True)
+            except Exception as error:
+                lab.progress.note(f"and its table could not be written: {error}")
+        raise
     with lab.progress.stage("writing tables and plots"):
-        rows = recovery_rows(run.trials(), run.crashes())
-        table = recovery_table(rows)
-        write_table(run.folder, table, row_dictionaries(rows))
-        _plot(run, rows)
+        table = report(None, run)
     lab.progress.console.print()
     table.show(lab.progress.console)
     shares = " · ".join(f"{kind} {format_duration(seconds)}" for kind, seconds in lab.progress.seconds.items())
     lab.progress.note(f"time: {shares}")
     lab.progress.note(f"everything is in {run.folder}")
+
+
+def report(console: Console | None, run: Run, *, stopped: bool = False) -> ReportTable:
+    """Write the table and the plots of what a run has measured, and show the table on a console."""
+    crashes = run.crashes()
+    rows = recovery_rows(run.trials(), crashes)
+    table = recovery_table(rows, crashes, stopped=stopped)
+    write_table(run.folder, table, row_dictionaries(rows))
+    _plot(run, rows)
+    if console is not None:
+        table.show(console)
+    return table
 
 
 def _plot(run: Run, rows: Sequence[RecoveryRow]) -> None:
@@ -76,12 +89,18 @@ def _plot(run: Run, rows: Sequence[RecoveryRow]) -> None:
     plot_phases(run.folder / "plots", rows)
 
 
+def check_kept(lab: Lab, images: ImageStore, image: CrashImage) -> None:
+    """Raises `LabError` if a crash image of an earlier run is no longer as the kill left it."""
+    with lab.progress.stage(f"checking that {image.name} is as the kill left it", "hash"):
+        images.check_unchanged(image)
+
+
 def recover_image(name: str, pools: Sequence[int], repeat: int, progress: Progress) -> None:
     """A run of more recoveries from a kept crash image, with its own buffer pool if no others are given. Raises `LabError`."""
     store = RunStore()
     with (
         open_lab(progress, store.clear_unfinished) as lab,
-        storage_catalogue().get("native").attach(lab.host, lab.folder) as home,
+        storage_catalogue().get(HOME).attach(lab.host, lab.folder) as home,
     ):
         images = ImageStore(lab.host, home)
         image = images.get(name)
@@ -89,9 +108,11 @@ def recover_image(name: str, pools: Sequence[int], repeat: int, progress: Progre
         check_memory(lab.host, home, sizes)
         server = lab.server(image.spec.dataset.server)
         options = {"image": name, "pool": ",".join(str(size) for size in sizes), "repeat": str(repeat)}
-        run = store.create("recover", options, read_machine(lab.host, home), lab_commit(lab.host))
+        check_kept(lab, images, image)
+        machine, tools = read_machine(lab.host, home), lab.tools.versions()
+        run = store.create("recover", options, machine, lab_commit(lab.host), tools)
         with store.running(run, progress.seconds), reported(lab, run):
-            run_recoveries(lab, run, images, [RecoveryCell(image, server, "native", size, repeat) for size in sizes])
+            run_recoveries(lab, run, images, [RecoveryCell(image, server, HOME, size, repeat) for size in sizes])
 
 
 def check_memory(host: Host, folder: Path, pools: Sequence[int]) -> None:

@@ -12,21 +12,25 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from redolab.crash import FILL_LOG, SAMPLES, CrashImage, ImageStore
-from redolab.errors import InvalidInput, LabError
+from redolab.errors import Interrupted, InvalidInput, LabError
 from redolab.hosts import Command, Host
 from redolab.machine import Machine
 from redolab.project import PROJECT
 from redolab.recovery import RecoveryTrial
 from redolab.sampling import Sample, read_samples
+
+T = TypeVar("T")
 
 RUN_FORMAT = 1
 _RECORD = "run.json"
@@ -50,6 +54,10 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     options: Mapping[str, str]
     commit: str
     """The lab's own commit, with `+changes` when the tree was not as committed."""
+    command: Sequence[str] = ()
+    """The command line."""
+    tools: Mapping[str, str] = {}
+    """The versions of sysbench and bubblewrap, as they say them."""
     machine: Machine
     began: datetime
     state: State
@@ -70,21 +78,22 @@ class Run:
 
     def record(self) -> RunRecord:
         """What is known of it. Raises `LabError` if it was left by another version of the lab."""
-        try:
-            return msgspec.json.decode((self.folder / _RECORD).read_bytes(), type=RunRecord)
-        except (msgspec.DecodeError, FileNotFoundError) as error:
-            raise LabError(f"the run {self.name} cannot be read ({error})", f"look into {self.folder}") from error
+        return self._read((self.folder / _RECORD).read_bytes(), RunRecord)
 
     def trials(self) -> list[RecoveryTrial]:
         """The recoveries measured; a torn last line is left out."""
         path = self.folder / _TRIALS
         lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
-        return [msgspec.json.decode(line, type=RecoveryTrial) for line in lines if line.endswith(b"\n")]
+        return [self._read(line, RecoveryTrial) for line in lines if line.endswith(b"\n")]
 
     def crashes(self) -> list[CrashImage]:
         """What the run's crash images were, whether or not they are still kept."""
         folders = sorted((self.folder / "crashes").glob("*/image.json"))
-        return [msgspec.json.decode(path.read_bytes(), type=CrashImage) for path in folders]
+        return [self._read(path.read_bytes(), CrashImage) for path in folders]
+
+    def image_names(self) -> list[str]:
+        """The crash images it used, whichever version of the lab made them."""
+        return sorted(path.name for path in (self.folder / "crashes").glob("*"))
 
     def samples(self, image: str) -> Sequence[Sample]:
         """The counters from the start of the fill to the kill."""
@@ -106,7 +115,24 @@ class Run:
         kept = self.folder / "crashes" / image.name
         kept.mkdir(parents=True, exist_ok=True)
         for name in ("image.json", SAMPLES, FILL_LOG):
-            shutil.copy(images.folder(image.name) / name, kept / name)
+            beside = kept / f".{name}"
+            shutil.copy(images.folder(image.name) / name, beside)
+            beside.replace(kept / name)
+
+    def keep_failed(self, instance: Path) -> None:
+        """Keep the logs and samples of an instance that failed before there was an image of it."""
+        for path in [*instance.glob("*.log"), *instance.glob("*.csv")]:
+            kept = self.folder / "failed" / instance.name
+            kept.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, kept)
+
+    def _read(self, content: bytes, kind: type[T]) -> T:
+        try:
+            return msgspec.json.decode(content, type=kind)
+        except msgspec.DecodeError as error:
+            raise LabError(
+                f"the run {self.name} was made by another version of the lab ({error})", f"remove {self.folder}"
+            ) from error
 
     def write_record(self, record: RunRecord) -> None:
         """Write what is known of it, whole or not at all."""
@@ -136,7 +162,9 @@ class RunStore:
             raise InvalidInput(problem, "'redolab runs' lists them")
         return found[0]
 
-    def create(self, experiment: str, options: Mapping[str, str], machine: Machine, commit: str) -> Run:
+    def create(
+        self, experiment: str, options: Mapping[str, str], machine: Machine, commit: str, tools: Mapping[str, str]
+    ) -> Run:
         """A new run's folder."""
         began = datetime.now(UTC)
         folder = self._folder / f"{began:%Y%m%d-%H%M%S}-{experiment}"
@@ -149,6 +177,8 @@ class RunStore:
                 experiment=experiment,
                 options=options,
                 commit=commit,
+                command=sys.argv,
+                tools=tools,
                 machine=machine,
                 began=began,
                 state=State.RUNNING,
@@ -164,13 +194,16 @@ class RunStore:
         """Settle the runs whose lab was killed: without a trial they go, with some they are marked; in words, which."""
         cleared = []
         for run in self.all():
-            record = run.record()
+            try:
+                record = run.record()
+            except LabError:
+                continue
             if record.state is State.RUNNING:
                 cleared.append(f"the run {run.name}, {self._settle(run, record, 'the lab was killed')}")
         return cleared
 
-    def _settle(self, run: Run, record: RunRecord, why: str) -> str:
-        if not run.trials():
+    def _settle(self, run: Run, record: RunRecord, why: str, *, keep: bool = False) -> str:
+        if not keep and not run.trials():
             self.remove(run)
             return "which had no trial yet"
         run.write_record(msgspec.structs.replace(record, state=State.STOPPED, why_stopped=why))
@@ -183,7 +216,9 @@ class RunStore:
             yield run
         except BaseException as error:
             why = str(error).splitlines()[0] if str(error) else type(error).__name__
-            self._settle(run, msgspec.structs.replace(run.record(), seconds=dict(seconds)), why)
+            record = msgspec.structs.replace(run.record(), seconds=dict(seconds))
+            # The logs of what failed are what its error speaks of; of what was stopped there is nothing to look into.
+            self._settle(run, record, why, keep=not isinstance(error, Interrupted | KeyboardInterrupt))
             raise
         record = run.record()
         run.write_record(msgspec.structs.replace(record, state=State.COMPLETE, seconds=dict(seconds)))

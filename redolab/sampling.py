@@ -106,7 +106,8 @@ class Sampler:
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
-        self._thread.join()
+        # A server that hangs must not hold up whoever wants to end it; the thread ends with the server.
+        self._thread.join(timeout=2.0)
 
     def _run(self) -> None:
         for wait in self._waits():

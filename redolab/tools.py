@@ -6,7 +6,6 @@ needs no privilege.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 from redolab.apt import PrivateApt, codename
 from redolab.errors import LabError
 from redolab.hosts import Command, Host
+from redolab.ledger import Ledger
 from redolab.progress import Progress
 
 PACKAGES = {
@@ -23,6 +23,12 @@ PACKAGES = {
     "npm": "npm",
 }
 """Program → the Debian package that has it."""
+
+_NEEDS_ITS_SCRIPTS = ("mvn", "npm")
+"""Programs whose packages do not work as they are unpacked."""
+_PATIENCE = 3600.0
+_LOCK = 300
+"""Seconds to wait for another package manager, as runs by itself on a fresh machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +42,21 @@ class Tool:
 class Tools:
     """The tools of a host; `folder` is where unpacked ones lie."""
 
-    def __init__(self, host: Host, folder: Path) -> None:
+    def __init__(self, host: Host, folder: Path, ledger: Ledger) -> None:
         self._host = host
+        self._ledger = ledger
         self._folder = folder
 
     def find(self, name: str) -> Tool | None:
         """A tool that is there already, installed or unpacked."""
-        if installed := shutil.which(name):
-            return Tool(Path(installed))
-        unpacked = self._folder / "usr/bin" / name
+        if installed := self._host.which(name):
+            return Tool(installed)
+        root = self._folder / name
+        unpacked = root / "usr/bin" / name
         if not self._host.files.exists(unpacked):
             return None
-        libraries = [self._folder / "usr/lib" / folder for folder in self._host.files.names(self._folder / "usr/lib")]
-        scripts = self._folder / "usr/share/sysbench/?.lua"
+        libraries = [root / "usr/lib" / folder for folder in self._host.files.names(root / "usr/lib")]
+        scripts = root / "usr/share/sysbench/?.lua"
         environment = {
             "LD_LIBRARY_PATH": ":".join(str(folder) for folder in libraries if folder.name.endswith("-linux-gnu")),
             "LUA_PATH": f"{scripts};;",
@@ -64,38 +72,64 @@ class Tools:
 
     def require(self, names: Sequence[str], progress: Progress) -> None:
         """Have these tools on the host, fetching what is missing. Raises `LabError` if that cannot be done."""
-        packages = [PACKAGES[name] for name in names if self.find(name) is None]
-        if not packages:
+        missing = [name for name in names if self.find(name) is None]
+        if not missing:
             return
+        packages = [PACKAGES[name] for name in missing]
         privilege = self._privilege()
         with progress.stage(f"getting {', '.join(packages)}"):
             if privilege is None:
-                self._unpack(packages)
+                self._unpack(missing)
             else:
                 self._install(privilege, packages)
         for name in names:
             self.get(name)
+
+    def versions(self) -> dict[str, str]:
+        """What each tool that is there says of its version."""
+        found = {name: self.find(name) for name in PACKAGES}
+        return {
+            name: self._host.run(
+                Command([str(tool.program), "--version"], environment=tool.environment), check=False
+            ).out.partition("\n")[0]
+            for name, tool in found.items()
+            if tool is not None
+        }
 
     def _privilege(self) -> list[str] | None:
         """What to put before a command so that it runs as root; None if there is no way."""
         if self._host.is_root():
             return []
         sudo = ["sudo", "--non-interactive"]
-        allowed = shutil.which("sudo") and self._host.run(Command([*sudo, "true"]), check=False).status == 0
+        allowed = self._host.which("sudo") and self._host.run(Command([*sudo, "true"]), check=False).status == 0
         return sudo if allowed else None
 
     def _install(self, privilege: list[str], packages: Sequence[str]) -> None:
-        environment = {"DEBIAN_FRONTEND": "noninteractive"}
-        install = [*privilege, "apt-get", "--quiet", "install", "--yes", "--no-install-recommends", *packages]
-        if self._host.run(Command(install, environment=environment), check=False).status != 0:
+        # sudo drops the environment, and a package manager must not be broken off.
+        apt = [
+            *privilege,
+            "env",
+            "DEBIAN_FRONTEND=noninteractive",
+            "apt-get",
+            "--quiet",
+            f"-o=DPkg::Lock::Timeout={_LOCK}",
+        ]
+        install = Command([*apt, "install", "--yes", "--no-install-recommends", *packages])
+        if self._host.run(install, seconds=_PATIENCE, check=False, to_its_end=True).status != 0:
             # A fresh machine has no package lists yet, an old one has stale ones.
-            self._host.run(Command([*privilege, "apt-get", "--quiet", "update"]))
-            self._host.run(Command(install, environment=environment))
+            self._host.run(Command([*apt, "update"]), seconds=_PATIENCE, to_its_end=True)
+            self._host.run(install, seconds=_PATIENCE, to_its_end=True)
 
-    def _unpack(self, packages: Sequence[str]) -> None:
-        work = self._folder.with_name(f"{self._folder.name}.apt")
-        try:
-            apt = PrivateApt.prepare(self._host, work, codename(self._host), beside_installed=True)
-            apt.unpack(self._host, packages, self._folder)
-        finally:
-            self._host.files.remove(work)
+    def _unpack(self, names: Sequence[str]) -> None:
+        for name in names:
+            if name in _NEEDS_ITS_SCRIPTS:
+                raise LabError(
+                    f"{name} is not on this machine, and only root can have it", f"apt install {PACKAGES[name]}"
+                )
+        files = self._host.files
+        for name in names:
+            making = self._folder.with_name(f"{self._folder.name}.partial")
+            with self._ledger.making(making, f"the half-unpacked {name}"):
+                apt = PrivateApt.prepare(self._host, making / "apt", codename(self._host), beside_installed=True)
+                apt.unpack(self._host, [PACKAGES[name]], making / "root")
+                files.rename(making / "root", self._folder / name)

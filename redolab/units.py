@@ -17,6 +17,7 @@ _SIZE_UNITS = {"": 1, "K": KIB, "M": MIB, "G": GIB, "T": 1024 * GIB}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?", re.IGNORECASE)
 _DURATION_UNITS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|)", re.IGNORECASE)
+_MOST_WHOLE = 10_000
 _MINUTE = 60
 _HOUR = 3600
 
@@ -33,7 +34,11 @@ def parse_size(text: str) -> int:
 
 
 def format_size(size: float) -> str:
-    """`8G`, `1.5G`, `64M`: a size in the largest binary unit, with at most three significant figures after it."""
+    """`8G`, `2047M`, `5.31G`: exact where a size is whole in a unit, else three figures in the largest."""
+    for unit in ("T", "G", "M"):
+        count, rest = divmod(size, _SIZE_UNITS[unit])
+        if not rest and 0 < count < _MOST_WHOLE:
+            return f"{count:.0f}{unit}"
     for unit in ("T", "G", "M", "K"):
         scale = _SIZE_UNITS[unit]
         if abs(size) >= scale:

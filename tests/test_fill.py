@@ -29,6 +29,12 @@ def test_a_percentage_is_of_the_usable_capacity() -> None:
     assert fill.reason_to_kill(1.1, counters(400)) is not None
 
 
+def test_an_age_in_bytes() -> None:
+    fill = Fill(KillRule.from_options("300M", None), CAPACITY, began=0.0)
+    assert fill.reason_to_kill(1.0, counters(299)) is None
+    assert fill.reason_to_kill(1.1, counters(300)) is not None
+
+
 def test_after_a_time_whatever_the_age() -> None:
     fill = Fill(KillRule(after=30.0), CAPACITY, began=100.0)
     assert fill.reason_to_kill(129.9, counters(800)) is None

@@ -127,8 +127,8 @@ class Host(Protocol):
     name: str
     files: Files
 
-    def run(self, command: Command, *, seconds: float = 600.0, check: bool = True) -> Output:
-        """Run a program to its end.
+    def run(self, command: Command, *, seconds: float = 600.0, check: bool = True, to_its_end: bool = False) -> Output:
+        """Run a program to its end; with `to_its_end` also when the lab is interrupted meanwhile.
 
         Raises `CommandFailed` if it cannot be run, takes longer than `seconds` or, with `check`, ends with an error.
         """
@@ -153,6 +153,9 @@ class Host(Protocol):
 
     def drop_page_cache(self) -> bool:
         """Forget what the operating system has cached of files; False if the lab may not."""
+
+    def which(self, program: str) -> Path | None:
+        """Where a program is, if it is on the host."""
 
     def is_root(self) -> bool:
         """Whether what the lab runs there runs as root."""

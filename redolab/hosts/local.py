@@ -7,6 +7,7 @@ import os
 import queue
 import shutil
 import signal
+import stat
 import subprocess
 import threading
 import time
@@ -25,6 +26,8 @@ from redolab.timeline import Line
 from redolab.units import MIB
 
 _DROP_CACHES = Path("/proc/sys/vm/drop_caches")
+_STILL_WRITTEN = 5.0
+_DIES_WITH_THE_LAB = ["setpriv", "--pdeathsig", "KILL"]
 _START_TOLERANCE = 0.05
 """Seconds between two readings of one process's start time: the kernel counts it in ticks of 10 ms."""
 
@@ -56,8 +59,9 @@ class LocalFiles(Files):
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise _explained(error, path) from error
-        path.chmod(mode)
-        if owner is not None:
+        if stat.S_IMODE(path.stat().st_mode) != mode:
+            path.chmod(mode)
+        if owner is not None and path.stat().st_uid != owner:
             os.chown(path, owner, owner)
 
     def exists(self, path: Path) -> bool:
@@ -75,10 +79,18 @@ class LocalFiles(Files):
 
     def remove(self, path: Path) -> None:
         """See `Files`."""
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
+        if not path.is_dir() or path.is_symlink():
             path.unlink(missing_ok=True)
+            return
+        deadline = time.monotonic() + _STILL_WRITTEN
+        while path.exists():
+            try:
+                shutil.rmtree(path)
+            except OSError as error:
+                # What was killed with the lab may be writing its last file.
+                if error.errno not in (errno.ENOTEMPTY, errno.EBUSY) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
 
     def copy_folder(self, source: Path, to: Path) -> Copy:
         """See `Files`."""
@@ -91,7 +103,7 @@ class LocalFiles(Files):
                 copied = self._copy(source, to, "never")
                 if copied.returncode != 0:
                     raise _copy_error(source, to, copied.stderr)
-            subprocess.run(["sync", "--file-system", to], check=True)
+            subprocess.run(["sync", "--file-system", to], check=False)
         except BaseException:
             self.remove(to)
             raise
@@ -99,7 +111,15 @@ class LocalFiles(Files):
 
     @staticmethod
     def _copy(source: Path, to: Path, reflink: str) -> subprocess.CompletedProcess[str]:
-        command = ["cp", "--archive", f"--reflink={reflink}", "--no-target-directory", str(source), str(to)]
+        command = [
+            *_DIES_WITH_THE_LAB,
+            "cp",
+            "--archive",
+            f"--reflink={reflink}",
+            "--no-target-directory",
+            str(source),
+            str(to),
+        ]
         return subprocess.run(command, capture_output=True, text=True, check=False, env=_environment({}))
 
     def hash_folder(self, folder: Path) -> Mapping[str, str]:
@@ -135,6 +155,7 @@ class LocalProcess(Process):
         self._output = output
         self._lines: queue.SimpleQueue[Line | None] = queue.SimpleQueue()
         self._ended = False
+        self._failure: OSError | None = None
         self._reader = threading.Thread(target=self._read, name=f"output of {popen.pid}", daemon=True)
         self._reader.start()
 
@@ -147,22 +168,33 @@ class LocalProcess(Process):
         stream = self._popen.stdout
         assert stream is not None
         partial = b""
-        with self._output as output, stream:
+        with stream:
             # One read returns what has arrived so far: a line's stamp is the moment its end came through the pipe.
             while chunk := os.read(stream.fileno(), MIB):
                 arrival = time.monotonic()
-                output.write(chunk)
-                output.flush()
+                self._keep(chunk)
                 *whole, partial = (partial + chunk).split(b"\n")
                 for line in whole:
                     self._lines.put(Line(line.decode(errors="replace"), arrival))
         if partial:
             self._lines.put(Line(partial.decode(errors="replace"), time.monotonic()))
+        with suppress(OSError):
+            self._output.close()
         self._lines.put(None)
+
+    def _keep(self, chunk: bytes) -> None:
+        """Write to the file; on a full disk the program must still find a reader, or it would hang."""
+        try:
+            self._output.write(chunk)
+            self._output.flush()
+        except OSError as error:
+            self._failure = self._failure or error
 
     def lines(self, deadline: float) -> Iterator[Line]:
         """See `Process`."""
         while not self._ended:
+            if self._failure is not None:
+                raise _explained(self._failure, Path(self._output.name)) from self._failure
             try:
                 line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
             except queue.Empty:
@@ -198,25 +230,34 @@ class LocalHost(Host):
         self.name = "local"
         self.files: Files = LocalFiles()
 
-    def run(self, command: Command, *, seconds: float = 600.0, check: bool = True) -> Output:
+    def run(self, command: Command, *, seconds: float = 600.0, check: bool = True, to_its_end: bool = False) -> Output:
         """See `Host`."""
         program = command.arguments[0]
-        try:
-            done = subprocess.run(
-                command.arguments,
-                cwd=command.folder,
-                env=_environment(command.environment),
-                input=command.standard_input,
-                capture_output=True,
-                timeout=seconds,
-                check=False,
-                start_new_session=True,
-            )
-        except FileNotFoundError as error:
-            raise CommandFailed(f"{program} is not on this machine", "see 'redolab doctor'") from error
-        except subprocess.TimeoutExpired as error:
-            raise CommandFailed(f"{program} did not end within {seconds:.0f} s") from error
-        output = Output(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
+        if self.which(program) is None:
+            raise CommandFailed(f"{program} is not on this machine", "see 'redolab doctor'")
+        # What may not be broken off may not die with the lab either.
+        wrapper = [] if to_its_end else _DIES_WITH_THE_LAB
+        with subprocess.Popen(
+            [*wrapper, *command.arguments],
+            cwd=command.folder,
+            env=_environment(command.environment),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        ) as process:
+            try:
+                out, err = process.communicate(command.standard_input, timeout=seconds)
+            except subprocess.TimeoutExpired as error:
+                process.kill()
+                raise CommandFailed(f"{program} did not end within {seconds:.0f} s") from error
+            except BaseException:
+                if to_its_end:
+                    process.communicate()
+                else:
+                    process.kill()
+                raise
+        output = Output(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
         if check and output.status != 0:
             last = (output.err.strip() or output.out.strip()).splitlines()[-12:]
             raise CommandFailed(f"{program} ended with status {output.status}", details=last)
@@ -232,7 +273,7 @@ class LocalHost(Host):
         log = output.open("wb")
         try:
             popen = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", *command.arguments],
+                [*_DIES_WITH_THE_LAB, *command.arguments],
                 cwd=command.folder,
                 env=_environment(command.environment),
                 stdin=subprocess.DEVNULL,
@@ -279,8 +320,16 @@ class LocalHost(Host):
         try:
             _DROP_CACHES.write_text("3\n")
         except OSError:
-            return False
+            if self.which("sudo") is None:
+                return False
+            tee = Command(["sudo", "--non-interactive", "tee", str(_DROP_CACHES)], standard_input=b"3\n")
+            return self.run(tee, check=False).status == 0
         return True
+
+    def which(self, program: str) -> Path | None:
+        """See `Host`."""
+        found = shutil.which(program)
+        return Path(found) if found else None
 
     def is_root(self) -> bool:
         """See `Host`."""

@@ -17,6 +17,7 @@ _CHECKPOINT_FREE_PER_THREAD = 4
 _CHECKPOINT_EXTRA_FREE = 8
 _THREADS_BESIDE_USERS = 10
 _REDO_FILES_8_0_30 = 32
+_FILES_DUMMY_INTAKE = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +48,13 @@ class RedoCapacity:
     flush_forced_age: int
     """From this checkpoint age on flushing does not depend on any setting any more ("sync" where the server has one)."""
     users_wait_age: int
-    """At this checkpoint age statements wait."""
+    """At this checkpoint age statements wait. In MySQL 8.0 and later it can lie below the forced flushing of a small log."""
     source: str
     """Where the formula is from."""
 
 
 def capacity_before_8_0(layout: RedoLayout, *, header: int, forced_at_async: bool = False) -> RedoCapacity:
-    """MySQL 5.5 to 5.7 and MariaDB: log_calc_max_ages() / log_set_capacity() in storage/innobase/log/log0log.cc.
+    """MySQL 5.5 to 5.7 and MariaDB: log_calc_max_ages() / log_set_capacity() in storage/innobase/log/log0log.cc (.c in 5.5).
 
     `header`: bytes at the start of each file that hold no redo (2048; MariaDB 10.8 and later 12288, for its one file).
     `forced_at_async`: MariaDB's page cleaner knows no second limit ("sync") since 10.5.
@@ -69,15 +70,20 @@ def capacity_before_8_0(layout: RedoLayout, *, header: int, forced_at_async: boo
 
 
 def capacity_8_0(layout: RedoLayout) -> RedoCapacity:
-    """MySQL 8.0 before 8.0.30: log_calc_capacity() in storage/innobase/log/log0chkp.cc.
-
-    Statements wait at `users_wait_age` less a margin for the statements that are under way, which is 0 while the server idles.
-    """
+    """MySQL 8.0 before 8.0.30: log_calc_max_ages() and log_calc_concurrency_margin() in storage/innobase/log/log0chkp.cc."""
     usable = (layout.file_size - 2048) * layout.files
     extra = min(_up(-(-usable // 10)), 1024 * layout.page_size)
     soft = _up(-(-95 * (usable - extra) // 100))
+    threads = _THREADS_BESIDE_USERS + layout.thread_concurrency
+    pages = _CHECKPOINT_FREE_PER_THREAD * threads + _CHECKPOINT_EXTRA_FREE
+    margin = pages * layout.page_size + _down((usable - extra) // 20)
     return RedoCapacity(
-        layout, usable, soft - soft // 8, soft - soft // 16, soft, "storage/innobase/log/log0chkp.cc, before 8.0.30"
+        layout,
+        usable,
+        soft - soft // 8,
+        soft - soft // 16,
+        soft - margin,
+        "storage/innobase/log/log0chkp.cc, before 8.0.30",
     )
 
 
@@ -87,8 +93,7 @@ def capacity_8_0_30(layout: RedoLayout) -> RedoCapacity:
     usable = _down(size * 30 // 32 - 194_560 - size // 320)
     soft = _down(95 * usable // 100)
     threads = _THREADS_BESIDE_USERS + layout.thread_concurrency
-    # log_concurrency_margin as the server reports it; the last term is what remained when it was measured at five sizes.
-    margin = _CHECKPOINT_FREE_PER_THREAD * threads * layout.page_size + _up(-(-soft // 20)) + 3584
+    margin = _CHECKPOINT_FREE_PER_THREAD * threads * layout.page_size + _down(soft // 20) + _FILES_DUMMY_INTAKE
     return RedoCapacity(
         layout,
         usable,

@@ -20,14 +20,21 @@ from redolab.units import GIB, MIB, format_size
 
 # Okabe and Ito's colours for the colour-blind (https://jfly.uni-koeln.de/color/), and hatches for print.
 _PHASES = {
+    "start": ("#000000", ""),
     "discover": ("#999999", ""),
     "scan": ("#56B4E9", "//"),
     "apply": ("#E69F00", "\\\\"),
     "open": ("#009E73", ".."),
     "ready": ("#F0E442", "xx"),
     "rollback": ("#CC79A7", "--"),
+    "untold": ("#FFFFFF", "oo"),
 }
-_LABELS = {"ready": "accept (InnoDB open → ready)", "rollback": "rollback after ready"}
+_UNTOLD = "untold"
+_LABELS = {
+    _UNTOLD: "not told apart by the log",
+    "ready": "accept (InnoDB open → ready)",
+    "rollback": "rollback after ready",
+}
 _WIDTH = 8.0
 
 
@@ -79,14 +86,18 @@ def plot_phases(folder: Path, rows: Sequence[RecoveryRow]) -> None:
         for row in rows
     ]
     figure, axes = plt.subplots(figsize=(_WIDTH, 1.6 + 0.75 * len(rows)), layout="constrained")
-    left = [0.0] * len(rows)
-    for phase, (colour, hatch) in _PHASES.items():
-        widths = [getattr(row, f"{phase}_s") or 0.0 for row in rows]
-        axes.barh(
-            names, widths, left=left, height=0.6, color=colour, hatch=hatch, edgecolor="black", linewidth=0.5,
-            label=_LABELS.get(phase, phase),
-        )  # fmt: skip
-        left = [start + width for start, width in zip(left, widths, strict=True)]
+    labelled: set[str] = set()
+    for place, row in enumerate(rows):
+        left = 0.0
+        for phase, width in _segments(row):
+            colour, hatch = _PHASES[phase]
+            label = None if phase in labelled else _LABELS.get(phase, phase)
+            labelled.add(phase)
+            axes.barh(
+                place, width, left=left, height=0.6, color=colour, hatch=hatch, edgecolor="black", linewidth=0.5, label=label
+            )  # fmt: skip
+            left += width
+    axes.set_yticks(range(len(rows)), names)
     for place, row in enumerate(rows):
         axes.errorbar(
             row.ready_median_s, place,
@@ -104,6 +115,19 @@ def plot_phases(folder: Path, rows: Sequence[RecoveryRow]) -> None:
         frameon=False,
     )
     _save(figure, axes, folder / "phases")
+
+
+def _segments(row: RecoveryRow) -> list[tuple[str, float]]:
+    """The bar of a row: (phase, seconds) to ready, with one segment for all that the log does not tell apart, then the rollback."""
+    seconds = {phase: getattr(row, f"{phase}_s") for phase in ("start", "discover", "scan", "apply", "open", "ready")}
+    untold = row.ready_median_s - sum(known for known in seconds.values() if known is not None)
+    segments: list[tuple[str, float]] = []
+    for phase, known in seconds.items():
+        if known is not None:
+            segments.append((phase, known))
+        elif (_UNTOLD, untold) not in segments:
+            segments.append((_UNTOLD, untold))
+    return [*segments, ("rollback", row.rollback_s)] if row.rollback_s else segments
 
 
 def _unit(size: float) -> tuple[int, str]:

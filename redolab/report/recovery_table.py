@@ -18,7 +18,7 @@ from redolab.units import format_size
 class RecoveryRow:
     """One cell: `n` recoveries of one crash image with one pool on one storage. Sizes in bytes, times in seconds.
 
-    The phases are those of the recovery with the median time to ready (the lower one when `n` is even).
+    The phases are those of the recovery whose time to ready is nearest to the median.
     """
 
     server: str
@@ -35,6 +35,8 @@ class RecoveryRow:
     ready_median_s: float
     ready_min_s: float
     ready_max_s: float
+    start_s: float | None
+    """From the start of the process to the server's first line."""
     discover_s: float | None
     scan_s: float | None
     apply_s: float | None
@@ -46,6 +48,8 @@ class RecoveryRow:
     page_cache_dropped: bool
     why_blank: str
     """Why a phase has no number, where one has none."""
+    notes: str
+    """What the log tells beyond the phases."""
 
 
 def recovery_rows(trials: Sequence[RecoveryTrial], crashes: Sequence[CrashImage]) -> list[RecoveryRow]:
@@ -59,14 +63,13 @@ def recovery_rows(trials: Sequence[RecoveryTrial], crashes: Sequence[CrashImage]
 
 def _row(cell: Sequence[RecoveryTrial], image: CrashImage) -> RecoveryRow:
     ready = [trial.seconds_to_ready for trial in cell]
+    median = statistics.median(ready)
     # Phases of one real recovery add up to its time to ready; medians taken phase by phase would not.
-    typical = sorted(cell, key=lambda trial: trial.seconds_to_ready)[(len(cell) - 1) // 2]
+    typical = min(cell, key=lambda trial: abs(trial.seconds_to_ready - median))
     last = image.last_sample
     sampled = None if last.lsn is None or last.checkpoint_lsn is None else last.lsn - last.checkpoint_lsn
     phases = {time.phase: time.seconds for time in typical.timeline.phases}
-    if typical.timeline.seconds_to_ready is not None and (discover := phases[Phase.DISCOVER]) is not None:
-        # The log begins a moment after the process; with that moment the phases add up to what the lab timed.
-        phases[Phase.DISCOVER] = discover + typical.seconds_to_ready - typical.timeline.seconds_to_ready
+    logged = typical.timeline.seconds_to_ready
     return RecoveryRow(
         server=typical.server,
         version=typical.version,
@@ -79,9 +82,10 @@ def _row(cell: Sequence[RecoveryTrial], image: CrashImage) -> RecoveryRow:
         dirty_pages=last.dirty_pages,
         pages_recovered=typical.timeline.pages,
         n=len(cell),
-        ready_median_s=typical.seconds_to_ready,
+        ready_median_s=median,
         ready_min_s=min(ready),
         ready_max_s=max(ready),
+        start_s=None if logged is None else max(0.0, typical.seconds_to_ready - logged),
         discover_s=phases[Phase.DISCOVER],
         scan_s=phases[Phase.SCAN],
         apply_s=phases[Phase.APPLY],
@@ -94,6 +98,7 @@ def _row(cell: Sequence[RecoveryTrial], image: CrashImage) -> RecoveryRow:
         why_blank="; ".join(
             dict.fromkeys(f"{time.phase}: {time.why}" for time in typical.timeline.phases if time.seconds is None)
         ),
+        notes="; ".join(typical.timeline.notes),
     )
 
 
@@ -123,6 +128,7 @@ _COLUMNS = [
     Column[RecoveryRow]("redo at crash", _redo, right=True),
     Column[RecoveryRow]("dirty pages", lambda row: _count(row.dirty_pages), right=True),
     Column[RecoveryRow]("ready, s: median (min–max) of n", _ready, right=True),
+    Column[RecoveryRow]("start", lambda row: _seconds(row.start_s), right=True),
     Column[RecoveryRow]("discover", lambda row: _seconds(row.discover_s), right=True),
     Column[RecoveryRow]("scan", lambda row: _seconds(row.scan_s), right=True),
     Column[RecoveryRow]("apply", lambda row: _seconds(row.apply_s), right=True),
@@ -132,15 +138,25 @@ _COLUMNS = [
 ]
 
 
-def recovery_table(rows: Sequence[RecoveryRow]) -> ReportTable:
+def recovery_table(rows: Sequence[RecoveryRow], crashes: Sequence[CrashImage], *, stopped: bool = False) -> ReportTable:
     """The table a person reads, with notes on what stands in it; every number of it is in the rows as well."""
     notes = [
-        "Times are seconds; the phases are those of the median recovery. "
-        "'redo at crash' is the recovery's own end LSN less its checkpoint LSN, "
+        "Times are seconds; the phases, from 'start' (of the process, to the server's first line) to 'accept', are those of "
+        "the recovery nearest to the median. 'redo at crash' is the recovery's own end LSN less its checkpoint LSN, "
         "and in brackets the same from the last sample before the SIGKILL.",
     ]
-    blanks = dict.fromkeys(row.why_blank for row in rows if row.why_blank)
-    notes += [f"Blank, {blank}." for blank in blanks]
+    for row in rows:
+        blank = f"blank: {row.why_blank}" if row.why_blank else ""
+        said = "; ".join(part for part in (blank, row.notes) if part)
+        if said:
+            notes.append(f"{row.server}, pool {format_size(row.buffer_pool_bytes)}: {said}.")
+    notes += [
+        f"{image.name} was killed when {image.why_killed}."
+        for image in crashes
+        if "stopped growing" in image.why_killed
+    ]
+    if stopped:
+        notes.append("The run was stopped: these are the recoveries that had been finished.")
     if not all(row.page_cache_dropped for row in rows):
         notes.append(
             "The page cache could not be dropped before the recoveries (no root): they read part of the files from memory."

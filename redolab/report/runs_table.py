@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from redolab.crash import CrashImage
+from redolab.recovery_run import report
 from redolab.report.table import Column, ReportTable
 from redolab.results import Run, RunRecord, State
 from redolab.units import format_duration, format_size
@@ -68,8 +69,11 @@ def show_run(console: Console, run: Run) -> None:
     ):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     table = run.folder / "table.txt"
+    if run.trials() and not table.exists():
+        # The lab was killed before it could write one.
+        report(None, run, stopped=True)
     if table.exists():
         console.print()
         console.print(table.read_text(), highlight=False, markup=False, soft_wrap=True)
     elif record.state is State.STOPPED:
-        console.print(f"{len(run.trials())} trials were measured before it stopped; no table was written", markup=False)
+        console.print("it was stopped before a recovery was finished", markup=False)

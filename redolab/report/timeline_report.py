@@ -15,6 +15,8 @@ from redolab.timeline import Phase, PhaseTime, Timeline, timelines, to_json
 from redolab.units import format_duration, format_size
 
 _STANDARD_INPUT = "-"
+_HIDDEN = " (MySQL 5.7 and later write its lines only with log_error_verbosity=3)"
+_COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"(\xb5/\xfd")
 _LABELS = {Phase.READY: "accept", Phase.ROLLBACK: "rollback after ready"}
 
 
@@ -38,7 +40,9 @@ def report_timelines(console: Console, files: Sequence[Path], as_json: bool) -> 
 
 def _print(console: Console, path: Path, found: Sequence[Timeline]) -> None:
     if not found:
-        console.print(f"{path}: no crash recovery in it", markup=False, highlight=False)
+        console.print(
+            f"{path}: no crash recovery in it{_why_none(path)}", markup=False, highlight=False, soft_wrap=True
+        )
     for number, timeline in enumerate(found, 1):
         console.print(f"[bold]{escape(str(path))}[/]: recovery {number} of {len(found)}", highlight=False)
         for line in _lines(timeline):
@@ -62,7 +66,7 @@ def _lines(timeline: Timeline) -> list[str]:
         ("row operations to undo", timeline.rows),
         ("clock", f"{timeline.clock}, to {timeline.resolution:g} s"),
     ]  # fmt: skip
-    facts = [f"{name:<22}{value}" for name, value in known if value not in (None, "")]
+    facts = [f"{name:<25}{value}" for name, value in known if value not in (None, "")]
     return [
         *facts,
         *(_phase(time) for time in timeline.phases),
@@ -73,4 +77,19 @@ def _lines(timeline: Timeline) -> list[str]:
 
 def _phase(time: PhaseTime) -> str:
     label = _LABELS.get(time.phase, str(time.phase))
-    return f"  {label:<20}" + (f"{time.seconds:.3f} s" if time.seconds is not None else f"–  ({time.why})")
+    return f"  {label:<23}" + (f"{time.seconds:.3f} s" if time.seconds is not None else f"–  ({time.why})")
+
+
+def _why_none(path: Path) -> str:
+    """What may be the reason, as far as the beginning of a file tells."""
+    if str(path) == _STANDARD_INPUT:
+        return _HIDDEN
+    with path.open("rb") as file:
+        beginning = file.read(4096)
+    if not beginning:
+        return ": it is empty"
+    if beginning.startswith(_COMPRESSED):
+        return f": it is compressed, try zcat {path} | redolab timeline -"
+    if b"\0" in beginning:
+        return ": it is no text"
+    return "" if b"MariaDB" in beginning else _HIDDEN

@@ -13,7 +13,7 @@ from redolab.hosts import Host
 from redolab.ledger import Ledger
 from redolab.progress import Progress
 from redolab.servers.catalogue import CatalogueEntry
-from redolab.servers.dialects import Dialect, Version, dialect_of
+from redolab.servers.dialects import Dialect, Version, dialect_of, family_of
 from redolab.servers.sandbox import Sandbox
 from redolab.servers.sources import Source
 from redolab.servers.sources.folder import FolderSource
@@ -67,11 +67,10 @@ class Servers:
         if (mark.source, mark.program, mark.share) != (entry.source, entry.program, entry.share):
             return None
         version = _version(name, mark.said)
-        family = "mariadb" if "MariaDB" in mark.said else "mysql"
         return InstalledServer(
             name=name,
             version=version,
-            dialect=dialect_of(family, Version.parse(version)),
+            dialect=dialect_of(family_of(mark.said), Version.parse(version)),
             sandbox=self._sandbox(self._folder / name, entry),
             program=_EVERYTHING / entry.program,
             share=_EVERYTHING / entry.share,
@@ -82,6 +81,7 @@ class Servers:
         """The server, fetched and unpacked if it is not there yet. Raises `LabError`."""
         if there := self.installed(name, entry):
             return there
+        self._sandbox(self._folder / name, entry).check(self._host)
         self._tools.require(entry.source.tools, progress)
         files = self._host.files
         making = self._folder / f"{name}.partial"

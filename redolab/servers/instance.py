@@ -32,11 +32,19 @@ class Connections:
         self._host = host
         self._socket = socket
 
-    def connect(self, seconds: float = 10.0) -> Connection:
-        """A new autocommit connection as root; `seconds` is how long the server may take to greet."""
+    def connect(self, seconds: float = 10.0, answer: float | None = None) -> Connection:
+        """A new autocommit connection as root.
+
+        `seconds` is how long the server may take to greet, `answer` how long to answer a statement.
+        """
         with self._host.socket(self._socket) as address:
             return pymysql.connect(
-                unix_socket=address, user="root", connect_timeout=seconds, autocommit=True, charset="utf8mb4"
+                unix_socket=address,
+                user="root",
+                connect_timeout=seconds,
+                read_timeout=answer,
+                autocommit=True,
+                charset="utf8mb4",
             )
 
 
@@ -53,6 +61,7 @@ class Instance(AbstractContextManager["Instance"]):
         self._process = process
         self._server_process: ProcessIdentity | None = None
         self._first: dict[Event, Line] = {}
+        self._nothing_to_undo = False
 
     @classmethod
     def start(cls, host: Host, server: InstalledServer, folder: Path, request: InstanceRequest, log: Path) -> Instance:
@@ -100,8 +109,7 @@ class Instance(AbstractContextManager["Instance"]):
         if Event.UNDO_END in self._first or Event.TRANSACTIONS not in self._first:
             return True
         # With no rows to undo, nobody says that it is done.
-        recovery = self.recovery()
-        return recovery is not None and recovery.rows == 0
+        return self._nothing_to_undo
 
     @contextmanager
     def answering(self) -> Iterator[None]:
@@ -165,6 +173,9 @@ class Instance(AbstractContextManager["Instance"]):
         for line in self._process.lines(deadline):
             self.log.append(line)
             for event in events(line):
+                if event is Event.READY:
+                    recovery = self.recovery()
+                    self._nothing_to_undo = recovery is not None and recovery.rows == 0
                 self._first.setdefault(event, line)
 
     def _failure(self, problem: str) -> ServerFailed:

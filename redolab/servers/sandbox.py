@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from redolab.errors import ServerFailed
+from redolab.errors import LabError, ServerFailed
 from redolab.hosts import Command, Host, Process, ProcessIdentity
 from redolab.tools import Tool
 
@@ -16,6 +15,9 @@ INSTANCE = Path("/instance")
 
 SERVER_USER = 64747
 """Who a server is when the lab is root: a number outside the ranges that Debian gives to anyone (Debian Policy 9.2.2)."""
+
+NAMESPACES = "run as root, or allow user namespaces (sysctl kernel.apparmor_restrict_unprivileged_userns=0)"
+"""What to do where bubblewrap may make no namespaces, as on Ubuntu 24.04 without root."""
 
 _PASSWD = f"root:x:0:0::/:/bin/false\nredolab:x:{SERVER_USER}:{SERVER_USER}::{INSTANCE}:/bin/false\n"
 _GROUP = f"root:x:0:\nredolab:x:{SERVER_USER}:\n"
@@ -63,9 +65,16 @@ class Sandbox:
         return ["--user=redolab"] if host.is_root() else []
 
     @staticmethod
-    def owner(host: Host) -> int:
-        """The user to whom an instance's files belong."""
-        return SERVER_USER if host.is_root() else os.geteuid()
+    def owner(host: Host) -> int | None:
+        """The user to whom an instance's files are given; None where they stay whose they are."""
+        return SERVER_USER if host.is_root() else None
+
+    def check(self, host: Host) -> None:
+        """Raises `LabError`, with what to do, if this host lets bubblewrap make no namespaces."""
+        trial = [str(self.bubblewrap.program), "--ro-bind", "/", "/", "--unshare-pid", "--unshare-net", "true"]
+        done = host.run(Command(trial, environment=self.bubblewrap.environment), check=False)
+        if done.status != 0:
+            raise LabError(f"bubblewrap can make no sandbox here ({done.err.strip()})", NAMESPACES)
 
 
 def sandboxed_process(host: Host, process: Process) -> ProcessIdentity:

@@ -44,6 +44,9 @@ class Workload(Protocol):
     def about(self) -> str:
         """What it does, in a line."""
 
+    def content(self) -> str:
+        """What decides its load as far as the project has it: two workloads of equal content are the same."""
+
     def run(
         self, host: Host, tools: Tools, instance: Path, tables: Tables, threads: int, output: Path
     ) -> AbstractContextManager[RunningWorkload]:

@@ -64,6 +64,10 @@ class SysbenchWorkload(
     script: str
     about: str
 
+    def content(self) -> str:
+        """See `Workload`."""
+        return (SCRIPTS / self.script).read_text() if self.script.endswith(".lua") else self.script
+
     @contextmanager
     def run(
         self, host: Host, tools: Tools, instance: Path, tables: Tables, threads: int, output: Path

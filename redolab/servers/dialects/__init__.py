@@ -125,6 +125,19 @@ def dialect_of(family: str, version: Version) -> Dialect:
     return families[family](version)
 
 
+def format_since(version: Version, changes: Sequence[Version]) -> Version:
+    """The latest of `changes` (newest first) that a version has. Raises `InvalidInput` if it is older than all."""
+    for change in changes:
+        if version >= change:
+            return change
+    raise InvalidInput(f"version {version} is older than any that the lab knows", f"it begins with {changes[-1]}")
+
+
+def family_of(said: str) -> str:
+    """Which family a binary belongs to, by what it says of its version."""
+    return "mariadb" if "MariaDB" in said else "mysql"
+
+
 def option_file(settings: Sequence[Setting], instance: Path, base: Path, share: Path) -> str:
     """The text of an instance's option file; all places as the server sees them."""
     private = [

@@ -8,7 +8,7 @@ from typing import Any
 
 from redolab.models.capacity import RedoCapacity, RedoLayout, capacity_before_8_0, one_file, two_files
 from redolab.sampling import Counters
-from redolab.servers.dialects import Dialect, Initialisation, InstanceRequest, Setting, Version, innodb
+from redolab.servers.dialects import Dialect, Initialisation, InstanceRequest, Setting, Version, format_since, innodb
 from redolab.units import GIB, MIB
 
 _STATUS = {
@@ -37,7 +37,7 @@ class MariaDB(Dialect):
         self.smallest_log = (4 if version >= Version(10, 8, 0) else 2) * MIB
         self.largest_log = 512 * GIB
         self.old_log_files: tuple[str, ...] = ()
-        changed = next(each for each in _REDO_FORMATS if version >= each)
+        changed = format_since(version, _REDO_FORMATS)
         self.redo_format = f"MariaDB {changed.major}.{changed.minor}"
 
     def initialisation(self) -> Initialisation:

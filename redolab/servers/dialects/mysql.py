@@ -17,7 +17,7 @@ from redolab.models.capacity import (
     two_files,
 )
 from redolab.sampling import Counters
-from redolab.servers.dialects import Dialect, Initialisation, InstanceRequest, Setting, Version, innodb
+from redolab.servers.dialects import Dialect, Initialisation, InstanceRequest, Setting, Version, format_since, innodb
 from redolab.units import GIB, MIB
 
 # Versions in which the redo log's format changed, newest first (storage/innobase/include/log0types.h, Log_format).
@@ -32,6 +32,7 @@ _REDO_FORMATS = [
     Version(5, 5, 0),
 ]
 # "combined size of log files must be < 4 GB" (5.5); 512 GB since 5.6.3.
+_MARGIN = "MySQL 8.0 before 8.0.30 makes statements wait earlier by a margin that grows with those under way and is 0 when none is."
 _LARGEST_LOG_5_5 = 2 * (2 * GIB - MIB)
 
 # What 5.5 says nowhere but in the text of SHOW ENGINE INNODB STATUS.
@@ -53,7 +54,7 @@ class MySQL(Dialect):
         self.version = version
         self._has_metrics = version >= Version(5, 6, 0)
         self._has_capacity = version >= Version(8, 0, 30)
-        changed = next(each for each in _REDO_FORMATS if version >= each)
+        changed = format_since(version, _REDO_FORMATS)
         self.redo_format = f"MySQL {changed}"
         self.old_log_files = () if self._has_metrics else ("ib_logfile0", "ib_logfile1")
         self.largest_log = 512 * GIB if self._has_metrics else _LARGEST_LOG_5_5

@@ -37,6 +37,8 @@ LIBRARIES = DebianSource(
 """What the vendors' generic binaries for Linux are linked with."""
 
 _INSIDE = "!/"
+_WANTED = ("bin/mysqld", "bin/mariadbd", "lib/", "share/", "data/", "scripts/")
+_PATIENCE = 1800.0
 
 
 class ArchiveSource(
@@ -48,6 +50,11 @@ class ArchiveSource(
     sha256: str
 
     @property
+    def about(self) -> str:
+        """See the package."""
+        return f"tarball {self.file}"
+
+    @property
     def tools(self) -> list[str]:
         """See the package."""
         return []
@@ -57,16 +64,12 @@ class ArchiveSource(
         check_sum(host, Path(self.file), self.sha256)
         LIBRARIES.fetch(host, tools, root, work / "libraries")
         host.files.make_folder(root / SERVER)
-        host.run(
-            Command(
-                [
-                    *("tar", "--extract", "--file", self.file, "--directory", str(root / SERVER)),
-                    *("--strip-components=1", "--no-same-owner", "--wildcards"),
-                    *("*/bin/mysqld", "*/bin/mariadbd", "*/lib/*", "*/share/*"),
-                ]
-            ),
-            check=False,
-        )
+        listed = host.run(Command(["tar", "--list", "--file", self.file]), seconds=_PATIENCE).out.splitlines()
+        wanted = [name for name in listed if name.partition("/")[2].startswith(_WANTED) and not name.endswith("/")]
+        names = work / "wanted"
+        host.files.write(names, "\n".join(wanted).encode() + b"\n")
+        extract = ["tar", "--extract", "--file", self.file, "--directory", str(root / SERVER), "--strip-components=1"]
+        host.run(Command([*extract, "--no-same-owner", "--files-from", str(names)]), seconds=_PATIENCE)
 
 
 def unpack_members(host: Host, archive: Path, members: Mapping[str, str], root: Path, work: Path) -> None:

@@ -22,6 +22,11 @@ class DebianSource(
     ubuntu_suite: str | None = None
 
     @property
+    def about(self) -> str:
+        """See the package."""
+        return f"{', '.join(self.packages)} of Debian {self.suite}"
+
+    @property
     def tools(self) -> list[str]:
         """See the package."""
         return []

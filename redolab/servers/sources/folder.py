@@ -19,6 +19,11 @@ class FolderSource(
     path: str
 
     @property
+    def about(self) -> str:
+        """See the package."""
+        return self.path
+
+    @property
     def tools(self) -> list[str]:
         """See the package."""
         return []

@@ -21,6 +21,11 @@ class MavenSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     """As `unpack_members` takes them."""
 
     @property
+    def about(self) -> str:
+        """See the package."""
+        return f"Maven artifact {self.artifact}"
+
+    @property
     def tools(self) -> list[str]:
         """See the package."""
         return ["mvn"]

@@ -21,6 +21,11 @@ class NpmSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     """As `unpack_members` takes them."""
 
     @property
+    def about(self) -> str:
+        """See the package."""
+        return f"npm package {self.package}"
+
+    @property
     def tools(self) -> list[str]:
         """See the package."""
         return ["npm"]

@@ -1,0 +1,73 @@
+"""What sampling once a second costs the workload: the same load with and without, in pairs, in turns.
+
+.venv/bin/python -m benchmarks.sampling_cost
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from contextlib import nullcontext
+
+from pymysql.connections import Connection
+from scipy import stats
+
+from benchmarks.instances import SERVER, THREADS, Loaded, bench_lab, under_load
+from redolab.sampling import Sample, Sampler
+from redolab.servers.dialects import InstanceRequest, Purpose
+from redolab.units import GIB, MIB
+
+_PAIRS = 10
+_BLOCK = 8.0
+_WARM_UP = 10.0
+_CONFIDENCE = 0.95
+_REQUEST = InstanceRequest(purpose=Purpose.RECOVER, log_size=2 * GIB, buffer_pool=1 * GIB, flush_log_at_trx_commit=2)
+
+
+def main() -> None:
+    """Measure the pairs and print the mean difference with its interval."""
+    with (
+        bench_lab() as lab,
+        under_load(lab, "oltp_write_only", 256 * MIB, _REQUEST) as loaded,
+        loaded.instance.connections.connect() as counting,
+        loaded.instance.connections.connect() as sampling,
+    ):
+        time.sleep(_WARM_UP)
+        costs = []
+        for pair in range(_PAIRS):
+            # ABBA: a drift of the machine or of the server's state falls on both alike.
+            order = (True, False) if pair % 2 else (False, True)
+            rates = {sampled: _rate(loaded, counting, sampling, sampled) for sampled in order}
+            costs.append(1 - rates[True] / rates[False])
+            print(f"pair {pair + 1:2}: {rates[False]:8.0f} commits/s without, {rates[True]:8.0f} with")
+    mean = statistics.mean(costs)
+    half = stats.sem(costs) * stats.t.ppf((1 + _CONFIDENCE) / 2, len(costs) - 1)
+    print(f"{SERVER}, oltp_write_only, {THREADS} clients, {_PAIRS} pairs of {_BLOCK:.0f} s")
+    print(
+        f"cost of sampling once a second: {mean:.2%} of the commits, 95 % interval {mean - half:.2%} to {mean + half:.2%}"
+    )
+
+
+def _rate(loaded: Loaded, counting: Connection, sampling: Connection, sampled: bool) -> float:
+    def take() -> Sample:
+        return loaded.instance.sample(sampling)
+
+    kept: list[Sample] = []
+    with Sampler(take, 1.0, kept.append) if sampled else nullcontext():
+        began, first = time.monotonic(), _commits(counting)
+        time.sleep(_BLOCK)
+        ended, last = time.monotonic(), _commits(counting)
+    assert len(kept) >= (_BLOCK - 1 if sampled else 0)
+    return (last - first) / (ended - began)
+
+
+def _commits(connection: Connection) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW GLOBAL STATUS LIKE 'Com_commit'")
+        row = cursor.fetchone()
+        assert row is not None
+        return int(row[1])
+
+
+if __name__ == "__main__":
+    main()

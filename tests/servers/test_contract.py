@@ -1,0 +1,81 @@
+"""What every server of the catalogue must do, for real: a new entry is tested by being one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from redolab.crash import FILL_LOG, ImageStore
+from redolab.errors import InvalidInput
+from redolab.lab import Lab, server_catalogue
+from redolab.logs import read_log
+from redolab.recovery import recover
+from redolab.timeline import timelines
+from redolab.units import MIB
+from tests.crashes import small_crash
+
+
+@pytest.fixture
+def images(lab: Lab, home: Path) -> Iterator[ImageStore]:
+    """The images, without those that the test makes."""
+    store = ImageStore(lab.host, home)
+    before = {image.name for image in store.all()}
+    yield store
+    for image in store.all():
+        if image.name not in before:
+            store.remove(image.name)
+
+
+@pytest.mark.parametrize("name", server_catalogue().names())
+def test_a_server_is_initialised_filled_killed_recovered_and_checked(
+    name: str, lab: Lab, home: Path, images: ImageStore, tmp_path: Path
+) -> None:
+    server = lab.server(name)
+    assert server.dialect.family == server_catalogue().get(name).family
+    assert server.version.startswith(server_catalogue().get(name).version)
+
+    image = small_crash(lab, home, server)
+    # The dataset was shut down cleanly, so that the server that was filled had nothing to recover.
+    assert list(timelines(read_log(images.folder(image.name) / FILL_LOG))) == []
+
+    samples = images.samples(image)
+    last = image.last_sample
+    assert samples[-1] == last
+    assert last.lsn is not None
+    assert last.checkpoint_lsn is not None
+    assert last.checkpoint_age == pytest.approx(last.lsn - last.checkpoint_lsn, abs=MIB)
+    assert (last.dirty_pages or 0) > 100
+    # The target was reached, or came near before the server flushed.
+    assert (last.checkpoint_age or 0) > 0.8 * image.capacity.flush_forced_age
+    for reported, formula in (
+        (last.flush_forced_age, image.capacity.flush_forced_age),
+        (last.users_wait_age, image.capacity.users_wait_age),
+    ):
+        assert reported in (None, formula)
+
+    trial = recover(lab, image, server, images, ("native", home), 64 * MIB, 1, tmp_path / "error.log")
+    assert [check.what for check in trial.checks if not check.passed] == []
+    assert trial.timeline.family == server.dialect.family
+    assert trial.timeline.end_lsn == pytest.approx(last.lsn, abs=4 * MIB)
+    assert trial.timeline.checkpoint_lsn == last.checkpoint_lsn
+    assert trial.timeline.seconds_to_ready == pytest.approx(trial.seconds_to_ready, abs=1.0)
+    assert 0 < trial.first_connection <= trial.first_write
+    assert lab.host.files.hash_folder(images.data(image)) == image.hashes
+
+    foreign = msgspec.structs.replace(image, redo_format="another format")
+    with pytest.raises(InvalidInput, match="has redo of format another format"):
+        recover(lab, foreign, server, images, ("native", home), 64 * MIB, 1, tmp_path / "refused.log")
+    assert not (tmp_path / "refused.log").exists()
+
+
+def test_servers_of_different_formats_do_not_share_images() -> None:
+    formats = {name: server_catalogue().get(name).dialect().redo_format for name in server_catalogue().names()}
+    assert formats["mysql-5.6"] != formats["mysql-5.7"] != formats["mysql-8.0"] != formats["mysql-9"]
+    assert formats["mariadb-10.2"] != formats["mariadb-10.5"] != formats["mariadb-10.11"]
+    assert formats["mariadb-10.11"] == formats["mariadb-11.4"] == formats["mariadb-11.8"]
+    assert not {formats[name] for name in formats if name.startswith("mysql")} & {
+        formats[name] for name in formats if name.startswith("mariadb")
+    }

@@ -1,0 +1,94 @@
+"""The lab as an ordinary user: the same run, with what then cannot be had marked in its results."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from redolab.hosts import Command
+from redolab.hosts.local import LocalHost
+from redolab.ledger import Ledger
+from redolab.progress import Progress
+from redolab.project import PROJECT
+from redolab.results import RunStore
+from redolab.tools import Tools
+from tests.command import SMALL
+
+SOMEBODY = 65533
+"""A user that nothing on the machine belongs to."""
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+
+
+@needs_root
+def test_a_run_without_root(tmp_path: Path) -> None:
+    python = _python_for_everybody()
+    folder = Path(shutil.copytree(PROJECT.lab / "servers", tmp_path / "lab/servers", symlinks=True)).parent
+    for path in [tmp_path, *tmp_path.parents]:
+        if (
+            path.stat().st_uid == 0
+            and path != Path(path.root)
+            and tmp_path.is_relative_to(path)
+            and "pytest" in path.name
+        ):
+            path.chmod(0o755)
+    subprocess.run(["chown", "--recursive", f"{SOMEBODY}:{SOMEBODY}", tmp_path], check=True)
+    packages = next(Path(sys.prefix).glob("lib/python*/site-packages"))
+    done = subprocess.run(
+        [
+            *("setpriv", f"--reuid={SOMEBODY}", f"--regid={SOMEBODY}", "--clear-groups", "--inh-caps=-all"),
+            *(python, "-m", "redolab", "run", "recovery", *SMALL, "--repeat", "1"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={
+            "PATH": os.environ["PATH"],
+            "HOME": str(tmp_path),
+            "PYTHONPATH": f"{PROJECT.root}:{packages}",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "MPLCONFIGDIR": str(tmp_path),
+            "REDOLAB_LAB": str(folder),
+            "REDOLAB_RUNS": str(tmp_path / "runs"),
+        },
+    )
+    assert done.returncode == 0, done.stderr
+    assert "The page cache could not be dropped" in done.stdout
+    (run,) = RunStore(tmp_path / "runs").all()
+    (trial,) = run.trials()
+    assert not trial.cache_dropped
+    assert all(check.passed for check in trial.checks)
+    assert (tmp_path / "runs" / run.name).stat().st_uid == SOMEBODY
+
+
+def test_tools_are_unpacked_where_they_cannot_be_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    monkeypatch.setattr(LocalHost, "is_root", lambda _: False)
+    host = LocalHost()
+    tools = Tools(host, tmp_path / "tools", Ledger(host, tmp_path / "ledger"))
+    assert tools.find("sysbench") is None
+    tools.require(["sysbench", "bwrap"], Progress(Console(quiet=True)))
+    for name in ("sysbench", "bwrap"):
+        tool = tools.get(name)
+        assert tool.program.is_relative_to(tmp_path)
+        assert host.run(Command([str(tool.program), "--version"], environment=tool.environment)).out
+    assert (tmp_path / "tools/sysbench/usr/share/sysbench/oltp_write_only.lua").exists()
+    assert host.files.names(tmp_path) == ["ledger", "tools"]
+    assert host.files.names(tmp_path / "ledger") == []
+
+
+def _python_for_everybody() -> str:
+    """This Python, or the system's of the same version if this one lies where only root can go."""
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    for python in (sys.executable, f"/usr/bin/python{version}"):
+        ask = ["setpriv", f"--reuid={SOMEBODY}", f"--regid={SOMEBODY}", "--clear-groups", python, "--version"]
+        if Path(python).exists() and subprocess.run(ask, capture_output=True, check=False).returncode == 0:
+            return python
+    pytest.skip(f"no Python {version} on this machine that another user can run")
