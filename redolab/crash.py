@@ -60,7 +60,7 @@ class CrashImage(msgspec.Struct, frozen=True, kw_only=True):
     fill_seconds: float
     last_sample: Sample
     """Taken right before the SIGKILL."""
-    settings: Sequence[Setting]
+    settings: tuple[Setting, ...]
     variables: Mapping[str, str]
     """Every setting the server said it used while it filled."""
     capacity: RedoCapacity
@@ -192,7 +192,7 @@ def make_image(
             why_killed=crash.why,
             fill_seconds=crash.seconds,
             last_sample=crash.last_sample,
-            settings=server.dialect.settings(spec.instance),
+            settings=tuple(server.dialect.settings(spec.instance)),
             variables=crash.variables,
             capacity=capacity,
             hashes=hashes,

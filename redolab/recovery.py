@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -73,9 +73,9 @@ class RecoveryTrial(msgspec.Struct, frozen=True, kw_only=True):
     rollback_ended: float | None
     """None when there was nothing to roll back."""
     timeline: Timeline
-    settings: Sequence[Setting]
+    settings: tuple[Setting, ...]
     variables: Mapping[str, str]
-    checks: Sequence[TableCheck]
+    checks: tuple[TableCheck, ...]
 
 
 def recover(
@@ -149,9 +149,9 @@ def recover(
         first_write=first_write,
         rollback_ended=instance.seconds_to(Event.UNDO_END),
         timeline=timeline,
-        settings=server.dialect.settings(request),
+        settings=tuple(server.dialect.settings(request)),
         variables=variables,
-        checks=checks,
+        checks=tuple(checks),
     )
 
 

@@ -89,7 +89,7 @@ def plot_phases(folder: Path, rows: Sequence[RecoveryRow]) -> None:
     labelled: set[str] = set()
     for place, row in enumerate(rows):
         left = 0.0
-        for phase, width in _segments(row):
+        for phase, width in bar_segments(row):
             colour, hatch = _PHASES[phase]
             label = None if phase in labelled else _LABELS.get(phase, phase)
             labelled.add(phase)
@@ -117,7 +117,7 @@ def plot_phases(folder: Path, rows: Sequence[RecoveryRow]) -> None:
     _save(figure, axes, folder / "phases")
 
 
-def _segments(row: RecoveryRow) -> list[tuple[str, float]]:
+def bar_segments(row: RecoveryRow) -> list[tuple[str, float]]:
     """The bar of a row: (phase, seconds) to ready, with one segment for all that the log does not tell apart, then the rollback."""
     seconds = {phase: getattr(row, f"{phase}_s") for phase in ("start", "discover", "scan", "apply", "open", "ready")}
     untold = row.ready_median_s - sum(known for known in seconds.values() if known is not None)
