@@ -13,6 +13,7 @@ from rich.console import Console
 
 from redolab.hosts import Command
 from redolab.hosts.local import LocalHost
+from redolab.lab import open_lab
 from redolab.ledger import Ledger
 from redolab.progress import Progress
 from redolab.project import PROJECT
@@ -29,15 +30,11 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become 
 @needs_root
 def test_a_run_without_root(tmp_path: Path) -> None:
     python = _python_for_everybody()
-    folder = Path(shutil.copytree(PROJECT.lab / "servers", tmp_path / "lab/servers", symlinks=True)).parent
-    for path in [tmp_path, *tmp_path.parents]:
-        if (
-            path.stat().st_uid == 0
-            and path != Path(path.root)
-            and tmp_path.is_relative_to(path)
-            and "pytest" in path.name
-        ):
-            path.chmod(0o755)
+    with open_lab(Progress(Console(quiet=True)), list) as lab:
+        lab.server("mariadb-10.11")
+    shutil.copytree(PROJECT.lab / "servers/mariadb-10.11", tmp_path / "lab/servers/mariadb-10.11", symlinks=True)
+    for pytests_own in (tmp_path.parent, tmp_path.parent.parent):
+        pytests_own.chmod(0o711)
     subprocess.run(["chown", "--recursive", f"{SOMEBODY}:{SOMEBODY}", tmp_path], check=True)
     packages = next(Path(sys.prefix).glob("lib/python*/site-packages"))
     done = subprocess.run(
@@ -55,7 +52,7 @@ def test_a_run_without_root(tmp_path: Path) -> None:
             "PYTHONPATH": f"{PROJECT.root}:{packages}",
             "PYTHONDONTWRITEBYTECODE": "1",
             "MPLCONFIGDIR": str(tmp_path),
-            "REDOLAB_LAB": str(folder),
+            "REDOLAB_LAB": str(tmp_path / "lab"),
             "REDOLAB_RUNS": str(tmp_path / "runs"),
         },
     )
