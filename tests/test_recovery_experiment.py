@@ -123,7 +123,8 @@ def test_the_table_is_there_in_every_form(run: Run) -> None:
     assert frame["n"].to_list() == [2, 2]
     for row in frame.iter_rows(named=True):
         phases = [row[f"{phase}_s"] for phase in ("start", "discover", "scan", "apply", "open", "ready")]
-        assert sum(phases) == pytest.approx(row["ready_median_s"], abs=0.002)
+        # They are those of one recovery; of two, the median is neither.
+        assert row["ready_min_s"] - 0.002 <= sum(phases) <= row["ready_max_s"] + 0.002
         assert row["ready_min_s"] <= row["ready_median_s"] <= row["ready_max_s"]
         assert row["redo_from_recovery_bytes"] > 30 << 20
     text = (run.folder / "table.txt").read_text()

@@ -18,7 +18,7 @@ from redolab.ledger import Ledger
 from redolab.progress import Progress
 from redolab.project import PROJECT
 from redolab.results import RunStore
-from redolab.tools import Tools
+from redolab.tools import PACKAGES, Tools
 from tests.command import SMALL
 
 SOMEBODY = 65533
@@ -66,9 +66,10 @@ def test_a_run_without_root(tmp_path: Path) -> None:
 
 
 def test_tools_are_unpacked_where_they_cannot_be_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "which", lambda _: None)
-    monkeypatch.setattr(LocalHost, "is_root", lambda _: False)
     host = LocalHost()
+    missing = dict.fromkeys((*PACKAGES, "sudo"))
+    monkeypatch.setattr(host, "which", lambda name: missing.get(name, Path(f"/usr/bin/{name}")))
+    monkeypatch.setattr(host, "is_root", lambda: False)
     tools = Tools(host, tmp_path / "tools", Ledger(host, tmp_path / "ledger"))
     assert tools.find("sysbench") is None
     tools.require(["sysbench", "bwrap"], Progress(Console(quiet=True)))

@@ -11,12 +11,13 @@ from typing import Any, Literal
 
 import msgspec
 
-from redolab.timeline.events import Event
+from redolab.timeline.events import Event, Family
 from redolab.timeline.moments import DISORDER, MIXED, SET_BACK, Moment, between
 from redolab.timeline.recovery import LOG_BEGINS_LATER, MIXED_TURNS, Start
 from redolab.timeline.stamps import MICROSECONDS, Clock
 
 ClockName = Literal["arrival", "log", "collector"]
+_MARKED = ("10.2.", "10.3.", "10.4.")
 _CLOCK_NAMES: dict[Clock, ClockName] = {
     Clock.ARRIVAL: "arrival",
     Clock.SERVER: "log",
@@ -134,7 +135,7 @@ def timeline(start: Start, ended: str) -> Timeline:
         phases=times,
         rollback_start=_datetime(start.marks.get(Event.UNDO_START), clock),
         rollback_seconds=_seconds(_between(start.marks.get(Event.UNDO_START), undone, clock)),
-        checkpoint_lsn=start.checkpoint_lsn,
+        checkpoint_lsn=None if _names_the_marker(start) else start.checkpoint_lsn,
         end_lsn=_end_lsn(start),
         pages=start.pages,
         batches=start.redo.batches or None,
@@ -324,7 +325,21 @@ def _ended(start: Start, ended: str) -> str:
     return f"{ended} before it was ready"
 
 
+def _names_the_marker(start: Start) -> bool:
+    """Whether the "checkpoint LSN" of the log is that of the record that marks the checkpoint in the redo.
+
+    MariaDB 10.2 to 10.4 print that one (recv_sys->mlog_checkpoint_lsn): where the log stood when the checkpoint was made, which
+    can be gigabytes after the LSN from which the redo is read.
+    """
+    if start.checkpoint_lsn is None:
+        return False
+    marked = start.family is Family.MARIADB and (start.version or "").startswith(_MARKED)
+    return marked or (start.first_scanned_lsn or start.checkpoint_lsn) < start.checkpoint_lsn
+
+
 def _notes(start: Start) -> Iterator[str]:
+    if _names_the_marker(start):
+        yield "the log does not tell from which LSN the redo was read"
     batches = start.redo.batches
     if batches > 1 and start.redo.mixed:
         yield f"{batches} batches: {MIXED_TURNS}"

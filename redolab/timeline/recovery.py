@@ -177,6 +177,7 @@ class Start:
     version: str | None = None
     checkpoint_lsn: int | None = None
     scanned_lsn: int | None = None
+    first_scanned_lsn: int | None = None
     opened_lsn: int | None = None
     pages: int | None = None
     batch_key: str | None = None
@@ -278,6 +279,7 @@ def _on_scanned(start: Start, line: Heard) -> None:
     # A second batch reads from its own beginning again, and says how far it is: the end is where the first came to.
     if lsn := _lsn(line.value("lsn")):
         start.scanned_lsn = max(lsn, start.scanned_lsn or 0)
+        start.first_scanned_lsn = start.first_scanned_lsn or lsn
 
 
 def _on_batch(start: Start, line: Heard) -> None:

@@ -38,8 +38,9 @@ def test_a_server_is_initialised_filled_killed_recovered_and_checked(
     assert server.version.startswith(server_catalogue().get(name).version)
 
     image = small_crash(lab, home, server)
-    # The dataset was shut down cleanly, so that the server that was filled had nothing to recover.
-    assert list(timelines(read_log(images.folder(image.name) / FILL_LOG))) == []
+    # The dataset was shut down cleanly, so that the server that was filled had nothing to recover. (5.5, given new log
+    # files, says that it was not, and finds nothing.)
+    assert [start for start in timelines(read_log(images.folder(image.name) / FILL_LOG)) if start.batches] == []
 
     samples = images.samples(image)
     last = image.last_sample
@@ -60,7 +61,8 @@ def test_a_server_is_initialised_filled_killed_recovered_and_checked(
     assert [check.what for check in trial.checks if not check.passed] == []
     assert trial.timeline.family == server.dialect.family
     assert trial.timeline.end_lsn == pytest.approx(last.lsn, abs=4 * MIB)
-    assert trial.timeline.checkpoint_lsn == last.checkpoint_lsn
+    # MariaDB 10.2 does not log it.
+    assert trial.timeline.checkpoint_lsn in (None, last.checkpoint_lsn)
     assert trial.timeline.seconds_to_ready == pytest.approx(trial.seconds_to_ready, abs=1.0)
     assert 0 < trial.first_connection <= trial.first_write
     assert lab.host.files.hash_folder(images.data(image)) == image.hashes
