@@ -24,6 +24,7 @@ from redolab.workloads.sysbench import load_tables
 SMALLEST_DATASET = 16 * MIB
 _DEFAULT_SHARE = 2
 _SMALLEST_FILL_POOL = 128 * MIB
+_POOL_STEP = 64 * MIB
 _SMALLEST_DEFAULT = 64 * MIB
 TABLE_COUNT = 16
 """Enough for the clients not to meet on one table's index, and for one table to be a quick sample to check."""
@@ -81,7 +82,7 @@ def default_dataset_size(log_size: int) -> int:
 
 def fill_pool(dataset_size: int) -> int:
     """The buffer pool to fill a log with: every page may be dirty at once, so that the pool forces none out before the log."""
-    return max(_SMALLEST_FILL_POOL, dataset_size * 3 // 2)
+    return max(_SMALLEST_FILL_POOL, -(-dataset_size * 3 // 2 // _POOL_STEP) * _POOL_STEP)
 
 
 @dataclass(frozen=True, slots=True)

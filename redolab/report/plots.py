@@ -85,7 +85,7 @@ def plot_phases(folder: Path, rows: Sequence[RecoveryRow]) -> None:
         f"{row.server}\n{row.storage}, log {format_size(row.log_size_bytes)}, pool {format_size(row.buffer_pool_bytes)}"
         for row in rows
     ]
-    figure, axes = plt.subplots(figsize=(_WIDTH, 1.6 + 0.75 * len(rows)), layout="constrained")
+    figure, axes = plt.subplots(figsize=(_WIDTH, 2.0 + 0.65 * len(rows)), layout="constrained")
     labelled: set[str] = set()
     for place, row in enumerate(rows):
         left = 0.0
@@ -107,13 +107,7 @@ def plot_phases(folder: Path, rows: Sequence[RecoveryRow]) -> None:
         )  # fmt: skip
     axes.invert_yaxis()
     axes.set_xlabel(f"seconds since the start of the server (the median recovery of {min(row.n for row in rows)})")
-    axes.legend(
-        loc="upper center",
-        bbox_to_anchor=(0.4, -0.16 if len(rows) > 1 else -0.3),
-        ncols=4,
-        fontsize="small",
-        frameon=False,
-    )
+    figure.legend(loc="outside lower center", ncols=4, fontsize="small", frameon=False)
     _save(figure, axes, folder / "phases")
 
 
