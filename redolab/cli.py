@@ -228,16 +228,19 @@ def rm_image(name: str) -> None:
 
 @commands.command()
 @click.argument("image", metavar="IMAGE")
+@click.option(
+    "--server", help="Another server of the same redo format.  [default: the one that crashed]", metavar="NAME"
+)
 @click.option("--pool", help="Buffer pool sizes, with commas.  [default: as when it crashed]", metavar="SIZE,…")
 @click.option("--repeat", default="3", help="How many recoveries for each.  [default: 3]", metavar="N")
-def recover(image: str, pool: str | None, repeat: str) -> None:
+def recover(image: str, server: str | None, pool: str | None, repeat: str) -> None:
     """Time more recoveries from a kept crash image."""
     from redolab.experiments import several, whole_number
     from redolab.recovery_run import recover_image
     from redolab.units import parse_size
 
     pools = several(parse_size)(pool) if pool else ()
-    recover_image(image, pools, whole_number(1, 1000)(repeat), _progress())
+    recover_image(image, server, pools, whole_number(1, 1000)(repeat), _progress())
 
 
 @commands.command()

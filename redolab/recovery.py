@@ -20,7 +20,7 @@ from redolab.errors import CheckFailed, InvalidInput
 from redolab.hosts import Copy
 from redolab.lab import Lab
 from redolab.progress import Stage
-from redolab.servers.dialects import Purpose, Setting
+from redolab.servers.dialects import Dialect, Purpose, Setting
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance, prepare_folder
 from redolab.timeline import Event, Timeline
@@ -92,11 +92,7 @@ def recover(
 
     Raises `InvalidInput` if this server cannot read the image, `CheckFailed` if what it recovered is not what must be there.
     """
-    if image.redo_format != server.dialect.redo_format:
-        raise InvalidInput(
-            f"the crash image {image.name} has redo of format {image.redo_format}, which {server.name} does not read",
-            f"recover it with {image.spec.dataset.server}",
-        )
+    check_format(image, server.name, server.dialect)
     storage_name, storage_folder = storage
     request = replace(image.spec.instance, purpose=Purpose.RECOVER, buffer_pool=pool)
     folder = storage_folder / "instances" / f"{image.name}-recovery"
@@ -153,6 +149,15 @@ def recover(
         variables=variables,
         checks=tuple(checks),
     )
+
+
+def check_format(image: CrashImage, server: str, dialect: Dialect) -> None:
+    """Raises `InvalidInput` if a server cannot read the redo of an image."""
+    if image.redo_format != dialect.redo_format:
+        raise InvalidInput(
+            f"the crash image {image.name} has redo of format {image.redo_format}, and {server} reads {dialect.redo_format} only",
+            f"recover it with {image.spec.dataset.server}",
+        )
 
 
 class _Probe:

@@ -12,10 +12,10 @@ from rich.console import Console
 from redolab.crash import CrashImage, ImageStore
 from redolab.errors import InvalidInput
 from redolab.hosts import Host
-from redolab.lab import HOME, Lab, open_lab, storage_catalogue
+from redolab.lab import HOME, Lab, open_lab, server_catalogue, storage_catalogue
 from redolab.machine import read_machine
 from redolab.progress import Progress
-from redolab.recovery import recover
+from redolab.recovery import check_format, recover
 from redolab.report.recovery_table import RecoveryRow, recovery_rows, recovery_table, row_dictionaries
 from redolab.report.table import ReportTable, write_table
 from redolab.results import Run, RunStore, lab_commit
@@ -95,8 +95,11 @@ def check_kept(lab: Lab, images: ImageStore, image: CrashImage) -> None:
         images.check_unchanged(image)
 
 
-def recover_image(name: str, pools: Sequence[int], repeat: int, progress: Progress) -> None:
-    """A run of more recoveries from a kept crash image, with its own buffer pool if no others are given. Raises `LabError`."""
+def recover_image(name: str, server_name: str | None, pools: Sequence[int], repeat: int, progress: Progress) -> None:
+    """A run of more recoveries from a kept crash image, by its own server and with its own buffer pool unless others are given.
+
+    Raises `LabError`.
+    """
     store = RunStore()
     with (
         open_lab(progress, store.clear_unfinished) as lab,
@@ -104,10 +107,17 @@ def recover_image(name: str, pools: Sequence[int], repeat: int, progress: Progre
     ):
         images = ImageStore(lab.host, home)
         image = images.get(name)
+        recovering = server_name or image.spec.dataset.server
+        check_format(image, recovering, server_catalogue().get(recovering).dialect())
         sizes = pools or [image.spec.instance.buffer_pool]
         check_memory(lab.host, home, sizes)
-        server = lab.server(image.spec.dataset.server)
-        options = {"image": name, "pool": ",".join(str(size) for size in sizes), "repeat": str(repeat)}
+        server = lab.server(recovering)
+        options = {
+            "image": name,
+            "server": recovering,
+            "pool": ",".join(str(size) for size in sizes),
+            "repeat": str(repeat),
+        }
         check_kept(lab, images, image)
         machine, tools = read_machine(lab.host, home), lab.tools.versions()
         run = store.create("recover", options, machine, lab_commit(lab.host), tools)

@@ -201,8 +201,18 @@ def test_an_image_of_another_redo_format_is_refused_before_anything_starts(image
     finally:
         mark.write_bytes(original)
     assert done.returncode == 2
-    assert "has redo of format some-other, which mariadb-10.11 does not read" in done.stderr
+    assert "has redo of format some-other, and mariadb-10.11 reads MariaDB 10.8 only" in done.stderr
     assert nothing_is_left()
+
+
+def test_a_server_of_another_redo_format_is_refused_and_one_of_the_same_recovers_it(image: CrashImage) -> None:
+    refused = redolab("recover", image.name, "--server", "mysql-9")
+    assert refused.returncode == 2
+    assert "has redo of format MariaDB 10.8, and mysql-9 reads MySQL 8.0.30 only" in refused.stderr
+    done = redolab("recover", image.name, "--server", "mariadb-11.8", "--repeat", "1")
+    assert done.returncode == 0, done.stderr
+    assert "mariadb-11.8 (11.8.6)" in done.stdout
+    RunStore().remove(RunStore().get("latest"))
 
 
 STAGES = ["… loading", "… copying the dataset", "… filling", "… copying mariadb", "… recovery 1", "… checking"]

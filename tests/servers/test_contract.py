@@ -68,7 +68,7 @@ def test_a_server_is_initialised_filled_killed_recovered_and_checked(
     assert lab.host.files.hash_folder(images.data(image)) == image.hashes
 
     foreign = msgspec.structs.replace(image, redo_format="another format")
-    with pytest.raises(InvalidInput, match="has redo of format another format"):
+    with pytest.raises(InvalidInput, match="has redo of format another format, and"):
         recover(lab, foreign, server, images, ("native", home), 64 * MIB, 1, tmp_path / "refused.log")
     assert not (tmp_path / "refused.log").exists()
 
