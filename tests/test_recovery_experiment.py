@@ -87,8 +87,10 @@ def test_each_recovery_is_timed_by_arriving_lines(run: Run) -> None:
 
 def test_the_log_was_read_from_the_checkpoint_of_the_last_sample_to_its_end(run: Run, image: CrashImage) -> None:
     for trial in run.trials():
-        assert trial.timeline.checkpoint_lsn == image.last_sample.checkpoint_lsn
-        assert (trial.timeline.end_lsn or 0) >= (image.last_sample.flushed_lsn or 0)
+        # The server ran on between the last sample and the signal, and may have moved its checkpoint on.
+        last = image.last_sample
+        assert (last.checkpoint_lsn or 0) <= (trial.timeline.checkpoint_lsn or 0) <= (last.lsn or 0)
+        assert (trial.timeline.end_lsn or 0) >= (last.flushed_lsn or 0)
 
 
 def test_the_open_transaction_was_rolled_back_and_the_tables_checked(run: Run) -> None:

@@ -47,7 +47,7 @@ def test_a_server_is_initialised_filled_killed_recovered_and_checked(
     assert samples[-1] == last
     assert last.lsn is not None
     assert last.checkpoint_lsn is not None
-    assert last.checkpoint_age == pytest.approx(last.lsn - last.checkpoint_lsn, abs=MIB)
+    assert last.checkpoint_age == pytest.approx(last.lsn - last.checkpoint_lsn, abs=8 * MIB)
     assert (last.dirty_pages or 0) > 100
     # The target was reached, or came near before the server flushed.
     assert (last.checkpoint_age or 0) > 0.8 * image.capacity.flush_forced_age
@@ -60,10 +60,13 @@ def test_a_server_is_initialised_filled_killed_recovered_and_checked(
     trial = recover(lab, image, server, images, ("native", home), 64 * MIB, 1, tmp_path / "error.log")
     assert [check.what for check in trial.checks if not check.passed] == []
     assert trial.timeline.family == server.dialect.family
-    assert trial.timeline.end_lsn == pytest.approx(last.lsn, abs=4 * MIB)
-    # MariaDB 10.2 does not log it.
-    assert trial.timeline.checkpoint_lsn in (None, last.checkpoint_lsn)
-    assert trial.timeline.seconds_to_ready == pytest.approx(trial.seconds_to_ready, abs=1.0)
+    # The server ran on between the last sample and the signal: it wrote, and may have moved its checkpoint on.
+    assert trial.timeline.end_lsn is not None
+    assert (last.flushed_lsn or 0) <= trial.timeline.end_lsn <= last.checkpoint_lsn + 2 * image.spec.instance.log_size
+    if trial.timeline.checkpoint_lsn is not None:  # MariaDB 10.2 does not log it.
+        assert last.checkpoint_lsn <= trial.timeline.checkpoint_lsn <= last.lsn
+    assert trial.timeline.seconds_to_ready is not None
+    assert 0 < trial.timeline.seconds_to_ready <= trial.seconds_to_ready + 1.0
     assert 0 < trial.first_connection <= trial.first_write
     assert lab.host.files.hash_folder(images.data(image)) == image.hashes
 
