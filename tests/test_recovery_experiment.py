@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import signal
 import subprocess
@@ -271,10 +272,12 @@ def test_a_workload_that_dies_ends_the_run_with_its_reason(run: Run) -> None:
     def kill_sysbench() -> None:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
-            for process in psutil.Process().children(recursive=True):
-                if process.name() == "sysbench" and "run" in process.cmdline():
-                    process.kill()
-                    return
+            # Processes come and go while they are looked at.
+            with contextlib.suppress(psutil.NoSuchProcess):
+                for process in psutil.Process().children(recursive=True):
+                    if process.name() == "sysbench" and "run" in process.cmdline():
+                        process.kill()
+                        return
             time.sleep(0.005)
 
     killer = threading.Thread(target=kill_sysbench)
