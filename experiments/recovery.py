@@ -10,24 +10,19 @@ from redolab.crash import CrashImage, CrashSpec, ImageStore, made_with, make_ima
 from redolab.dataset import SMALLEST_DATASET, DatasetSpec, default_dataset_size, fill_pool, find_dataset, remove_dataset
 from redolab.doctor import disk_needed
 from redolab.errors import DiskFull, InvalidInput
-from redolab.experiments import Experiment, factor, on_or_off, one_of, several, whole_number, words
+from redolab.experiments import Experiment, factor, on_or_off, one_of, server_names, several, whole_number, words
 from redolab.fill import KillRule
 from redolab.lab import HOME, Lab, open_lab, server_catalogue, storage_catalogue, workload_catalogue
 from redolab.machine import read_machine
 from redolab.progress import Progress
-from redolab.recovery_run import RecoveryCell, check_kept, check_memory, reported, run_recoveries
+from redolab.recovery_run import RecoveryCell, check_kept, check_memory, report, run_recoveries
+from redolab.reporting import reported
 from redolab.results import Run, RunStore, lab_commit
 from redolab.servers.dialects import InstanceRequest, Purpose
 from redolab.servers.install import InstalledServer
 from redolab.units import MIB, format_size, parse_duration, parse_size
 
 SMALLEST_POOL = 32 * MIB
-
-
-def _server_names(text: str) -> tuple[str, ...]:
-    """The reading of SERVER=. Raises `InvalidInput`."""
-    names = server_catalogue().names()
-    return tuple(names) if text == "all" else several(one_of("server", lambda: names))(text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +32,7 @@ class Factors:
     log_size: tuple[int, ...] = factor("Redo log sizes, with commas.", several(parse_size), "1G")
     server: tuple[str, ...] = factor(
         "Servers, with commas; all for every one (with its largest log where the size is beyond it).",
-        _server_names,
+        server_names,
         "mariadb-10.11",
     )
     storage: tuple[str, ...] = factor(
@@ -123,7 +118,7 @@ def run(factors: Factors, progress: Progress) -> None:
         record = store.create(
             "recovery", given, read_machine(lab.host, home), lab_commit(lab.host), lab.tools.versions()
         )
-        with store.running(record, progress.seconds), reported(lab, record):
+        with store.running(record, progress.seconds), reported(lab, record, report):
             for server, spec in planned:
                 _measure(lab, home, record, server, spec, factors)
 
@@ -214,4 +209,4 @@ def _check_room(lab: Lab, home: Path, factors: Factors, log_size: int, missing: 
         )
 
 
-EXPERIMENT = Experiment(question=__doc__.strip(), factors=Factors, run=run)
+EXPERIMENT = Experiment(question=__doc__.strip(), factors=Factors, run=run, report=report)

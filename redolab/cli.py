@@ -189,10 +189,12 @@ def show(name: str) -> None:
 
     RUN is its name, the beginning of it, or `latest`.
     """
+    from redolab.experiments import load_experiment
     from redolab.report.runs_table import show_run
     from redolab.results import RunStore
 
-    show_run(_console(), RunStore().get(name))
+    run = RunStore().get(name)
+    show_run(_console(), run, load_experiment(run.record().experiment).report)
 
 
 @commands.command()

@@ -17,8 +17,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from redolab.errors import InvalidInput
+from redolab.lab import server_catalogue
 from redolab.progress import Progress
 from redolab.project import PROJECT
+from redolab.reporting import Report
 
 MAKE_VARIABLES = "REDOLAB_MAKE_VARIABLES"
 """The environment variable in which the Makefile hands over what stood behind `make experiment NAME`."""
@@ -32,6 +34,8 @@ class Experiment:
     factors: type[Any]
     """A frozen data class whose fields are made by `factor`."""
     run: Callable[[Any, Progress], None]
+    report: Report
+    """How its runs are shown, also later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,12 @@ def one_of(noun: str, names: Callable[[], list[str]]) -> Callable[[str], str]:
     return parse
 
 
+def server_names(text: str) -> tuple[str, ...]:
+    """The reading of names of servers with commas, or of `all`. Raises `InvalidInput`."""
+    names = server_catalogue().names()
+    return tuple(names) if text == "all" else several(one_of("server", lambda: names))(text)
+
+
 def on_or_off(text: str) -> bool:
     """The reading of `on` or `off`. Raises `InvalidInput` for anything else."""
     if text not in ("on", "off"):
@@ -100,7 +110,11 @@ def on_or_off(text: str) -> bool:
 
 def words(value: object) -> str:
     """A factor's value as a run keeps it."""
-    return ",".join(str(part) for part in value) if isinstance(value, tuple) else str(value)
+    if isinstance(value, tuple):
+        return ",".join(words(part) for part in value)
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value)
 
 
 def factors_of(experiment: Experiment) -> list[Factor]:

@@ -20,6 +20,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     what: str
+    mounted: bool = False
+    """A file system is mounted somewhere in it."""
 
 
 class Ledger:
@@ -30,15 +32,19 @@ class Ledger:
         self._folder = folder
 
     @contextmanager
-    def making(self, path: Path, what: str) -> Iterator[None]:
-        """While in it: `path` is half-made or temporary. It is removed before, and after unless it was moved to where it belongs."""
+    def making(self, path: Path, what: str, *, mounted: bool = False) -> Iterator[None]:
+        """While in it: `path` is half-made or temporary. It is removed before, and after unless it was moved to where it belongs.
+
+        `mounted`: something will be mounted in it, and is unmounted first.
+        """
         note = self._folder / f"{xxhash.xxh3_64_hexdigest(str(path).encode())}.json"
-        self._host.files.write(note, msgspec.json.encode(Entry(path=str(path), what=what)))
+        entry = Entry(path=str(path), what=what, mounted=mounted)
+        self._host.files.write(note, msgspec.json.encode(entry))
         try:
-            self._host.files.remove(path)
+            self._take_away(entry)
             yield
         finally:
-            self._host.files.remove(path)
+            self._take_away(entry)
             self._host.files.remove(note)
 
     def clear(self) -> list[str]:
@@ -49,7 +55,12 @@ class Ledger:
                 continue
             entry = msgspec.json.decode(self._host.files.read(self._folder / name), type=Entry)
             if self._host.files.exists(Path(entry.path)):
-                self._host.files.remove(Path(entry.path))
+                self._take_away(entry)
                 cleared.append(entry.what)
             self._host.files.remove(self._folder / name)
         return cleared
+
+    def _take_away(self, entry: Entry) -> None:
+        if entry.mounted:
+            self._host.unmount(Path(entry.path))
+        self._host.files.remove(Path(entry.path))

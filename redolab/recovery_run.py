@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-from rich.console import Console
 
 from redolab.crash import CrashImage, ImageStore
 from redolab.errors import InvalidInput
@@ -15,12 +12,13 @@ from redolab.hosts import Host
 from redolab.lab import HOME, Lab, open_lab, server_catalogue, storage_catalogue
 from redolab.machine import read_machine
 from redolab.progress import Progress
-from redolab.recovery import check_format, recover
+from redolab.recovery import RecoveryTrial, check_format, recover
 from redolab.report.recovery_table import RecoveryRow, recovery_rows, recovery_table, row_dictionaries
 from redolab.report.table import ReportTable, write_table
+from redolab.reporting import reported
 from redolab.results import Run, RunStore, lab_commit
 from redolab.servers.install import InstalledServer
-from redolab.units import GIB, format_duration, format_size
+from redolab.units import GIB, format_size
 
 _LEFT_FOR_THE_SYSTEM = 1 * GIB
 
@@ -42,47 +40,24 @@ def run_recoveries(lab: Lab, run: Run, images: ImageStore, cells: Iterable[Recov
         run.add_crash(images, cell.image)
         with storage_catalogue().get(cell.storage).attach(lab.host, lab.folder) as folder:
             for repeat in range(1, cell.repeat + 1):
-                number = len(run.trials()) + 1
+                number = run.trial_count() + 1
                 log = run.log(f"{number:03}-{cell.server.name}-{cell.storage}-{format_size(cell.pool)}-{repeat}")
                 storage = (cell.storage, folder)
                 run.add_trial(recover(lab, cell.image, cell.server, images, storage, cell.pool, repeat, log))
 
 
-@contextmanager
-def reported(lab: Lab, run: Run) -> Iterator[None]:
-    """At its end, write and show the table and plots of what was measured: also when it was stopped half-way."""
-    try:
-        yield
-    except BaseException:
-        if run.trials():
-            try:
-                report(lab.progress.console, run, stopped=True)
-            except Exception as error:
-                lab.progress.note(f"and its table could not be written: {error}")
-        raise
-    with lab.progress.stage("writing tables and plots"):
-        table = report(None, run)
-    lab.progress.console.print()
-    table.show(lab.progress.console)
-    shares = " · ".join(f"{kind} {format_duration(seconds)}" for kind, seconds in lab.progress.seconds.items())
-    lab.progress.note(f"time: {shares}")
-    lab.progress.note(f"everything is in {run.folder}")
-
-
-def report(console: Console | None, run: Run, *, stopped: bool = False) -> ReportTable:
-    """Write the table and the plots of what a run has measured, and show the table on a console."""
+def report(run: Run, *, stopped: bool = False) -> ReportTable:
+    """Write the table and the plots of the recoveries that a run has measured into its folder."""
     crashes = run.crashes()
-    rows = recovery_rows(run.trials(), crashes)
+    rows = recovery_rows(run.trials(RecoveryTrial), crashes)
     table = recovery_table(rows, crashes, stopped=stopped)
     write_table(run.folder, table, row_dictionaries(rows))
     _plot(run, rows)
-    if console is not None:
-        table.show(console)
     return table
 
 
 def _plot(run: Run, rows: Sequence[RecoveryRow]) -> None:
-    from redolab.report.plots import plot_age, plot_phases
+    from redolab.report.recovery_plots import plot_age, plot_phases
 
     for image in run.crashes():
         plot_age(run.folder / "plots", image, run.samples(image.name))
@@ -120,8 +95,8 @@ def recover_image(name: str, server_name: str | None, pools: Sequence[int], repe
         }
         check_kept(lab, images, image)
         machine, tools = read_machine(lab.host, home), lab.tools.versions()
-        run = store.create("recover", options, machine, lab_commit(lab.host), tools)
-        with store.running(run, progress.seconds), reported(lab, run):
+        run = store.create("recovery", options, machine, lab_commit(lab.host), tools)
+        with store.running(run, progress.seconds), reported(lab, run, report):
             run_recoveries(lab, run, images, [RecoveryCell(image, server, HOME, size, repeat) for size in sizes])
 
 

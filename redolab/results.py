@@ -3,7 +3,7 @@
 run.json         what was asked, the machine, the lab's commit, how it ended
 trials.jsonl     one line a trial, on the disk as soon as it is measured
 crashes/NAME/    of each crash image used: image.json, samples.csv, fill.log
-logs/            the raw error log of every recovery
+logs/            the raw error log of every server started
 table.*          the table as text, Markdown, CSV and Parquet
 plots/           as SVG and PNG
 """
@@ -27,7 +27,6 @@ from redolab.errors import Interrupted, InvalidInput, LabError
 from redolab.hosts import Command, Host
 from redolab.machine import Machine
 from redolab.project import PROJECT
-from redolab.recovery import RecoveryTrial
 from redolab.sampling import Sample, read_samples
 
 T = TypeVar("T")
@@ -80,11 +79,13 @@ class Run:
         """What is known of it. Raises `LabError` if it was left by another version of the lab."""
         return self._read((self.folder / _RECORD).read_bytes(), RunRecord)
 
-    def trials(self) -> list[RecoveryTrial]:
-        """The recoveries measured; a torn last line is left out."""
-        path = self.folder / _TRIALS
-        lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
-        return [self._read(line, RecoveryTrial) for line in lines if line.endswith(b"\n")]
+    def trials(self, kind: type[T]) -> list[T]:
+        """What was measured, each as a `kind`; a torn last line is left out."""
+        return [self._read(line, kind) for line in self._trial_lines()]
+
+    def trial_count(self) -> int:
+        """How many trials there are."""
+        return len(self._trial_lines())
 
     def crashes(self) -> list[CrashImage]:
         """What the run's crash images were, whether or not they are still kept."""
@@ -103,7 +104,7 @@ class Run:
         """Where the error log of a trial goes."""
         return self.folder / "logs" / f"{trial}.log"
 
-    def add_trial(self, trial: RecoveryTrial) -> None:
+    def add_trial(self, trial: msgspec.Struct) -> None:
         """Write one more trial to the disk."""
         with (self.folder / _TRIALS).open("ab") as file:
             file.write(msgspec.json.encode(trial) + b"\n")
@@ -125,6 +126,11 @@ class Run:
             kept = self.folder / "failed" / instance.name
             kept.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, kept)
+
+    def _trial_lines(self) -> list[bytes]:
+        path = self.folder / _TRIALS
+        lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+        return [line for line in lines if line.endswith(b"\n")]
 
     def _read(self, content: bytes, kind: type[T]) -> T:
         try:
@@ -203,11 +209,11 @@ class RunStore:
         return cleared
 
     def _settle(self, run: Run, record: RunRecord, why: str, *, keep: bool = False) -> str:
-        if not keep and not run.trials():
+        if not keep and not run.trial_count():
             self.remove(run)
             return "which had no trial yet"
         run.write_record(msgspec.structs.replace(record, state=State.STOPPED, why_stopped=why))
-        return f"of which {len(run.trials())} trials are kept"
+        return f"of which {run.trial_count()} trials are kept"
 
     @contextmanager
     def running(self, run: Run, seconds: Mapping[str, float]) -> Iterator[Run]:

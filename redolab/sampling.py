@@ -37,6 +37,14 @@ class Counters:
     page_size: int | None = None
     uptime: int | None = None
 
+    def completed_by(self, other: Counters) -> Counters:
+        """These, and what only `other` has."""
+        names = [each.name for each in fields(Counters)]
+        both = {
+            name: getattr(self, name) if getattr(self, name) is not None else getattr(other, name) for name in names
+        }
+        return Counters(**both)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample(Counters):

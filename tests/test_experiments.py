@@ -48,7 +48,7 @@ def test_nonsense_is_one_line_and_starts_nothing(arguments: list[str], problem: 
 def test_an_unknown_experiment_names_the_ones_there_are() -> None:
     done = redolab("run", "coffee")
     assert done.returncode == 2
-    assert done.stderr == "redolab: there is no experiment 'coffee': choose from recovery\n"
+    assert done.stderr == "redolab: there is no experiment 'coffee': choose from inflation, recovery\n"
 
 
 def make(*words: str) -> subprocess.CompletedProcess[str]:

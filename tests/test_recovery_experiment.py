@@ -21,6 +21,7 @@ from redolab.crash import CrashImage, ImageStore
 from redolab.hosts.local import LocalHost
 from redolab.housekeeping import native_folder
 from redolab.project import PROJECT
+from redolab.recovery import RecoveryTrial
 from redolab.results import Run, RunStore, State
 from redolab.timeline import Phase
 from tests.command import SMALL, lab_processes, redolab, signal_at
@@ -63,7 +64,7 @@ def image(run: Run) -> CrashImage:
 
 def test_the_run_is_complete_and_nothing_is_left_beside_it(run: Run) -> None:
     assert run.record().state is State.COMPLETE
-    assert len(run.trials()) == 4
+    assert run.trial_count() == 4
     assert nothing_is_left()
 
 
@@ -76,7 +77,7 @@ def test_the_age_reached_its_target(image: CrashImage) -> None:
 
 
 def test_each_recovery_is_timed_by_arriving_lines(run: Run) -> None:
-    for trial in run.trials():
+    for trial in run.trials(RecoveryTrial):
         assert trial.timeline.clock == "arrival"
         assert trial.timeline.complete
         phases = [time.seconds for time in trial.timeline.phases if time.phase is not Phase.ROLLBACK]
@@ -87,7 +88,7 @@ def test_each_recovery_is_timed_by_arriving_lines(run: Run) -> None:
 
 
 def test_the_log_was_read_from_the_checkpoint_of_the_last_sample_to_its_end(run: Run, image: CrashImage) -> None:
-    for trial in run.trials():
+    for trial in run.trials(RecoveryTrial):
         # The server ran on between the last sample and the signal, and may have moved its checkpoint on.
         last = image.last_sample
         assert (last.checkpoint_lsn or 0) <= (trial.timeline.checkpoint_lsn or 0) <= (last.lsn or 0)
@@ -95,7 +96,7 @@ def test_the_log_was_read_from_the_checkpoint_of_the_last_sample_to_its_end(run:
 
 
 def test_the_open_transaction_was_rolled_back_and_the_tables_checked(run: Run) -> None:
-    for trial in run.trials():
+    for trial in run.trials(RecoveryTrial):
         assert (trial.timeline.rows or 0) >= 5000
         assert [check.what for check in trial.checks if not check.passed] == []
         assert any("EXTENDED" in check.what for check in trial.checks)
@@ -104,7 +105,8 @@ def test_the_open_transaction_was_rolled_back_and_the_tables_checked(run: Run) -
 
 def test_each_recovery_had_its_pool_and_the_log_its_size(run: Run) -> None:
     used = [
-        (trial.variables["innodb_buffer_pool_size"], trial.variables["innodb_log_file_size"]) for trial in run.trials()
+        (trial.variables["innodb_buffer_pool_size"], trial.variables["innodb_log_file_size"])
+        for trial in run.trials(RecoveryTrial)
     ]
     assert used == [(str(32 << 20), str(64 << 20))] * 2 + [(str(128 << 20), str(64 << 20))] * 2
 
@@ -172,7 +174,7 @@ def test_recover_times_more_recoveries(image: CrashImage) -> None:
     done = redolab("recover", image.name, "--repeat", "1", "--pool", "64M")
     assert done.returncode == 0, done.stderr
     made = RunStore().get("latest")
-    assert [trial.buffer_pool for trial in made.trials()] == [64 << 20]
+    assert [trial.buffer_pool for trial in made.trials(RecoveryTrial)] == [64 << 20]
     RunStore().remove(made)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from redolab.errors import Interrupted, InvalidInput, LabError
+from redolab.recovery import RecoveryTrial
 from redolab.results import Run, RunStore, State
 from tests.examples import MACHINE, trial
 
@@ -24,7 +25,7 @@ def test_what_is_written_is_read_back(store: RunStore) -> None:
     run = create(store)
     run.add_trial(trial(repeat=1))
     run.add_trial(trial(repeat=2))
-    assert run.trials() == [trial(repeat=1), trial(repeat=2)]
+    assert run.trials(RecoveryTrial) == [trial(repeat=1), trial(repeat=2)]
     assert run.record().machine == MACHINE
     assert run.record().state is State.RUNNING
     assert store.get("latest").name == store.get(run.name[:8]).name == run.name
@@ -35,7 +36,7 @@ def test_a_torn_last_trial_is_left_out(store: RunStore) -> None:
     run.add_trial(trial())
     with (run.folder / "trials.jsonl").open("ab") as file:
         file.write(b'{"image": "half')
-    assert run.trials() == [trial()]
+    assert run.trials(RecoveryTrial) == [trial()]
 
 
 def test_a_complete_run_says_so_with_its_times(store: RunStore) -> None:

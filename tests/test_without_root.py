@@ -17,6 +17,7 @@ from redolab.lab import open_lab
 from redolab.ledger import Ledger
 from redolab.progress import Progress
 from redolab.project import PROJECT
+from redolab.recovery import RecoveryTrial
 from redolab.results import RunStore
 from redolab.tools import PACKAGES, Tools
 from tests.command import SMALL
@@ -59,7 +60,7 @@ def test_a_run_without_root(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "The page cache could not be dropped" in done.stdout
     (run,) = RunStore(tmp_path / "runs").all()
-    (trial,) = run.trials()
+    (trial,) = run.trials(RecoveryTrial)
     assert not trial.cache_dropped
     assert all(check.passed for check in trial.checks)
     assert (tmp_path / "runs" / run.name).stat().st_uid == SOMEBODY

@@ -151,6 +151,12 @@ class Host(Protocol):
     def now(self) -> Instant:
         """The host's clocks."""
 
+    def unmount(self, folder: Path) -> None:
+        """Unmount what is mounted at `folder` and below it; a loop device that came with a mount goes with it.
+
+        Raises `CommandFailed`.
+        """
+
     def drop_page_cache(self) -> bool:
         """Forget what the operating system has cached of files; False if the lab may not."""
 

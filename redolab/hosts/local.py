@@ -314,6 +314,13 @@ class LocalHost(Host):
         """See `Host`."""
         return Instant(monotonic=time.monotonic(), wall=time.time())
 
+    def unmount(self, folder: Path) -> None:
+        """See `Host`."""
+        mounted = [Path(partition.mountpoint) for partition in psutil.disk_partitions(all=True)]
+        for place in reversed(mounted):
+            if place.is_relative_to(folder.resolve()):
+                self.run(Command(["umount", str(place)]))
+
     def drop_page_cache(self) -> bool:
         """See `Host`."""
         os.sync()

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from redolab.crash import CrashImage
-from redolab.recovery_run import report
 from redolab.report.table import Column, ReportTable
+from redolab.reporting import Report
 from redolab.results import Run, RunRecord, State
 from redolab.units import format_duration, format_size
 
@@ -55,7 +55,7 @@ def images_table(images: Sequence[tuple[CrashImage, int]]) -> ReportTable:
     return ReportTable.of("Crash images", images, _IMAGE_COLUMNS, [])
 
 
-def show_run(console: Console, run: Run) -> None:
+def show_run(console: Console, run: Run, report: Report) -> None:
     """Print what a run was and its table."""
     record = run.record()
     machine = record.machine
@@ -69,11 +69,11 @@ def show_run(console: Console, run: Run) -> None:
     ):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     table = run.folder / "table.txt"
-    if run.trials() and not table.exists():
+    if run.trial_count() and not table.exists():
         # The lab was killed before it could write one.
-        report(None, run, stopped=True)
+        report(run, stopped=True)
     if table.exists():
         console.print()
         console.print(table.read_text(), highlight=False, markup=False, soft_wrap=True)
     elif record.state is State.STOPPED:
-        console.print("it was stopped before a recovery was finished", markup=False)
+        console.print("it was stopped before a trial was finished", markup=False)

@@ -13,7 +13,7 @@ from pymysql.connections import Connection
 
 from redolab.errors import ServerFailed
 from redolab.hosts import Host, Instant, Process, ProcessIdentity
-from redolab.sampling import Sample, sample_at
+from redolab.sampling import Counters, Sample, sample_at
 from redolab.servers.dialects import SOCKET, InstanceRequest, Setting, option_file
 from redolab.servers.install import InstalledServer
 from redolab.servers.sandbox import INSTANCE, sandboxed_process
@@ -143,6 +143,20 @@ class Instance(AbstractContextManager["Instance"]):
             instant = self._host.now()
             cursor.execute(dialect.counters_statement())
             return sample_at(instant, dialect.counters(cursor.fetchall()))
+
+    def counters(self, connection: Connection) -> Counters:
+        """The redo counters now, those included that a version says only in a second statement.
+
+        What that says belongs to the same instant only while nothing is written.
+        """
+        counters: Counters = self.sample(connection)
+        statement = self.server.dialect.status_statement()
+        if statement is None:
+            return counters
+        with connection.cursor() as cursor:
+            cursor.execute(statement)
+            more = self.server.dialect.counters(cursor.fetchall())
+        return more.completed_by(counters)
 
     def kill(self) -> Instant:
         """SIGKILL to exactly the server, and wait until it is gone; the moment the signal was sent."""

@@ -77,7 +77,8 @@ class SysbenchWorkload(
         ours = self.script.endswith(".lua")
         script = SCRIPTS / self.script if ours else _script_of_its_own(sysbench, self.script)
         arguments = [
-            *_connection(sysbench, script, tables, threads),
+            *connection_arguments(sysbench, script, threads),
+            *_table_arguments(tables),
             *(
                 "--time=0",
                 "--events=0",
@@ -97,7 +98,7 @@ def load_tables(host: Host, tools: Tools, instance: Path, tables: Tables, thread
     """Start filling sysbench's tables, each by one of the threads; the caller waits for its end."""
     sysbench = tools.get("sysbench")
     script = _script_of_its_own(sysbench, "oltp_write_only")
-    arguments = [*_connection(sysbench, script, tables, threads), "prepare"]
+    arguments = [*connection_arguments(sysbench, script, threads), *_table_arguments(tables), "prepare"]
     return host.start(Command(arguments, folder=instance, environment=sysbench.environment), output)
 
 
@@ -106,10 +107,15 @@ def _script_of_its_own(sysbench: Tool, name: str) -> Path:
     return sysbench.program.parent.parent / "share/sysbench" / f"{name}.lua"
 
 
-def _connection(sysbench: Tool, script: Path, tables: Tables, threads: int) -> list[str]:
+def _table_arguments(tables: Tables) -> list[str]:
+    return [f"--tables={tables.count}", f"--table-size={tables.rows}"]
+
+
+def connection_arguments(sysbench: Tool, script: Path, threads: int) -> list[str]:
+    """The beginning of a command line: so many clients that run `script` against the instance in whose folder it runs."""
     return [
         *(str(sysbench.program), str(script)),
         # Relative to the instance's folder, in which sysbench runs: a socket's address may have 107 bytes only.
         *(f"--mysql-socket={SOCKET}", "--mysql-user=root", f"--mysql-db={DATABASE}"),
-        *(f"--tables={tables.count}", f"--table-size={tables.rows}", f"--threads={threads}"),
+        f"--threads={threads}",
     ]

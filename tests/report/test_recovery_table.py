@@ -7,7 +7,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from redolab.report.plots import bar_segments
+from redolab.report.recovery_plots import bar_segments
 from redolab.report.recovery_table import recovery_rows, recovery_table
 from redolab.timeline import Phase, PhaseTime
 from tests.examples import image, trial

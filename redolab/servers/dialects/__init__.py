@@ -6,7 +6,7 @@ One module a family. Nothing outside this folder knows a server's name or compar
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from redolab.errors import InvalidInput
 from redolab.models.capacity import RedoCapacity, RedoLayout
+from redolab.models.inflation import LogWriter
 from redolab.sampling import Counters
 
 
@@ -43,6 +44,8 @@ class Purpose(StrEnum):
     LOAD = "load"
     FILL = "fill"
     RECOVER = "recover"
+    MEASURE = "measure"
+    """Counting what is written to the redo log, with as little written in the background as can be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ class InstanceRequest:
     buffer_pool: int
     flush_log_at_trx_commit: int = 1
     binary_log: bool = False
+    redo_apart: bool = False
+    """The redo log lies in the folder `REDO` of the instance, on a file system of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +112,20 @@ class Dialect(Protocol):
     def settings(self, request: InstanceRequest) -> Sequence[Setting]:
         """The option file of an instance, the reason for every line included."""
 
+    def log_writer(self, variables: Mapping[str, str]) -> LogWriter:
+        """How this version cuts its redo into writes, with the settings that it says it uses."""
+
     def counters_statement(self) -> str:
-        """One statement that reads every redo counter at one instant."""
+        """One statement that reads the redo counters at one instant."""
 
     def counters(self, rows: Sequence[Sequence[Any]]) -> Counters:
         """What those rows say."""
+
+    def status_statement(self) -> str | None:
+        """A statement for the counters that a version says only elsewhere; None where the first has all.
+
+        What it tells belongs to the same instant as the first only when nothing is written in between.
+        """
 
 
 def dialect_of(family: str, version: Version) -> Dialect:
@@ -159,3 +173,6 @@ def option_file(settings: Sequence[Setting], instance: Path, base: Path, share: 
 
 SOCKET = "server.sock"
 """The socket's name in an instance's folder."""
+
+REDO = "redo"
+"""The folder in an instance's folder for a redo log that lies apart."""

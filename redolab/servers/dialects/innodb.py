@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from redolab.sampling import Counters
-from redolab.servers.dialects import InstanceRequest, Purpose, Setting
+from redolab.servers.dialects import REDO, InstanceRequest, Purpose, Setting
 
 METRICS = {
     "lsn": "log_lsn_current",
@@ -84,6 +84,30 @@ def two_log_files(file_size: int) -> list[Setting]:
         Setting("innodb_log_file_size", str(file_size), "the redo log under test"),
         Setting("innodb_log_files_in_group", "2", "the redo log under test"),
     ]
+
+
+def measured(request: InstanceRequest, *, stored_statistics: bool) -> list[Setting]:
+    """What an instance needs whose log writes are counted: nothing written but what the clients write.
+
+    `stored_statistics`: the version keeps table statistics in tables of its own, which it updates in the background.
+    """
+    if request.purpose is not Purpose.MEASURE:
+        return []
+    settings = [
+        Setting("performance_schema", "1", "counts what is written to each file"),
+        Setting("innodb_adaptive_flushing", "0", "pages are flushed before a measurement, not during it"),
+        Setting("innodb_io_capacity", "5000", "pages are flushed before a measurement, and quickly then"),
+    ]
+    if stored_statistics:
+        settings.append(Setting("innodb_stats_persistent", "0", "statistics kept in tables are written redo for"))
+    return settings
+
+
+def redo_apart(request: InstanceRequest) -> list[Setting]:
+    """Where the redo log lies, if not among the data."""
+    if not request.redo_apart:
+        return []
+    return [Setting("innodb_log_group_home_dir", f"../{REDO}", "the redo log is alone on a device")]
 
 
 def status_and_metrics(status_table: str) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from redolab.models.capacity import RedoCapacity, RedoLayout, capacity_before_8_0, one_file, two_files
+from redolab.models.inflation import LogWriter
 from redolab.sampling import Counters
 from redolab.servers.dialects import Dialect, Initialisation, InstanceRequest, Setting, Version, format_since, innodb
 from redolab.units import GIB, MIB
@@ -80,6 +81,8 @@ class MariaDB(Dialect):
             *innodb.no_warm_up(),
             *innodb.binary_log(request),
             *innodb.high_age(request, low_water_mark=True, idle_flush=not self._one_file),
+            *innodb.measured(request, stored_statistics=True),
+            *innodb.redo_apart(request),
         ]
         if not self._status_names:
             settings.append(Setting("innodb_monitor_enable", "log_%", "the redo counters are metrics in this version"))
@@ -89,11 +92,22 @@ class MariaDB(Dialect):
             )
         return settings
 
+    def log_writer(self, variables: Mapping[str, str]) -> LogWriter:
+        """See `Dialect`."""
+        if self._plain_header:
+            return LogWriter(write_ahead=int(variables["innodb_log_write_ahead_size"]))
+        # Since 10.8 the log is a stream of bytes without block headers; what a write is aligned to depends on the disk.
+        return LogWriter(header=0, trailer=0, opens_next=False)
+
     def counters_statement(self) -> str:
         """See `Dialect`."""
         if self._status_names:
             return innodb.show_status(_STATUS.values())
         return innodb.status_and_metrics("information_schema.GLOBAL_STATUS")
+
+    def status_statement(self) -> str | None:
+        """See `Dialect`."""
+        return None
 
     def counters(self, rows: Sequence[Sequence[Any]]) -> Counters:
         """See `Dialect`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from redolab.models.capacity import (
     thirty_two_files,
     two_files,
 )
+from redolab.models.inflation import LogWriter
 from redolab.sampling import Counters
 from redolab.servers.dialects import Dialect, Initialisation, InstanceRequest, Setting, Version, format_since, innodb
 from redolab.units import GIB, MIB
@@ -98,6 +99,8 @@ class MySQL(Dialect):
             *innodb.baseline(request),
             *innodb.binary_log(request),
             *innodb.high_age(request, low_water_mark=self._has_metrics, idle_flush=self.version >= Version(8, 0, 18)),
+            *innodb.measured(request, stored_statistics=self._has_metrics),
+            *innodb.redo_apart(request),
         ]
         if self._has_metrics:
             settings += innodb.no_warm_up()
@@ -109,6 +112,15 @@ class MySQL(Dialect):
             settings.append(Setting("mysqlx", "0", "nobody else is to reach it"))
         return settings
 
+    def log_writer(self, variables: Mapping[str, str]) -> LogWriter:
+        """See `Dialect`."""
+        # Percona Server 5.5 and 5.6 have blocks of other sizes, 5.7 and later write ahead.
+        return LogWriter(
+            block=int(variables.get("innodb_log_block_size", 512)),
+            write_ahead=int(variables.get("innodb_log_write_ahead_size", 0)),
+            splits=self.version >= Version(8, 0, 11),
+        )
+
     def counters_statement(self) -> str:
         """See `Dialect`."""
         if not self._has_metrics:
@@ -118,9 +130,13 @@ class MySQL(Dialect):
             "performance_schema.global_status" if in_performance_schema else "information_schema.GLOBAL_STATUS"
         )
 
+    def status_statement(self) -> str | None:
+        """See `Dialect`."""
+        return None if self._has_metrics else innodb.show_status(innodb.STATUS.values())
+
     def counters(self, rows: Sequence[Sequence[Any]]) -> Counters:
         """See `Dialect`."""
-        if self._has_metrics:
+        if self._has_metrics or len(rows) > 1:
             return innodb.counters_of(rows, innodb.STATUS, innodb.METRICS)
         text = str(rows[0][2])
         found = {name: int(match[1]) for name, each in _INNODB_STATUS.items() if (match := each.search(text))}

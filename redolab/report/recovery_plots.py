@@ -1,24 +1,17 @@
-"""Plots, as SVG and PNG: readable in print and without telling colours apart."""
+"""Plots of recoveries, as SVG and PNG."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-import matplotlib as mpl
-
-mpl.use("Agg")
-
-import matplotlib.pyplot as plt
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-
 from redolab.crash import CrashImage
+from redolab.report.figures import LIMIT, MEASURED, WIDTH, plt, save
 from redolab.report.recovery_table import RecoveryRow
 from redolab.sampling import Sample
 from redolab.units import GIB, MIB, format_size
 
-# Okabe and Ito's colours for the colour-blind (https://jfly.uni-koeln.de/color/), and hatches for print.
+# More of those colours, and hatches for print.
 _PHASES = {
     "start": ("#000000", ""),
     "discover": ("#999999", ""),
@@ -35,7 +28,6 @@ _LABELS = {
     "ready": "accept (InnoDB open → ready)",
     "rollback": "rollback after ready",
 }
-_WIDTH = 8.0
 
 
 def plot_age(folder: Path, image: CrashImage, samples: Sequence[Sample]) -> None:
@@ -45,15 +37,15 @@ def plot_age(folder: Path, image: CrashImage, samples: Sequence[Sample]) -> None
         return
     unit, unit_name = _unit(max(age for _, age in known))
     began = known[0][0]
-    figure, axes = plt.subplots(figsize=(_WIDTH, 4), layout="constrained")
+    figure, axes = plt.subplots(figsize=(WIDTH, 4), layout="constrained")
     axes.plot(
         [at - began for at, _ in known],
         [age / unit for _, age in known],
-        color="#0072B2",
+        color=MEASURED,
         label="checkpoint age",
     )
     killed_at, killed_age = known[-1][0] - began, known[-1][1] / unit
-    axes.plot([killed_at], [killed_age], marker="X", markersize=11, color="#D55E00", linestyle="", label="SIGKILL")
+    axes.plot([killed_at], [killed_age], marker="X", markersize=11, color=LIMIT, linestyle="", label="SIGKILL")
     last = image.last_sample
     for limit, name, style in (
         (last.flush_forced_age or image.capacity.flush_forced_age, "flushing is forced", "--"),
@@ -76,7 +68,7 @@ def plot_age(folder: Path, image: CrashImage, samples: Sequence[Sample]) -> None
         fontsize="medium",
     )
     axes.legend(loc="lower right", fontsize="small")
-    _save(figure, axes, folder / f"age-{image.name}")
+    save(figure, folder / f"age-{image.name}")
 
 
 def plot_phases(folder: Path, rows: Sequence[RecoveryRow]) -> None:
@@ -85,7 +77,7 @@ def plot_phases(folder: Path, rows: Sequence[RecoveryRow]) -> None:
         f"{row.server}\n{row.storage}, log {format_size(row.log_size_bytes)}, pool {format_size(row.buffer_pool_bytes)}"
         for row in rows
     ]
-    figure, axes = plt.subplots(figsize=(_WIDTH, 2.0 + 0.65 * len(rows)), layout="constrained")
+    figure, axes = plt.subplots(figsize=(WIDTH, 2.0 + 0.65 * len(rows)), layout="constrained")
     labelled: set[str] = set()
     for place, row in enumerate(rows):
         left = 0.0
@@ -108,7 +100,7 @@ def plot_phases(folder: Path, rows: Sequence[RecoveryRow]) -> None:
     axes.invert_yaxis()
     axes.set_xlabel(f"seconds since the start of the server (the median recovery of {min(row.n for row in rows)})")
     figure.legend(loc="outside lower center", ncols=4, fontsize="small", frameon=False)
-    _save(figure, axes, folder / "phases")
+    save(figure, folder / "phases")
 
 
 def bar_segments(row: RecoveryRow) -> list[tuple[str, float]]:
@@ -126,11 +118,3 @@ def bar_segments(row: RecoveryRow) -> list[tuple[str, float]]:
 
 def _unit(size: float) -> tuple[int, str]:
     return (GIB, "GiB") if size >= GIB else (MIB, "MiB")
-
-
-def _save(figure: Figure, axes: Axes, path: Path) -> None:
-    axes.spines[["top", "right"]].set_visible(False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(f"{path}.svg", metadata={"Date": None})
-    figure.savefig(f"{path}.png", dpi=150)
-    plt.close(figure)
