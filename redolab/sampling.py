@@ -9,11 +9,13 @@ import csv
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 from redolab.hosts import Instant
+
+C = TypeVar("C", bound="Counters")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +39,12 @@ class Counters:
     page_size: int | None = None
     uptime: int | None = None
 
+    def with_age(self: C) -> C:
+        """These with the checkpoint age, where both its ends are known and the server does not say it itself."""
+        if self.lsn is None or self.checkpoint_lsn is None or self.checkpoint_age is not None:
+            return self
+        return replace(self, checkpoint_age=self.lsn - self.checkpoint_lsn)
+
     def completed_by(self, other: Counters) -> Counters:
         """These, and what only `other` has."""
         names = [each.name for each in fields(Counters)]
@@ -51,7 +59,8 @@ class Sample(Counters):
     """Counters with the moment they were asked for, in seconds on the host's clocks."""
 
     monotonic: float
-    wall: float
+    wall: float | None
+    """None where what was collected does not tell it."""
 
 
 def sample_at(instant: Instant, counters: Counters) -> Sample:
@@ -92,7 +101,8 @@ def _sample(row: dict[str, str | None]) -> Sample | None:
     clocks = {"monotonic", "wall"}
     try:
         counters = {name: int(value) for name, value in row.items() if value and name not in clocks}
-        return Sample(monotonic=float(row["monotonic"] or ""), wall=float(row["wall"] or ""), **counters)
+        wall = float(row["wall"]) if row["wall"] else None
+        return Sample(monotonic=float(row["monotonic"] or ""), wall=wall, **counters)
     except ValueError:
         return None
 

@@ -135,7 +135,7 @@ def bytes_per_lsn_byte(
 
 
 def redo_range(os_log_written: float, log_writes: float | None) -> tuple[float, float]:
-    """The least and the most LSN bytes behind so many bytes of `Innodb_os_log_written`, whichever server said it.
+    """The least and the most LSN bytes behind so many bytes of `Innodb_os_log_written`, whichever server with 512-byte blocks said it.
 
     The most is all of it (MariaDB 10.8 and later count the LSN; elsewhere writes of many blocks rewrite next to nothing).
     The least is, with `log_writes` known, what is left when each of them rewrote a block and a unit of 8 KiB was

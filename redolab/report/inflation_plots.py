@@ -85,6 +85,7 @@ def plot_layers(folder: Path, found: Sequence[ServerFinding]) -> None:
                 xytext=(3, 0), textcoords="offset points", va="center", fontsize=6,
             )  # fmt: skip
     axes.set_yticks(range(len(rows)), [row.server for row in rows])
+    axes.set_ylim(-0.6, len(rows) - 0.4)
     axes.invert_yaxis()
     first = rows[0]
     axes.set_xlabel("bytes per byte of LSN")

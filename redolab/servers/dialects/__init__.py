@@ -106,6 +106,9 @@ class Dialect(Protocol):
     def capacity(self, layout: RedoLayout) -> RedoCapacity:
         """What such a redo log can hold, by the formula of this version's source."""
 
+    def log_size(self, variables: Mapping[str, str]) -> int:
+        """Bytes of all redo log files together, by the settings that a server says it uses."""
+
     def log_settings(self, log_size: int) -> Sequence[Setting]:
         """The lines of an option file that give a redo log of so many bytes."""
 

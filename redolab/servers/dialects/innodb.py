@@ -110,11 +110,17 @@ def redo_apart(request: InstanceRequest) -> list[Setting]:
     return [Setting("innodb_log_group_home_dir", f"../{REDO}", "the redo log is alone on a device")]
 
 
+def size_of_files(variables: Mapping[str, str]) -> int:
+    """Bytes of all redo log files together, where the size is that of one file."""
+    return int(variables["innodb_log_file_size"]) * int(variables.get("innodb_log_files_in_group", 1))
+
+
 def status_and_metrics(status_table: str) -> str:
     """One statement that reads status variables and metrics at the same instant; `status_table` is where the former are."""
     return (
         f"SELECT VARIABLE_NAME, VARIABLE_VALUE FROM {status_table} WHERE VARIABLE_NAME IN ({_quoted(STATUS.values())}) "
-        f"UNION ALL SELECT NAME, COUNT FROM information_schema.INNODB_METRICS WHERE NAME IN ({_quoted(METRICS.values())})"
+        "UNION ALL SELECT NAME, COUNT FROM information_schema.INNODB_METRICS "
+        f"WHERE STATUS = 'enabled' AND NAME IN ({_quoted(METRICS.values())})"
     )
 
 

@@ -12,7 +12,7 @@ from redolab.sampling import Counters
 from redolab.servers.dialects import Dialect, Initialisation, InstanceRequest, Setting, Version, format_since, innodb
 from redolab.units import GIB, MIB
 
-_STATUS = {
+STATUS = {
     **innodb.STATUS,
     "lsn": "Innodb_lsn_current",
     "flushed_lsn": "Innodb_lsn_flushed",
@@ -99,10 +99,14 @@ class MariaDB(Dialect):
         # Since 10.8 the log is a stream of bytes without block headers; what a write is aligned to depends on the disk.
         return LogWriter(header=0, trailer=0, opens_next=False)
 
+    def log_size(self, variables: Mapping[str, str]) -> int:
+        """See `Dialect`."""
+        return innodb.size_of_files(variables)
+
     def counters_statement(self) -> str:
         """See `Dialect`."""
         if self._status_names:
-            return innodb.show_status(_STATUS.values())
+            return innodb.show_status(STATUS.values())
         return innodb.status_and_metrics("information_schema.GLOBAL_STATUS")
 
     def status_statement(self) -> str | None:
@@ -113,7 +117,7 @@ class MariaDB(Dialect):
         """See `Dialect`."""
         if not self._status_names:
             return innodb.counters_of(rows, innodb.STATUS, innodb.METRICS)
-        counters = innodb.counters_of(rows, _STATUS)
+        counters = innodb.counters_of(rows, STATUS)
         if counters.users_wait_age is None:
             return counters
         # log_t::set_capacity(): the page cleaner flushes without regard to any setting at 7/8 of the age at which users wait.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from redolab.models.capacity import (
@@ -35,6 +34,13 @@ _REDO_FORMATS = [
 # "combined size of log files must be < 4 GB" (5.5); 512 GB since 5.6.3.
 _MARGIN = "MySQL 8.0 before 8.0.30 makes statements wait earlier by a margin that grows with those under way and is 0 when none is."
 _LARGEST_LOG_5_5 = 2 * (2 * GIB - MIB)
+
+STATUS = {
+    "lsn": "Innodb_redo_log_current_lsn",
+    "flushed_lsn": "Innodb_redo_log_flushed_to_disk_lsn",
+    "checkpoint_lsn": "Innodb_redo_log_checkpoint_lsn",
+}
+"""Counter → its status variable, of 8.0.30 and later."""
 
 # What 5.5 says nowhere but in the text of SHOW ENGINE INNODB STATUS.
 _INNODB_STATUS = {
@@ -138,9 +144,17 @@ class MySQL(Dialect):
         """See `Dialect`."""
         if self._has_metrics or len(rows) > 1:
             return innodb.counters_of(rows, innodb.STATUS, innodb.METRICS)
-        text = str(rows[0][2])
-        found = {name: int(match[1]) for name, each in _INNODB_STATUS.items() if (match := each.search(text))}
-        counters = Counters(**found)
-        if counters.lsn is None or counters.checkpoint_lsn is None:
-            return counters
-        return replace(counters, checkpoint_age=counters.lsn - counters.checkpoint_lsn)
+        return counters_of_innodb_status(rows)
+
+    def log_size(self, variables: Mapping[str, str]) -> int:
+        """See `Dialect`."""
+        if self._has_capacity:
+            return int(variables["innodb_redo_log_capacity"])
+        return innodb.size_of_files(variables)
+
+
+def counters_of_innodb_status(rows: Sequence[Sequence[Any]]) -> Counters:
+    """What the one row of SHOW ENGINE INNODB STATUS says."""
+    text = str(rows[0][2])
+    found = {name: int(match[1]) for name, each in _INNODB_STATUS.items() if (match := each.search(text))}
+    return Counters(**found).with_age()

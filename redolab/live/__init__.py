@@ -1,0 +1,1 @@
+"""Redo rates of servers that are not the lab's: sampled live, or read from what was collected."""

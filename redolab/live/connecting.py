@@ -1,0 +1,91 @@
+"""Connecting to a user's own server: by option file, socket or host; a password never from the command line."""
+
+from __future__ import annotations
+
+import configparser
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pymysql
+from pymysql.connections import Connection
+
+from redolab.errors import InvalidInput, LabError
+
+PASSWORD = "MYSQL_PWD"
+"""The environment variable with a password, as the servers' own clients read it."""
+_PATIENCE = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a server is and who asks. Its `password` is in no text of it."""
+
+    defaults_file: Path | None = None
+    socket: str | None = None
+    host: str | None = None
+    port: int | None = None
+    user: str | None = None
+    password: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Address({self})"
+
+    def __str__(self) -> str:
+        if self.socket:
+            return self.socket
+        if self.host:
+            return f"{self.host}:{self.port}" if self.port else self.host
+        return f"the server in {self.defaults_file}"
+
+    def with_password(self, asked: str | None) -> Address:
+        """With the password that was asked for, or that of the environment, which an option file's comes before."""
+        if asked is not None:
+            return replace(self, password=asked)
+        return replace(self, password=None if self._file_has("password") else os.environ.get(PASSWORD))
+
+    def check(self) -> None:
+        """Raises `InvalidInput` if it names no server, or an option file that cannot be read."""
+        if not (self.defaults_file or self.socket or self.host):
+            raise InvalidInput("no server was named", "give --defaults-file FILE, --socket PATH or --host NAME")
+        if self.socket and self.host:
+            raise InvalidInput("--socket and --host exclude each other", "give one of them")
+        self._file_has("")
+
+    def connect(self, answer: float = _PATIENCE) -> Connection:
+        """A connection that waits so many seconds for an answer. Raises `pymysql.MySQLError`."""
+        given: dict[str, Any] = {
+            "read_default_file": str(self.defaults_file) if self.defaults_file else None,
+            "unix_socket": self.socket,
+            "host": self.host,
+            "port": self.port,
+            "user": self.user,
+            "password": self.password,
+        }
+        return pymysql.connect(
+            **{name: value for name, value in given.items() if value is not None},
+            connect_timeout=_PATIENCE,
+            read_timeout=answer,
+            autocommit=True,
+            program_name="redolab sample",
+        )
+
+    def _file_has(self, option: str) -> bool:
+        if self.defaults_file is None:
+            return False
+        parser = configparser.RawConfigParser(allow_no_value=True, strict=False)
+        try:
+            parser.read_string(self.defaults_file.read_text())
+        except FileNotFoundError:
+            raise InvalidInput(f"there is no option file {self.defaults_file}") from None
+        except configparser.Error as error:
+            said = str(error).splitlines()[0]
+            raise InvalidInput(f"the option file {self.defaults_file} cannot be read ({said})") from None
+        return parser.has_option("client", option)
+
+
+def refused(address: Address, error: pymysql.MySQLError) -> LabError:
+    """Why a server cannot be had, in one line."""
+    said = error.args[1] if len(error.args) > 1 else str(error)
+    return LabError(f"{address} cannot be sampled ({said})", "look at address, user and password")

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from redolab.models.counted import Growth, what_is_counted
+from redolab.models.inflation import Counted, Lengths, LogWriter, simulate
+
+PADDED = LogWriter(write_ahead=8192)
+
+
+def growth(counted: Counted, length: int, writer: LogWriter = PADDED) -> Growth:
+    written = simulate(writer, [length] * 3001)
+    return Growth(
+        lsn=int(written.lsn),
+        os_log_written=int(written.counted_as(counted)),
+        log_writes=int(written.writes),
+        lengths=Lengths.EQUAL,
+    )
+
+
+@given(
+    counted=st.sampled_from(list(Counted)),
+    lengths=st.lists(st.integers(50, 2500), min_size=1, max_size=8),
+    splits=st.booleans(),
+)
+def test_each_meaning_is_told_from_what_it_counts(counted: Counted, lengths: list[int], splits: bool) -> None:
+    writer = LogWriter(write_ahead=8192, splits=splits)
+    assert what_is_counted(writer, [growth(counted, length, writer) for length in lengths]) is counted
+
+
+def test_where_nothing_is_padded_the_blocks_are_all() -> None:
+    writer = LogWriter()
+    assert what_is_counted(writer, [growth(Counted.BLOCKS_AND_PADDING, 100, writer)]) is Counted.BLOCKS
+
+
+@pytest.mark.parametrize("counted", list(Counted))
+def test_long_writes_tell_nothing(counted: Counted) -> None:
+    assert what_is_counted(PADDED, [growth(counted, 100_000)]) is None
+
+
+def test_one_cell_that_was_disturbed_does_not_decide() -> None:
+    cells = [growth(Counted.BLOCKS, length) for length in (100, 200, 600)]
+    disturbed = Growth(lsn=1_000_000, os_log_written=1_000_000, log_writes=5000, lengths=Lengths.EQUAL)
+    assert what_is_counted(PADDED, [*cells, disturbed]) is Counted.BLOCKS

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from redolab.errors import LabError
+from redolab.hosts.local import LocalHost
+from redolab.ledger import Ledger
+from redolab.storage.loop import LoopDisk
+from redolab.units import MIB
+
+HOST = LocalHost()
+
+
+def loops() -> str:
+    return subprocess.run(["losetup", "--all"], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture
+def disk_possible(tmp_path: Path) -> None:
+    try:
+        with LoopDisk.attached(HOST, tmp_path / "trial", 32 * MIB, None):
+            pass
+    except LabError as error:
+        pytest.skip(error.problem)
+
+
+@pytest.mark.usefixtures("disk_possible")
+def test_its_counters_tell_what_reached_it(tmp_path: Path) -> None:
+    before = loops()
+    with LoopDisk.attached(HOST, tmp_path / "disk", 64 * MIB, None) as disk:
+        first = disk.bytes_written()
+        (disk.folder / "file").write_bytes(b"x" * MIB)
+        second = disk.bytes_written()
+        assert MIB <= second - first < MIB + 64 * 1024
+        assert disk.bytes_written() == second
+    assert loops() == before
+    assert not (tmp_path / "disk.disk").exists()
+
+
+@pytest.mark.usefixtures("disk_possible")
+def test_a_killed_lab_leaves_no_mount_to_the_next(tmp_path: Path) -> None:
+    before = loops()
+    ledger = Ledger(HOST, tmp_path / "ledger")
+    folder = tmp_path / "instance"
+    # Entered and never left: as SIGKILL does it.
+    left = ledger.making(folder, "an instance", mounted=True)
+    left.__enter__()
+    disk = LoopDisk.attached(HOST, folder / "redo", 32 * MIB, None)
+    (disk.__enter__().folder / "file").write_text("written")
+    assert loops() != before
+    assert Ledger(HOST, tmp_path / "ledger").clear() == ["an instance"]
+    assert not folder.exists()
+    assert loops() == before
+
+
+def test_without_root_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LocalHost, "is_root", lambda _: False)
+    with (
+        pytest.raises(LabError, match="needs root"),
+        LoopDisk.attached(HOST, tmp_path / "disk", 32 * MIB, None),
+    ):
+        pass
