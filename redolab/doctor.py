@@ -112,9 +112,12 @@ def _system(host: Host) -> Iterator[Finding]:
         yield Finding("packages", f"{machine.system}: {distribution(host)} suites", True, True)
     except LabError as error:
         yield Finding("packages", machine.system, False, True, str(error))
-    for what, kinds in (("loop devices", "loop"), ("FUSE", "fuse")):
+    for what, kinds, remedy in (
+        ("loop devices", "loop", "the inflation experiment's device column stays blank"),
+        ("FUSE", "fuse", "not needed yet: modelled disks will want it"),
+    ):
         there = host.files.exists(_KERNEL[kinds])
-        yield Finding(what, "yes" if there else "no", there, False, "not needed yet: modelled disks will want it")
+        yield Finding(what, "yes" if there else "no", there, False, remedy)
     reflink = machine.disk.file_system in _REFLINK
     yield Finding(
         "copies",
@@ -128,7 +131,7 @@ def _system(host: Host) -> Iterator[Finding]:
         "yes" if host.is_root() else "no",
         host.is_root(),
         False,
-        "the page cache cannot be dropped: recoveries read part of their files from memory",
+        "the page cache cannot be dropped: recoveries read part of their files from memory; no device column in inflation",
     )
 
 

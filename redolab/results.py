@@ -3,6 +3,7 @@
 run.json         what was asked, the machine, the lab's commit, how it ended
 trials.jsonl     one line a trial, on the disk as soon as it is measured
 crashes/NAME/    of each crash image used: image.json, samples.csv, fill.log
+instances/       of each server under inserts: its settings with their reasons, and its variables
 logs/            the raw error log of every server started
 table.*          the table as text, Markdown, CSV and Parquet
 plots/           as SVG and PNG

@@ -14,7 +14,7 @@ from redolab.hosts import Instant
 from redolab.live.connecting import Address, refused
 from redolab.sampling import Counters, Sample, sample_at
 from redolab.servers.dialects import Version, dialect_of, family_of
-from redolab.servers.dialects.live import WITHOUT_LSN, Reading, readings
+from redolab.servers.dialects.live import WITHOUT_LSN, WITHOUT_OS_LOG_WRITTEN, Reading, readings
 
 _LOST = (pymysql.err.OperationalError, pymysql.err.InterfaceError, OSError)
 
@@ -60,7 +60,9 @@ class LiveServer:
             f"{self._address}: {self.version}, read from {self._reading.where}",
             f"offers {', '.join(there)}; not {', '.join(missing)}",
         ]
-        return lines if self.offered.lsn is not None else [*lines, WITHOUT_LSN]
+        if self.offered.lsn is None:
+            return [*lines, WITHOUT_LSN]
+        return lines if self.offered.os_log_written is not None else [*lines, WITHOUT_OS_LOG_WRITTEN]
 
     def close(self) -> None:
         """Let go of the connection."""

@@ -98,7 +98,7 @@ def _view(console: Console, title: str) -> Iterator[Callable[[Moment | str], Non
 
         yield show_line
         return
-    with Live(console=console, auto_refresh=False) as live:
+    with Live(console=console, auto_refresh=False, transient=True) as live:
 
         def show(moment: Moment | str) -> None:
             if isinstance(moment, str):

@@ -51,3 +51,9 @@ WITHOUT_LSN = (
     "SET GLOBAL innodb_monitor_enable='log_%'"
 )
 """What to do where only os_log_written is to be had."""
+
+WITHOUT_OS_LOG_WRITTEN = (
+    "os_log_written is not in the statement that tells the LSN: on MySQL 5.6 to 8.0.29 SET GLOBAL innodb_monitor_enable='log_%' "
+    "has both in one"
+)
+"""What to do where only the LSN is to be had."""
