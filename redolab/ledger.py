@@ -52,6 +52,8 @@ class Ledger:
         cleared = []
         for name in self._host.files.names(self._folder):
             if not name.endswith(".json"):
+                # The lab was killed while it wrote this note, so nothing had been made yet.
+                self._host.files.remove(self._folder / name)
                 continue
             entry = msgspec.json.decode(self._host.files.read(self._folder / name), type=Entry)
             if self._host.files.exists(Path(entry.path)):

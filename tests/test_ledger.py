@@ -47,3 +47,11 @@ def test_what_a_killed_lab_left_is_named_and_taken_away(ledger: Ledger, tmp_path
     assert again.clear() == ["a half-made thing"]
     assert not making.exists()
     assert again.clear() == []
+
+
+def test_a_note_that_was_never_finished_goes_too(tmp_path: Path) -> None:
+    folder = tmp_path / "ledger"
+    host = LocalHost()
+    host.files.write(folder / ".0123456789abcdef.json.8521", b'{"path":"/som')
+    assert Ledger(host, folder).clear() == []
+    assert host.files.names(folder) == []

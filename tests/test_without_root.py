@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from rich.console import Console
 
 from redolab.hosts import Command
 from redolab.hosts.local import LocalHost
+from redolab.inflation import InflationTrial
 from redolab.lab import open_lab
 from redolab.ledger import Ledger
 from redolab.progress import Progress
@@ -25,11 +27,15 @@ from tests.command import SMALL
 SOMEBODY = 65533
 """A user that nothing on the machine belongs to."""
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+
+Somebody = Callable[..., subprocess.CompletedProcess[str]]
 
 
-@needs_root
-def test_a_run_without_root(tmp_path: Path) -> None:
+@pytest.fixture
+def somebody(tmp_path: Path) -> Somebody:
+    """Runs the command line as an ordinary user, with a lab and runs in `tmp_path`."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can become somebody else")
     python = _python_for_everybody()
     with open_lab(Progress(Console(quiet=True)), list) as lab:
         lab.server("mariadb-10.11")
@@ -38,25 +44,33 @@ def test_a_run_without_root(tmp_path: Path) -> None:
         pytests_own.chmod(0o711)
     subprocess.run(["chown", "--recursive", f"{SOMEBODY}:{SOMEBODY}", tmp_path], check=True)
     packages = next(Path(sys.prefix).glob("lib/python*/site-packages"))
-    done = subprocess.run(
-        [
-            *("setpriv", f"--reuid={SOMEBODY}", f"--regid={SOMEBODY}", "--clear-groups", "--inh-caps=-all"),
-            *(python, "-m", "redolab", "run", "recovery", *SMALL, "--repeat", "1"),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-        env={
-            "PATH": os.environ["PATH"],
-            "HOME": str(tmp_path),
-            "PYTHONPATH": f"{PROJECT.root}:{packages}",
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "MPLCONFIGDIR": str(tmp_path),
-            "REDOLAB_LAB": str(tmp_path / "lab"),
-            "REDOLAB_RUNS": str(tmp_path / "runs"),
-        },
-    )
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [
+                *("setpriv", f"--reuid={SOMEBODY}", f"--regid={SOMEBODY}", "--clear-groups", "--inh-caps=-all"),
+                *(python, "-m", "redolab", *arguments),
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+            env={
+                "PATH": os.environ["PATH"],
+                "HOME": str(tmp_path),
+                "PYTHONPATH": f"{PROJECT.root}:{packages}",
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "MPLCONFIGDIR": str(tmp_path),
+                "REDOLAB_LAB": str(tmp_path / "lab"),
+                "REDOLAB_RUNS": str(tmp_path / "runs"),
+            },
+        )
+
+    return run
+
+
+def test_recoveries_without_root(somebody: Somebody, tmp_path: Path) -> None:
+    done = somebody("run", "recovery", *SMALL, "--repeat", "1")
     assert done.returncode == 0, done.stderr
     assert "The page cache could not be dropped" in done.stdout
     (run,) = RunStore(tmp_path / "runs").all()
@@ -64,6 +78,19 @@ def test_a_run_without_root(tmp_path: Path) -> None:
     assert not trial.cache_dropped
     assert all(check.passed for check in trial.checks)
     assert (tmp_path / "runs" / run.name).stat().st_uid == SOMEBODY
+
+
+def test_inflation_without_root(somebody: Somebody, tmp_path: Path) -> None:
+    one_cell = ("--trx-commit", "1", "--threads", "1", "--row-bytes", "100", "--rows", "1", "--binary-log", "off")
+    done = somebody(
+        "run", "inflation", "--server", "mariadb-10.11", *one_cell, "--repeat", "1", "--log-size", "64M"
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "Device blank: a block device of its own needs root." in done.stdout
+    (run,) = RunStore(tmp_path / "runs").all()
+    (trial,) = run.trials(InflationTrial)
+    assert trial.after.device_bytes is None
+    assert trial.growth.ratio == pytest.approx(1, abs=0.01)
 
 
 def test_tools_are_unpacked_where_they_cannot_be_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,8 +50,9 @@ class LocalFiles(Files):
                 os.fsync(file.fileno())
             beside.replace(path)
         except OSError as error:
-            beside.unlink(missing_ok=True)
             raise _explained(error, path) from error
+        finally:
+            beside.unlink(missing_ok=True)
 
     def make_folder(self, path: Path, *, mode: int = 0o755, owner: int | None = None) -> None:
         """See `Files`."""

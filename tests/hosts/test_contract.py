@@ -124,6 +124,19 @@ def test_files_are_there_whole_or_not_at_all(host: Host, tmp_path: Path) -> None
         host.files.read(tmp_path / "nowhere")
 
 
+def test_an_interrupted_write_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: int) -> None:
+        raise KeyboardInterrupt
+
+    host = LocalHost()
+    host.files.write(tmp_path / "file", b"first")
+    monkeypatch.setattr("os.fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        host.files.write(tmp_path / "file", b"second")
+    assert host.files.names(tmp_path) == ["file"]
+    assert host.files.read(tmp_path / "file") == b"first"
+
+
 def test_folders_are_copied_hashed_measured_and_removed(host: Host, tmp_path: Path) -> None:
     source, to = tmp_path / "source", tmp_path / "copies/to"
     host.files.write(source / "a", b"x" * 100_000)
