@@ -27,7 +27,6 @@ from redolab.units import MIB
 
 _DROP_CACHES = Path("/proc/sys/vm/drop_caches")
 _STILL_WRITTEN = 5.0
-_DIES_WITH_THE_LAB = ["setpriv", "--pdeathsig", "KILL"]
 _START_TOLERANCE = 0.05
 """Seconds between two readings of one process's start time: the kernel counts it in ticks of 10 ms."""
 
@@ -112,16 +111,10 @@ class LocalFiles(Files):
 
     @staticmethod
     def _copy(source: Path, to: Path, reflink: str) -> subprocess.CompletedProcess[str]:
-        command = [
-            *_DIES_WITH_THE_LAB,
-            "cp",
-            "--archive",
-            f"--reflink={reflink}",
-            "--no-target-directory",
-            str(source),
-            str(to),
-        ]
-        return subprocess.run(command, capture_output=True, text=True, check=False, env=_environment({}))
+        command = ["cp", "--archive", f"--reflink={reflink}", "--no-target-directory", str(source), str(to)]
+        return subprocess.run(
+            _dying_with_the_lab(command), capture_output=True, text=True, check=False, env=_environment({})
+        )
 
     def hash_folder(self, folder: Path) -> Mapping[str, str]:
         """See `Files`."""
@@ -237,9 +230,9 @@ class LocalHost(Host):
         if self.which(program) is None:
             raise CommandFailed(f"{program} is not on this machine", "see 'redolab doctor'")
         # What may not be broken off may not die with the lab either.
-        wrapper = [] if to_its_end else _DIES_WITH_THE_LAB
+        arguments = command.arguments if to_its_end else _dying_with_the_lab(command.arguments)
         with subprocess.Popen(
-            [*wrapper, *command.arguments],
+            arguments,
             cwd=command.folder,
             env=_environment(command.environment),
             stdin=subprocess.PIPE,
@@ -274,7 +267,7 @@ class LocalHost(Host):
         log = output.open("wb")
         try:
             popen = subprocess.Popen(
-                [*_DIES_WITH_THE_LAB, *command.arguments],
+                _dying_with_the_lab(command.arguments),
                 cwd=command.folder,
                 env=_environment(command.environment),
                 stdin=subprocess.DEVNULL,
@@ -376,6 +369,15 @@ def _environment(extra: Mapping[str, str]) -> dict[str, str]:
     """The lab's own environment in the C locale: programs' messages are read by the lab, in one language."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "MYSQL"))}
     return {**kept, "LC_ALL": "C", **extra}
+
+
+def _dying_with_the_lab(arguments: Sequence[str]) -> list[str]:
+    """`arguments` as a command that the kernel ends when the lab ends, however it ends.
+
+    The shell is for what was only about to start when the lab was killed: that death came too early to be signalled.
+    """
+    unless_orphaned = 'lab=$1; shift; [ "$PPID" = "$lab" ] && exec "$@"'
+    return ["setpriv", "--pdeathsig", "KILL", "sh", "-c", unless_orphaned, "sh", str(os.getpid()), *arguments]
 
 
 def _copy_error(source: Path, to: Path, message: str) -> CommandFailed | DiskFull:
