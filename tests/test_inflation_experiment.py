@@ -83,7 +83,8 @@ def test_what_a_server_counts_is_told_from_what_it_did(
     (row,) = finding.rows
     assert finding.counted is MEANINGS[name]
     assert row.off is not None
-    assert abs(row.off) < (0.02 if name == "mysql-5.6" else 0.05)
+    # One second on a machine that may be busy: enough to tell the meanings apart, which are a factor of 3 from each other.
+    assert abs(row.off) < (0.02 if name == "mysql-5.6" else 0.2)
     assert in_words(finding).startswith(f"{name} (")
 
     (trial,) = trials

@@ -96,6 +96,16 @@ def test_what_else_a_log_tells() -> None:
     assert timeline.complete
 
 
+def test_a_scan_whose_end_is_not_told_ends_where_the_server_opens() -> None:
+    log = (LOGS / "real/mysql-9-plain.log").read_text()
+    told, opened = 420052888, 420053020
+    (whole,) = timelines(map(Line, log.splitlines()))
+    assert whole.end_lsn == told
+    (cut,) = timelines(Line(line) for line in log.splitlines() if f"number {told}" not in line)
+    assert cut.end_lsn == opened
+    assert "the log does not tell where the scan ended: the end LSN is the one with which InnoDB opened" in cut.notes
+
+
 def test_an_offset_stays_with_its_stamp() -> None:
     start = only("mysql-5.7-local-time-with-offset-crlf").start
     assert start is not None

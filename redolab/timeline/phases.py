@@ -18,6 +18,8 @@ from redolab.timeline.stamps import MICROSECONDS, Clock
 
 ClockName = Literal["arrival", "log", "collector"]
 _MARKED = ("10.2.", "10.3.", "10.4.")
+_PIECE = 64 * 1024
+"""Bytes of redo that MySQL reads at a time in the scan (RECV_SCAN_SIZE)."""
 _CLOCK_NAMES: dict[Clock, ClockName] = {
     Clock.ARRIVAL: "arrival",
     Clock.SERVER: "log",
@@ -308,8 +310,19 @@ def _end_lsn(start: Start) -> int | None:
     the opening."""
     over = start.redo.batches or start.marks.keys() & _LATER or Event.END_OF_LOG in start.marks
     if start.scanned_lsn is not None and over and (Event.PARSED not in start.marks or Event.END_OF_LOG in start.marks):
-        return start.scanned_lsn
+        return start.opened_lsn if _scan_went_on(start) else start.scanned_lsn
     return start.opened_lsn
+
+
+def _scan_went_on(start: Start) -> bool:
+    """Whether the last line of a MySQL scan was not of its end.
+
+    It says how far it is every 80 pieces, and where it ends, but not always (seen with 9.7.4); then it opens with the LSN where it
+    ended, or with one a hundred bytes later (9.x).
+    """
+    if start.family is not Family.MYSQL or start.opened_lsn is None or start.scanned_lsn is None:
+        return False
+    return start.opened_lsn - start.scanned_lsn >= _PIECE
 
 
 def _ended(start: Start, ended: str) -> str:
@@ -338,6 +351,8 @@ def _names_the_marker(start: Start) -> bool:
 
 
 def _notes(start: Start) -> Iterator[str]:
+    if _scan_went_on(start):
+        yield "the log does not tell where the scan ended: the end LSN is the one with which InnoDB opened"
     if _names_the_marker(start):
         yield "the log does not tell from which LSN the redo was read"
     batches = start.redo.batches
