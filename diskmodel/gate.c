@@ -1,0 +1,233 @@
+#define _GNU_SOURCE
+
+#include "gate.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define LATE_BY 10 /* a tenth of its latency */
+
+enum state { STATE_OFF, STATE_ON, STATE_FIXED };
+static const char *const STATES[] = {"off", "on", "fixed"};
+
+struct gate {
+    pthread_mutex_t lock;
+    pthread_cond_t sooner; /* something comes sooner than what the clock sleeps for */
+    struct timing *timing;
+    enum state state;
+    int64_t fixed, overhead;
+    int64_t next;       /* when the model has more to decide */
+    int64_t sleeps_for; /* what the clock sleeps for */
+    struct held **heap; /* decided and ready, the first to be answered on top */
+    size_t count, room;
+    int64_t requests[3], bytes[3], late;
+};
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void heap_push(struct gate *gate, struct held *held)
+{
+    if (gate->count == gate->room) {
+        gate->room = gate->room > 0 ? gate->room * 2 : 256;
+        gate->heap = realloc(gate->heap, gate->room * sizeof(struct held *));
+        if (gate->heap == NULL)
+            abort();
+    }
+    size_t place = gate->count++;
+    while (place > 0 && gate->heap[(place - 1) / 2]->request.due > held->request.due) {
+        gate->heap[place] = gate->heap[(place - 1) / 2];
+        place = (place - 1) / 2;
+    }
+    gate->heap[place] = held;
+}
+
+static struct held *heap_pop(struct gate *gate)
+{
+    struct held *top = gate->heap[0], *last = gate->heap[--gate->count];
+    size_t place = 0;
+    for (;;) {
+        size_t child = 2 * place + 1;
+        if (child >= gate->count)
+            break;
+        if (child + 1 < gate->count && gate->heap[child + 1]->request.due < gate->heap[child]->request.due)
+            child++;
+        if (gate->heap[child]->request.due >= last->request.due)
+            break;
+        gate->heap[place] = gate->heap[child];
+        place = child;
+    }
+    gate->heap[place] = last;
+    return top;
+}
+
+/* Has a decided and ready request answered in its time, the gate's own share of it taken off. */
+static void schedule(struct gate *gate, struct held *held)
+{
+    if (gate->state == STATE_ON)
+        held->request.due -= gate->overhead;
+    heap_push(gate, held);
+    if (held->request.due < gate->sleeps_for)
+        pthread_cond_signal(&gate->sooner);
+}
+
+static void on_decided(struct request *request)
+{
+    /* The request is the first member of what is held. */
+    struct held *held = (struct held *)request;
+    if (held->ready)
+        schedule(held->gate, held);
+}
+
+/* Answers what is due, and decides what time alone decides: which request a head takes next once it is free. */
+static void *run_clock(void *argument)
+{
+    struct gate *gate = argument;
+    pthread_mutex_lock(&gate->lock);
+    for (;;) {
+        int64_t now = now_ns();
+        if (gate->next <= now)
+            gate->next = gate->timing->advance(gate->timing, now);
+        if (gate->count > 0 && gate->heap[0]->request.due <= now) {
+            struct held *held = heap_pop(gate);
+            pthread_mutex_unlock(&gate->lock);
+            held->answer(held);
+            pthread_mutex_lock(&gate->lock);
+            continue;
+        }
+        gate->sleeps_for = gate->next;
+        if (gate->count > 0 && gate->heap[0]->request.due < gate->sleeps_for)
+            gate->sleeps_for = gate->heap[0]->request.due;
+        if (gate->sleeps_for == TIMING_NEVER) {
+            pthread_cond_wait(&gate->sooner, &gate->lock);
+        } else {
+            struct timespec until = {gate->sleeps_for / 1000000000, gate->sleeps_for % 1000000000};
+            pthread_cond_timedwait(&gate->sooner, &gate->lock, &until);
+        }
+        /* Awake, it looks for itself. */
+        gate->sleeps_for = 0;
+    }
+    return NULL;
+}
+
+struct gate *gate_create(struct timing *timing)
+{
+    struct gate *gate = calloc(1, sizeof *gate);
+    if (gate == NULL)
+        return NULL;
+    gate->timing = timing;
+    gate->next = TIMING_NEVER;
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(&gate->lock, NULL);
+    pthread_cond_init(&gate->sooner, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, run_clock, gate) != 0) {
+        free(gate);
+        return NULL;
+    }
+    pthread_detach(thread);
+    return gate;
+}
+
+/* Asks the model when it has more to decide; what is new may have changed that. */
+static void look_ahead(struct gate *gate, int64_t now)
+{
+    gate->next = gate->timing->advance(gate->timing, now);
+    if (gate->next < gate->sleeps_for)
+        pthread_cond_signal(&gate->sooner);
+}
+
+void gate_enter(struct gate *gate, struct held *held, enum operation operation, int64_t offset, int64_t length)
+{
+    pthread_mutex_lock(&gate->lock);
+    /* Inside the lock, so that requests reach the model in the order of their arrival. */
+    int64_t now = now_ns();
+    held->request = (struct request){
+        .operation = operation, .offset = offset, .length = length, .arrived = now, .on_decided = on_decided};
+    held->limited = gate->state != STATE_OFF;
+    held->ready = false;
+    held->gate = gate;
+    gate->requests[operation]++;
+    gate->bytes[operation] += length;
+    if (gate->state == STATE_FIXED) {
+        timing_decide(&held->request, now + gate->fixed, false);
+    } else if (gate->state == STATE_ON) {
+        gate->timing->submit(gate->timing, &held->request);
+        if (!held->request.decided)
+            look_ahead(gate, now);
+    }
+    pthread_mutex_unlock(&gate->lock);
+}
+
+bool gate_leave(struct gate *gate, struct held *held)
+{
+    if (!held->limited)
+        return true;
+    struct request *request = &held->request;
+    pthread_mutex_lock(&gate->lock);
+    int64_t now = now_ns();
+    bool answers = false;
+    if (!request->decided) {
+        held->ready = true;
+    } else {
+        if (now > request->due + (request->due - request->arrived) / LATE_BY)
+            gate->late++;
+        answers = request->due - (gate->state == STATE_ON ? gate->overhead : 0) <= now;
+        if (!answers)
+            schedule(gate, held);
+    }
+    pthread_mutex_unlock(&gate->lock);
+    return answers;
+}
+
+bool gate_obey(struct gate *gate, const char *line)
+{
+    bool obeyed = true;
+    int64_t value;
+    pthread_mutex_lock(&gate->lock);
+    if (strcmp(line, "limits on") == 0) {
+        gate->timing->reset(gate->timing, now_ns());
+        gate->state = STATE_ON;
+        memset(gate->requests, 0, sizeof gate->requests);
+        memset(gate->bytes, 0, sizeof gate->bytes);
+        gate->late = 0;
+    } else if (strcmp(line, "limits off") == 0) {
+        gate->timing->reset(gate->timing, now_ns());
+        gate->state = STATE_OFF;
+    } else if (sscanf(line, "fixed %" SCNd64, &value) == 1 && value >= 0) {
+        gate->fixed = value;
+        gate->state = STATE_FIXED;
+    } else if (sscanf(line, "overhead %" SCNd64, &value) == 1 && value >= 0) {
+        gate->overhead = value;
+    } else {
+        obeyed = false;
+    }
+    look_ahead(gate, now_ns());
+    pthread_mutex_unlock(&gate->lock);
+    return obeyed;
+}
+
+int gate_say(struct gate *gate, char *text, size_t size)
+{
+    pthread_mutex_lock(&gate->lock);
+    int length = snprintf(text, size,
+                          "{\"limits\":\"%s\",\"overhead_ns\":%" PRId64 ",\"reads\":%" PRId64 ",\"writes\":%" PRId64
+                          ",\"flushes\":%" PRId64 ",\"bytes_read\":%" PRId64 ",\"bytes_written\":%" PRId64 ",\"late\":%" PRId64
+                          "}\n",
+                          STATES[gate->state], gate->overhead, gate->requests[OPERATION_READ], gate->requests[OPERATION_WRITE],
+                          gate->requests[OPERATION_FLUSH], gate->bytes[OPERATION_READ], gate->bytes[OPERATION_WRITE], gate->late);
+    pthread_mutex_unlock(&gate->lock);
+    return length;
+}
