@@ -10,8 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from redolab.dataset import DatasetSpec, make_dataset
-from redolab.housekeeping import native_folder
-from redolab.lab import Lab, open_lab, workload_catalogue
+from redolab.lab import Lab, native_folder, open_lab, workload_catalogue
 from redolab.progress import Progress
 from redolab.results import RunStore
 from redolab.servers.dialects import InstanceRequest

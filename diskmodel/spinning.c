@@ -439,6 +439,8 @@ static void spinning_submit(struct timing *timing, struct request *request)
             timing_decide(request, settled + disk->parameters.command, false);
             return;
         }
+        for (int i = 0; i < disk->set_count; i++)
+            disk->sets[i].dirty_from = later_of(disk->sets[i].dirty_from, request->arrived);
         request->flushed_at = disk->written_out + disk->dirty_blocks;
         request->next = disk->flushes;
         disk->flushes = request;
@@ -448,7 +450,11 @@ static void spinning_submit(struct timing *timing, struct request *request)
             *disk->last = request;
             disk->last = &request->next;
             admit_writes(disk, request->arrived, false);
-            return;
+            if (request->decided)
+                return;
+            for (int i = 0; i < disk->set_count; i++)
+                disk->sets[i].dirty_from = later_of(disk->sets[i].dirty_from, request->arrived);
+            break;
         }
         request->parts_left = each_part(disk, request, NULL);
         each_part(disk, request, write_part);

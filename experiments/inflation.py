@@ -18,7 +18,7 @@ from redolab.inflation import (
     disk_size,
     measure_server,
 )
-from redolab.lab import HOME, open_lab, server_catalogue, storage_catalogue
+from redolab.lab import open_lab, server_catalogue
 from redolab.machine import read_machine
 from redolab.progress import Progress
 from redolab.recovery_run import check_memory
@@ -96,10 +96,8 @@ def run(factors: Factors, progress: Progress) -> None:
     store = RunStore()
     cells = factors.cells()
     trials = len(cells) * factors.repeat
-    with (
-        open_lab(progress, store.clear_unfinished) as lab,
-        storage_catalogue().get(HOME).attach(lab.host, lab.folder) as home,
-    ):
+    with open_lab(progress, store.clear_unfinished) as lab:
+        home = lab.home
         needed = disk_size(factors.log_size) + _BESIDE_THE_LOG
         if needed > (free := lab.host.files.free_space(home)):
             raise DiskFull(

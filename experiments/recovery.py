@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 import itertools
+import secrets
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
-from redolab.crash import CrashImage, CrashSpec, ImageStore, made_with, make_image
-from redolab.dataset import SMALLEST_DATASET, DatasetSpec, default_dataset_size, fill_pool, find_dataset, remove_dataset
+from redolab.crash import CrashSpec, ImageStore, made_with
+from redolab.dataset import SMALLEST_DATASET, DatasetSpec, default_dataset_size, fill_pool
 from redolab.doctor import disk_needed
 from redolab.errors import DiskFull, InvalidInput
-from redolab.experiments import Experiment, factor, on_or_off, one_of, server_names, several, whole_number, words
+from redolab.experiments import (
+    Experiment,
+    factor,
+    on_or_off,
+    one_of,
+    server_names,
+    several,
+    storage_name,
+    whole_number,
+    words,
+)
 from redolab.fill import KillRule
-from redolab.lab import HOME, Lab, open_lab, server_catalogue, storage_catalogue, workload_catalogue
-from redolab.machine import read_machine
+from redolab.lab import Lab, open_lab, server_catalogue, storage_profile, workload_catalogue
+from redolab.plan import PlannedCrash, RecoveryPlan, draw_plan
 from redolab.progress import Progress
-from redolab.recovery_run import RecoveryCell, check_kept, check_memory, report, run_recoveries
-from redolab.reporting import reported
-from redolab.results import Run, RunStore, lab_commit
+from redolab.recovery_run import check_memory, missing_crashes, planned_in_words, resume_run, start_run
+from redolab.report.plan_table import plan_table
+from redolab.report.recovery_report import report
+from redolab.results import RunStore
 from redolab.servers.dialects import InstanceRequest, Purpose
 from redolab.servers.install import InstalledServer
+from redolab.storage.attaching import check_possible, is_modelled
+from redolab.storage.fio import FILES_SIZE
 from redolab.units import MIB, format_size, parse_duration, parse_size
 
 SMALLEST_POOL = 32 * MIB
+_SMALL_POOL_SHARE = 4
+_SEEDS = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,12 +52,12 @@ class Factors:
         "mariadb-10.11",
     )
     storage: tuple[str, ...] = factor(
-        "Storage profiles to recover on, with commas.",
-        several(one_of("storage profile", lambda: storage_catalogue().names())),
+        "Storage profiles to recover on ('redolab storage list'), or folders as in /mnt/fast, with commas.",
+        several(storage_name),
         "native",
     )
     pool: tuple[int, ...] | None = factor(
-        "Buffer pool sizes to recover with, with commas (default: as the server that crashed had).",
+        "Buffer pool sizes to recover with, with commas (default: as the server that crashed had, and a quarter of the log).",
         several(parse_size),
     )
     workload: str = factor(
@@ -64,6 +80,12 @@ class Factors:
     binary_log: bool = factor("Whether the binary log is on.", on_or_off, "off")
     sample_every: float = factor("Time between two samples of the counters, 0.1s to 60s.", parse_duration, "1s")
     new_crash: bool = factor("Crash anew even if a crash image made to the same plan is kept.", on_or_off, "off")
+    seed: int | None = factor(
+        "Of the random order of the recoveries (default: drawn, and kept).", whole_number(0, _SEEDS - 1)
+    )
+    check_disks: bool = factor("Have fio look at every storage before, once.", on_or_off, "on")
+    plan: bool = factor("Only show what would be done: cells, disk space, time.", on_or_off, "off", switch=True)
+    resume: str | None = factor("Go on with this run, which was stopped; nothing else is asked then.", str)
     keep: bool = factor("Keep datasets and crash images for later runs.", on_or_off, "on")
     provider: str = factor("Where: local is this machine.", one_of("provider", lambda: ["local"]), "local")
 
@@ -99,67 +121,54 @@ class Factors:
 
 def run(factors: Factors, progress: Progress) -> None:
     """Make what crash images are needed, recover each on every storage with every pool, and show the table."""
+    if factors.resume is not None:
+        resume_run(factors.resume, progress)
+        return
     factors.check()
     store = RunStore()
-    with (
-        open_lab(progress, store.clear_unfinished) as lab,
-        storage_catalogue().get(HOME).attach(lab.host, lab.folder) as home,
-    ):
+    with open_lab(progress, store.clear_unfinished) as lab:
+        check_possible(lab.host, {name: storage_profile(name) for name in factors.storage})
         for log_size in factors.log_size:
-            _check_room(lab, home, factors, log_size, missing=0)
-        check_memory(lab.host, home, _pools(factors))
-        planned = _plan([lab.server(name) for name in factors.server], factors)
-        images = ImageStore(lab.host, home)
-        missing = [spec for _, spec in planned if factors.new_crash or images.find(spec) is None]
-        for spec in missing:
-            made_at_once = len(missing) if factors.keep else 1
-            _check_room(lab, home, factors, spec.instance.log_size, missing=made_at_once)
+            _check_room(lab, factors, log_size, missing=0)
+        check_memory(lab.host, lab.home, _pools(factors))
+        plan = _plan([lab.server(name) for name in factors.server], factors)
+        images = ImageStore(lab.host, lab.home)
+        missing = missing_crashes(images, plan)
+        progress.note(planned_in_words(lab, plan, plan.recoveries, len(missing)))
+        for crash in plan.crashes:
+            made_at_once = len(missing) if factors.keep else min(1, len(missing))
+            _check_room(lab, factors, crash.spec.instance.log_size, missing=made_at_once, staged=len(plan.crashes))
+        if factors.plan:
+            progress.console.print()
+            plan_table(plan, images, _room(factors, plan, len(missing))).show(progress.console)
+            return
         given = {name: words(value) for name, value in asdict(factors).items() if value is not None}
-        record = store.create(
-            "recovery", given, read_machine(lab.host, home), lab_commit(lab.host), lab.tools.versions()
-        )
-        with store.running(record, progress.seconds), reported(lab, record, report):
-            for server, spec in planned:
-                _measure(lab, home, record, server, spec, factors)
+        start_run(lab, store, {**given, "seed": str(plan.seed)}, plan)
 
 
-def _plan(servers: list[InstalledServer], factors: Factors) -> list[tuple[InstalledServer, CrashSpec]]:
-    """The crashes that are needed, each with the largest log that its server can have within what was asked for."""
-    planned = []
+def _plan(servers: Sequence[InstalledServer], factors: Factors) -> RecoveryPlan:
+    """Every crash that is to be recovered once, at the largest log its server takes, and its recoveries."""
+    crashes: list[PlannedCrash] = []
     for server, log_size in itertools.product(servers, factors.log_size):
-        possible = server.dialect.layout(min(log_size, server.dialect.largest_log)).size
-        crash = (server, _crash(server, possible, factors))
-        if crash not in planned:
-            planned.append(crash)
-    return planned
+        spec = _crash(server, server.dialect.layout(min(log_size, server.dialect.largest_log)).size, factors)
+        planned = PlannedCrash(server=server.name, spec=spec, pools=factors.pool or _default_pools(spec))
+        if planned not in crashes:
+            crashes.append(planned)
+    return draw_plan(
+        crashes,
+        factors.storage,
+        factors.repeat,
+        secrets.randbelow(_SEEDS) if factors.seed is None else factors.seed,
+        sample_every=factors.sample_every,
+        new_crash=factors.new_crash,
+        keep=factors.keep,
+        check_disks=factors.check_disks,
+    )
 
 
-def _measure(lab: Lab, home: Path, run: Run, server: InstalledServer, spec: CrashSpec, factors: Factors) -> None:
-    """All recoveries of one crash; what was made for it goes again if it is not to be kept."""
-    images = ImageStore(lab.host, home)
-    kept_image = None if factors.new_crash else images.find(spec)
-    had_dataset = find_dataset(lab, home, spec.dataset) is not None
-    made: CrashImage | None = None
-    try:
-        if kept_image is not None:
-            lab.progress.note(
-                f"crash image {kept_image.name}: made to this very plan earlier (NEWCRASH=on makes another)"
-            )
-            check_kept(lab, images, kept_image)
-        else:
-            workload = workload_catalogue().get(factors.workload)
-            made = make_image(lab, home, server, workload, spec, factors.sample_every, run.keep_failed)
-        image = kept_image or made
-        assert image is not None
-        pools = factors.pool or [spec.instance.buffer_pool]
-        cells = itertools.product([image], [server], factors.storage, pools, [factors.repeat])
-        run_recoveries(lab, run, images, itertools.starmap(RecoveryCell, cells))
-    finally:
-        if not factors.keep:
-            if made is not None:
-                images.remove(made.name)
-            if not had_dataset:
-                remove_dataset(lab, home, spec.dataset)
+def _default_pools(spec: CrashSpec) -> tuple[int, ...]:
+    """As the server that crashed had, and one that cannot hold in one batch what has to be applied."""
+    return (spec.instance.buffer_pool, max(SMALLEST_POOL, spec.instance.log_size // _SMALL_POOL_SHARE))
 
 
 def _crash(server: InstalledServer, log_size: int, factors: Factors) -> CrashSpec:
@@ -195,18 +204,33 @@ def _pools(factors: Factors) -> list[int]:
     return [*fill, *(factors.pool or ())]
 
 
-def _check_room(lab: Lab, home: Path, factors: Factors, log_size: int, missing: int) -> None:
-    """Refuse a plan for which the disk has no room: so many crash images that are still to be made. Raises `DiskFull`."""
-    needed = disk_needed(log_size, _dataset_size(log_size, factors), missing)
-    if factors.binary_log:
-        needed += log_size
-    free = lab.host.files.free_space(home)
+def _check_room(lab: Lab, factors: Factors, log_size: int, missing: int, staged: int = 1) -> None:
+    """Refuse a plan for which the disk has no room: so many images still to be made, so many lab disks. Raises `DiskFull`."""
+    needed = _room_for(factors, log_size, missing, staged)
+    free = lab.host.files.free_space(lab.home)
     if needed > free:
         raise DiskFull(
-            f"a redo log of {format_size(log_size)} with dataset, crash image and copy needs about "
-            f"{format_size(needed)} and the disk under {home} has {format_size(free)} free",
+            f"a redo log of {format_size(log_size)} with dataset, crash image and copies needs about "
+            f"{format_size(needed)} and the disk under {lab.home} has {format_size(free)} free",
             "choose a smaller LOGSIZE, remove crash images ('redolab images'), or KEEP=off to keep none",
         )
+
+
+def _room_for(factors: Factors, log_size: int, missing: int, staged: int) -> int:
+    needed = disk_needed(log_size, _dataset_size(log_size, factors), missing)
+    if any(is_modelled(storage_profile(name)) for name in factors.storage):
+        # A copy of each image on a lab disk of its own, and fio's files.
+        at_once = staged if factors.keep else 1
+        needed += at_once * disk_needed(log_size, _dataset_size(log_size, factors), 0) + FILES_SIZE
+    if factors.binary_log:
+        needed += log_size
+    return needed
+
+
+def _room(factors: Factors, plan: RecoveryPlan, missing: int) -> int:
+    """Bytes of disk that the whole plan takes at most."""
+    largest = max(crash.spec.instance.log_size for crash in plan.crashes)
+    return _room_for(factors, largest, missing if factors.keep else 1, len(plan.crashes))
 
 
 EXPERIMENT = Experiment(question=__doc__.strip(), factors=Factors, run=run, report=report)

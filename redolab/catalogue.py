@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import UnionType
 from typing import Generic, TypeVar
 
 import msgspec
@@ -21,8 +22,11 @@ class Catalogue(Generic[T]):
         self._entries = dict(entries)
 
     @classmethod
-    def read(cls, noun: str, path: Path, entry_type: type[T]) -> Catalogue[T]:
-        """The catalogue in a file, one table an entry. Raises `InvalidInput` naming the place that is wrong."""
+    def read(cls, noun: str, path: Path, entry_type: type[T] | UnionType) -> Catalogue[T]:
+        """The catalogue in a file, one table an entry, of a type or one of several.
+
+        Raises `InvalidInput` naming the place that is wrong.
+        """
         try:
             return cls(noun, msgspec.toml.decode(path.read_bytes(), type=Mapping[str, entry_type]))  # type: ignore[valid-type]
         except (msgspec.DecodeError, OSError) as error:

@@ -69,8 +69,11 @@ class _Experiments(click.Group):
         options: list[click.Parameter] = [
             click.Option(
                 [each.option, each.name],
-                help=each.about + (f"  [default: {each.default}]" if each.default is not None else ""),
-                metavar=each.variable,
+                help=each.about
+                + (f"  [default: {each.default}]" if each.default is not None and not each.switch else ""),
+                metavar=None if each.switch else each.variable,
+                is_flag=each.switch,
+                flag_value="on" if each.switch else None,
             )
             for each in factors_of(experiment)
         ]
@@ -234,15 +237,46 @@ def rm_image(name: str) -> None:
     "--server", help="Another server of the same redo format.  [default: the one that crashed]", metavar="NAME"
 )
 @click.option("--pool", help="Buffer pool sizes, with commas.  [default: as when it crashed]", metavar="SIZE,…")
+@click.option("--storage", help="Storages to recover on, with commas.  [default: native]", metavar="NAME,…")
 @click.option("--repeat", default="3", help="How many recoveries for each.  [default: 3]", metavar="N")
-def recover(image: str, server: str | None, pool: str | None, repeat: str) -> None:
+@click.option("--seed", default="1", help="Of their random order.  [default: 1]", metavar="N")
+def recover(image: str, server: str | None, pool: str | None, storage: str | None, repeat: str, seed: str) -> None:
     """Time more recoveries from a kept crash image."""
-    from redolab.experiments import several, whole_number
+    from redolab.experiments import several, storage_name, whole_number
     from redolab.recovery_run import recover_image
     from redolab.units import parse_size
 
     pools = several(parse_size)(pool) if pool else ()
-    recover_image(image, server, pools, whole_number(1, 1000)(repeat), _progress())
+    storages = several(storage_name)(storage) if storage else ()
+    repeats, drawn = whole_number(1, 1000)(repeat), whole_number(0, 10**9)(seed)
+    recover_image(image, server, pools, storages, repeats, drawn, _progress())
+
+
+@commands.group()
+def storage() -> None:
+    """What a data directory can lie on, and whether it is what it is said to be."""
+
+
+@storage.command("list")
+def storage_list() -> None:
+    """List the storage profiles with the figures they are to have."""
+    from redolab.lab import storage_catalogue
+    from redolab.report.storage_table import profiles_table
+
+    profiles_table(storage_catalogue().items()).show(_console())
+
+
+@storage.command("check")
+@click.argument("names", nargs=-1, required=True, metavar="PROFILE…")
+def storage_check(names: tuple[str, ...]) -> None:
+    """Measure storages with fio: what was asked, and what they are.
+
+    PROFILE is a name of 'redolab storage list', or a folder's path as in /mnt/fast.
+    """
+    from redolab.storage.checking import check_storages
+
+    if not check_storages(names, _progress()):
+        sys.exit(1)
 
 
 @commands.command()

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from redolab.errors import InvalidInput
-from redolab.lab import server_catalogue
+from redolab.lab import server_catalogue, storage_profile
 from redolab.progress import Progress
 from redolab.project import PROJECT
 from redolab.reporting import Report
@@ -46,6 +46,8 @@ class Factor:
     about: str
     parse: Callable[[str], Any]
     default: str | None
+    switch: bool = False
+    """Whether the option alone, without a value, turns it on."""
 
     @property
     def option(self) -> str:
@@ -58,10 +60,15 @@ class Factor:
         return self.name.replace("_", "").upper()
 
 
-def factor(about: str, parse: Callable[[str], Any], default: str | None = None) -> Any:
-    """A field of a factors class: what it is, how its text is read (raising `InvalidInput`), and its default as text."""
+def factor(about: str, parse: Callable[[str], Any], default: str | None = None, *, switch: bool = False) -> Any:
+    """A field of a factors class: what it is, how its text is read (raising `InvalidInput`), and its default as text.
+
+    A `switch` is turned on by the option alone.
+    """
     value = parse(default) if default is not None else None
-    return dataclasses.field(default=value, metadata={"about": about, "parse": parse, "default": default})
+    return dataclasses.field(
+        default=value, metadata={"about": about, "parse": parse, "default": default, "switch": switch}
+    )
 
 
 def several(parse: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
@@ -101,6 +108,12 @@ def server_names(text: str) -> tuple[str, ...]:
     return tuple(names) if text == "all" else several(one_of("server", lambda: names))(text)
 
 
+def storage_name(text: str) -> str:
+    """The reading of the name of a storage profile, or of a folder's path. Raises `InvalidInput`."""
+    storage_profile(text)
+    return text
+
+
 def on_or_off(text: str) -> bool:
     """The reading of `on` or `off`. Raises `InvalidInput` for anything else."""
     if text not in ("on", "off"):
@@ -119,10 +132,7 @@ def words(value: object) -> str:
 
 def factors_of(experiment: Experiment) -> list[Factor]:
     """The factors of an experiment in the order of its data class."""
-    return [
-        Factor(field.name, field.metadata["about"], field.metadata["parse"], field.metadata["default"])
-        for field in dataclasses.fields(experiment.factors)
-    ]
+    return [Factor(field.name, **field.metadata) for field in dataclasses.fields(experiment.factors)]
 
 
 def read_factors(experiment: Experiment, given: Mapping[str, str | None]) -> Any:

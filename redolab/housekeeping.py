@@ -7,7 +7,7 @@ from pathlib import Path
 from redolab.crash import CrashImage, ImageStore
 from redolab.errors import InvalidInput
 from redolab.hosts.local import LocalHost
-from redolab.lab import HOME, LAB_FOLDERS, open_lab, own_servers, server_catalogue, servers_of, storage_catalogue
+from redolab.lab import LAB_FOLDERS, native_folder, open_lab, own_servers, server_catalogue, servers_of
 from redolab.progress import Progress
 from redolab.project import PROJECT
 from redolab.report.servers_table import ListedServer
@@ -29,7 +29,7 @@ def remove_run(progress: Progress, name: str) -> list[str]:
     store = RunStore()
     run = store.get(name)
     with open_lab(progress, store.clear_unfinished) as lab:
-        images = ImageStore(lab.host, native_folder(lab.folder))
+        images = ImageStore(lab.host, lab.home)
         used_elsewhere = {name for other in store.all() if other.name != run.name for name in other.image_names()}
         removed = [name for name in images.names() if name in set(run.image_names()) - used_elsewhere]
         for image in removed:
@@ -41,7 +41,7 @@ def remove_run(progress: Progress, name: str) -> list[str]:
 def remove_image(progress: Progress, name: str) -> str:
     """Remove a crash image; the runs that used it keep their results. What was removed, in words. Raises `InvalidInput`."""
     with open_lab(progress, RunStore().clear_unfinished) as lab:
-        images = ImageStore(lab.host, native_folder(lab.folder))
+        images = ImageStore(lab.host, lab.home)
         if name not in images.names():
             raise InvalidInput(f"there is no crash image '{name}'", "'redolab images' lists them")
         images.remove(name)
@@ -100,8 +100,3 @@ def clean(progress: Progress) -> list[str]:
         f"removed what the lab had in {lab.folder} "
         f"(servers, tools, datasets, crash images: {format_size(size)}); runs stay in {PROJECT.runs}"
     ]
-
-
-def native_folder(lab_folder: Path) -> Path:
-    """Where crash images are kept: on the native storage."""
-    return lab_folder / storage_catalogue().get(HOME).path

@@ -23,6 +23,7 @@ from redolab.servers.catalogue import CatalogueEntry
 from redolab.servers.install import InstalledServer, Servers
 from redolab.servers.own import OwnServers
 from redolab.storage import StorageProfile
+from redolab.storage.folder import FolderStorage
 from redolab.tools import Tools
 from redolab.workloads import Workload
 from redolab.workloads.sysbench import SysbenchWorkload
@@ -33,7 +34,7 @@ _LOCK = "\0redolab"
 HOME = "native"
 """The storage profile on which datasets and crash images are kept."""
 
-LAB_FOLDERS = ("ledger", "servers", "storage/native", "tools", "tools.apt", "tools.partial")
+LAB_FOLDERS = ("ledger", "servers", "storage/native", "storage/disks", "tools", "tools.apt", "tools.partial")
 """All that the lab makes in its folder on a host."""
 
 
@@ -48,6 +49,11 @@ class Lab:
     ledger: Ledger
     tools: Tools
     servers: Servers
+
+    @property
+    def home(self) -> Path:
+        """Where datasets and crash images are kept."""
+        return native_folder(self.folder)
 
     def server(self, name: str) -> InstalledServer:
         """A server of the catalogue, unpacked if it is not yet. Raises `LabError`."""
@@ -67,8 +73,28 @@ def own_servers() -> OwnServers:
 
 
 def storage_catalogue() -> Catalogue[StorageProfile]:
-    """The storage profiles there are."""
-    return Catalogue.read("storage profile", PROJECT.provision / "storage.toml", StorageProfile)
+    """The storage profiles there are: the project's own catalogue and the user's own file."""
+    ours: Catalogue[StorageProfile] = Catalogue.read(
+        "storage profile", PROJECT.provision / "storage.toml", StorageProfile
+    )
+    if not PROJECT.own_storage.exists():
+        return ours
+    own: Catalogue[StorageProfile] = Catalogue.read("storage profile", PROJECT.own_storage, StorageProfile)
+    return Catalogue(ours.noun, {**dict(own.items()), **dict(ours.items())})
+
+
+def storage_profile(name: str) -> StorageProfile:
+    """The storage of that name; an absolute path is a folder. Raises `InvalidInput`, which lists the names there are."""
+    if name.startswith("/"):
+        return FolderStorage(path=name, about="a folder of the user's")
+    return storage_catalogue().get(name)
+
+
+def native_folder(lab_folder: Path) -> Path:
+    """Where datasets and crash images are kept in a lab's folder: on the native storage."""
+    native = storage_catalogue().get(HOME)
+    assert isinstance(native, FolderStorage)
+    return lab_folder / native.path
 
 
 def workload_catalogue() -> Catalogue[Workload]:
@@ -108,6 +134,7 @@ def open_lab(progress: Progress, clean_up: Callable[[], list[str]]) -> Iterator[
         lab = Lab(host=host, folder=folder, progress=progress, ledger=ledger, tools=tools, servers=servers)
         for left in [*ledger.clear(), *clean_up()]:
             progress.note(f"an earlier run was killed and left {left}: cleaned up")
+        host.files.make_folder(lab.home)
         yield lab
 
 

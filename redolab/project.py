@@ -24,6 +24,16 @@ class Project:
         return self.root / "experiments"
 
     @property
+    def disk_model(self) -> Path:
+        """The sources of the disk model."""
+        return self.root / "diskmodel"
+
+    @property
+    def own_storage(self) -> Path:
+        """The storage profiles that the user added; $REDOLAB_STORAGE, if set, is another place for them."""
+        return Path(os.environ.get("REDOLAB_STORAGE") or self.provision / "storage.local.toml")
+
+    @property
     def own_servers(self) -> Path:
         """The catalogue of the servers that the user added; $REDOLAB_SERVERS, if set, is another place for it."""
         return Path(os.environ.get("REDOLAB_SERVERS") or self.provision / "servers.local.json")

@@ -16,6 +16,7 @@ from pymysql.cursors import Cursor
 
 from redolab.crash import CrashImage, ImageStore, read_variables
 from redolab.dataset import OPEN_TRANSACTION_TABLE, PROBE_TABLE
+from redolab.device import DeviceCounters, DeviceUse, use_between
 from redolab.errors import CheckFailed, InvalidInput
 from redolab.hosts import Copy
 from redolab.lab import Lab
@@ -23,6 +24,7 @@ from redolab.progress import Stage
 from redolab.servers.dialects import Dialect, Purpose, Setting
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance, prepare_folder
+from redolab.storage.place import Place
 from redolab.timeline import Event, Timeline
 from redolab.units import format_duration, format_size
 from redolab.workloads import DATABASE
@@ -76,6 +78,14 @@ class RecoveryTrial(msgspec.Struct, frozen=True, kw_only=True):
     settings: tuple[Setting, ...]
     variables: Mapping[str, str]
     checks: tuple[TableCheck, ...]
+    device: DeviceUse | None = None
+    """What the block device under the storage did from the start to ready; None where it has none."""
+    cpu_seconds: float | None = None
+    """Processor time of the server from its start to ready."""
+    late_share: float | None = None
+    """The share of requests that a disk model answered later than it was to; None on other storages."""
+    took: float | None = None
+    """Seconds for all of it: attaching the storage, copying, recovering, checking, detaching."""
 
 
 def recover(
@@ -83,33 +93,34 @@ def recover(
     image: CrashImage,
     server: InstalledServer,
     images: ImageStore,
-    storage: tuple[str, Path],
+    place: Place,
     pool: int,
     repeat: int,
     log: Path,
 ) -> RecoveryTrial:
-    """Recover a copy of an image on a storage (name and folder) with a buffer pool of so many bytes.
+    """Recover a copy of an image on an attached storage with a buffer pool of so many bytes.
 
     Raises `InvalidInput` if this server cannot read the image, `CheckFailed` if what it recovered is not what must be there.
     """
     check_format(image, server.name, server.dialect)
-    storage_name, storage_folder = storage
     request = replace(image.spec.instance, purpose=Purpose.RECOVER, buffer_pool=pool)
-    folder = storage_folder / "instances" / f"{image.name}-recovery"
-    title = f"recovery {repeat} of {image.name} on {storage_name}, buffer pool {format_size(pool)}"
+    folder = place.folder / "instances" / f"{image.name}-recovery"
+    title = f"recovery {repeat} of {image.name} on {place.name}, buffer pool {format_size(pool)}"
     with (
+        place.blamed(),
         lab.ledger.making(folder, f"the copy of {image.name} that was being recovered"),
         ExitStack() as running,
     ):
         prepare_folder(lab.host, server, folder, [])
         with lab.progress.stage(f"copying {image.name}", "copy"):
             lab.host.files.remove(folder / DATA)
-            copy = lab.host.files.copy_folder(images.data(image), folder / DATA)
+            copy = lab.host.files.copy_folder(place.staged or images.data(image), folder / DATA)
         cache_dropped = lab.host.drop_page_cache()
-        with lab.progress.stage(title, "recover") as stage:
+        with lab.progress.stage(title, "recover") as stage, place.limited():
             started = datetime.now(UTC)
+            before = place.device.counters() if place.device else None
             instance = running.enter_context(Instance.start(lab.host, server, folder, request, log))
-            probe = _Probe(lab, instance, stage)
+            probe = _Probe(lab, instance, stage, place)
             with instance.answering():
                 instance.watch(_PATIENCE, probe.recovered)
             connection, first_connection, first_write = probe.result()
@@ -121,6 +132,7 @@ def recover(
                     f"{server.name} started on {image.name} without a crash recovery",
                     f"its error log is {log}",
                 )
+            late = place.late_share()
             stage.outcome = f"ready after {format_duration(ready)}"
         with lab.progress.stage("checking the recovered tables", "check"), instance.answering():
             checks = _check(connection, image, repeat)
@@ -133,7 +145,7 @@ def recover(
         image=image.name,
         server=server.name,
         version=server.version,
-        storage=storage_name,
+        storage=place.name,
         log_size=image.spec.instance.log_size,
         buffer_pool=pool,
         repeat=repeat,
@@ -148,6 +160,9 @@ def recover(
         settings=tuple(server.dialect.settings(request)),
         variables=variables,
         checks=tuple(checks),
+        device=probe.device_since(before),
+        cpu_seconds=probe.cpu_seconds,
+        late_share=late,
     )
 
 
@@ -163,10 +178,13 @@ def check_format(image: CrashImage, server: str, dialect: Dialect) -> None:
 class _Probe:
     """Knocks at a recovering server until it answers, then writes; knows when nothing of the recovery is left to come."""
 
-    def __init__(self, lab: Lab, instance: Instance, stage: Stage) -> None:
+    def __init__(self, lab: Lab, instance: Instance, stage: Stage, place: Place) -> None:
+        self.cpu_seconds: float | None = None
         self._lab = lab
         self._instance = instance
         self._stage = stage
+        self._place = place
+        self._at_ready: tuple[DeviceCounters | None, float] | None = None
         self._connection: Connection | None = None
         self._connected: float | None = None
         self._written: float | None = None
@@ -175,6 +193,10 @@ class _Probe:
         """Try what is next; True once the server has taken a write, and has rolled back what it found open."""
         if self._instance.log:
             self._stage.say(self._instance.log[-1].text[-80:])
+        if self._at_ready is None and self._instance.is_ready:
+            device = self._place.device
+            self._at_ready = (device.counters() if device else None, self._since_start())
+            self.cpu_seconds = self._instance.cpu_seconds()
         if self._connection is None:
             try:
                 self._connection = self._instance.connections.connect(_GREETING)
@@ -194,6 +216,12 @@ class _Probe:
         assert self._connected is not None
         assert self._written is not None
         return self._connection, self._connected, self._written
+
+    def device_since(self, before: DeviceCounters | None) -> DeviceUse | None:
+        """What the device under the storage did from `before`, at the start, to ready."""
+        assert self._at_ready is not None
+        at_ready, seconds = self._at_ready
+        return None if before is None or at_ready is None else use_between(before, at_ready, seconds)
 
     def _since_start(self) -> float:
         return self._lab.host.now().monotonic - self._instance.started.monotonic

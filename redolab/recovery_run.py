@@ -1,67 +1,76 @@
-"""Recoveries of crash images, cell by cell, into a run: the part that the experiment and `redolab recover` share."""
+"""Carrying out a recovery plan into a run: the part that the experiment, `--resume` and `redolab recover` share."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
-from redolab.crash import CrashImage, ImageStore
-from redolab.errors import InvalidInput
+import msgspec
+
+from redolab.crash import CrashImage, ImageStore, make_image
+from redolab.dataset import find_dataset, remove_dataset
+from redolab.errors import InvalidInput, LabError
+from redolab.estimate import Estimate, Experience
 from redolab.hosts import Host
-from redolab.lab import HOME, Lab, open_lab, server_catalogue, storage_catalogue
+from redolab.lab import HOME, Lab, open_lab, server_catalogue, storage_profile, workload_catalogue
 from redolab.machine import read_machine
+from redolab.plan import PlannedCrash, PlannedRecovery, RecoveryPlan, crash_stretches, draw_plan, remaining
 from redolab.progress import Progress
 from redolab.recovery import RecoveryTrial, check_format, recover
-from redolab.report.recovery_table import RecoveryRow, recovery_rows, recovery_table, row_dictionaries
-from redolab.report.table import ReportTable, write_table
+from redolab.report.recovery_report import report
 from redolab.reporting import reported
 from redolab.results import Run, RunStore, lab_commit
-from redolab.servers.install import InstalledServer
-from redolab.units import GIB, format_size
+from redolab.storage.attaching import Storages, check_possible
+from redolab.storage.figures import figures_off
+from redolab.units import GIB, format_duration, format_size
 
 _LEFT_FOR_THE_SYSTEM = 1 * GIB
 
 
-@dataclass(frozen=True, slots=True)
-class RecoveryCell:
-    """One combination of the factors: `repeat` recoveries of an image on a storage with a buffer pool of so many bytes."""
-
-    image: CrashImage
-    server: InstalledServer
-    storage: str
-    pool: int
-    repeat: int
-
-
-def run_recoveries(lab: Lab, run: Run, images: ImageStore, cells: Iterable[RecoveryCell]) -> None:
-    """Measure every cell into the run's folder. Raises `LabError`."""
-    for cell in cells:
-        run.add_crash(images, cell.image)
-        with storage_catalogue().get(cell.storage).attach(lab.host, lab.folder) as folder:
-            for repeat in range(1, cell.repeat + 1):
-                number = run.trial_count() + 1
-                log = run.log(f"{number:03}-{cell.server.name}-{cell.storage}-{format_size(cell.pool)}-{repeat}")
-                storage = (cell.storage, folder)
-                run.add_trial(recover(lab, cell.image, cell.server, images, storage, cell.pool, repeat, log))
-
-
-def report(run: Run, *, stopped: bool = False) -> ReportTable:
-    """Write the table and the plots of the recoveries that a run has measured into its folder."""
-    crashes = run.crashes()
-    rows = recovery_rows(run.trials(RecoveryTrial), crashes)
-    table = recovery_table(rows, crashes, stopped=stopped)
-    write_table(run.folder, table, row_dictionaries(rows))
-    _plot(run, rows)
-    return table
+def carry_out(lab: Lab, run: Run, plan: RecoveryPlan) -> None:
+    """Make what images are missing, and do what is still to be done of the plan, into the run's folder. Raises `LabError`."""
+    images = ImageStore(lab.host, lab.home)
+    done = _done(run, plan)
+    todo = remaining(plan, done)
+    needed = crash_stretches(todo)
+    profiles = {name: storage_profile(name) for name in plan.storages}
+    check_possible(lab.host, profiles)
+    clock = _Clock(plan, todo, _experience())
+    with Storages(lab, profiles) as storages, ExitStack() as kept:
+        if plan.check_disks:
+            _check_disks(lab, run, storages, profiles)
+        crashes: dict[int, CrashImage] = {}
+        if plan.keep:
+            for crash in needed:
+                crashes[crash] = _image(lab, run, images, plan, crash, kept)
+        for place, planned in enumerate(todo):
+            if planned.crash not in crashes:
+                crashes[planned.crash] = _image(lab, run, images, plan, planned.crash, kept)
+            trial = _recovery(lab, run, images, storages, plan, planned, crashes[planned.crash], clock.words(place))
+            run.add_trial(trial)
+            clock.learn(trial)
+            if place == needed[planned.crash][1]:
+                storages.release(crashes[planned.crash].name)
+                if not plan.keep:
+                    kept.close()
 
 
-def _plot(run: Run, rows: Sequence[RecoveryRow]) -> None:
-    from redolab.report.recovery_plots import plot_age, plot_phases
+def planned_in_words(lab: Lab, plan: RecoveryPlan, todo: Sequence[PlannedRecovery], fills: int) -> str:
+    """How much a plan is, and how long it will take by what earlier runs took."""
+    estimate = _experience().estimate(plan, todo, range(fills))
+    what = f"{len(todo)} recoveries on {', '.join(plan.storages)}, {fills} crash{'es' * (fills != 1)} to make first"
+    return f"{what}: {_how_long(estimate)} (seed {plan.seed})"
 
-    for image in run.crashes():
-        plot_age(run.folder / "plots", image, run.samples(image.name))
-    plot_phases(run.folder / "plots", rows)
+
+def missing_crashes(images: ImageStore, plan: RecoveryPlan) -> list[int]:
+    """The places of the crashes for which there is no image yet."""
+    return [
+        place
+        for place, crash in enumerate(plan.crashes)
+        if crash.image is None and (plan.new_crash or images.find(crash.spec) is None)
+    ]
 
 
 def check_kept(lab: Lab, images: ImageStore, image: CrashImage) -> None:
@@ -70,34 +79,66 @@ def check_kept(lab: Lab, images: ImageStore, image: CrashImage) -> None:
         images.check_unchanged(image)
 
 
-def recover_image(name: str, server_name: str | None, pools: Sequence[int], repeat: int, progress: Progress) -> None:
+def recover_image(
+    name: str,
+    server_name: str | None,
+    pools: Sequence[int],
+    storages: Sequence[str],
+    repeat: int,
+    seed: int,
+    progress: Progress,
+) -> None:
     """A run of more recoveries from a kept crash image, by its own server and with its own buffer pool unless others are given.
 
     Raises `LabError`.
     """
     store = RunStore()
-    with (
-        open_lab(progress, store.clear_unfinished) as lab,
-        storage_catalogue().get(HOME).attach(lab.host, lab.folder) as home,
-    ):
-        images = ImageStore(lab.host, home)
+    with open_lab(progress, store.clear_unfinished) as lab:
+        images = ImageStore(lab.host, lab.home)
         image = images.get(name)
         recovering = server_name or image.spec.dataset.server
         check_format(image, recovering, server_catalogue().get(recovering).dialect())
-        sizes = pools or [image.spec.instance.buffer_pool]
-        check_memory(lab.host, home, sizes)
-        server = lab.server(recovering)
+        sizes = tuple(pools) or (image.spec.instance.buffer_pool,)
+        check_memory(lab.host, lab.home, sizes)
+        crash = PlannedCrash(server=recovering, spec=image.spec, image=name, pools=sizes)
+        plan = draw_plan([crash], storages or [HOME], repeat, seed)
+        check_possible(lab.host, {each: storage_profile(each) for each in plan.storages})
+        lab.server(recovering)
         options = {
             "image": name,
             "server": recovering,
+            "storage": ",".join(plan.storages),
             "pool": ",".join(str(size) for size in sizes),
             "repeat": str(repeat),
+            "seed": str(seed),
         }
-        check_kept(lab, images, image)
-        machine, tools = read_machine(lab.host, home), lab.tools.versions()
-        run = store.create("recovery", options, machine, lab_commit(lab.host), tools)
-        with store.running(run, progress.seconds), reported(lab, run, report):
-            run_recoveries(lab, run, images, [RecoveryCell(image, server, HOME, size, repeat) for size in sizes])
+        start_run(lab, store, options, plan)
+
+
+def start_run(lab: Lab, store: RunStore, options: Mapping[str, str], plan: RecoveryPlan) -> None:
+    """A new run that carries out a plan, and its table. Raises `LabError`."""
+    machine, tools = read_machine(lab.host, lab.home), lab.tools.versions()
+    run = store.create("recovery", options, machine, lab_commit(lab.host), tools)
+    run.write_plan(plan)
+    with store.running(run, lab.progress.seconds), reported(lab, run, report):
+        carry_out(lab, run, plan)
+
+
+def resume_run(name: str, progress: Progress) -> None:
+    """Let a recovery run that was stopped go on where it was. Raises `LabError`."""
+    store = RunStore()
+    with open_lab(progress, store.clear_unfinished) as lab:
+        run = store.get(name)
+        plan = run.plan()
+        store.reopen(run)
+        with store.running(run, lab.progress.seconds), reported(lab, run, report):
+            todo = remaining(plan, _done(run, plan))
+            progress.note(
+                f"the run {run.name} goes on: {len(plan.recoveries) - len(todo)} of {len(plan.recoveries)} recoveries are done"
+            )
+            for crash in {planned.crash for planned in todo}:
+                lab.server(plan.crashes[crash].server)
+            carry_out(lab, run, plan)
 
 
 def check_memory(host: Host, folder: Path, pools: Sequence[int]) -> None:
@@ -109,3 +150,119 @@ def check_memory(host: Host, folder: Path, pools: Sequence[int]) -> None:
             f"a buffer pool of {format_size(largest)} does not fit into this machine's {format_size(memory)} of memory",
             "choose a smaller POOL, DATASET or LOGSIZE",
         )
+
+
+class _Clock:
+    """How far a run is, and how long it will still take."""
+
+    def __init__(self, plan: RecoveryPlan, todo: Sequence[PlannedRecovery], experience: Experience) -> None:
+        self._plan = plan
+        self._todo = todo
+        self._experience = experience
+
+    def words(self, place: int) -> str:
+        """As in `17 of 36, about 12 min left`."""
+        estimate = self._experience.estimate(self._plan, self._todo[place:], ())
+        left = "" if estimate is None else f", {_how_long(estimate)} left"
+        return f"{place + 1} of {len(self._todo)}{left}"
+
+    def learn(self, trial: RecoveryTrial) -> None:
+        """Take what was just measured into account."""
+        self._experience.learn(trial)
+
+
+def _how_long(estimate: Estimate | None) -> str:
+    if estimate is None:
+        return "no earlier run tells how long that takes"
+    about = f"about {format_duration(estimate.seconds)}"
+    if not estimate.unknown:
+        return about
+    return f"{about} ({estimate.unknown} of {estimate.recoveries} on storages of which no earlier run tells)"
+
+
+def _experience() -> Experience:
+    trials: list[RecoveryTrial] = []
+    crashes: list[CrashImage] = []
+    for run in RunStore().all():
+        try:
+            if run.record().experiment == "recovery":
+                trials += run.trials(RecoveryTrial)
+                crashes += run.crashes()
+        except LabError:
+            # Left by another version of the lab.
+            continue
+    return Experience(trials, crashes)
+
+
+def _done(run: Run, plan: RecoveryPlan) -> set[PlannedRecovery]:
+    """The planned recoveries that the run has measured."""
+    by_name = {image.name: _place(plan, image) for image in run.crashes()}
+    return {
+        PlannedRecovery(crash=crash, storage=trial.storage, pool=trial.buffer_pool, repeat=trial.repeat)
+        for trial in run.trials(RecoveryTrial)
+        if (crash := by_name.get(trial.image)) is not None
+    }
+
+
+def _place(plan: RecoveryPlan, image: CrashImage) -> int | None:
+    """Which of the plan's crashes an image is."""
+    for place, crash in enumerate(plan.crashes):
+        if crash.image == image.name or (crash.image is None and crash.spec == image.spec):
+            return place
+    return None
+
+
+def _image(lab: Lab, run: Run, images: ImageStore, plan: RecoveryPlan, crash: int, kept: ExitStack) -> CrashImage:
+    """The image of a planned crash: that of this run, one kept of an earlier, or a new one."""
+    planned = plan.crashes[crash]
+    used = next((image for image in run.crashes() if _place(plan, image) == crash), None)
+    if used is not None and used.name not in images.names():
+        raise LabError(f"the crash image {used.name}, on which this run has measured, was removed", "start a new run")
+    name = planned.image or (used.name if used is not None else None)
+    found = images.get(name) if name else None if plan.new_crash else images.find(planned.spec)
+    if found is not None:
+        lab.progress.note(f"crash image {found.name}: made to this very plan earlier (NEWCRASH=on makes another)")
+        check_kept(lab, images, found)
+        run.add_crash(images, found)
+        return found
+    had_dataset = find_dataset(lab, lab.home, planned.spec.dataset) is not None
+    if not plan.keep and not had_dataset:
+        kept.callback(remove_dataset, lab, lab.home, planned.spec.dataset)
+    server, workload = lab.server(planned.server), workload_catalogue().get(planned.spec.workload)
+    made = make_image(lab, lab.home, server, workload, planned.spec, plan.sample_every, run.keep_failed)
+    if not plan.keep:
+        kept.callback(images.remove, made.name)
+    run.add_crash(images, made)
+    return made
+
+
+def _recovery(
+    lab: Lab,
+    run: Run,
+    images: ImageStore,
+    storages: Storages,
+    plan: RecoveryPlan,
+    planned: PlannedRecovery,
+    image: CrashImage,
+    how_far: str,
+) -> RecoveryTrial:
+    server = lab.server(plan.crashes[planned.crash].server)
+    label = planned.storage.strip("/").replace("/", "-")
+    log = run.log(f"{run.trial_count() + 1:03}-{server.name}-{label}-{format_size(planned.pool)}-{planned.repeat}")
+    lab.progress.note(how_far)
+    storages.prepare(planned.storage, image, images)
+    began = time.monotonic()
+    with storages.attached(planned.storage, image, images) as place:
+        trial = recover(lab, image, server, images, place, planned.pool, planned.repeat, log)
+    return msgspec.structs.replace(trial, took=time.monotonic() - began)
+
+
+def _check_disks(lab: Lab, run: Run, storages: Storages, profiles: Mapping[str, object]) -> None:
+    """Have fio look at every storage that the run has not checked yet; say which is not as it was asked for."""
+    storages.overhead_from(run.disks())
+    known = {check.storage for check in run.disks()}
+    for check in storages.checks([name for name in profiles if name not in known]):
+        run.add_disk(check)
+        names = ", ".join(figure.name for figure in figures_off(check))
+        if names:
+            lab.progress.note(f"{check.storage} is not as asked: {names}; rows measured on it are marked")

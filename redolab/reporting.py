@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
+
+from rich.console import Console
 
 from redolab.lab import Lab
 from redolab.report.table import ReportTable
@@ -15,8 +17,8 @@ from redolab.units import format_duration
 class Report(Protocol):
     """How an experiment's trials become a table and plots."""
 
-    def __call__(self, run: Run, *, stopped: bool = False) -> ReportTable:
-        """Write the table and the plots of what a run has measured into its folder."""
+    def __call__(self, run: Run, *, stopped: bool = False) -> Sequence[ReportTable]:
+        """Write the tables and the plots of what a run has measured into its folder."""
 
 
 @contextmanager
@@ -28,14 +30,20 @@ def reported(lab: Lab, run: Run, report: Report) -> Iterator[None]:
     except BaseException:
         if run.trial_count():
             try:
-                report(run, stopped=True).show(console)
+                _show(report(run, stopped=True), console)
             except Exception as error:
                 lab.progress.note(f"and its table could not be written: {error}")
         raise
     with lab.progress.stage("writing tables and plots"):
-        table = report(run)
+        tables = report(run)
     console.print()
-    table.show(console)
+    _show(tables, console)
     shares = " · ".join(f"{kind} {format_duration(seconds)}" for kind, seconds in lab.progress.seconds.items())
     lab.progress.note(f"time: {shares}")
     lab.progress.note(f"everything is in {run.folder}")
+
+
+def _show(tables: Sequence[ReportTable], console: Console) -> None:
+    for table in tables:
+        table.show(console)
+        console.print()

@@ -1,6 +1,8 @@
 """What a run leaves, and reading it back: one folder a run under `data/runs/`, never overwritten.
 
 run.json         what was asked, the machine, the lab's commit, how it ended
+plan.json        of a recovery run: its crashes, and its recoveries in their order
+disks.jsonl      one line a storage: asked for, and found by fio
 trials.jsonl     one line a trial, on the disk as soon as it is measured
 crashes/NAME/    of each crash image used: image.json, samples.csv, fill.log
 instances/       of each server under inserts: its settings with their reasons, and its variables
@@ -27,14 +29,18 @@ from redolab.crash import FILL_LOG, SAMPLES, CrashImage, ImageStore
 from redolab.errors import Interrupted, InvalidInput, LabError
 from redolab.hosts import Command, Host
 from redolab.machine import Machine
+from redolab.plan import RecoveryPlan
 from redolab.project import PROJECT
 from redolab.sampling import Sample, read_samples
+from redolab.storage.figures import DiskCheck
 
 T = TypeVar("T")
 
 RUN_FORMAT = 1
 _RECORD = "run.json"
 _TRIALS = "trials.jsonl"
+_PLAN = "plan.json"
+_DISKS = "disks.jsonl"
 
 
 class State(StrEnum):
@@ -82,11 +88,31 @@ class Run:
 
     def trials(self, kind: type[T]) -> list[T]:
         """What was measured, each as a `kind`; a torn last line is left out."""
-        return [self._read(line, kind) for line in self._trial_lines()]
+        return [self._read(line, kind) for line in self._lines(_TRIALS)]
 
     def trial_count(self) -> int:
         """How many trials there are."""
-        return len(self._trial_lines())
+        return len(self._lines(_TRIALS))
+
+    def plan(self) -> RecoveryPlan:
+        """What it was to do. Raises `InvalidInput` if it is no recovery run, or one of an earlier version of the lab."""
+        path = self.folder / _PLAN
+        if not path.exists():
+            raise InvalidInput(f"the run {self.name} has no plan to go on with", "only a recovery run can be resumed")
+        return self._read(path.read_bytes(), RecoveryPlan)
+
+    def write_plan(self, plan: RecoveryPlan) -> None:
+        """Keep what it is to do."""
+        _write_whole(self.folder / _PLAN, msgspec.json.format(msgspec.json.encode(plan)))
+
+    def disks(self) -> list[DiskCheck]:
+        """Its storages as fio last found them."""
+        checks = [self._read(line, DiskCheck) for line in self._lines(_DISKS)]
+        return list({check.storage: check for check in checks}.values())
+
+    def add_disk(self, check: DiskCheck) -> None:
+        """Write how fio found one more storage to the disk."""
+        self._add_line(_DISKS, check)
 
     def crashes(self) -> list[CrashImage]:
         """What the run's crash images were, whether or not they are still kept."""
@@ -107,10 +133,7 @@ class Run:
 
     def add_trial(self, trial: msgspec.Struct) -> None:
         """Write one more trial to the disk."""
-        with (self.folder / _TRIALS).open("ab") as file:
-            file.write(msgspec.json.encode(trial) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
+        self._add_line(_TRIALS, trial)
 
     def add_crash(self, images: ImageStore, image: CrashImage) -> None:
         """Keep how a crash image came about with the run, which may outlive the image."""
@@ -128,8 +151,19 @@ class Run:
             kept.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, kept)
 
-    def _trial_lines(self) -> list[bytes]:
-        path = self.folder / _TRIALS
+    def _add_line(self, name: str, content: msgspec.Struct) -> None:
+        path = self.folder / name
+        whole = b"".join(self._lines(name))
+        if path.exists() and path.stat().st_size > len(whole):
+            # A line that a killed lab left torn must not run into this one.
+            path.write_bytes(whole)
+        with path.open("ab") as file:
+            file.write(msgspec.json.encode(content) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _lines(self, name: str) -> list[bytes]:
+        path = self.folder / name
         lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
         return [line for line in lines if line.endswith(b"\n")]
 
@@ -143,9 +177,7 @@ class Run:
 
     def write_record(self, record: RunRecord) -> None:
         """Write what is known of it, whole or not at all."""
-        beside = self.folder / f".{_RECORD}"
-        beside.write_bytes(msgspec.json.format(msgspec.json.encode(record)))
-        beside.replace(self.folder / _RECORD)
+        _write_whole(self.folder / _RECORD, msgspec.json.format(msgspec.json.encode(record)))
 
 
 class RunStore:
@@ -223,12 +255,33 @@ class RunStore:
             yield run
         except BaseException as error:
             why = str(error).splitlines()[0] if str(error) else type(error).__name__
-            record = msgspec.structs.replace(run.record(), seconds=dict(seconds))
+            record = _with_seconds(run.record(), seconds)
             # The logs of what failed are what its error speaks of; of what was stopped there is nothing to look into.
             self._settle(run, record, why, keep=not isinstance(error, Interrupted | KeyboardInterrupt))
             raise
+        record = _with_seconds(run.record(), seconds)
+        run.write_record(msgspec.structs.replace(record, state=State.COMPLETE))
+
+    def reopen(self, run: Run) -> None:
+        """Let a run that was stopped go on. Raises `InvalidInput` if it is complete."""
         record = run.record()
-        run.write_record(msgspec.structs.replace(record, state=State.COMPLETE, seconds=dict(seconds)))
+        if record.state is not State.STOPPED:
+            raise InvalidInput(f"the run {run.name} is {record.state}", "'redolab show' prints it")
+        run.write_record(msgspec.structs.replace(record, state=State.RUNNING, why_stopped=""))
+
+
+def _with_seconds(record: RunRecord, seconds: Mapping[str, float]) -> RunRecord:
+    """With the time that stages took added to what they took before it was resumed."""
+    kinds = [*record.seconds, *seconds]
+    return msgspec.structs.replace(
+        record, seconds={kind: record.seconds.get(kind, 0.0) + seconds.get(kind, 0.0) for kind in kinds}
+    )
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    beside = path.with_name(f".{path.name}")
+    beside.write_bytes(content)
+    beside.replace(path)
 
 
 def lab_commit(host: Host) -> str:

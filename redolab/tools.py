@@ -21,11 +21,15 @@ PACKAGES = {
     "sysbench": "sysbench",
     "mvn": "maven",
     "npm": "npm",
+    "fio": "fio",
+    "mkfs.xfs": "xfsprogs",
 }
 """Program → the Debian package that has it."""
 
 _NEEDS_ITS_SCRIPTS = ("mvn", "npm")
 """Programs whose packages do not work as they are unpacked."""
+_ASKED_FOR_ITS_VERSION = {"mkfs.xfs": "-V"}
+"""Programs that do not know `--version`."""
 _PATIENCE = 3600.0
 _LOCK = 300
 """Seconds to wait for another package manager, as runs by itself on a fresh machine."""
@@ -85,12 +89,25 @@ class Tools:
         for name in names:
             self.get(name)
 
+    def install(self, packages: Sequence[str], progress: Progress) -> None:
+        """Have packages on the host that come with no program of their name. Raises `LabError` if the lab may not."""
+        privilege = self._privilege()
+        if privilege is None:
+            raise LabError(
+                f"{', '.join(packages)} cannot be installed without root", f"apt install {' '.join(packages)}"
+            )
+        with progress.stage(f"getting {', '.join(packages)}"):
+            self._install(privilege, packages)
+
     def versions(self) -> dict[str, str]:
         """What each tool that is there says of its version."""
         found = {name: self.find(name) for name in PACKAGES}
         return {
             name: self._host.run(
-                Command([str(tool.program), "--version"], environment=tool.environment), check=False
+                Command(
+                    [str(tool.program), _ASKED_FOR_ITS_VERSION.get(name, "--version")], environment=tool.environment
+                ),
+                check=False,
             ).out.partition("\n")[0]
             for name, tool in found.items()
             if tool is not None

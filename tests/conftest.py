@@ -18,8 +18,7 @@ os.environ["REDOLAB_RUNS"] = str(PROJECT.root / ".lab/tests/runs")
 
 from rich.console import Console
 
-from redolab.housekeeping import native_folder
-from redolab.lab import Lab, open_lab
+from redolab.lab import Lab, native_folder, open_lab
 from redolab.progress import Progress
 from redolab.results import RunStore
 from redolab.servers.install import InstalledServer

@@ -19,7 +19,7 @@ import pytest
 
 from redolab.crash import CrashImage, ImageStore
 from redolab.hosts.local import LocalHost
-from redolab.housekeeping import native_folder
+from redolab.lab import native_folder
 from redolab.project import PROJECT
 from redolab.recovery import RecoveryTrial
 from redolab.results import Run, RunStore, State

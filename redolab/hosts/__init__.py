@@ -148,11 +148,14 @@ class Host(Protocol):
     def kill(self, process: ProcessIdentity, with_signal: signal.Signals = signal.SIGKILL) -> bool:
         """Signal exactly this process; False if it is no longer there."""
 
+    def cpu_seconds(self, process: ProcessIdentity) -> float | None:
+        """Seconds of processor time that a process and its threads have used; None if it has ended."""
+
     def now(self) -> Instant:
         """The host's clocks."""
 
     def unmount(self, folder: Path) -> None:
-        """Unmount what is mounted at `folder` and below it; a loop device that came with a mount goes with it.
+        """Unmount what is mounted at `folder` and below it, and let go of the loop devices on files there.
 
         Raises `CommandFailed`.
         """

@@ -304,16 +304,49 @@ class LocalHost(Host):
             return False
         return True
 
+    def cpu_seconds(self, process: ProcessIdentity) -> float | None:
+        """See `Host`."""
+        found = _find(process)
+        try:
+            times = found.cpu_times() if found is not None else None
+        except psutil.NoSuchProcess:
+            return None
+        return None if times is None else times.user + times.system
+
     def now(self) -> Instant:
         """See `Host`."""
         return Instant(monotonic=time.monotonic(), wall=time.time())
 
     def unmount(self, folder: Path) -> None:
         """See `Host`."""
+        folder = folder.resolve()
         mounted = [Path(partition.mountpoint) for partition in psutil.disk_partitions(all=True)]
-        for place in reversed(mounted):
-            if place.is_relative_to(folder.resolve()):
-                self.run(Command(["umount", str(place)]))
+        below = [place for place in mounted if place.is_relative_to(folder)]
+        if not below and not self.is_root():
+            return
+        # What lies on another comes later: a file system, its loop device, and the disk model that serves the device's file.
+        for place in reversed(below):
+            self._until_done(Command(["umount", str(place)]))
+            self._detach_loops(folder)
+        self._detach_loops(folder)
+
+    def _detach_loops(self, folder: Path) -> None:
+        if not self.is_root():
+            return
+        listed = self.run(Command(["losetup", "--list", "--noheadings", "--output=NAME,BACK-FILE"]), check=False).out
+        for line in listed.splitlines():
+            device, _, file = line.partition(" ")
+            if Path(file.strip().removesuffix(" (deleted)")).is_relative_to(folder):
+                self.run(Command(["losetup", "--detach", device]), check=False)
+
+    def _until_done(self, command: Command) -> None:
+        """Run it until it succeeds: what was killed may hold a mount for a moment longer. Raises `CommandFailed`."""
+        deadline = time.monotonic() + _STILL_WRITTEN
+        while self.run(command, check=False).status != 0:
+            if time.monotonic() > deadline:
+                self.run(command)
+                return
+            time.sleep(0.05)
 
     def drop_page_cache(self) -> bool:
         """See `Host`."""

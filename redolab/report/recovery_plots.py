@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,6 +24,7 @@ _PHASES = {
     "untold": ("#FFFFFF", "oo"),
 }
 _UNTOLD = "untold"
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 _LABELS = {
     _UNTOLD: "not told apart by the log",
     "ready": "accept (InnoDB open → ready)",
@@ -101,6 +103,35 @@ def plot_phases(folder: Path, rows: Sequence[RecoveryRow]) -> None:
     axes.set_xlabel(f"seconds since the start of the server (the median recovery of {min(row.n for row in rows)})")
     figure.legend(loc="outside lower center", ncols=4, fontsize="small", frameon=False)
     save(figure, folder / "phases")
+
+
+def plot_redo(folder: Path, rows: Sequence[RecoveryRow]) -> None:
+    """Time to ready against the redo that was read, a mark for each storage, filled with the larger pool: `redo.svg`, `.png`."""
+    known = [(row, row.redo_from_recovery_bytes) for row in rows if row.redo_from_recovery_bytes is not None]
+    if len({row.storage for row, _ in known}) * len({redo for _, redo in known}) < 2:
+        return
+    unit, unit_name = _unit(max(redo for _, redo in known))
+    figure, axes = plt.subplots(figsize=(WIDTH, 5), layout="constrained")
+    storages = list(dict.fromkeys(row.storage for row, _ in known))
+    for storage, marker, colour in zip(storages, itertools.cycle("osD^vP*Xh<>"), itertools.cycle(_COLOURS)):
+        of_it = [(row, redo) for row, redo in known if row.storage == storage]
+        for row, redo in of_it:
+            largest = max(other.buffer_pool_bytes for other, _ in known if other.server == row.server)
+            axes.errorbar(
+                redo / unit, row.ready_median_s,
+                yerr=[[row.ready_median_s - row.ready_min_s], [row.ready_max_s - row.ready_median_s]],
+                color=colour, marker=marker, markersize=8, capsize=3, linestyle="",
+                markerfacecolor=colour if row.buffer_pool_bytes == largest else "white",
+                label=storage if (row, redo) == of_it[0] else None,
+            )  # fmt: skip
+    axes.set_yscale("log")
+    axes.set_xlim(left=0)
+    axes.set_xlabel(
+        f"redo read by recovery, {unit_name} (filled: the largest pool of the server; hollow: smaller ones)"
+    )
+    axes.set_ylabel("seconds to ready (median, min–max)")
+    figure.legend(loc="outside lower center", ncols=4, fontsize="small", frameon=False)
+    save(figure, folder / "redo")
 
 
 def bar_segments(row: RecoveryRow) -> list[tuple[str, float]]:

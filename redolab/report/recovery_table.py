@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import TypeAlias
 
 from redolab.crash import CrashImage
+from redolab.device import DeviceUse
+from redolab.models.bound import Bound, bound_by
 from redolab.recovery import RecoveryTrial
 from redolab.report.table import Column, ReportTable
 from redolab.timeline import Phase
-from redolab.units import format_size
+from redolab.units import KIB, format_size
+
+CellKey: TypeAlias = tuple[str, int, str, int]
+"""Server, log size in bytes, storage, buffer pool in bytes."""
+_LATE = 0.05
+_PHASES = tuple(Phase)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +53,14 @@ class RecoveryRow:
     rollback_s: float | None
     first_write_median_s: float
     batches: int | None
+    ranges: Mapping[str, tuple[float, float]]
+    """Phase → its shortest and longest seconds, of the phases that every recovery of the cell has."""
+    device: DeviceUse | None
+    """What the device under the storage did to ready, in that same recovery."""
+    cpu_s: float | None
+    late_share: float | None
+    """The largest share of requests that the disk model answered late."""
+    took_median_s: float | None
     page_cache_dropped: bool
     why_blank: str
     """Why a phase has no number, where one has none."""
@@ -52,13 +68,20 @@ class RecoveryRow:
     """What the log tells beyond the phases."""
 
 
-def recovery_rows(trials: Sequence[RecoveryTrial], crashes: Sequence[CrashImage]) -> list[RecoveryRow]:
-    """A row for each (image, storage, pool), in the order in which they were first measured."""
+def recovery_rows(
+    trials: Sequence[RecoveryTrial], crashes: Sequence[CrashImage], order: Sequence[CellKey] = ()
+) -> list[RecoveryRow]:
+    """A row for each (image, storage, pool), in the order given, the others as they were first measured."""
     images = {image.name: image for image in crashes}
     cells: dict[tuple[str, str, int], list[RecoveryTrial]] = defaultdict(list)
     for trial in trials:
         cells[trial.image, trial.storage, trial.buffer_pool].append(trial)
-    return [_row(cell, images[image]) for (image, _, _), cell in cells.items()]
+    ranks = {key: place for place, key in enumerate(order)}
+    rows = [_row(cell, images[image]) for (image, _, _), cell in cells.items()]
+    return sorted(
+        rows,
+        key=lambda row: ranks.get((row.server, row.log_size_bytes, row.storage, row.buffer_pool_bytes), len(ranks)),
+    )
 
 
 def _row(cell: Sequence[RecoveryTrial], image: CrashImage) -> RecoveryRow:
@@ -94,11 +117,46 @@ def _row(cell: Sequence[RecoveryTrial], image: CrashImage) -> RecoveryRow:
         rollback_s=phases[Phase.ROLLBACK],
         first_write_median_s=statistics.median(trial.first_write for trial in cell),
         batches=typical.timeline.batches,
+        ranges=_ranges(cell),
+        device=typical.device,
+        cpu_s=typical.cpu_seconds,
+        late_share=max((trial.late_share for trial in cell if trial.late_share is not None), default=None),
+        took_median_s=_median([trial.took for trial in cell]),
         page_cache_dropped=all(trial.cache_dropped for trial in cell),
         why_blank="; ".join(
             dict.fromkeys(f"{time.phase}: {time.why}" for time in typical.timeline.phases if time.seconds is None)
         ),
         notes="; ".join(typical.timeline.notes),
+    )
+
+
+def _ranges(cell: Sequence[RecoveryTrial]) -> dict[str, tuple[float, float]]:
+    ranges = {}
+    for phase in _PHASES:
+        seconds = [time.seconds for trial in cell for time in trial.timeline.phases if time.phase is phase]
+        known = [each for each in seconds if each is not None]
+        if known and len(known) == len(cell):
+            ranges[str(phase)] = (min(known), max(known))
+    return ranges
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
+
+
+def bound_of(row: RecoveryRow) -> Bound | None:
+    """What the recovery of a row was bound by; None where the device or the processor was not measured."""
+    if row.device is None or row.cpu_s is None:
+        return None
+    device = row.device
+    return bound_by(
+        seconds=row.ready_median_s,
+        cpu=row.cpu_s,
+        busy=device.busy,
+        reads=device.reads,
+        read_bytes=device.read_bytes,
+        writes=device.writes,
     )
 
 
@@ -128,6 +186,7 @@ _COLUMNS = [
     Column[RecoveryRow]("redo at crash", _redo, right=True),
     Column[RecoveryRow]("dirty pages", lambda row: _count(row.dirty_pages), right=True),
     Column[RecoveryRow]("ready, s: median (min–max) of n", _ready, right=True),
+    Column[RecoveryRow]("batches", lambda row: _count(row.batches), right=True),
     Column[RecoveryRow]("start", lambda row: _seconds(row.start_s), right=True),
     Column[RecoveryRow]("discover", lambda row: _seconds(row.discover_s), right=True),
     Column[RecoveryRow]("scan", lambda row: _seconds(row.scan_s), right=True),
@@ -138,8 +197,73 @@ _COLUMNS = [
 ]
 
 
-def recovery_table(rows: Sequence[RecoveryRow], crashes: Sequence[CrashImage], *, stopped: bool = False) -> ReportTable:
-    """The table a person reads, with notes on what stands in it; every number of it is in the rows as well."""
+def _range(phase: Phase) -> Column[RecoveryRow]:
+    def cell(row: RecoveryRow) -> str:
+        if str(phase) not in row.ranges:
+            return "–"
+        least, most = row.ranges[str(phase)]
+        return f"{least:.2f}–{most:.2f}"
+
+    return Column(f"{phase}, s", cell, right=True)
+
+
+def _requests(count: int, size: int) -> str:
+    mean = f", {size / count / KIB:.0f} KiB each" if count else ""
+    return f"{count:,} of {size / 1e6:,.0f} MB{mean}"
+
+
+_LIMIT_COLUMNS = [
+    Column[RecoveryRow]("server", lambda row: row.server),
+    Column[RecoveryRow]("storage", lambda row: row.storage),
+    Column[RecoveryRow]("log", lambda row: format_size(row.log_size_bytes), right=True),
+    Column[RecoveryRow]("pool", lambda row: format_size(row.buffer_pool_bytes), right=True),
+    Column[RecoveryRow]("ready, s", lambda row: f"{row.ready_median_s:.2f}", right=True),
+    Column[RecoveryRow]("bound by", lambda row: str(bound_of(row) or "–")),
+    Column[RecoveryRow]("CPU, s", lambda row: _seconds(row.cpu_s), right=True),
+    Column[RecoveryRow](
+        "disk busy, s", lambda row: "–" if row.device is None else f"{row.device.busy:.2f}", right=True
+    ),
+    Column[RecoveryRow]("queue", lambda row: "–" if row.device is None else f"{row.device.queue:.1f}", right=True),
+    Column[RecoveryRow](
+        "reads",
+        lambda row: "–" if row.device is None else _requests(row.device.reads, row.device.read_bytes),
+        right=True,
+    ),
+    Column[RecoveryRow](
+        "writes",
+        lambda row: "–" if row.device is None else _requests(row.device.writes, row.device.written_bytes),
+        right=True,
+    ),
+    *(_range(phase) for phase in (Phase.SCAN, Phase.APPLY, Phase.OPEN)),
+    Column[RecoveryRow]("late", lambda row: "–" if row.late_share is None else f"{row.late_share:.1%}", right=True),
+]
+
+
+def limits_table(rows: Sequence[RecoveryRow]) -> ReportTable:
+    """Why each storage took as long as it did."""
+    notes = [
+        "What the disk and the processor did from the start to ready, in the recovery nearest to the median; scan, apply and open: the "
+        "shortest and the longest of all. 'queue': requests in flight while there were any. docs/storage.md says what 'bound by' means."
+    ]
+    if any((row.late_share or 0.0) > _LATE for row in rows):
+        notes.append(
+            "'late': requests that the disk model answered over a tenth later than the modelled disk would have, because this machine's "
+            "own disk or processors were slower."
+        )
+    return ReportTable.of("What the recoveries waited for", rows, _LIMIT_COLUMNS, notes)
+
+
+def recovery_table(
+    rows: Sequence[RecoveryRow],
+    crashes: Sequence[CrashImage],
+    off: Mapping[str, str] | None = None,
+    *,
+    stopped: bool = False,
+) -> ReportTable:
+    """The table a person reads, with notes on what stands in it; every number of it is in the rows as well.
+
+    `off`: storage → which of its figures were not as asked.
+    """
     notes = [
         "Times are seconds; the phases, from 'start' (of the process, to the server's first line) to 'accept', are those of "
         "the recovery nearest to the median. 'redo at crash' is the recovery's own end LSN less its checkpoint LSN, "
@@ -155,15 +279,37 @@ def recovery_table(rows: Sequence[RecoveryRow], crashes: Sequence[CrashImage], *
         for image in crashes
         if "stopped growing" in image.why_killed
     ]
+    marked = off or {}
+    notes += [
+        f"{storage}! was not the disk that was asked for ({which}): see Disks."
+        for storage, which in marked.items()
+        if any(row.storage == storage for row in rows)
+    ]
     if stopped:
         notes.append("The run was stopped: these are the recoveries that had been finished.")
     if not all(row.page_cache_dropped for row in rows):
         notes.append(
             "The page cache could not be dropped before the recoveries (no root): they read part of the files from memory."
         )
-    return ReportTable.of("Crash recovery", rows, _COLUMNS, notes)
+    columns = [
+        Column[RecoveryRow](column.heading, lambda row: row.storage + "!" * (row.storage in marked))
+        if column.heading == "storage"
+        else column
+        for column in _COLUMNS
+    ]
+    return ReportTable.of("Crash recovery", rows, columns, notes)
 
 
 def row_dictionaries(rows: Sequence[RecoveryRow]) -> list[dict[str, object]]:
     """The rows as CSV and Parquet take them."""
-    return [asdict(row) for row in rows]
+    return [_flat(row) for row in rows]
+
+
+def _flat(row: RecoveryRow) -> dict[str, object]:
+    flat = asdict(row)
+    ranges, device = flat.pop("ranges"), flat.pop("device")
+    for phase in _PHASES:
+        flat[f"{phase}_min_s"], flat[f"{phase}_max_s"] = ranges.get(str(phase), (None, None))
+    for name in DeviceUse.__struct_fields__:
+        flat[f"device_{name}"] = None if device is None else getattr(device, name)
+    return {**flat, "bound_by": None if bound_of(row) is None else str(bound_of(row))}

@@ -85,12 +85,16 @@ class ReportTable:
         return "\n".join(lines) + between + between.join(self.notes) + "\n"
 
 
-def write_table(folder: Path, table: ReportTable, rows: Sequence[Mapping[str, object]]) -> None:
-    """Write a table into a run's folder: `table.txt` and `.md` as read, `.csv` and `.parquet` with all its numbers."""
+def write_tables(folder: Path, tables: Sequence[ReportTable]) -> None:
+    """Write the tables of a run into its folder as they are read: `table.txt` and `table.md`."""
+    folder.joinpath("table.txt").write_text("\n".join(table.as_text() for table in tables))
+    folder.joinpath("table.md").write_text("\n".join(table.as_markdown() for table in tables))
+
+
+def write_rows(folder: Path, name: str, rows: Sequence[Mapping[str, object]]) -> None:
+    """Write all the numbers behind a table into a run's folder: `NAME.csv` and `NAME.parquet`."""
     import polars
 
-    folder.joinpath("table.txt").write_text(table.as_text())
-    folder.joinpath("table.md").write_text(table.as_markdown())
     frame = polars.DataFrame(rows, infer_schema_length=None)
-    frame.write_csv(folder / "table.csv")
-    frame.write_parquet(folder / "table.parquet")
+    frame.write_csv(folder / f"{name}.csv")
+    frame.write_parquet(folder / f"{name}.parquet")

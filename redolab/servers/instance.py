@@ -125,6 +125,11 @@ class Instance(AbstractContextManager["Instance"]):
         line = self._first.get(event)
         return None if line is None or line.arrival is None else line.arrival - self.started.monotonic
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether it has said that it takes connections."""
+        return Event.READY in self._first
+
     def recovery(self) -> Timeline | None:
         """The crash recovery that the error log tells of, if it does."""
         return next(timelines(self.log), None)
@@ -157,6 +162,10 @@ class Instance(AbstractContextManager["Instance"]):
             cursor.execute(statement)
             more = self.server.dialect.counters(cursor.fetchall())
         return more.completed_by(counters)
+
+    def cpu_seconds(self) -> float | None:
+        """Seconds of processor time that the server has used; None if it has ended."""
+        return None if self._server_process is None else self._host.cpu_seconds(self._server_process)
 
     def kill(self) -> Instant:
         """SIGKILL to exactly the server, and wait until it is gone; the moment the signal was sent."""

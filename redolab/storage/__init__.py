@@ -6,6 +6,8 @@ One file a kind of profile, told apart in the catalogue by `kind`.
 from __future__ import annotations
 
 from redolab.storage.folder import FolderStorage
+from redolab.storage.modelled import FlashDisk, SpinningDisk
+from redolab.storage.tmpfs import TmpfsStorage
 
-StorageProfile = FolderStorage
-"""Any kind of profile. Each has `attach(host, lab_folder)`: while in it, the profile's folder can be used."""
+StorageProfile = FolderStorage | TmpfsStorage | FlashDisk | SpinningDisk
+"""Any kind of profile."""

@@ -123,17 +123,16 @@ def test_what_each_server_offers_to_who_may_only_connect(name: str, lab: Lab, tm
     server = lab.server(name)
     folder = tmp_path / "i"
     fresh(lab, server, folder)
-    with running(lab, server, folder) as instance:
-        with sampling(
-            "--defaults-file", str(option_file(folder)), "--every", "0.3s", "-o", str(tmp_path / "k.csv")
-        ) as process:  # fmt: skip
-            assert process.stdout is not None
-            said = process.stdout.readline()
-            load(lab, instance, 1)
-            time.sleep(1)
-            process.terminate()
-            said += process.stdout.read()
-            assert process.wait(30) == 0, said
+    with running(lab, server, folder) as instance, sampling(
+        "--defaults-file", str(option_file(folder)), "--every", "0.3s", "-o", str(tmp_path / "k.csv")
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        load(lab, instance, 1)
+        time.sleep(1)
+        process.terminate()
+        said += process.stdout.read()
+        assert process.wait(30) == 0, said
     said = " ".join(said.split())
     assert (tmp_path / "k.csv").exists()
     frame = polars.read_csv(tmp_path / "k.csv")

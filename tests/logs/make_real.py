@@ -18,8 +18,7 @@ import msgspec
 from rich.console import Console
 
 from redolab.crash import CrashImage, ImageStore
-from redolab.housekeeping import native_folder
-from redolab.lab import Lab, open_lab, server_catalogue
+from redolab.lab import Lab, native_folder, open_lab, server_catalogue
 from redolab.logs import read_log
 from redolab.progress import Progress
 from redolab.results import RunStore

@@ -1,0 +1,96 @@
+"""Storages as tables: the profiles there are, and what fio found of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redolab.report.table import Column, ReportTable
+from redolab.storage import StorageProfile
+from redolab.storage.figures import FIGURES, OFF, AskedDisk, DiskCheck, Figure, figures_off, off
+from redolab.storage.modelled import FlashDisk, SpinningDisk
+
+
+def profiles_table(profiles: Sequence[tuple[str, StorageProfile]]) -> ReportTable:
+    """Every profile with what it is to reach."""
+    columns = [
+        Column[tuple[str, StorageProfile]]("storage", lambda entry: entry[0]),
+        Column[tuple[str, StorageProfile]]("kind", lambda entry: entry[1].what),
+        *(_asked_column(figure) for figure in FIGURES),
+        Column[tuple[str, StorageProfile]]("stands for", lambda entry: entry[1].about),
+    ]
+    note = (
+        "Figures that are blank are not promised: what comes of queues, mirrors and caches is the model's result. "
+        "Sources: provision/storage.toml."
+    )
+    return ReportTable.of("Storage profiles", profiles, columns, [note])
+
+
+def disks_table(checks: Sequence[DiskCheck]) -> ReportTable:
+    """Every storage as asked and as fio found it."""
+    columns = [
+        Column[DiskCheck]("storage", lambda check: check.storage),
+        *(_both_column(figure) for figure in FIGURES),
+        Column[DiskCheck](
+            "read p50, p99 us", lambda check: f"{check.got.read.p50_us:,.0f}, {check.got.read.p99_us:,.0f}", right=True
+        ),
+        Column[DiskCheck](
+            "off by over 10 %", lambda check: ", ".join(figure.name for figure in figures_off(check)) or "–"
+        ),
+    ]
+    notes = [
+        "Each figure as asked → as fio found it right before the recoveries; only the latter where nothing is asked. Random reads and "
+        "writes are of 16 KiB, sequential reads of 1 MiB, 4 at a time; an append is 512 bytes and its sync."
+    ]
+    overheads = sorted({check.overhead_us for check in checks if check.overhead_us is not None})
+    if overheads:
+        notes.append(
+            f"The disk model itself takes {overheads[-1]:.0f} us a request on this machine, which is taken off its latencies: "
+            "it cannot be quicker than that."
+        )
+    return ReportTable.of("Disks", checks, columns, notes)
+
+
+def disk_dictionaries(checks: Sequence[DiskCheck]) -> list[dict[str, object]]:
+    """What fio found as CSV takes it, one row a figure."""
+    return [
+        {
+            "storage": check.storage,
+            "figure": figure.name,
+            "unit": figure.unit,
+            "asked": figure.asked(check.asked),
+            "got": figure.got(check.got),
+            "off": off(check, figure),
+        }
+        for check in checks
+        for figure in FIGURES
+    ]
+
+
+def marks(checks: Sequence[DiskCheck]) -> dict[str, str]:
+    """Storage → which of its figures were off, for those of which any was."""
+    return {
+        check.storage: ", ".join(f"{figure.name} {off(check, figure):+.0%}" for figure in figures_off(check))
+        for check in checks
+        if figures_off(check)
+    }
+
+
+def _asked_column(figure: Figure) -> Column[tuple[str, StorageProfile]]:
+    def cell(entry: tuple[str, StorageProfile]) -> str:
+        profile = entry[1]
+        asked = profile.asked() if isinstance(profile, FlashDisk | SpinningDisk) else AskedDisk()
+        value = figure.asked(asked)
+        return "–" if value is None else f"{value:,.0f}"
+
+    return Column(f"{figure.name}, {figure.unit}", cell, right=True)
+
+
+def _both_column(figure: Figure) -> Column[DiskCheck]:
+    def cell(check: DiskCheck) -> str:
+        asked, got = figure.asked(check.asked), f"{figure.got(check.got):,.0f}"
+        if asked is None:
+            return got
+        marked = "!" if abs(off(check, figure) or 0.0) > OFF else ""
+        return f"{asked:,.0f} → {got}{marked}"
+
+    return Column(f"{figure.name}, {figure.unit}", cell, right=True)

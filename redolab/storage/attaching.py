@@ -1,0 +1,188 @@
+"""The storages of one run: made when they are first wanted, attached one at a time, gone at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
+from types import TracebackType
+
+from redolab.crash import CrashImage, ImageStore
+from redolab.device import BlockDevice
+from redolab.errors import InvalidInput
+from redolab.hosts import Command, Host
+from redolab.lab import Lab
+from redolab.progress import Stage
+from redolab.storage import StorageProfile
+from redolab.storage.disk_model import built_disk_model
+from redolab.storage.figures import AskedDisk, DiskCheck
+from redolab.storage.fio import FILE_SIZE, Fio
+from redolab.storage.folder import FolderStorage
+from redolab.storage.lab_disk import STAGED, LabDisk, ModelledPlace, size_for
+from redolab.storage.modelled import FlashDisk, SpinningDisk
+from redolab.storage.place import Place
+from redolab.storage.tmpfs import TmpfsStorage
+from redolab.units import GIB, MIB, format_size
+
+DISKS = "storage/disks"
+"""Where lab disks and mounts lie in the lab's folder."""
+_CHECK_DISK = 4 * GIB
+_CHECK_SLOWLY = 256 * MIB
+_FIXED_NS = 300_000
+_CALIBRATE_AS = ["kind=unlimited"]
+
+
+def is_modelled(profile: StorageProfile) -> bool:
+    """Whether it is a disk that only a disk model can be."""
+    return isinstance(profile, FlashDisk | SpinningDisk)
+
+
+def check_possible(host: Host, profiles: Mapping[str, StorageProfile]) -> None:
+    """Raises `InvalidInput` for a profile that this host cannot offer, before anything is started."""
+    for name, profile in profiles.items():
+        if isinstance(profile, FolderStorage):
+            profile.check(host)
+        elif not host.is_root():
+            raise InvalidInput(
+                f"the storage {name} is mounted, and only root may mount",
+                "run as root, or give folders: STORAGE=native,/mnt/fast",
+            )
+        if isinstance(profile, FlashDisk | SpinningDisk):
+            profile.parameters()
+
+
+class Storages(AbstractContextManager["Storages"]):
+    """The storages of one run. Leaving the context takes away all that was made for them."""
+
+    def __init__(self, lab: Lab, profiles: Mapping[str, StorageProfile]) -> None:
+        self._lab = lab
+        self._profiles = profiles
+        self._made = ExitStack()
+        self._disks: dict[str, tuple[LabDisk, ExitStack]] = {}
+        self._overhead_ns = 0
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for _, stack in self._disks.values():
+            self._made.push(stack)
+        self._made.close()
+
+    @contextmanager
+    def attached(self, name: str, image: CrashImage, images: ImageStore) -> Iterator[Place]:
+        """While in it: the storage is there, with a copy of the image on it if it is modelled. Raises `LabError`."""
+        profile = self._profiles[name]
+        if isinstance(profile, FlashDisk | SpinningDisk):
+            disk = self._staged(image, images)
+            with self._modelled(name, profile, disk) as modelled:
+                yield modelled
+        else:
+            size = self._lab.host.files.folder_size(images.folder(image.name))
+            with self._plain(name, profile, 3 * size + GIB) as place:
+                yield place
+
+    def prepare(self, name: str, image: CrashImage, images: ImageStore) -> None:
+        """Make what `attached` needs and takes long, once for each image. Raises `LabError`."""
+        if is_modelled(self._profiles[name]):
+            self._staged(image, images)
+
+    def overhead_from(self, checks: Iterable[DiskCheck]) -> None:
+        """Take over what the disk model itself takes from checks that were made before."""
+        for check in checks:
+            if check.overhead_us is not None:
+                self._overhead_ns = round(check.overhead_us * 1000)
+
+    def release(self, image: str) -> None:
+        """Remove the copy of an image that no recovery needs any more."""
+        kept = self._disks.pop(image, None)
+        if kept is not None:
+            kept[1].close()
+
+    def checks(self, names: Sequence[str]) -> Iterator[DiskCheck]:
+        """These storages as they were asked for and as fio finds them, one after the other. Raises `LabError`."""
+        if not names:
+            return
+        self._lab.tools.require(["fio"], self._lab.progress)
+        fio = Fio(self._lab.host, self._lab.tools.get("fio"))
+        with ExitStack() as stack:
+            disk = None
+            if any(is_modelled(self._profiles[name]) for name in names):
+                disk = self._check_disk(stack, fio)
+            for name in names:
+                profile = self._profiles[name]
+                with self._lab.progress.stage(f"checking the storage {name} with fio", "fio") as stage:
+                    yield self._checked(name, profile, fio, disk, stage)
+
+    def _checked(self, name: str, profile: StorageProfile, fio: Fio, disk: LabDisk | None, stage: Stage) -> DiskCheck:
+        if isinstance(profile, FlashDisk | SpinningDisk):
+            assert disk is not None
+            with self._modelled(name, profile, disk) as modelled:
+                got = fio.measure(modelled, stage, whole_device=isinstance(profile, SpinningDisk))
+            asked, overhead = profile.asked(), self._overhead_ns / 1000
+            return DiskCheck(storage=name, about=profile.about, asked=asked, got=got, overhead_us=overhead)
+        size = FILE_SIZE if isinstance(profile, FolderStorage) else _CHECK_SLOWLY
+        with self._plain(name, profile, 2 * size) as attached:
+            folder = attached.folder / "fio"
+            place = Place(self._lab.host, name, folder, attached.device, direct=attached.direct)
+            with self._lab.ledger.making(folder, f"fio's files on {name}"):
+                self._lab.host.files.make_folder(folder)
+                stage.say("writing its files")
+                fio.write_files(place, size)
+                got = fio.measure(place, stage, size=size)
+        return DiskCheck(storage=name, about=profile.about, asked=AskedDisk(), got=got)
+
+    def _check_disk(self, stack: ExitStack, fio: Fio) -> LabDisk:
+        """A lab disk with fio's files; on it the disk model's own share is measured."""
+        program = self._program()
+        disk = stack.enter_context(self._new_disk("check", _CHECK_DISK))
+        with self._lab.progress.stage("measuring what the disk model itself takes", "fio") as stage:
+            with disk.natively() as folder:
+                fio.write_files(Place(self._lab.host, "check", folder))
+            with disk.modelled("calibration", program, _CALIBRATE_AS, 0) as place:
+                assert place.model is not None
+                place.model.tell(f"fixed {_FIXED_NS}")
+                took = fio.read_latency(place)
+                place.model.tell("limits off")
+            self._overhead_ns = max(0, round(took * 1000) - _FIXED_NS)
+            stage.outcome = f"{self._overhead_ns / 1000:.0f} us a request, taken off its latencies"
+        return disk
+
+    @contextmanager
+    def _modelled(self, name: str, profile: FlashDisk | SpinningDisk, disk: LabDisk) -> Iterator[ModelledPlace]:
+        with disk.modelled(name, self._program(), profile.parameters(), self._overhead_ns) as place:
+            yield place
+
+    @contextmanager
+    def _plain(self, name: str, profile: FolderStorage | TmpfsStorage, size: int) -> Iterator[Place]:
+        host = self._lab.host
+        if isinstance(profile, FolderStorage):
+            with profile.attach(host, self._lab.folder) as folder:
+                yield Place(host, name, folder, BlockDevice.under(host, folder))
+            return
+        folder = self._lab.folder / DISKS / name
+        with self._lab.ledger.making(folder, f"the storage {name}", mounted=True):
+            host.files.make_folder(folder)
+            host.run(Command(["mount", "-t", "tmpfs", "-o", f"size={size}", "redolab", str(folder)]))
+            yield Place(host, name, folder, direct=False)
+
+    def _staged(self, image: CrashImage, images: ImageStore) -> LabDisk:
+        """The lab disk with a copy of the image, which then lies on it at the storage's own speed."""
+        if image.name in self._disks:
+            return self._disks[image.name][0]
+        size = self._lab.host.files.folder_size(images.folder(image.name))
+        with ExitStack() as stack:
+            disk = stack.enter_context(self._new_disk(image.name, size_for(size)))
+            with (
+                self._lab.progress.stage(f"putting {image.name} ({format_size(size)}) on its lab disk", "copy"),
+                disk.natively() as folder,
+            ):
+                self._lab.host.files.copy_folder(images.data(image), folder / STAGED)
+            self._disks[image.name] = (disk, stack.pop_all())
+        return disk
+
+    def _new_disk(self, name: str, size: int) -> AbstractContextManager[LabDisk]:
+        self._lab.tools.require(["mkfs.xfs"], self._lab.progress)
+        return LabDisk.made(self._lab.host, self._lab.ledger, self._lab.folder / DISKS / name, size)
+
+    def _program(self) -> Path:
+        return built_disk_model(self._lab)

@@ -1,0 +1,123 @@
+"""The disk model as the lab runs it: built from `diskmodel/`, started on a file, told what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import xxhash
+
+from redolab.errors import CommandFailed, LabError
+from redolab.hosts import Command, Host, Process
+from redolab.lab import Lab
+from redolab.project import PROJECT
+
+_PACKAGES = ("gcc", "libc6-dev", "make", "pkg-config", "libfuse3-dev", "fuse3")
+_START_SECONDS = 10.0
+_END_SECONDS = 30.0
+_FUSE = Path("/dev/fuse")
+
+
+class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """What a disk model says of itself, counted since it was last limited."""
+
+    limits: str
+    overhead_ns: int
+    reads: int
+    writes: int
+    flushes: int
+    bytes_read: int
+    bytes_written: int
+    late: int
+
+
+class DiskModel:
+    """A running disk model; `file` is the disk that it serves."""
+
+    def __init__(self, host: Host, process: Process, mountpoint: Path) -> None:
+        self.file = mountpoint / "disk"
+        self._host = host
+        self._process = process
+        self._control = mountpoint / "control"
+
+    @classmethod
+    @contextmanager
+    def serving(
+        cls, host: Host, program: Path, file: Path, mountpoint: Path, parameters: Sequence[str], log: Path
+    ) -> Iterator[DiskModel]:
+        """While in it: `file` is served at `mountpoint`, without limits at first.
+
+        To be called with the mountpoint in the ledger as `mounted`. Raises `LabError` if it does not start.
+        """
+        host.files.make_folder(mountpoint)
+        process = host.start(Command([str(program), str(file), str(mountpoint), *parameters]), log)
+        model = cls(host, process, mountpoint)
+        try:
+            model._wait_until_there()
+            yield model
+        finally:
+            host.unmount(mountpoint)
+            if process.wait(_END_SECONDS) is None:
+                process.stop()
+
+    def tell(self, line: str) -> None:
+        """Have it obey one line (`diskmodel/gate.h`). Raises `LabError`."""
+        try:
+            self._host.run(Command(["tee", str(self._control)], standard_input=f"{line}\n".encode()))
+        except CommandFailed:
+            self.check_running()
+            raise
+
+    def status(self) -> ModelStatus:
+        """How it stands. Raises `LabError`."""
+        try:
+            return msgspec.json.decode(self._host.files.read(self._control), type=ModelStatus)
+        except OSError as error:
+            self.check_running()
+            raise LabError(f"the disk model does not say how it stands ({error.strerror})") from error
+
+    def check_running(self) -> None:
+        """Raises `LabError` if it has ended."""
+        status = self._process.wait(0)
+        if status is not None:
+            said = [line.text for line in self._process.lines(self._host.now().monotonic)][-5:]
+            raise LabError(f"the disk model has ended (status {status}), and with it the disk it served", details=said)
+
+    def _wait_until_there(self) -> None:
+        deadline = self._host.now().monotonic + _START_SECONDS
+        while not self._host.files.exists(self._control):
+            if self._process.wait(0.01) is not None:
+                self.check_running()
+            if self._host.now().monotonic > deadline:
+                raise LabError(f"the disk model was not there within {_START_SECONDS:.0f} s", "see 'redolab doctor'")
+
+
+def built_disk_model(lab: Lab) -> Path:
+    """The disk model's program, built from its sources if it is not yet. Raises `LabError` if this host cannot have it."""
+    files = lab.host.files
+    if not files.exists(_FUSE):
+        raise LabError("this machine's kernel has no FUSE", "modprobe fuse, or choose a storage that is not modelled")
+    sources = sorted(path for path in PROJECT.disk_model.glob("*") if path.is_file())
+    digest = xxhash.xxh3_64_hexdigest(b"".join(path.name.encode() + path.read_bytes() for path in sources))
+    folder = lab.folder / "tools" / f"diskmodel-{digest}"
+    program = folder / "diskmodel"
+    if files.exists(program):
+        return program
+    if not _can_build(lab.host):
+        lab.tools.install(_PACKAGES, lab.progress)
+    making = folder.with_name("diskmodel.partial")
+    with lab.ledger.making(making, "the half-built disk model"), lab.progress.stage("building the disk model"):
+        for name in files.names(folder.parent):
+            if name.startswith("diskmodel-"):
+                files.remove(folder.parent / name)
+        lab.host.run(Command(["make", "--silent", f"--directory={PROJECT.disk_model}", f"BUILD={making}"]))
+        files.rename(making, folder)
+    return program
+
+
+def _can_build(host: Host) -> bool:
+    if any(host.which(program) is None for program in ("cc", "make", "pkg-config", "fusermount3")):
+        return False
+    return host.run(Command(["pkg-config", "--exists", "fuse3"]), check=False).status == 0

@@ -1,0 +1,92 @@
+"""The figures of a disk: what is asked of a profile, what fio found, and how far the one is from the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+
+OFF = 0.10
+"""Share by which a figure may be off before rows measured on that disk are marked."""
+
+
+class Load(msgspec.Struct, frozen=True, kw_only=True):
+    """What one load of fio found: means, in microseconds and a second; 50th and 99th percentile of the latency."""
+
+    latency_us: float
+    p50_us: float
+    p99_us: float
+    per_second: float
+    mb_s: float
+
+
+class MeasuredDisk(msgspec.Struct, frozen=True, kw_only=True):
+    """What fio found of a disk."""
+
+    read: Load
+    """Random reads of 16 KiB, one at a time."""
+    queued_read: Load
+    """Random reads of 16 KiB, 32 at a time."""
+    write: Load
+    """Random writes of 16 KiB, one at a time."""
+    sequential: Load
+    """Reads of 1 MiB in a row, 4 at a time."""
+    append: Load
+    """Writes of 512 bytes in a row, each synced; the latency is that of write and sync."""
+
+
+class AskedDisk(msgspec.Struct, frozen=True, kw_only=True):
+    """What a profile is to be; None where it makes no promise."""
+
+    read_us: float | None = None
+    queued_reads_per_second: float | None = None
+    write_us: float | None = None
+    sequential_mb_s: float | None = None
+    append_us: float | None = None
+
+
+class DiskCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """A disk as it was asked for and as fio found it."""
+
+    storage: str
+    about: str
+    asked: AskedDisk
+    got: MeasuredDisk
+    overhead_us: float | None = None
+    """What the disk model itself takes, which is taken off its latencies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure of a disk in both."""
+
+    name: str
+    unit: str
+    asked: Callable[[AskedDisk], float | None]
+    got: Callable[[MeasuredDisk], float]
+
+
+FIGURES = (
+    Figure("random read of 16 KiB", "us", lambda disk: disk.read_us, lambda disk: disk.read.latency_us),
+    Figure(
+        "random reads, 32 at a time",
+        "/s",
+        lambda disk: disk.queued_reads_per_second,
+        lambda disk: disk.queued_read.per_second,
+    ),
+    Figure("random write of 16 KiB", "us", lambda disk: disk.write_us, lambda disk: disk.write.latency_us),
+    Figure("sequential read", "MB/s", lambda disk: disk.sequential_mb_s, lambda disk: disk.sequential.mb_s),
+    Figure("synced append of 512 bytes", "us", lambda disk: disk.append_us, lambda disk: disk.append.latency_us),
+)
+
+
+def off(check: DiskCheck, figure: Figure) -> float | None:
+    """By which share of what was asked a figure is off; None where nothing was asked."""
+    asked = figure.asked(check.asked)
+    return None if not asked else figure.got(check.got) / asked - 1
+
+
+def figures_off(check: DiskCheck) -> list[Figure]:
+    """The figures that are off by more than a tenth."""
+    return [figure for figure in FIGURES if abs(off(check, figure) or 0.0) > OFF]

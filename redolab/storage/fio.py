@@ -1,0 +1,128 @@
+"""What a disk really does: loads of fio, and what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from redolab.errors import CommandFailed, LabError
+from redolab.hosts import Command, Host
+from redolab.progress import Stage
+from redolab.storage.figures import Load, MeasuredDisk
+from redolab.storage.place import Place
+from redolab.tools import Tool
+from redolab.units import MIB
+
+FILE_SIZE = 1024 * MIB
+_APPENDED = 64 * MIB
+FILES_SIZE = FILE_SIZE + _APPENDED
+"""Bytes of disk that measuring takes."""
+_SECONDS = 2
+_CALIBRATION_SECONDS = 2
+
+
+class _Latency(msgspec.Struct):
+    mean: float = 0.0
+    percentile: Mapping[str, float] = {}
+
+
+class _Direction(msgspec.Struct):
+    iops: float
+    bw_bytes: float
+    total_ios: int
+    lat_ns: _Latency
+    clat_ns: _Latency
+
+
+class _Job(msgspec.Struct):
+    read: _Direction
+    write: _Direction
+
+
+class _Output(msgspec.Struct):
+    jobs: Sequence[_Job]
+
+
+@dataclass(frozen=True, slots=True)
+class Fio:
+    """fio on a host."""
+
+    host: Host
+    tool: Tool
+
+    def write_files(self, place: Place, size: int = FILE_SIZE) -> None:
+        """Write the files that are to be measured on: blocks that were never written would be read without a disk."""
+        for name, length in (("random", size), ("append", _APPENDED)):
+            self._run(place, name, [f"--size={length}", "--rw=write", "--bs=1M", "--iodepth=8", "--end_fsync=1"])
+
+    def measure(self, place: Place, stage: Stage, *, whole_device: bool = False, size: int = FILE_SIZE) -> MeasuredDisk:
+        """Run all loads, one after the other, on files that are written.
+
+        With `whole_device` reads go all over the device itself, for disks on which the distance matters.
+        """
+
+        def random_reads(depth: int) -> Load:
+            stage.say(f"random reads, {depth} at a time")
+            page = ["--rw=randread", "--bs=16k", f"--iodepth={depth}"]
+            if whole_device and place.device is not None:
+                return self._load(place, f"/dev/{place.device.name}", ["--readonly", *page])
+            return self._load(place, "random", [f"--size={size}", *page])
+
+        one, queued = random_reads(1), random_reads(32)
+        stage.say("random writes")
+        write = self._load(place, "random", [f"--size={size}", "--rw=randwrite", "--bs=16k", "--iodepth=1"])
+        stage.say("sequential reads")
+        sequential = self._load(place, "random", [f"--size={size}", "--rw=read", "--bs=1M", "--iodepth=4"])
+        stage.say("synced appends")
+        append = self._load(
+            place, "append", [f"--size={_APPENDED}", "--rw=write", "--bs=512", "--iodepth=1", "--fdatasync=1"]
+        )
+        # One after the other, each with its sync: the time from one to the next is that of both.
+        both_us = 1e6 / append.per_second
+        synced = msgspec.structs.replace(append, latency_us=both_us)
+        return MeasuredDisk(read=one, queued_read=queued, write=write, sequential=sequential, append=synced)
+
+    def read_latency(self, place: Place) -> float:
+        """Microseconds that a random read of 16 KiB takes at the moment, on average."""
+        arguments = [f"--size={FILE_SIZE}", "--rw=randread", "--bs=16k", "--iodepth=1"]
+        output = self._run(place, "random", [*arguments, "--time_based", f"--runtime={_CALIBRATION_SECONDS}"])
+        return _load_of(output).latency_us
+
+    def _load(self, place: Place, file: str, arguments: Sequence[str]) -> Load:
+        with place.limited():
+            return _load_of(self._run(place, file, [*arguments, "--time_based", f"--runtime={_SECONDS}"]))
+
+    def _run(self, place: Place, file: str, arguments: Sequence[str]) -> _Job:
+        # An absolute path stands as it is.
+        command = [
+            str(self.tool.program),
+            "--name=redolab",
+            f"--filename={place.folder / file}",
+            "--ioengine=libaio",
+            f"--direct={int(place.direct)}",
+            "--output-format=json",
+            *arguments,
+        ]
+        with place.blamed():
+            try:
+                said = self.host.run(Command(command, environment=self.tool.environment)).out
+            except CommandFailed as error:
+                raise LabError(
+                    f"fio could not measure {place.name} in {place.folder}", details=error.details
+                ) from error
+        # Warnings of fio may stand before what it found.
+        return msgspec.json.decode(said[said.index("{") :], type=_Output).jobs[0]
+
+
+def _load_of(job: _Job) -> Load:
+    direction = job.read if job.read.total_ios else job.write
+    percentiles = direction.clat_ns.percentile
+    return Load(
+        latency_us=direction.lat_ns.mean / 1000,
+        p50_us=percentiles.get("50.000000", 0.0) / 1000,
+        p99_us=percentiles.get("99.000000", 0.0) / 1000,
+        per_second=direction.iops,
+        mb_s=direction.bw_bytes / 1e6,
+    )

@@ -1,0 +1,109 @@
+"""The lab disk: a sparse file with a reflink file system in it, attached natively or through a disk model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from redolab.errors import DiskFull
+from redolab.hosts import Host
+from redolab.ledger import Ledger
+from redolab.storage.disk_model import DiskModel
+from redolab.storage.loop import make_file_system, mounted
+from redolab.storage.place import Place
+from redolab.units import GIB, MIB, format_size
+
+# 512-byte sectors as the servers' logs write them; copies share their blocks.
+_FILE_SYSTEM = ["mkfs.xfs", "-q", "-f", "-m", "reflink=1", "-s", "size=512"]
+_LEAST = GIB
+_FULL = 16 * MIB
+STAGED = "staged"
+
+
+@dataclass(frozen=True)
+class ModelledPlace(Place):
+    """A lab disk behind a disk model."""
+
+    model: DiskModel | None = None
+    disk_file: Path | None = None
+
+    @contextmanager
+    def limited(self) -> Iterator[None]:
+        """See `Place`."""
+        assert self.model is not None
+        self.model.tell("limits on")
+        try:
+            yield
+        finally:
+            self.model.tell("limits off")
+
+    def late_share(self) -> float | None:
+        """See `Place`."""
+        assert self.model is not None
+        status = self.model.status()
+        requests = status.reads + status.writes + status.flushes
+        return status.late / requests if requests else 0.0
+
+    def check(self) -> None:
+        """See `Place`."""
+        assert self.model is not None
+        assert self.disk_file is not None
+        self.model.check_running()
+        if self.host.files.free_space(self.disk_file) < _FULL:
+            raise DiskFull(
+                f"the disk under the lab disk {self.disk_file} is full",
+                "free some space ('redolab runs' and 'redolab images' help)",
+            )
+        super().check()
+
+
+class LabDisk:
+    """A lab disk; its folder has the file, and the places where it is mounted."""
+
+    def __init__(self, host: Host, folder: Path, size: int) -> None:
+        self.size = size
+        self._host = host
+        self._folder = folder
+        self._file = folder / "disk"
+
+    @classmethod
+    @contextmanager
+    def made(cls, host: Host, ledger: Ledger, folder: Path, size: int) -> Iterator[LabDisk]:
+        """While in it: there is an empty lab disk of so many bytes in `folder`. Raises `LabError` if this host can have none."""
+        with ledger.making(folder, f"the lab disk {folder.name} ({format_size(size)})", mounted=True):
+            make_file_system(host, folder / "disk", size, _FILE_SYSTEM)
+            yield cls(host, folder, size)
+
+    @contextmanager
+    def natively(self) -> Iterator[Path]:
+        """While in it: the lab disk is mounted, as fast as the disk that its file lies on."""
+        mounted_at = self._folder / "native"
+        with mounted(self._host, self._file, mounted_at):
+            yield mounted_at
+
+    @contextmanager
+    def modelled(self, name: str, program: Path, parameters: Sequence[str], overhead: int) -> Iterator[ModelledPlace]:
+        """While in it: it is mounted through the disk model, which takes `overhead` nanoseconds off its latencies."""
+        log = self._folder / "model.log"
+        served = DiskModel.serving(self._host, program, self._file, self._folder / "model", parameters, log)
+        with served as model:
+            model.tell(f"overhead {overhead}")
+            mounted_at = self._folder / "mounted"
+            with mounted(self._host, model.file, mounted_at) as device:
+                yield ModelledPlace(
+                    host=self._host,
+                    name=name,
+                    folder=mounted_at,
+                    device=device,
+                    staged=mounted_at / STAGED,
+                    model=model,
+                    disk_file=self._file,
+                )
+
+
+def size_for(image: int) -> int:
+    """Bytes of a lab disk for an image of so many: the image, what recovery of a copy writes anew, and some room."""
+    whole = int(image * 1.75) + _LEAST
+    return -(-whole // GIB) * GIB

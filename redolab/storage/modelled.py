@@ -1,0 +1,143 @@
+"""Disks of other kinds: what the disk model is told of them, and what it then has to reach."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from redolab.errors import InvalidInput
+from redolab.storage.figures import AskedDisk
+from redolab.units import parse_size
+
+_PAGE = 16 * 1024
+_SEQUENTIAL = 1024 * 1024
+_QUEUED = 32
+_MEGABYTE = 1_000_000
+_MINUTE_MS = 60_000
+
+
+class FlashDisk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind", tag="flash"):
+    """A disk without moving parts, local or across a network. Latencies are of 16 KiB."""
+
+    about: str
+    sources: Mapping[str, str]
+    read_us: float
+    read_on_us: float | None = None
+    """Of a read that goes on where another ended."""
+    write_us: float
+    flush_us: float
+    read_iops: int | None = None
+    write_iops: int | None = None
+    read_mb_s: float
+    write_mb_s: float | None = None
+    shared: bool = False
+    """Whether reads and writes draw on the same limits, those of reads."""
+    unit: str | None = None
+    """What follows on counts as one operation up to this size; otherwise each request counts."""
+    depth: int
+    """Requests served at a time."""
+
+    @property
+    def what(self) -> str:
+        """What stands behind it, in a word."""
+        return "modelled"
+
+    def parameters(self) -> list[str]:
+        """What the disk model is told. Raises `InvalidInput`."""
+        given = {
+            "read": _ns(self.read_us),
+            "read_on": None if self.read_on_us is None else _ns(self.read_on_us),
+            "write": _ns(self.write_us),
+            "flush": _ns(self.flush_us),
+            "read_iops": self.read_iops,
+            "write_iops": self.write_iops,
+            "read_rate": round(self.read_mb_s * _MEGABYTE),
+            "write_rate": None if self.write_mb_s is None else round(self.write_mb_s * _MEGABYTE),
+            "shared": int(self.shared),
+            "unit": None if self.unit is None else parse_size(self.unit),
+            "depth": self.depth,
+        }
+        return ["kind=flash", *(f"{name}={value}" for name, value in given.items() if value is not None)]
+
+    def asked(self) -> AskedDisk:
+        """What fio has to find: the latencies as they are, the rates from whichever limit comes first."""
+        served = min(_QUEUED, self.depth) / self.read_us * 1e6
+        by_rate = self.read_mb_s * _MEGABYTE / _PAGE
+        return AskedDisk(
+            read_us=self.read_us,
+            queued_reads_per_second=min(served, by_rate, self.read_iops or served),
+            write_us=self.write_us,
+            sequential_mb_s=self.read_mb_s,
+            append_us=self.write_us + self.flush_us,
+        )
+
+
+class SpinningDisk(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind", tag="spinning"
+):
+    """Disks that turn; more than one are striped over sets of `mirrors` with the same content."""
+
+    about: str
+    sources: Mapping[str, str]
+    rpm: int
+    seek_track_ms: float
+    seek_average_ms: float
+    seek_full_ms: float
+    mb_s: float
+    """Under one head."""
+    command_us: float = 0.0
+    queue: int = 32
+    """Commands among which a disk chooses the nearest."""
+    read_ahead: str = "1M"
+    cache: str | None = None
+    """Write cache of all together; without it writes wait for the platter."""
+    battery: bool = False
+    """Whether a flush need not wait for what is in the write cache."""
+    spindles: int = 1
+    mirrors: int = 1
+    stripe: str | None = None
+
+    @property
+    def what(self) -> str:
+        """What stands behind it, in a word."""
+        return "modelled"
+
+    def parameters(self) -> list[str]:
+        """What the disk model is told. Raises `InvalidInput`."""
+        if self.rpm < 1:
+            raise InvalidInput(f"a disk of {self.rpm} rpm does not turn", "mend the storage profile")
+        given = {
+            "revolution": round(_MINUTE_MS * 1e6 / self.rpm),
+            "seek_track": round(self.seek_track_ms * 1e6),
+            "seek_average": round(self.seek_average_ms * 1e6),
+            "seek_full": round(self.seek_full_ms * 1e6),
+            "rate": round(self.mb_s * _MEGABYTE),
+            "command": _ns(self.command_us),
+            "queue": self.queue,
+            "read_ahead": parse_size(self.read_ahead),
+            "cache": None if self.cache is None else parse_size(self.cache),
+            "battery": int(self.battery),
+            "spindles": self.spindles,
+            "mirrors": self.mirrors,
+            "stripe": None if self.stripe is None else parse_size(self.stripe),
+        }
+        return ["kind=spinning", *(f"{name}={value}" for name, value in given.items() if value is not None)]
+
+    def asked(self) -> AskedDisk:
+        """What fio has to find over the whole disk: a read is a seek, half a turn and the transfer.
+
+        What mirrors, queues, caches and batteries make of it is the model's result, and nothing that could be asked.
+        """
+        turn_us = _MINUTE_MS * 1000 / self.rpm
+        one_read_us = self.seek_average_ms * 1000 + turn_us / 2 + _PAGE / self.mb_s + self.command_us
+        cached = self.cache is not None
+        return AskedDisk(
+            read_us=None if self.mirrors > 1 else one_read_us,
+            sequential_mb_s=self.mb_s * self.spindles / self.mirrors,
+            append_us=None if cached and self.battery else turn_us,
+        )
+
+
+def _ns(microseconds: float) -> int:
+    return round(microseconds * 1000)

@@ -1,0 +1,56 @@
+"""A storage profile that is attached: where a data directory can lie for one recovery."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from redolab.device import BlockDevice
+from redolab.errors import DiskFull, LabError
+from redolab.hosts import Host
+from redolab.units import MIB
+
+_FULL = 16 * MIB
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder on an attached storage."""
+
+    host: Host
+    name: str
+    """The storage profile's."""
+    folder: Path
+    device: BlockDevice | None = None
+    """The block device under it, if it has one."""
+    staged: Path | None = None
+    """Where a copy of the image's data directory lies on it, if it is one that has it."""
+    direct: bool = True
+    """Whether its files can be read past the page cache."""
+
+    @contextmanager
+    def limited(self) -> Iterator[None]:
+        """While in it: the storage is as slow as it is to be. Outside, the lab may do what is not measured."""
+        yield
+
+    def late_share(self) -> float | None:
+        """The share of requests, since it was last limited, that came later than they were to; None where nobody knows."""
+        return None
+
+    def check(self) -> None:
+        """Raises `LabError` if it is the storage that is at fault."""
+        if self.host.files.free_space(self.folder) < _FULL:
+            raise DiskFull(
+                f"the storage {self.name} under {self.folder} is full", "choose a smaller LOGSIZE or DATASET"
+            )
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """While in it: what fails because of the storage says so."""
+        try:
+            yield
+        except LabError:
+            self.check()
+            raise
