@@ -10,8 +10,6 @@
 #include <string.h>
 #include <time.h>
 
-#define LATE_BY 10 /* a tenth of its latency */
-
 enum state { STATE_OFF, STATE_ON, STATE_FIXED };
 static const char *const STATES[] = {"off", "on", "fixed"};
 
@@ -25,7 +23,8 @@ struct gate {
     int64_t sleeps_for; /* what the clock sleeps for */
     struct held **heap; /* decided and ready, the first to be answered on top */
     size_t count, room;
-    int64_t requests[3], bytes[3], late;
+    int64_t requests[3], bytes[3];
+    int64_t latency, late; /* ns that the modelled disk took for all requests, and that they came later than that */
 };
 
 static int64_t now_ns(void)
@@ -84,6 +83,7 @@ static void on_decided(struct request *request)
 {
     /* The request is the first member of what is held. */
     struct held *held = (struct held *)request;
+    held->gate->latency += request->due - request->arrived;
     if (held->ready)
         schedule(held->gate, held);
 }
@@ -155,7 +155,7 @@ void gate_enter(struct gate *gate, struct held *held, enum operation operation, 
     /* Inside the lock, so that requests reach the model in the order of their arrival. */
     int64_t now = now_ns();
     held->request = (struct request){
-        .operation = operation, .offset = offset, .length = length, .arrived = now, .on_decided = on_decided};
+        .operation = operation, .offset = offset, .length = length, .arrived = now};
     held->limited = gate->state != STATE_OFF;
     held->ready = false;
     held->gate = gate;
@@ -164,9 +164,14 @@ void gate_enter(struct gate *gate, struct held *held, enum operation operation, 
     if (gate->state == STATE_FIXED) {
         timing_decide(&held->request, now + gate->fixed, false);
     } else if (gate->state == STATE_ON) {
+        held->request.on_decided = NULL;
         gate->timing->submit(gate->timing, &held->request);
-        if (!held->request.decided)
+        if (held->request.decided) {
+            gate->latency += held->request.due - now;
+        } else {
+            held->request.on_decided = on_decided;
             look_ahead(gate, now);
+        }
     }
     pthread_mutex_unlock(&gate->lock);
 }
@@ -182,8 +187,8 @@ bool gate_leave(struct gate *gate, struct held *held)
     if (!request->decided) {
         held->ready = true;
     } else {
-        if (now > request->due + (request->due - request->arrived) / LATE_BY)
-            gate->late++;
+        if (now > request->due)
+            gate->late += now - request->due;
         answers = request->due - (gate->state == STATE_ON ? gate->overhead : 0) <= now;
         if (!answers)
             schedule(gate, held);
@@ -202,7 +207,7 @@ bool gate_obey(struct gate *gate, const char *line)
         gate->state = STATE_ON;
         memset(gate->requests, 0, sizeof gate->requests);
         memset(gate->bytes, 0, sizeof gate->bytes);
-        gate->late = 0;
+        gate->latency = gate->late = 0;
     } else if (strcmp(line, "limits off") == 0) {
         gate->timing->reset(gate->timing, now_ns());
         gate->state = STATE_OFF;
@@ -224,10 +229,11 @@ int gate_say(struct gate *gate, char *text, size_t size)
     pthread_mutex_lock(&gate->lock);
     int length = snprintf(text, size,
                           "{\"limits\":\"%s\",\"overhead_ns\":%" PRId64 ",\"reads\":%" PRId64 ",\"writes\":%" PRId64
-                          ",\"flushes\":%" PRId64 ",\"bytes_read\":%" PRId64 ",\"bytes_written\":%" PRId64 ",\"late\":%" PRId64
-                          "}\n",
+                          ",\"flushes\":%" PRId64 ",\"bytes_read\":%" PRId64 ",\"bytes_written\":%" PRId64
+                          ",\"latency_ns\":%" PRId64 ",\"late_ns\":%" PRId64 "}\n",
                           STATES[gate->state], gate->overhead, gate->requests[OPERATION_READ], gate->requests[OPERATION_WRITE],
-                          gate->requests[OPERATION_FLUSH], gate->bytes[OPERATION_READ], gate->bytes[OPERATION_WRITE], gate->late);
+                          gate->requests[OPERATION_FLUSH], gate->bytes[OPERATION_READ], gate->bytes[OPERATION_WRITE], gate->latency,
+                          gate->late);
     pthread_mutex_unlock(&gate->lock);
     return length;
 }

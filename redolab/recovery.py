@@ -83,7 +83,7 @@ class RecoveryTrial(msgspec.Struct, frozen=True, kw_only=True):
     cpu_seconds: float | None = None
     """Processor time of the server from its start to ready."""
     late_share: float | None = None
-    """The share of requests that a disk model answered later than it was to; None on other storages."""
+    """By how much later than it was to a disk model answered, as a share of all its latencies; None on other storages."""
     took: float | None = None
     """Seconds for all of it: attaching the storage, copying, recovering, checking, detaching."""
 

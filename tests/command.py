@@ -12,7 +12,10 @@ import psutil
 
 from redolab.project import PROJECT
 
-SMALL = ("--log-size", "64M", "--dataset", "32M", "--open-transaction", "5000")
+SMALL = (
+    *("--log-size", "64M", "--dataset", "32M", "--open-transaction", "5000"),
+    *("--pool", "64M", "--check-disks", "off"),
+)
 """A crash that takes seconds."""
 
 

@@ -13,12 +13,12 @@ from redolab.device import DeviceUse
 from redolab.models.bound import Bound, bound_by
 from redolab.recovery import RecoveryTrial
 from redolab.report.table import Column, ReportTable
+from redolab.storage.figures import OFF
 from redolab.timeline import Phase
 from redolab.units import KIB, format_size
 
 CellKey: TypeAlias = tuple[str, int, str, int]
 """Server, log size in bytes, storage, buffer pool in bytes."""
-_LATE = 0.05
 _PHASES = tuple(Phase)
 
 
@@ -59,7 +59,7 @@ class RecoveryRow:
     """What the device under the storage did to ready, in that same recovery."""
     cpu_s: float | None
     late_share: float | None
-    """The largest share of requests that the disk model answered late."""
+    """By how much the disk model answered late at most, as a share of its latencies."""
     took_median_s: float | None
     page_cache_dropped: bool
     why_blank: str
@@ -160,6 +160,10 @@ def bound_of(row: RecoveryRow) -> Bound | None:
     )
 
 
+def _is_late(row: RecoveryRow) -> bool:
+    return (row.late_share or 0.0) > OFF
+
+
 def _redo(row: RecoveryRow) -> str:
     sampled = "–" if row.redo_from_last_sample_bytes is None else format_size(row.redo_from_last_sample_bytes)
     recovered = "–" if row.redo_from_recovery_bytes is None else format_size(row.redo_from_recovery_bytes)
@@ -245,10 +249,10 @@ def limits_table(rows: Sequence[RecoveryRow]) -> ReportTable:
         "What the disk and the processor did from the start to ready, in the recovery nearest to the median; scan, apply and open: the "
         "shortest and the longest of all. 'queue': requests in flight while there were any. docs/storage.md says what 'bound by' means."
     ]
-    if any((row.late_share or 0.0) > _LATE for row in rows):
+    if any(_is_late(row) for row in rows):
         notes.append(
-            "'late': requests that the disk model answered over a tenth later than the modelled disk would have, because this machine's "
-            "own disk or processors were slower."
+            "'late': by how much the disk model answered later than the modelled disk would have, as a share of all its latencies: this "
+            "machine's own disk or processors were slower."
         )
     return ReportTable.of("What the recoveries waited for", rows, _LIMIT_COLUMNS, notes)
 
@@ -279,12 +283,18 @@ def recovery_table(
         for image in crashes
         if "stopped growing" in image.why_killed
     ]
-    marked = off or {}
+    not_as_asked = off or {}
     notes += [
         f"{storage}! was not the disk that was asked for ({which}): see Disks."
-        for storage, which in marked.items()
+        for storage, which in not_as_asked.items()
         if any(row.storage == storage for row in rows)
     ]
+    late = list(dict.fromkeys(row.storage for row in rows if _is_late(row)))
+    if late:
+        notes.append(
+            f"{', '.join(late)}! answered later than the disks they stand for would have, because this machine was slower ('late' "
+            "below): on such a disk the recovery is quicker than here."
+        )
     if stopped:
         notes.append("The run was stopped: these are the recoveries that had been finished.")
     if not all(row.page_cache_dropped for row in rows):
@@ -292,7 +302,9 @@ def recovery_table(
             "The page cache could not be dropped before the recoveries (no root): they read part of the files from memory."
         )
     columns = [
-        Column[RecoveryRow](column.heading, lambda row: row.storage + "!" * (row.storage in marked))
+        Column[RecoveryRow](
+            column.heading, lambda row: row.storage + "!" * (row.storage in not_as_asked or _is_late(row))
+        )
         if column.heading == "storage"
         else column
         for column in _COLUMNS

@@ -59,7 +59,7 @@ class Storages(AbstractContextManager["Storages"]):
         self._profiles = profiles
         self._made = ExitStack()
         self._disks: dict[str, tuple[LabDisk, ExitStack]] = {}
-        self._overhead_ns = 0
+        self._overhead_ns: int | None = None
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -84,6 +84,7 @@ class Storages(AbstractContextManager["Storages"]):
     def prepare(self, name: str, image: CrashImage, images: ImageStore) -> None:
         """Make what `attached` needs and takes long, once for each image. Raises `LabError`."""
         if is_modelled(self._profiles[name]):
+            self._overhead()
             self._staged(image, images)
 
     def overhead_from(self, checks: Iterable[DiskCheck]) -> None:
@@ -102,12 +103,12 @@ class Storages(AbstractContextManager["Storages"]):
         """These storages as they were asked for and as fio finds them, one after the other. Raises `LabError`."""
         if not names:
             return
-        self._lab.tools.require(["fio"], self._lab.progress)
-        fio = Fio(self._lab.host, self._lab.tools.get("fio"))
+        fio = self._fio()
         with ExitStack() as stack:
             disk = None
             if any(is_modelled(self._profiles[name]) for name in names):
                 disk = self._check_disk(stack, fio)
+                self._calibrate(disk, fio)
             for name in names:
                 profile = self._profiles[name]
                 with self._lab.progress.stage(f"checking the storage {name} with fio", "fio") as stage:
@@ -118,7 +119,7 @@ class Storages(AbstractContextManager["Storages"]):
             assert disk is not None
             with self._modelled(name, profile, disk) as modelled:
                 got = fio.measure(modelled, stage, whole_device=isinstance(profile, SpinningDisk))
-            asked, overhead = profile.asked(), self._overhead_ns / 1000
+            asked, overhead = profile.asked(), self._overhead() / 1000
             return DiskCheck(storage=name, about=profile.about, asked=asked, got=got, overhead_us=overhead)
         size = FILE_SIZE if isinstance(profile, FolderStorage) else _CHECK_SLOWLY
         with self._plain(name, profile, 2 * size) as attached:
@@ -132,24 +133,41 @@ class Storages(AbstractContextManager["Storages"]):
         return DiskCheck(storage=name, about=profile.about, asked=AskedDisk(), got=got)
 
     def _check_disk(self, stack: ExitStack, fio: Fio) -> LabDisk:
-        """A lab disk with fio's files; on it the disk model's own share is measured."""
-        program = self._program()
+        """A lab disk with fio's files."""
         disk = stack.enter_context(self._new_disk("check", _CHECK_DISK))
-        with self._lab.progress.stage("measuring what the disk model itself takes", "fio") as stage:
-            with disk.natively() as folder:
-                fio.write_files(Place(self._lab.host, "check", folder))
-            with disk.modelled("calibration", program, _CALIBRATE_AS, 0) as place:
-                assert place.model is not None
-                place.model.tell(f"fixed {_FIXED_NS}")
-                took = fio.read_latency(place)
-                place.model.tell("limits off")
+        with self._lab.progress.stage("writing fio's files", "fio"), disk.natively() as folder:
+            fio.write_files(Place(self._lab.host, "check", folder))
+        return disk
+
+    def _calibrate(self, disk: LabDisk, fio: Fio) -> None:
+        """Measure what the disk model itself takes."""
+        with (
+            self._lab.progress.stage("measuring what the disk model itself takes", "fio") as stage,
+            disk.modelled("calibration", self._program(), _CALIBRATE_AS, 0) as place,
+        ):
+            assert place.model is not None
+            place.model.tell(f"fixed {_FIXED_NS}")
+            took = fio.read_latency(place)
+            place.model.tell("limits off")
             self._overhead_ns = max(0, round(took * 1000) - _FIXED_NS)
             stage.outcome = f"{self._overhead_ns / 1000:.0f} us a request, taken off its latencies"
-        return disk
+
+    def _overhead(self) -> int:
+        """Nanoseconds that the disk model itself takes, measured if they are not yet."""
+        if self._overhead_ns is None:
+            fio = self._fio()
+            with ExitStack() as stack:
+                self._calibrate(self._check_disk(stack, fio), fio)
+        assert self._overhead_ns is not None
+        return self._overhead_ns
+
+    def _fio(self) -> Fio:
+        self._lab.tools.require(["fio"], self._lab.progress)
+        return Fio(self._lab.host, self._lab.tools.get("fio"))
 
     @contextmanager
     def _modelled(self, name: str, profile: FlashDisk | SpinningDisk, disk: LabDisk) -> Iterator[ModelledPlace]:
-        with disk.modelled(name, self._program(), profile.parameters(), self._overhead_ns) as place:
+        with disk.modelled(name, self._program(), profile.parameters(), self._overhead()) as place:
             yield place
 
     @contextmanager

@@ -30,7 +30,10 @@ class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
     flushes: int
     bytes_read: int
     bytes_written: int
-    late: int
+    latency_ns: int
+    """What the modelled disk took for all requests together."""
+    late_ns: int
+    """How much later than that they were ready."""
 
 
 class DiskModel:

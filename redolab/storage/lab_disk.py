@@ -43,8 +43,7 @@ class ModelledPlace(Place):
         """See `Place`."""
         assert self.model is not None
         status = self.model.status()
-        requests = status.reads + status.writes + status.flushes
-        return status.late / requests if requests else 0.0
+        return status.late_ns / status.latency_ns if status.latency_ns else 0.0
 
     def check(self) -> None:
         """See `Place`."""

@@ -36,7 +36,7 @@ class Place:
         yield
 
     def late_share(self) -> float | None:
-        """The share of requests, since it was last limited, that came later than they were to; None where nobody knows."""
+        """By how much later than it was to it answered since it was last limited, as a share of all its latencies; None if nobody knows."""
         return None
 
     def check(self) -> None:
