@@ -240,16 +240,21 @@ def rm_image(name: str) -> None:
 @click.option("--storage", help="Storages to recover on, with commas.  [default: native]", metavar="NAME,…")
 @click.option("--repeat", default="3", help="How many recoveries for each.  [default: 3]", metavar="N")
 @click.option("--seed", default="1", help="Of their random order.  [default: 1]", metavar="N")
-def recover(image: str, server: str | None, pool: str | None, storage: str | None, repeat: str, seed: str) -> None:
+@click.option(
+    "--check-disks", default="on", help="Have fio look at every storage before.  [default: on]", metavar="on|off"
+)
+def recover(
+    image: str, server: str | None, pool: str | None, storage: str | None, repeat: str, seed: str, check_disks: str
+) -> None:
     """Time more recoveries from a kept crash image."""
-    from redolab.experiments import several, storage_name, whole_number
+    from redolab.experiments import on_or_off, several, storage_name, whole_number
     from redolab.recovery_run import recover_image
     from redolab.units import parse_size
 
     pools = several(parse_size)(pool) if pool else ()
     storages = several(storage_name)(storage) if storage else ()
     repeats, drawn = whole_number(1, 1000)(repeat), whole_number(0, 10**9)(seed)
-    recover_image(image, server, pools, storages, repeats, drawn, _progress())
+    recover_image(image, server, pools, storages, repeats, drawn, _progress(), check_disks=on_or_off(check_disks))
 
 
 @commands.group()

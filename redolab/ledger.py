@@ -5,6 +5,7 @@ What still stands in the ledger when no lab is running was left by one that was 
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,10 @@ from pathlib import Path
 import msgspec
 import xxhash
 
+from redolab.errors import LabError
 from redolab.hosts import Host
+
+_GONE = (errno.EIO, errno.ENOTCONN, errno.ESHUTDOWN)
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,8 +48,16 @@ class Ledger:
             self._take_away(entry)
             yield
         finally:
-            self._take_away(entry)
-            self._host.files.remove(note)
+            try:
+                self._take_away(entry)
+            except OSError as error:
+                if error.errno not in _GONE:
+                    raise
+                # With the disk went all that was on it: what is left is its mount, which another entry undoes.
+                raise LabError(f"the disk under {path} is gone ({error.strerror})") from error
+            finally:
+                if not self._still_there(entry):
+                    self._host.files.remove(note)
 
     def clear(self) -> list[str]:
         """Take away what a killed lab left; what that was, in words. Only to be called by the one lab that runs."""
@@ -61,6 +73,12 @@ class Ledger:
                 cleared.append(entry.what)
             self._host.files.remove(self._folder / name)
         return cleared
+
+    def _still_there(self, entry: Entry) -> bool:
+        try:
+            return self._host.files.exists(Path(entry.path))
+        except OSError:
+            return False
 
     def _take_away(self, entry: Entry) -> None:
         if entry.mounted:

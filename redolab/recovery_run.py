@@ -87,6 +87,8 @@ def recover_image(
     repeat: int,
     seed: int,
     progress: Progress,
+    *,
+    check_disks: bool = True,
 ) -> None:
     """A run of more recoveries from a kept crash image, by its own server and with its own buffer pool unless others are given.
 
@@ -101,7 +103,7 @@ def recover_image(
         sizes = tuple(pools) or (image.spec.instance.buffer_pool,)
         check_memory(lab.host, lab.home, sizes)
         crash = PlannedCrash(server=recovering, spec=image.spec, image=name, pools=sizes)
-        plan = draw_plan([crash], storages or [HOME], repeat, seed)
+        plan = draw_plan([crash], storages or [HOME], repeat, seed, check_disks=check_disks)
         check_possible(lab.host, {each: storage_profile(each) for each in plan.storages})
         lab.server(recovering)
         options = {

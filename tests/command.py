@@ -7,15 +7,18 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import psutil
 
+from redolab.hosts.local import LocalHost
+from redolab.lab import native_folder
 from redolab.project import PROJECT
+from redolab.results import RunStore, State
+from redolab.storage.attaching import DISKS
 
-SMALL = (
-    *("--log-size", "64M", "--dataset", "32M", "--open-transaction", "5000"),
-    *("--pool", "64M", "--check-disks", "off"),
-)
+UNCHECKED = ("--check-disks", "off")
+SMALL = ("--log-size", "64M", "--dataset", "32M", "--open-transaction", "5000", "--pool", "64M", *UNCHECKED)
 """A crash that takes seconds."""
 
 
@@ -57,3 +60,19 @@ def lab_processes() -> list[str]:
         if process.pid != os.getpid() and any(str(PROJECT.lab) in word for word in words):
             found.append(" ".join(words))
     return found
+
+
+def nothing_is_left() -> bool:
+    """No process, instance, copy, lab disk, mount or loop device, no ledger entry, no run that says it is running."""
+    files = LocalHost().files
+    instances = files.names(native_folder(PROJECT.lab) / "instances")
+    disks = files.names(PROJECT.lab / DISKS)
+    ledger = files.names(PROJECT.lab / "ledger")
+    running = [run.name for run in RunStore().all() if run.record().state is State.RUNNING]
+    mounts = [line for line in Path("/proc/self/mounts").read_text().splitlines() if str(PROJECT.lab) in line]
+    listed = subprocess.run(
+        ["losetup", "--list", "--noheadings", "--output=BACK-FILE"], capture_output=True, text=True, check=False
+    )
+    loops = [line for line in listed.stdout.splitlines() if str(PROJECT.lab) in line]
+    assert (lab_processes(), instances, disks, ledger, running, mounts, loops) == ([], [], [], [], [], [], [])
+    return True

@@ -24,7 +24,7 @@ from redolab.project import PROJECT
 from redolab.recovery import RecoveryTrial
 from redolab.results import Run, RunStore, State
 from redolab.timeline import Phase
-from tests.command import SMALL, lab_processes, redolab, signal_at
+from tests.command import SMALL, UNCHECKED, lab_processes, nothing_is_left, redolab, signal_at
 
 HOST = LocalHost()
 EXPERIMENT = ["run", "recovery", *SMALL]
@@ -32,15 +32,6 @@ EXPERIMENT = ["run", "recovery", *SMALL]
 
 def images() -> ImageStore:
     return ImageStore(HOST, native_folder(PROJECT.lab))
-
-
-def nothing_is_left() -> bool:
-    """No process, no instance or copy, no ledger entry, no run that says it is running."""
-    instances = HOST.files.names(native_folder(PROJECT.lab) / "instances")
-    ledger = HOST.files.names(PROJECT.lab / "ledger")
-    running = [run.name for run in RunStore().all() if run.record().state is State.RUNNING]
-    assert (lab_processes(), instances, ledger, running) == ([], [], [], [])
-    return True
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +162,7 @@ def test_the_same_plan_uses_the_image_again(run: Run, image: CrashImage) -> None
 
 
 def test_recover_times_more_recoveries(image: CrashImage) -> None:
-    done = redolab("recover", image.name, "--repeat", "1", "--pool", "64M")
+    done = redolab("recover", image.name, "--repeat", "1", "--pool", "64M", *UNCHECKED)
     assert done.returncode == 0, done.stderr
     made = RunStore().get("latest")
     assert [trial.buffer_pool for trial in made.trials(RecoveryTrial)] == [64 << 20]
@@ -214,7 +205,7 @@ def test_a_server_of_another_redo_format_is_refused_and_one_of_the_same_recovers
     refused = redolab("recover", image.name, "--server", "mysql-9")
     assert refused.returncode == 2
     assert "has redo of format MariaDB 10.8, and mysql-9 reads MySQL 8.0.30 only" in refused.stderr
-    done = redolab("recover", image.name, "--server", "mariadb-11.8", "--repeat", "1")
+    done = redolab("recover", image.name, "--server", "mariadb-11.8", "--repeat", "1", *UNCHECKED)
     assert done.returncode == 0, done.stderr
     assert "mariadb-11.8 (11.8.6)" in done.stdout
     RunStore().remove(RunStore().get("latest"))
@@ -246,7 +237,7 @@ def test_what_a_sigkill_leaves_is_named_and_cleaned_up_by_the_next_command(run: 
     while lab_processes():
         assert time.monotonic() < deadline, "the server outlived the lab"
         time.sleep(0.05)
-    done = redolab("recover", images().all()[-1].name, "--repeat", "1")
+    done = redolab("recover", images().all()[-1].name, "--repeat", "1", *UNCHECKED)
     assert done.returncode == 0, done.stderr
     assert "an earlier run was killed and left" in done.stdout
     assert nothing_is_left()

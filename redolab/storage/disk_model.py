@@ -41,8 +41,8 @@ class DiskModel:
 
     def __init__(self, host: Host, process: Process, mountpoint: Path) -> None:
         self.file = mountpoint / "disk"
+        self.process = process
         self._host = host
-        self._process = process
         self._control = mountpoint / "control"
 
     @classmethod
@@ -83,15 +83,15 @@ class DiskModel:
 
     def check_running(self) -> None:
         """Raises `LabError` if it has ended."""
-        status = self._process.wait(0)
+        status = self.process.wait(0)
         if status is not None:
-            said = [line.text for line in self._process.lines(self._host.now().monotonic)][-5:]
+            said = [line.text for line in self.process.lines(self._host.now().monotonic)][-5:]
             raise LabError(f"the disk model has ended (status {status}), and with it the disk it served", details=said)
 
     def _wait_until_there(self) -> None:
         deadline = self._host.now().monotonic + _START_SECONDS
         while not self._host.files.exists(self._control):
-            if self._process.wait(0.01) is not None:
+            if self.process.wait(0.01) is not None:
                 self.check_running()
             if self._host.now().monotonic > deadline:
                 raise LabError(f"the disk model was not there within {_START_SECONDS:.0f} s", "see 'redolab doctor'")
