@@ -113,8 +113,12 @@ def _system(host: Host) -> Iterator[Finding]:
     except LabError as error:
         yield Finding("packages", machine.system, False, True, str(error))
     for what, kinds, remedy in (
-        ("loop devices", "loop", "the inflation experiment's device column stays blank"),
-        ("FUSE", "fuse", "not needed yet: modelled disks will want it"),
+        (
+            "loop devices",
+            "loop",
+            "modprobe loop: without it no modelled disks, and inflation's device column stays blank",
+        ),
+        ("FUSE", "fuse", "modprobe fuse: without it no modelled disks (STORAGE=hdd and others)"),
     ):
         there = host.files.exists(_KERNEL[kinds])
         yield Finding(what, "yes" if there else "no", there, False, remedy)
@@ -131,7 +135,8 @@ def _system(host: Host) -> Iterator[Finding]:
         "yes" if host.is_root() else "no",
         host.is_root(),
         False,
-        "the page cache cannot be dropped: recoveries read part of their files from memory; no device column in inflation",
+        "no modelled disks; the page cache cannot be dropped: recoveries read part of their files from memory; "
+        "no device column in inflation",
     )
 
 

@@ -67,16 +67,16 @@ class Fio:
             stage.say(f"random reads, {depth} at a time")
             page = ["--rw=randread", "--bs=16k", f"--iodepth={depth}"]
             if whole_device and place.device is not None:
-                return self._load(place, f"/dev/{place.device.name}", ["--readonly", *page])
-            return self._load(place, "random", [f"--size={size}", *page])
+                return self.load(place, f"/dev/{place.device.name}", ["--readonly", *page])
+            return self.load(place, "random", [f"--size={size}", *page])
 
         one, queued = random_reads(1), random_reads(32)
         stage.say("random writes")
-        write = self._load(place, "random", [f"--size={size}", "--rw=randwrite", "--bs=16k", "--iodepth=1"])
+        write = self.load(place, "random", [f"--size={size}", "--rw=randwrite", "--bs=16k", "--iodepth=1"])
         stage.say("sequential reads")
-        sequential = self._load(place, "random", [f"--size={size}", "--rw=read", "--bs=1M", "--iodepth=4"])
+        sequential = self.load(place, "random", [f"--size={size}", "--rw=read", "--bs=1M", "--iodepth=4"])
         stage.say("synced appends")
-        append = self._load(
+        append = self.load(
             place, "append", [f"--size={_APPENDED}", "--rw=write", "--bs=512", "--iodepth=1", "--fdatasync=1"]
         )
         # One after the other, each with its sync: the time from one to the next is that of both.
@@ -90,7 +90,8 @@ class Fio:
         output = self._run(place, "random", [*arguments, "--time_based", f"--runtime={_CALIBRATION_SECONDS}"])
         return _load_of(output).latency_us
 
-    def _load(self, place: Place, file: str, arguments: Sequence[str]) -> Load:
+    def load(self, place: Place, file: str, arguments: Sequence[str]) -> Load:
+        """What one load finds, on a file of `write_files` or a device, while the place is limited."""
         with place.limited():
             return _load_of(self._run(place, file, [*arguments, "--time_based", f"--runtime={_SECONDS}"]))
 

@@ -64,8 +64,8 @@ class LabDisk:
     def __init__(self, host: Host, folder: Path, size: int) -> None:
         self.size = size
         self._host = host
+        self.file = folder / "disk"
         self._folder = folder
-        self._file = folder / "disk"
 
     @classmethod
     @contextmanager
@@ -79,14 +79,14 @@ class LabDisk:
     def natively(self) -> Iterator[Path]:
         """While in it: the lab disk is mounted, as fast as the disk that its file lies on."""
         mounted_at = self._folder / "native"
-        with mounted(self._host, self._file, mounted_at):
+        with mounted(self._host, self.file, mounted_at):
             yield mounted_at
 
     @contextmanager
     def modelled(self, name: str, program: Path, parameters: Sequence[str], overhead: int) -> Iterator[ModelledPlace]:
         """While in it: it is mounted through the disk model, which takes `overhead` nanoseconds off its latencies."""
         log = self._folder / "model.log"
-        served = DiskModel.serving(self._host, program, self._file, self._folder / "model", parameters, log)
+        served = DiskModel.serving(self._host, program, self.file, self._folder / "model", parameters, log)
         with served as model:
             model.tell(f"overhead {overhead}")
             mounted_at = self._folder / "mounted"
@@ -98,7 +98,7 @@ class LabDisk:
                     device=device,
                     staged=mounted_at / STAGED,
                     model=model,
-                    disk_file=self._file,
+                    disk_file=self.file,
                 )
 
 

@@ -1,0 +1,152 @@
+"""What the disk model costs with no limits, against the bare loop device and nbdkit on the same file; and how true its limits are."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchmarks.instances import bench_lab
+from redolab.hosts import Command
+from redolab.lab import Lab
+from redolab.storage.attaching import DISKS
+from redolab.storage.disk_model import built_disk_model
+from redolab.storage.figures import Load
+from redolab.storage.fio import FILE_SIZE, Fio
+from redolab.storage.lab_disk import LabDisk
+from redolab.storage.loop import mounted
+from redolab.storage.place import Place
+from redolab.units import GIB
+
+ROUNDS = 3
+LOADS = {
+    "random reads, 1 at a time": ["--rw=randread", "--bs=16k", "--iodepth=1"],
+    "random reads, 16 at a time": ["--rw=randread", "--bs=16k", "--iodepth=16"],
+    "sequential reads": ["--rw=read", "--bs=1M", "--iodepth=4"],
+}
+LATENCIES_US = (300, 500, 1000, 3000, 10_000)
+IOPS = (500, 3000, 10_000)
+MB_S = (50, 131, 500)
+_FIXED_NS = 300_000
+
+
+def main() -> None:
+    """Measure and print."""
+    with bench_lab() as lab:
+        lab.tools.require(["fio", "mkfs.xfs"], lab.progress)
+        fio, program = Fio(lab.host, lab.tools.get("fio")), built_disk_model(lab)
+        with LabDisk.made(lab.host, lab.ledger, lab.folder / DISKS / "benchmark", 4 * GIB) as disk:
+            with disk.natively() as folder:
+                fio.write_files(Place(lab.host, "native", folder))
+            _compare(lab, fio, program, disk)
+            _accuracy(fio, program, disk)
+
+
+def _compare(lab: Lab, fio: Fio, program: Path, disk: LabDisk) -> None:
+    found: dict[str, dict[str, list[Load]]] = {}
+    for _ in range(ROUNDS):
+        with disk.natively() as folder:
+            _measure(fio, Place(lab.host, "loop device", folder), found)
+        with disk.modelled("disk model", program, ["kind=unlimited"], 0) as place:
+            _measure(fio, place, found)
+        if lab.host.which("nbdkit") and lab.host.which("nbdfuse"):
+            with _nbdkit(lab, disk) as folder:
+                _measure(fio, Place(lab.host, "nbdkit", folder), found)
+    print(f"medians of {ROUNDS} rounds, 16 KiB random reads and 1 MiB sequential reads, {FILE_SIZE / GIB:.0f} GiB file")
+    for name, loads in found.items():
+        one, many, row = (loads[load] for load in LOADS)
+        print(
+            f"{name:<12} {statistics.median(load.latency_us for load in one):7.1f} us alone   "
+            f"{statistics.median(load.per_second for load in many):9,.0f}/s at depth 16   "
+            f"{statistics.median(load.mb_s for load in row):7,.0f} MB/s sequential"
+        )
+
+
+def _measure(fio: Fio, place: Place, found: dict[str, dict[str, list[Load]]]) -> None:
+    for name, arguments in LOADS.items():
+        load = fio.load(place, "random", [f"--size={FILE_SIZE}", *arguments])
+        found.setdefault(place.name, {}).setdefault(name, []).append(load)
+
+
+@contextmanager
+def _nbdkit(lab: Lab, disk: LabDisk) -> Iterator[Path]:
+    """The same file behind nbdkit's delay and rate filters, as a file by nbdfuse."""
+    served, folder = disk.file.parent / "nbd", disk.file.parent / "nbd-mounted"
+    lab.host.files.make_folder(served)
+    command = [
+        "nbdfuse",
+        str(served),
+        "--command",
+        "nbdkit",
+        "-s",
+        "--exit-with-parent",
+        "--filter=delay",
+        "--filter=rate",
+    ]
+    process = lab.host.start(
+        Command([*command, "file", str(disk.file), "rdelay=0", "rate=100G"]), served.with_suffix(".log")
+    )
+    try:
+        while not lab.host.files.exists(served / "nbd"):
+            if process.wait(0.05) is not None:
+                raise RuntimeError(served.with_suffix(".log").read_text())
+        with mounted(lab.host, served / "nbd", folder):
+            yield folder
+    finally:
+        lab.host.unmount(served)
+        process.stop()
+
+
+def _accuracy(fio: Fio, program: Path, disk: LabDisk) -> None:
+    with disk.modelled("calibration", program, ["kind=unlimited"], 0) as place:
+        assert place.model is not None
+        place.model.tell(f"fixed {_FIXED_NS}")
+        overhead = max(0, round(fio.read_latency(place) * 1000) - _FIXED_NS)
+    print(f"the disk model's own share, taken off: {overhead / 1000:.0f} us")
+    for microseconds in LATENCIES_US:
+        load = _limited(
+            fio,
+            program,
+            disk,
+            overhead,
+            [f"read={microseconds * 1000}", "depth=64"],
+            LOADS["random reads, 1 at a time"],
+        )
+        _say("latency", microseconds, load.latency_us, "us")
+    for iops in IOPS:
+        load = _limited(
+            fio,
+            program,
+            disk,
+            overhead,
+            ["read=100000", f"read_iops={iops}", "depth=64"],
+            LOADS["random reads, 16 at a time"],
+        )
+        _say("operations", iops, load.per_second, "/s")
+    for rate in MB_S:
+        load = _limited(
+            fio,
+            program,
+            disk,
+            overhead,
+            ["read=100000", f"read_rate={rate * 10**6}", "depth=64"],
+            LOADS["sequential reads"],
+        )
+        _say("rate", rate, load.mb_s, "MB/s")
+
+
+def _limited(
+    fio: Fio, program: Path, disk: LabDisk, overhead: int, parameters: Sequence[str], arguments: Sequence[str]
+) -> Load:
+    flash = ["kind=flash", "write=0", "flush=0", *parameters]
+    with disk.modelled("limited", program, flash, overhead) as place:
+        return fio.load(place, "random", [f"--size={FILE_SIZE}", *arguments])
+
+
+def _say(what: str, asked: float, got: float, unit: str) -> None:
+    print(f"{what:<11} asked {asked:>7,} {unit:<5} got {got:>10,.1f} {unit:<5} {got / asked - 1:+.1%}")
+
+
+if __name__ == "__main__":
+    main()
