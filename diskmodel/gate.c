@@ -14,9 +14,11 @@ enum state { STATE_OFF, STATE_ON, STATE_FIXED };
 static const char *const STATES[] = {"off", "on", "fixed"};
 
 struct gate {
+    pthread_t clock;
     pthread_mutex_t lock;
     pthread_cond_t sooner; /* something comes sooner than what the clock sleeps for */
     struct timing *timing;
+    bool stopped;
     enum state state;
     int64_t fixed, overhead;
     int64_t next;       /* when the model has more to decide */
@@ -93,12 +95,15 @@ static void *run_clock(void *argument)
 {
     struct gate *gate = argument;
     pthread_mutex_lock(&gate->lock);
-    for (;;) {
+    while (!gate->stopped) {
         int64_t now = now_ns();
         if (gate->next <= now)
             gate->next = gate->timing->advance(gate->timing, now);
         if (gate->count > 0 && gate->heap[0]->request.due <= now) {
             struct held *held = heap_pop(gate);
+            int64_t asked = held->request.due + (gate->state == STATE_ON ? gate->overhead : 0);
+            if (now > asked)
+                gate->late += now - asked;
             pthread_mutex_unlock(&gate->lock);
             held->answer(held);
             pthread_mutex_lock(&gate->lock);
@@ -116,6 +121,7 @@ static void *run_clock(void *argument)
         /* Awake, it looks for itself. */
         gate->sleeps_for = 0;
     }
+    pthread_mutex_unlock(&gate->lock);
     return NULL;
 }
 
@@ -132,13 +138,20 @@ struct gate *gate_create(struct timing *timing)
     pthread_mutex_init(&gate->lock, NULL);
     pthread_cond_init(&gate->sooner, &attributes);
     pthread_condattr_destroy(&attributes);
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, run_clock, gate) != 0) {
+    if (pthread_create(&gate->clock, NULL, run_clock, gate) != 0) {
         free(gate);
         return NULL;
     }
-    pthread_detach(thread);
     return gate;
+}
+
+void gate_stop(struct gate *gate)
+{
+    pthread_mutex_lock(&gate->lock);
+    gate->stopped = true;
+    pthread_cond_signal(&gate->sooner);
+    pthread_mutex_unlock(&gate->lock);
+    pthread_join(gate->clock, NULL);
 }
 
 /* Asks the model when it has more to decide; what is new may have changed that. */
@@ -187,11 +200,11 @@ bool gate_leave(struct gate *gate, struct held *held)
     if (!request->decided) {
         held->ready = true;
     } else {
-        if (now > request->due)
-            gate->late += now - request->due;
         answers = request->due - (gate->state == STATE_ON ? gate->overhead : 0) <= now;
         if (!answers)
             schedule(gate, held);
+        else if (now > request->due)
+            gate->late += now - request->due;
     }
     pthread_mutex_unlock(&gate->lock);
     return answers;

@@ -22,6 +22,9 @@ struct held {
 /* NULL if there is no memory or no thread for it. */
 struct gate *gate_create(struct timing *timing);
 
+/* Ends its thread; what it still holds is never answered. */
+void gate_stop(struct gate *gate);
+
 /* To be called when a request arrives. */
 void gate_enter(struct gate *gate, struct held *held, enum operation operation, int64_t offset, int64_t length);
 

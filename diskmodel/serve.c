@@ -28,7 +28,7 @@ struct server {
     struct gate *gate;
     int64_t size;
     int direct;   /* past the page cache, where the file's own file system can do that */
-    int buffered; /* for what is not aligned */
+    int buffered; /* for what is not aligned as that wants it */
 };
 
 /* A request of the kernel from its arrival to its answer, with room for its data. */
@@ -91,11 +91,6 @@ static void pass(struct gate *gate, struct transfer *transfer)
 static struct server *server_of(fuse_req_t request)
 {
     return fuse_req_userdata(request);
-}
-
-static int descriptor(const struct server *server, off_t offset, size_t size)
-{
-    return offset % 512 == 0 && size % 512 == 0 ? server->direct : server->buffered;
 }
 
 static bool attributes_of(const struct server *server, fuse_ino_t inode, struct stat *attributes)
@@ -199,12 +194,12 @@ static void on_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info 
     fuse_reply_open(request, file);
 }
 
+/* In one piece: a second read would meet other numbers. */
 static void read_control(fuse_req_t request, size_t size, off_t offset)
 {
     char text[512];
-    size_t length = (size_t)gate_say(server_of(request)->gate, text, sizeof text);
-    size_t from = (size_t)offset < length ? (size_t)offset : length;
-    fuse_reply_buf(request, text + from, length - from < size ? length - from : size);
+    size_t length = offset == 0 ? (size_t)gate_say(server_of(request)->gate, text, sizeof text) : 0;
+    fuse_reply_buf(request, text, length < size ? length : size);
 }
 
 static ssize_t read_all(int file, char *into, size_t size, off_t offset)
@@ -246,15 +241,19 @@ static void on_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t off
         read_control(request, size, offset);
         return;
     }
-    if (size > LARGEST) {
-        fuse_reply_err(request, EINVAL);
+    size_t there = offset < server->size ? (size_t)(server->size - offset) : 0;
+    size = size < there ? size : there;
+    if (size > LARGEST || size == 0) {
+        size > 0 ? fuse_reply_err(request, EINVAL) : fuse_reply_buf(request, NULL, 0);
         return;
     }
     struct transfer *transfer = take_transfer(request, size);
     if (transfer == NULL)
         return;
     gate_enter(server->gate, &transfer->held, OPERATION_READ, offset, (int64_t)size);
-    ssize_t got = read_all(descriptor(server, offset, size), transfer->data, size, offset);
+    ssize_t got = read_all(server->direct, transfer->data, size, offset);
+    if (got < 0 && errno == EINVAL)
+        got = read_all(server->buffered, transfer->data, size, offset);
     transfer->failure = got < 0 ? errno : 0;
     transfer->size = got < 0 ? 0 : (size_t)got;
     pass(server->gate, transfer);
@@ -294,8 +293,10 @@ static void on_write(fuse_req_t request, fuse_ino_t inode, const char *from, siz
         return;
     gate_enter(server->gate, &transfer->held, OPERATION_WRITE, offset, (int64_t)size);
     memcpy(transfer->data, from, size);
-    if (!write_all(descriptor(server, offset, size), transfer->data, size, offset))
-        transfer->failure = errno;
+    bool written = write_all(server->direct, transfer->data, size, offset);
+    if (!written && errno == EINVAL)
+        written = write_all(server->buffered, transfer->data, size, offset);
+    transfer->failure = written ? 0 : errno;
     pass(server->gate, transfer);
 }
 
@@ -377,6 +378,8 @@ static int mount_and_serve(const char *program, struct server *server, const cha
             fuse_loop_cfg_set_idle_threads(config, THREADS);
             status = fuse_session_loop_mt(session, config) == 0 ? 0 : 1;
             fuse_loop_cfg_destroy(config);
+            /* What it still holds the kernel answers with an error. */
+            gate_stop(server->gate);
             fuse_session_unmount(session);
         }
         fuse_remove_signal_handlers(session);
@@ -393,15 +396,15 @@ int serve(const char *program, const char *file, const char *mountpoint, struct 
     if (!open_file(&server, file))
         return 1;
     parameters->size = server.size;
+    /* Before the gate starts its clock, which inherits them. Sleeps end when they are to; the default lets them end 50 us later. */
+    prctl(PR_SET_TIMERSLACK, 1UL);
+    /* Memory that is needed to write memory out must not wait for memory: only root may ask for it. */
+    (void)prctl(PR_SET_IO_FLUSHER, 1UL, 0UL, 0UL, 0UL);
     struct timing *timing = timing_create(parameters);
     server.gate = timing != NULL ? gate_create(timing) : NULL;
     if (server.gate == NULL) {
         fprintf(stderr, "diskmodel: out of memory\n");
         return 1;
     }
-    /* Sleeps end when they are to; the default lets them end 50 us later. */
-    prctl(PR_SET_TIMERSLACK, 1UL);
-    /* Memory that is needed to write memory out must not wait for memory: only root may ask for it. */
-    (void)prctl(PR_SET_IO_FLUSHER, 1UL, 0UL, 0UL, 0UL);
     return mount_and_serve(program, &server, mountpoint);
 }

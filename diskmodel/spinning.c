@@ -55,7 +55,8 @@ struct spinning {
     struct parameters parameters;
     int64_t set_size, track, tracks, blocks;
     int64_t dirty_blocks, cache_blocks, written_out;
-    struct request *flushes;          /* that wait until what was dirty is written out */
+    int64_t written_until;            /* when the last run of all that was written out is on the platter */
+    struct request *flushes;          /* that wait until as many blocks are written out as were dirty when they came */
     struct request *writes, **last;   /* that wait for room in the cache, oldest first */
     int set_count;
     struct set sets[];
@@ -110,27 +111,29 @@ static bool on_its_way(const struct spinning *disk, const struct head *head, int
     return head->reading && goes_on && offset >= head->from && offset - reached <= disk->parameters.read_ahead;
 }
 
-/* When the bytes are through if a head starts at `begins`. */
+/* When the bytes are through if a head starts at `begins`, and whether it gets there by going on as it is. */
 static int64_t through(const struct spinning *disk, const struct head *head, int64_t begins, int64_t offset, int64_t length,
-                       bool reads)
+                       bool reads, bool *goes_on)
 {
+    *goes_on = true;
     if (reads && in_memory(disk, head, begins, offset, length))
         return begins;
     int64_t elsewhere = arrives(disk, head, begins, offset) + transfer(disk, length);
-    if (!on_its_way(disk, head, begins, offset, reads))
+    *goes_on = on_its_way(disk, head, begins, offset, reads);
+    if (!*goes_on)
         return elsewhere;
     int64_t passed = later_of(begins, head->free + transfer(disk, offset + length - head->position));
-    return passed < elsewhere ? passed : elsewhere;
+    *goes_on = passed <= elsewhere;
+    return *goes_on ? passed : elsewhere;
 }
 
-/* Moves a head over the bytes; `done` is what `through` said. */
-static void move(const struct spinning *disk, struct head *head, int64_t begins, int64_t offset, int64_t length, bool reads,
-                 int64_t done)
+/* Moves a head over the bytes; when it is done. */
+static int64_t move(const struct spinning *disk, struct head *head, int64_t begins, int64_t offset, int64_t length, bool reads)
 {
+    bool goes_on;
+    int64_t done = through(disk, head, begins, offset, length, reads, &goes_on);
     if (reads && in_memory(disk, head, begins, offset, length))
-        return;
-    bool goes_on = on_its_way(disk, head, begins, offset, reads) &&
-                   done <= arrives(disk, head, begins, offset) + transfer(disk, length);
+        return done;
     if (!goes_on) {
         if (head->reading) {
             head->memory[head->oldest] = (struct segment){head->from, read_on(disk, head, begins)};
@@ -147,6 +150,7 @@ static void move(const struct spinning *disk, struct head *head, int64_t begins,
     head->reading = reads;
     if (head->position - head->from > disk->parameters.read_ahead)
         head->from = head->position - disk->parameters.read_ahead;
+    return done;
 }
 
 static bool is_dirty(const struct set *set, int64_t block)
@@ -311,16 +315,15 @@ static void write_out(struct spinning *disk, struct set *set, int64_t begins)
     int64_t done = begins;
     for (int i = 0; i < disk->parameters.mirrors; i++) {
         struct head *head = &set->heads[i];
-        int64_t through_at = through(disk, head, begins, first * BLOCK, count * BLOCK, false);
-        move(disk, head, begins, first * BLOCK, count * BLOCK, false, through_at);
-        done = later_of(done, through_at);
+        done = later_of(done, move(disk, head, begins, first * BLOCK, count * BLOCK, false));
     }
     set->dirty_blocks -= count;
     disk->dirty_blocks -= count;
     disk->written_out += count;
     set->dirty_from = begins;
     set->asked = 0;
-    end_flushes(disk, done);
+    disk->written_until = later_of(disk->written_until, done);
+    end_flushes(disk, disk->written_until);
     admit_writes(disk, done, true);
 }
 
@@ -342,7 +345,8 @@ static void serve_nearest(struct spinning *disk, struct set *set, int64_t begins
             struct head *head = &set->heads[j];
             if (head->free > begins)
                 continue;
-            int64_t done = through(disk, head, begins, part->offset, part->length, reads);
+            bool goes_on;
+            int64_t done = through(disk, head, begins, part->offset, part->length, reads, &goes_on);
             if (done < best_done) {
                 best_done = done;
                 best = i;
@@ -360,9 +364,7 @@ static void serve_nearest(struct spinning *disk, struct set *set, int64_t begins
         if (reads && head != best_head)
             continue;
         int64_t from = later_of(begins, head->free);
-        int64_t done = through(disk, head, from, part.offset, part.length, reads);
-        move(disk, head, from, part.offset, part.length, reads, done);
-        best_done = later_of(best_done, done);
+        best_done = later_of(best_done, move(disk, head, from, part.offset, part.length, reads));
     }
     part_done(disk, part.request, best_done, true);
 }
@@ -491,10 +493,12 @@ static void spinning_reset(struct timing *timing, int64_t now)
         if (set->dirty != NULL)
             memset(set->dirty, 0, (size_t)((disk->blocks + WORD - 1) / WORD) * sizeof *set->dirty);
         set->dirty_blocks = 0;
+        set->dirty_from = set->asked = 0;
         for (int j = 0; j < MOST_MIRRORS; j++)
             set->heads[j] = (struct head){.free = now};
     }
     disk->dirty_blocks = 0;
+    disk->written_until = now;
 }
 
 static void spinning_destroy(struct timing *timing)

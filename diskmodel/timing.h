@@ -33,7 +33,7 @@ struct timing {
     void (*submit)(struct timing *timing, struct request *request);
     /* Decides all that can be decided by `now`. Returns when there is more to decide, TIMING_NEVER if nothing waits. */
     int64_t (*advance)(struct timing *timing, int64_t now);
-    /* Forgets all it knows: what waits is due now. */
+    /* Forgets all it knows: what is not decided is due now. */
     void (*reset)(struct timing *timing, int64_t now);
     void (*destroy)(struct timing *timing);
 };

@@ -32,8 +32,10 @@ from redolab.report.recovery_report import report
 from redolab.results import RunStore
 from redolab.servers.dialects import InstanceRequest, Purpose
 from redolab.servers.install import InstalledServer
-from redolab.storage.attaching import check_possible, is_modelled
+from redolab.storage import StorageProfile
+from redolab.storage.attaching import check_possible, check_storage_room, is_modelled
 from redolab.storage.fio import FILES_SIZE
+from redolab.storage.lab_disk import size_for
 from redolab.units import MIB, format_size, parse_duration, parse_size
 
 SMALLEST_POOL = 32 * MIB
@@ -118,6 +120,10 @@ class Factors:
             raise InvalidInput(f"a sample every {self.sample_every} s is not possible", "choose 0.1s to 60s")
         KillRule.from_options(self.kill_at, self.kill_after)
 
+    def profiles(self) -> dict[str, StorageProfile]:
+        """The storages by name."""
+        return {name: storage_profile(name) for name in self.storage}
+
 
 def run(factors: Factors, progress: Progress) -> None:
     """Make what crash images are needed, recover each on every storage with every pool, and show the table."""
@@ -127,17 +133,19 @@ def run(factors: Factors, progress: Progress) -> None:
     factors.check()
     store = RunStore()
     with open_lab(progress, store.clear_unfinished) as lab:
-        check_possible(lab.host, {name: storage_profile(name) for name in factors.storage})
+        check_possible(lab.host, factors.profiles())
         for log_size in factors.log_size:
             _check_room(lab, factors, log_size, missing=0)
         check_memory(lab.host, lab.home, _pools(factors))
         plan = _plan([lab.server(name) for name in factors.server], factors)
         images = ImageStore(lab.host, lab.home)
         missing = missing_crashes(images, plan)
-        progress.note(planned_in_words(lab, plan, plan.recoveries, len(missing)))
+        check_memory(lab.host, lab.home, [recovery.pool for recovery in plan.recoveries])
+        progress.note(planned_in_words(plan, missing))
         for crash in plan.crashes:
             made_at_once = len(missing) if factors.keep else min(1, len(missing))
-            _check_room(lab, factors, crash.spec.instance.log_size, missing=made_at_once, staged=len(plan.crashes))
+            _check_room(lab, factors, crash.spec.instance.log_size, missing=made_at_once)
+        check_storage_room(lab, plan.storages, _on_lab_disks(plan), max(recovery.pool for recovery in plan.recoveries))
         if factors.plan:
             progress.console.print()
             plan_table(plan, images, _room(factors, plan, len(missing))).show(progress.console)
@@ -156,7 +164,7 @@ def _plan(servers: Sequence[InstalledServer], factors: Factors) -> RecoveryPlan:
             crashes.append(planned)
     return draw_plan(
         crashes,
-        factors.storage,
+        factors.profiles(),
         factors.repeat,
         secrets.randbelow(_SEEDS) if factors.seed is None else factors.seed,
         sample_every=factors.sample_every,
@@ -168,7 +176,8 @@ def _plan(servers: Sequence[InstalledServer], factors: Factors) -> RecoveryPlan:
 
 def _default_pools(spec: CrashSpec) -> tuple[int, ...]:
     """As the server that crashed had, and one that cannot hold in one batch what has to be applied."""
-    return (spec.instance.buffer_pool, max(SMALLEST_POOL, spec.instance.log_size // _SMALL_POOL_SHARE))
+    small = max(SMALLEST_POOL, spec.instance.log_size // _SMALL_POOL_SHARE)
+    return tuple(dict.fromkeys((spec.instance.buffer_pool, small)))
 
 
 def _crash(server: InstalledServer, log_size: int, factors: Factors) -> CrashSpec:
@@ -204,9 +213,9 @@ def _pools(factors: Factors) -> list[int]:
     return [*fill, *(factors.pool or ())]
 
 
-def _check_room(lab: Lab, factors: Factors, log_size: int, missing: int, staged: int = 1) -> None:
-    """Refuse a plan for which the disk has no room: so many images still to be made, so many lab disks. Raises `DiskFull`."""
-    needed = _room_for(factors, log_size, missing, staged)
+def _check_room(lab: Lab, factors: Factors, log_size: int, missing: int) -> None:
+    """Refuse a plan for which the disk has no room: so many crash images that are still to be made. Raises `DiskFull`."""
+    needed = _room_for(factors, log_size, missing)
     free = lab.host.files.free_space(lab.home)
     if needed > free:
         raise DiskFull(
@@ -216,21 +225,24 @@ def _check_room(lab: Lab, factors: Factors, log_size: int, missing: int, staged:
         )
 
 
-def _room_for(factors: Factors, log_size: int, missing: int, staged: int) -> int:
+def _room_for(factors: Factors, log_size: int, missing: int) -> int:
     needed = disk_needed(log_size, _dataset_size(log_size, factors), missing)
-    if any(is_modelled(storage_profile(name)) for name in factors.storage):
-        # A copy of each image on a lab disk of its own, and fio's files.
-        at_once = staged if factors.keep else 1
-        needed += at_once * disk_needed(log_size, _dataset_size(log_size, factors), 0) + FILES_SIZE
-    if factors.binary_log:
-        needed += log_size
-    return needed
+    return needed + log_size if factors.binary_log else needed
+
+
+def _on_lab_disks(plan: RecoveryPlan) -> list[int]:
+    """Bytes of each image that has a copy on a lab disk at the same time as the others."""
+    sizes = [disk_needed(crash.spec.instance.log_size, crash.spec.dataset.size, 0) for crash in plan.crashes]
+    return sizes if plan.keep else [max(sizes)]
 
 
 def _room(factors: Factors, plan: RecoveryPlan, missing: int) -> int:
-    """Bytes of disk that the whole plan takes at most."""
+    """Bytes of the lab's own disk that the whole plan takes at most."""
     largest = max(crash.spec.instance.log_size for crash in plan.crashes)
-    return _room_for(factors, largest, missing if factors.keep else 1, len(plan.crashes))
+    needed = _room_for(factors, largest, missing if factors.keep else min(1, missing))
+    if any(is_modelled(profile) for profile in plan.storages.values()):
+        needed += sum(size_for(image) for image in _on_lab_disks(plan)) + FILES_SIZE
+    return needed
 
 
 EXPERIMENT = Experiment(question=__doc__.strip(), factors=Factors, run=run, report=report)

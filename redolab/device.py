@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from redolab.hosts import Command, Host
 
 _SECTOR = 512
 """Bytes of a sector in the kernel's counters, whatever the device's own (Documentation/block/stat.rst)."""
+_QUIET = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,17 @@ class BlockDevice:
         if not found or not host.files.exists(link):
             return None
         return cls(host, Path(host.run(Command(["readlink", "--canonicalize", str(link)])).out.strip()).name)
+
+    def wait_quiet(self, seconds: float) -> None:
+        """Wait until it has had nothing to do for a while, at most so many seconds."""
+        deadline = self._host.now().monotonic + seconds
+        last = self.counters().busy
+        while self._host.now().monotonic < deadline:
+            time.sleep(_QUIET)
+            now = self.counters().busy
+            if now == last:
+                return
+            last = now
 
     def counters(self) -> DeviceCounters:
         """What it has done up to now."""

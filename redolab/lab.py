@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 
 from redolab.catalogue import Catalogue
-from redolab.errors import Busy, Interrupted
+from redolab.errors import Busy, Interrupted, InvalidInput
 from redolab.hosts import Host
 from redolab.hosts.local import LocalHost
 from redolab.ledger import Ledger
@@ -80,7 +80,12 @@ def storage_catalogue() -> Catalogue[StorageProfile]:
     if not PROJECT.own_storage.exists():
         return ours
     own: Catalogue[StorageProfile] = Catalogue.read("storage profile", PROJECT.own_storage, StorageProfile)
-    return Catalogue(ours.noun, {**dict(own.items()), **dict(ours.items())})
+    for name in own.names():
+        if name in ours.names():
+            raise InvalidInput(
+                f"{PROJECT.own_storage} has a storage profile '{name}', and so has the project", "name yours otherwise"
+            )
+    return Catalogue(ours.noun, {**dict(ours.items()), **dict(own.items())})
 
 
 def storage_profile(name: str) -> StorageProfile:

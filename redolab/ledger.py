@@ -61,17 +61,21 @@ class Ledger:
 
     def clear(self) -> list[str]:
         """Take away what a killed lab left; what that was, in words. Only to be called by the one lab that runs."""
-        cleared = []
-        for name in self._host.files.names(self._folder):
-            if not name.endswith(".json"):
+        files = self._host.files
+        entries = []
+        for name in files.names(self._folder):
+            if name.endswith(".json"):
+                entries.append((self._folder / name, msgspec.json.decode(files.read(self._folder / name), type=Entry)))
+            else:
                 # The lab was killed while it wrote this note, so nothing had been made yet.
-                self._host.files.remove(self._folder / name)
-                continue
-            entry = msgspec.json.decode(self._host.files.read(self._folder / name), type=Entry)
-            if self._host.files.exists(Path(entry.path)):
+                files.remove(self._folder / name)
+        cleared = []
+        # First what is mounted: with the lab may have died the disk on which others lie.
+        for note, entry in sorted(entries, key=lambda each: not each[1].mounted):
+            if self._still_there(entry):
                 self._take_away(entry)
                 cleared.append(entry.what)
-            self._host.files.remove(self._folder / name)
+            files.remove(note)
         return cleared
 
     def _still_there(self, entry: Entry) -> bool:

@@ -9,6 +9,7 @@ from itertools import product
 import msgspec
 
 from redolab.crash import CrashSpec
+from redolab.storage import StorageProfile
 
 
 class PlannedCrash(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +38,8 @@ class RecoveryPlan(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     """Of the random order."""
     crashes: tuple[PlannedCrash, ...]
-    storages: tuple[str, ...]
+    storages: Mapping[str, StorageProfile]
+    """The storages by name, as they were when the plan was made."""
     recoveries: tuple[PlannedRecovery, ...]
     """In the order in which they are to be done."""
     sample_every: float
@@ -50,7 +52,7 @@ class RecoveryPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 def draw_plan(
     crashes: Sequence[PlannedCrash],
-    storages: Sequence[str],
+    storages: Mapping[str, StorageProfile],
     repeat: int,
     seed: int,
     *,
@@ -77,7 +79,7 @@ def draw_plan(
     return RecoveryPlan(
         seed=seed,
         crashes=tuple(crashes),
-        storages=tuple(storages),
+        storages=storages,
         recoveries=tuple(each for group in groups for each in group),
         sample_every=sample_every,
         new_crash=new_crash,

@@ -31,6 +31,7 @@ from redolab.workloads import DATABASE
 
 _PATIENCE = 6 * 3600.0
 _GREETING = 1.0
+_SETTLED = 5.0
 # No socket yet, nobody listening, hung up in the middle of the greeting, shutting down.
 _NOT_YET = (
     CR.CR_CONNECTION_ERROR,
@@ -116,6 +117,8 @@ def recover(
             lab.host.files.remove(folder / DATA)
             copy = lab.host.files.copy_folder(place.staged or images.data(image), folder / DATA)
         cache_dropped = lab.host.drop_page_cache()
+        if place.device is not None:
+            place.device.wait_quiet(_SETTLED)
         with lab.progress.stage(title, "recover") as stage, place.limited():
             started = datetime.now(UTC)
             before = place.device.counters() if place.device else None

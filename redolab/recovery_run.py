@@ -22,7 +22,7 @@ from redolab.recovery import RecoveryTrial, check_format, recover
 from redolab.report.recovery_report import report
 from redolab.reporting import reported
 from redolab.results import Run, RunStore, lab_commit
-from redolab.storage.attaching import Storages, check_possible
+from redolab.storage.attaching import Storages, check_possible, check_storage_room
 from redolab.storage.figures import figures_off
 from redolab.units import GIB, format_duration, format_size
 
@@ -35,12 +35,11 @@ def carry_out(lab: Lab, run: Run, plan: RecoveryPlan) -> None:
     done = _done(run, plan)
     todo = remaining(plan, done)
     needed = crash_stretches(todo)
-    profiles = {name: storage_profile(name) for name in plan.storages}
-    check_possible(lab.host, profiles)
+    check_possible(lab.host, plan.storages)
     clock = _Clock(plan, todo, _experience())
-    with Storages(lab, profiles) as storages, ExitStack() as kept:
+    with Storages(lab, plan.storages) as storages, ExitStack() as kept:
         if plan.check_disks:
-            _check_disks(lab, run, storages, profiles)
+            _check_disks(lab, run, storages, plan)
         crashes: dict[int, CrashImage] = {}
         if plan.keep:
             for crash in needed:
@@ -57,11 +56,13 @@ def carry_out(lab: Lab, run: Run, plan: RecoveryPlan) -> None:
                     kept.close()
 
 
-def planned_in_words(lab: Lab, plan: RecoveryPlan, todo: Sequence[PlannedRecovery], fills: int) -> str:
-    """How much a plan is, and how long it will take by what earlier runs took."""
-    estimate = _experience().estimate(plan, todo, range(fills))
-    what = f"{len(todo)} recoveries on {', '.join(plan.storages)}, {fills} crash{'es' * (fills != 1)} to make first"
-    return f"{what}: {_how_long(estimate)} (seed {plan.seed})"
+def planned_in_words(plan: RecoveryPlan, missing: Sequence[int]) -> str:
+    """How much a plan is, and how long it will take by what earlier runs took; `missing`: the crashes to be made first."""
+    experience, fills = _experience(), len(missing)
+    known = sum(experience.fill(plan, crash) is not None for crash in missing)
+    what = f"{len(plan.recoveries)} recoveries on {', '.join(plan.storages)}, {fills} crash{'es' * (fills != 1)} to make first"
+    untold = f", and {fills - known} fills of which no earlier run tells" if known < fills else ""
+    return f"{what}: {_how_long(experience.estimate(plan, plan.recoveries, missing))}{untold} (seed {plan.seed})"
 
 
 def missing_crashes(images: ImageStore, plan: RecoveryPlan) -> list[int]:
@@ -103,8 +104,10 @@ def recover_image(
         sizes = tuple(pools) or (image.spec.instance.buffer_pool,)
         check_memory(lab.host, lab.home, sizes)
         crash = PlannedCrash(server=recovering, spec=image.spec, image=name, pools=sizes)
-        plan = draw_plan([crash], storages or [HOME], repeat, seed, check_disks=check_disks)
-        check_possible(lab.host, {each: storage_profile(each) for each in plan.storages})
+        profiles = {each: storage_profile(each) for each in storages or [HOME]}
+        plan = draw_plan([crash], profiles, repeat, seed, check_disks=check_disks)
+        check_possible(lab.host, profiles)
+        check_storage_room(lab, profiles, [lab.host.files.folder_size(images.folder(name))], max(sizes))
         lab.server(recovering)
         options = {
             "image": name,
@@ -132,6 +135,8 @@ def resume_run(name: str, progress: Progress) -> None:
     with open_lab(progress, store.clear_unfinished) as lab:
         run = store.get(name)
         plan = run.plan()
+        check_memory(lab.host, lab.home, [recovery.pool for recovery in plan.recoveries])
+        check_possible(lab.host, plan.storages)
         store.reopen(run)
         with store.running(run, lab.progress.seconds), reported(lab, run, report):
             todo = remaining(plan, _done(run, plan))
@@ -217,14 +222,16 @@ def _place(plan: RecoveryPlan, image: CrashImage) -> int | None:
 def _image(lab: Lab, run: Run, images: ImageStore, plan: RecoveryPlan, crash: int, kept: ExitStack) -> CrashImage:
     """The image of a planned crash: that of this run, one kept of an earlier, or a new one."""
     planned = plan.crashes[crash]
-    used = next((image for image in run.crashes() if _place(plan, image) == crash), None)
-    if used is not None and used.name not in images.names():
-        raise LabError(f"the crash image {used.name}, on which this run has measured, was removed", "start a new run")
+    used = _used(run, images, plan, crash)
     name = planned.image or (used.name if used is not None else None)
     found = images.get(name) if name else None if plan.new_crash else images.find(planned.spec)
     if found is not None:
-        lab.progress.note(f"crash image {found.name}: made to this very plan earlier (NEWCRASH=on makes another)")
+        lab.progress.note(f"crash image {found.name}: made to this very plan earlier")
         check_kept(lab, images, found)
+        if used is not None and not plan.keep:
+            # It is this run's own, left by a lab that was killed.
+            kept.callback(images.remove, found.name)
+            kept.callback(remove_dataset, lab, lab.home, planned.spec.dataset)
         run.add_crash(images, found)
         return found
     had_dataset = find_dataset(lab, lab.home, planned.spec.dataset) is not None
@@ -236,6 +243,21 @@ def _image(lab: Lab, run: Run, images: ImageStore, plan: RecoveryPlan, crash: in
         kept.callback(images.remove, made.name)
     run.add_crash(images, made)
     return made
+
+
+def _used(run: Run, images: ImageStore, plan: RecoveryPlan, crash: int) -> CrashImage | None:
+    """The image of a planned crash on which this run has measured; another could not take its place."""
+    there = set(images.names())
+    measured = {trial.image for trial in run.trials(RecoveryTrial)}
+    for image in run.crashes():
+        if _place(plan, image) != crash:
+            continue
+        if image.name in there:
+            return image
+        if image.name in measured:
+            why = "was removed" if plan.keep else "went with the stopped run (KEEP=off)"
+            raise LabError(f"the crash image {image.name}, on which this run has measured, {why}", "start a new run")
+    return None
 
 
 def _recovery(
@@ -250,7 +272,7 @@ def _recovery(
 ) -> RecoveryTrial:
     server = lab.server(plan.crashes[planned.crash].server)
     label = planned.storage.strip("/").replace("/", "-")
-    log = run.log(f"{run.trial_count() + 1:03}-{server.name}-{label}-{format_size(planned.pool)}-{planned.repeat}")
+    log = run.new_log(f"{run.trial_count() + 1:03}-{server.name}-{label}-{format_size(planned.pool)}-{planned.repeat}")
     lab.progress.note(how_far)
     storages.prepare(planned.storage, image, images)
     began = time.monotonic()
@@ -259,11 +281,11 @@ def _recovery(
     return msgspec.structs.replace(trial, took=time.monotonic() - began)
 
 
-def _check_disks(lab: Lab, run: Run, storages: Storages, profiles: Mapping[str, object]) -> None:
+def _check_disks(lab: Lab, run: Run, storages: Storages, plan: RecoveryPlan) -> None:
     """Have fio look at every storage that the run has not checked yet; say which is not as it was asked for."""
     storages.overhead_from(run.disks())
     known = {check.storage for check in run.disks()}
-    for check in storages.checks([name for name in profiles if name not in known]):
+    for check in storages.checks([name for name in plan.storages if name not in known]):
         run.add_disk(check)
         names = ", ".join(figure.name for figure in figures_off(check))
         if names:

@@ -7,7 +7,8 @@ trials.jsonl     one line a trial, on the disk as soon as it is measured
 crashes/NAME/    of each crash image used: image.json, samples.csv, fill.log
 instances/       of each server under inserts: its settings with their reasons, and its variables
 logs/            the raw error log of every server started
-table.*          the table as text, Markdown, CSV and Parquet
+table.*          the tables as text and Markdown, the first as CSV and Parquet
+disks.*          what fio found of the storages, as CSV and Parquet
 plots/           as SVG and PNG
 """
 
@@ -130,6 +131,14 @@ class Run:
     def log(self, trial: str) -> Path:
         """Where the error log of a trial goes."""
         return self.folder / "logs" / f"{trial}.log"
+
+    def new_log(self, trial: str) -> Path:
+        """As `log`, beside what a trial of that name that failed has left."""
+        path, number = self.log(trial), 1
+        while path.exists():
+            number += 1
+            path = self.log(f"{trial}-again{number}")
+        return path
 
     def add_trial(self, trial: msgspec.Struct) -> None:
         """Write one more trial to the disk."""

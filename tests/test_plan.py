@@ -7,6 +7,7 @@ from itertools import pairwise, product
 import msgspec
 
 from redolab.estimate import Experience
+from redolab.lab import storage_profile
 from redolab.plan import PlannedCrash, PlannedRecovery, RecoveryPlan, crash_stretches, draw_plan, remaining
 from redolab.units import MIB
 from tests.examples import image, trial
@@ -14,7 +15,7 @@ from tests.examples import image, trial
 CRASHES = [
     PlannedCrash(server=name, spec=image().spec, pools=(128 * MIB, 64 * MIB)) for name in ("mariadb-10.11", "mysql-9")
 ]
-STORAGES = ["native", "hdd", "cloud-ssd"]
+STORAGES = {name: storage_profile(name) for name in ("native", "hdd", "cloud-ssd")}
 
 
 def drawn(seed: int = 7, *, keep: bool = True) -> RecoveryPlan:
@@ -53,7 +54,7 @@ def test_a_plan_is_data_and_what_is_done_is_not_done_again() -> None:
 
 
 def test_how_long_it_takes_is_told_from_what_is_most_alike() -> None:
-    plan = draw_plan(CRASHES[:1], ["native", "hdd"], 2, 1)
+    plan = draw_plan(CRASHES[:1], {name: STORAGES[name] for name in ("native", "hdd")}, 2, 1)
     assert Experience([], []).estimate(plan, plan.recoveries, [0]) is None
     known = msgspec.structs.replace(trial(), took=5.0)
     other_pool = msgspec.structs.replace(known, buffer_pool=64 * MIB, took=9.0)

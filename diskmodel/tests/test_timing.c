@@ -190,7 +190,6 @@ static void test_one_spindle(void)
     CHECK(near(one.mb_per_second, 160, 0.02), "%.1f MB/s", one.mb_per_second);
     struct load megabytes = {.operation = OPERATION_READ, .length = MIB, .range = 64 * GIB, .streams = 1};
     CHECK(near(run(disk, megabytes, 4, 5000).mb_per_second, 160, 0.02), "in a row");
-    /* Pages with gaps between them, as recovery reads them: passed over, not waited for. */
     row.streams = 2;
     struct result two = run(disk, row, 1, 5000);
     CHECK(two.mb_per_second < 0.5 * one.mb_per_second && two.mb_per_second > 3, "%.1f MB/s in two streams", two.mb_per_second);

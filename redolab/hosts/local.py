@@ -324,11 +324,10 @@ class LocalHost(Host):
         below = [place for place in mounted if place.is_relative_to(folder)]
         if not below and not self.is_root():
             return
-        # What lies on another comes later: a file system, its loop device, and the disk model that serves the device's file.
+        # A loop device that is mounted goes with its mount; one that is not would hold the disk model that serves its file.
+        self._detach_loops(folder)
         for place in reversed(below):
             self._until_done(Command(["umount", str(place)]))
-            self._detach_loops(folder)
-        self._detach_loops(folder)
 
     def _detach_loops(self, folder: Path) -> None:
         if not self.is_root():

@@ -36,7 +36,7 @@ def plan_table(plan: RecoveryPlan, images: ImageStore, room: int) -> ReportTable
     )
     more = ", …" * (len(plan.recoveries) > _SHOWN)
     notes = [
-        f"It takes up to {format_size(room)} of disk. The order is drawn with SEED={plan.seed}: {first}{more}",
-        "Nothing was done.",
+        f"It takes up to {format_size(room)} of the lab's disk. The order is drawn with SEED={plan.seed}: {first}{more}",
+        "Nothing was loaded, crashed or recovered.",
     ]
     return ReportTable.of("Plan", plan.crashes, columns, notes)

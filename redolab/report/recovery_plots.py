@@ -116,7 +116,10 @@ def plot_redo(folder: Path, rows: Sequence[RecoveryRow]) -> None:
     for storage, marker, colour in zip(storages, itertools.cycle("osD^vP*Xh<>"), itertools.cycle(_COLOURS)):
         of_it = [(row, redo) for row, redo in known if row.storage == storage]
         for row, redo in of_it:
-            largest = max(other.buffer_pool_bytes for other, _ in known if other.server == row.server)
+            alike = [
+                other for other, _ in known if (other.server, other.log_size_bytes) == (row.server, row.log_size_bytes)
+            ]
+            largest = max(other.buffer_pool_bytes for other in alike)
             axes.errorbar(
                 redo / unit, row.ready_median_s,
                 yerr=[[row.ready_median_s - row.ready_min_s], [row.ready_max_s - row.ready_median_s]],
@@ -126,9 +129,7 @@ def plot_redo(folder: Path, rows: Sequence[RecoveryRow]) -> None:
             )  # fmt: skip
     axes.set_yscale("log")
     axes.set_xlim(left=0)
-    axes.set_xlabel(
-        f"redo read by recovery, {unit_name} (filled: the largest pool of the server; hollow: smaller ones)"
-    )
+    axes.set_xlabel(f"redo read by recovery, {unit_name} (filled: the largest pool; hollow: smaller ones)")
     axes.set_ylabel("seconds to ready (median, min–max)")
     figure.legend(loc="outside lower center", ncols=4, fontsize="small", frameon=False)
     save(figure, folder / "redo")

@@ -277,7 +277,9 @@ def recovery_table(
         blank = f"blank: {row.why_blank}" if row.why_blank else ""
         said = "; ".join(part for part in (blank, row.notes) if part)
         if said:
-            notes.append(f"{row.server}, pool {format_size(row.buffer_pool_bytes)}: {said}.")
+            log = f"log {format_size(row.log_size_bytes)}, " if len({each.log_size_bytes for each in rows}) > 1 else ""
+            notes.append(f"{row.server}, {log}pool {format_size(row.buffer_pool_bytes)}: {said}.")
+    notes = list(dict.fromkeys(notes))
     notes += [
         f"{image.name} was killed when {image.why_killed}."
         for image in crashes

@@ -9,14 +9,15 @@ from types import TracebackType
 
 from redolab.crash import CrashImage, ImageStore
 from redolab.device import BlockDevice
-from redolab.errors import InvalidInput
+from redolab.errors import DiskFull, InvalidInput
 from redolab.hosts import Command, Host
 from redolab.lab import Lab
+from redolab.machine import read_machine
 from redolab.progress import Stage
 from redolab.storage import StorageProfile
 from redolab.storage.disk_model import built_disk_model
 from redolab.storage.figures import AskedDisk, DiskCheck
-from redolab.storage.fio import FILE_SIZE, Fio
+from redolab.storage.fio import FILE_SIZE, FILES_SIZE, Fio
 from redolab.storage.folder import FolderStorage
 from redolab.storage.lab_disk import STAGED, LabDisk, ModelledPlace, size_for
 from redolab.storage.modelled import FlashDisk, SpinningDisk
@@ -27,7 +28,9 @@ from redolab.units import GIB, MIB, format_size
 DISKS = "storage/disks"
 """Where lab disks and mounts lie in the lab's folder."""
 _CHECK_DISK = 4 * GIB
-_CHECK_SLOWLY = 256 * MIB
+_TMPFS_FILE = 256 * MIB
+_REWRITTEN = 1.5
+"""A copy that was recovered, in sizes of the image: log files may be made anew beside the old ones."""
 _FIXED_NS = 300_000
 _CALIBRATE_AS = ["kind=unlimited"]
 
@@ -49,6 +52,39 @@ def check_possible(host: Host, profiles: Mapping[str, StorageProfile]) -> None:
             )
         if isinstance(profile, FlashDisk | SpinningDisk):
             profile.parameters()
+
+
+def check_storage_room(lab: Lab, profiles: Mapping[str, StorageProfile], images: Sequence[int], pool: int) -> None:
+    """Refuse storages that have no room for copies of images of so many bytes. Raises `DiskFull` or `InvalidInput`.
+
+    `images`: all that are on lab disks at the same time; `pool`: the largest buffer pool, which shares the memory with a tmpfs.
+    """
+    largest = max(images)
+    for name, profile in profiles.items():
+        if isinstance(profile, FolderStorage):
+            path = lab.folder / profile.path
+            _check_free(lab.host, path, int(largest * _REWRITTEN) + FILES_SIZE, name)
+        elif isinstance(profile, TmpfsStorage):
+            memory = read_machine(lab.host, lab.home).memory
+            needed = int(largest * _REWRITTEN) + pool + GIB
+            if needed > memory:
+                raise InvalidInput(
+                    f"{name} with a copy of the crash image and a buffer pool of {format_size(pool)} needs {format_size(needed)} of "
+                    f"memory, and this machine has {format_size(memory)}",
+                    "choose a smaller LOGSIZE, DATASET or POOL",
+                )
+    if any(is_modelled(profile) for profile in profiles.values()):
+        needed = sum(size_for(image) for image in images) + FILES_SIZE
+        _check_free(lab.host, lab.folder / DISKS, needed, "the lab disks")
+
+
+def _check_free(host: Host, path: Path, needed: int, what: str) -> None:
+    free = host.files.free_space(path)
+    if needed > free:
+        raise DiskFull(
+            f"{what} needs about {format_size(needed)} for copies of crash images and the disk under {path} has {format_size(free)} free",
+            "choose a smaller LOGSIZE, remove crash images ('redolab images'), or KEEP=off to have one at a time",
+        )
 
 
 class Storages(AbstractContextManager["Storages"]):
@@ -78,7 +114,7 @@ class Storages(AbstractContextManager["Storages"]):
                 yield modelled
         else:
             size = self._lab.host.files.folder_size(images.folder(image.name))
-            with self._plain(name, profile, 3 * size + GIB) as place:
+            with self._plain(name, profile, int(size * _REWRITTEN) + GIB) as place:
                 yield place
 
     def prepare(self, name: str, image: CrashImage, images: ImageStore) -> None:
@@ -121,7 +157,7 @@ class Storages(AbstractContextManager["Storages"]):
                 got = fio.measure(modelled, stage, whole_device=isinstance(profile, SpinningDisk))
             asked, overhead = profile.asked(), self._overhead() / 1000
             return DiskCheck(storage=name, about=profile.about, asked=asked, got=got, overhead_us=overhead)
-        size = FILE_SIZE if isinstance(profile, FolderStorage) else _CHECK_SLOWLY
+        size = FILE_SIZE if isinstance(profile, FolderStorage) else _TMPFS_FILE
         with self._plain(name, profile, 2 * size) as attached:
             folder = attached.folder / "fio"
             place = Place(self._lab.host, name, folder, attached.device, direct=attached.direct)

@@ -61,9 +61,11 @@ class DiskModel:
             model._wait_until_there()
             yield model
         finally:
-            host.unmount(mountpoint)
-            if process.wait(_END_SECONDS) is None:
-                process.stop()
+            try:
+                host.unmount(mountpoint)
+            finally:
+                if process.wait(_END_SECONDS) is None:
+                    process.stop()
 
     def tell(self, line: str) -> None:
         """Have it obey one line (`diskmodel/gate.h`). Raises `LabError`."""

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import msgspec
 
-from redolab.errors import InvalidInput
 from redolab.storage.figures import AskedDisk
 from redolab.units import parse_size
 
@@ -38,6 +37,9 @@ class FlashDisk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     depth: int
     """Requests served at a time."""
 
+    def __post_init__(self) -> None:
+        _check_positive(read_us=self.read_us, write_us=self.write_us, read_mb_s=self.read_mb_s, depth=self.depth)
+
     @property
     def what(self) -> str:
         """What stands behind it, in a word."""
@@ -62,14 +64,17 @@ class FlashDisk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
     def asked(self) -> AskedDisk:
         """What fio has to find: the latencies as they are, the rates from whichever limit comes first."""
+        read_us = max(self.read_us, 1e6 / self.read_iops if self.read_iops else 0.0)
+        write_iops = self.read_iops if self.shared else self.write_iops
+        write_us = max(self.write_us, 1e6 / write_iops if write_iops else 0.0)
         served = min(_QUEUED, self.depth) / self.read_us * 1e6
         by_rate = self.read_mb_s * _MEGABYTE / _PAGE
         return AskedDisk(
-            read_us=self.read_us,
+            read_us=read_us,
             queued_reads_per_second=min(served, by_rate, self.read_iops or served),
-            write_us=self.write_us,
+            write_us=write_us,
             sequential_mb_s=self.read_mb_s,
-            append_us=self.write_us + self.flush_us,
+            append_us=max(self.write_us + self.flush_us, write_us),
         )
 
 
@@ -98,6 +103,17 @@ class SpinningDisk(
     mirrors: int = 1
     stripe: str | None = None
 
+    def __post_init__(self) -> None:
+        _check_positive(rpm=self.rpm, mb_s=self.mb_s, queue=self.queue, spindles=self.spindles, mirrors=self.mirrors)
+        rise, full = self.seek_average_ms - self.seek_track_ms, self.seek_full_ms - self.seek_track_ms
+        # The curve through them must rise with the distance (timing_seek in diskmodel/timing.c).
+        if not full / 3 <= rise <= full * 8 / 15:
+            raise ValueError("the seek times to the next track, on average and over all tracks belong to no disk")
+        if self.spindles % self.mirrors:
+            raise ValueError(f"{self.spindles} spindles are not a multiple of {self.mirrors} mirrors")
+        if self.spindles > self.mirrors and self.stripe is None:
+            raise ValueError("more than one spindle needs a stripe")
+
     @property
     def what(self) -> str:
         """What stands behind it, in a word."""
@@ -105,8 +121,6 @@ class SpinningDisk(
 
     def parameters(self) -> list[str]:
         """What the disk model is told. Raises `InvalidInput`."""
-        if self.rpm < 1:
-            raise InvalidInput(f"a disk of {self.rpm} rpm does not turn", "mend the storage profile")
         given = {
             "revolution": round(_MINUTE_MS * 1e6 / self.rpm),
             "seek_track": round(self.seek_track_ms * 1e6),
@@ -137,6 +151,12 @@ class SpinningDisk(
             sequential_mb_s=self.mb_s * self.spindles / self.mirrors,
             append_us=None if cached and self.battery else turn_us,
         )
+
+
+def _check_positive(**figures: float) -> None:
+    for name, value in figures.items():
+        if value <= 0:
+            raise ValueError(f"{name} is not more than 0")
 
 
 def _ns(microseconds: float) -> int:
