@@ -323,7 +323,7 @@ def _flat(row: RecoveryRow) -> dict[str, object]:
     flat = asdict(row)
     ranges, device = flat.pop("ranges"), flat.pop("device")
     for phase in _PHASES:
-        flat[f"{phase}_min_s"], flat[f"{phase}_max_s"] = ranges.get(str(phase), (None, None))
+        flat[f"{phase}_shortest_s"], flat[f"{phase}_longest_s"] = ranges.get(str(phase), (None, None))
     for name in DeviceUse.__struct_fields__:
         flat[f"device_{name}"] = None if device is None else getattr(device, name)
     return {**flat, "bound_by": None if bound_of(row) is None else str(bound_of(row))}
