@@ -99,53 +99,37 @@ def _nbdkit(lab: Lab, disk: LabDisk) -> Iterator[Path]:
 
 
 def _accuracy(fio: Fio, program: Path, disk: LabDisk) -> None:
-    with disk.modelled("calibration", program, ["kind=unlimited"], 0) as place:
-        assert place.model is not None
-        place.model.tell(f"fixed {_FIXED_NS}")
-        overhead = max(0, round(fio.read_latency(place) * 1000) - _FIXED_NS)
-    print(f"the disk model's own share, taken off: {overhead / 1000:.0f} us")
-    for microseconds in LATENCIES_US:
-        load = _limited(
-            fio,
-            program,
-            disk,
-            overhead,
-            [f"read={microseconds * 1000}", "depth=64"],
-            LOADS["random reads, 1 at a time"],
-        )
-        _say("latency", microseconds, load.latency_us, "us")
-    for iops in IOPS:
-        load = _limited(
-            fio,
-            program,
-            disk,
-            overhead,
-            ["read=100000", f"read_iops={iops}", "depth=64"],
-            LOADS["random reads, 16 at a time"],
-        )
-        _say("operations", iops, load.per_second, "/s")
-    for rate in MB_S:
-        load = _limited(
-            fio,
-            program,
-            disk,
-            overhead,
-            ["read=100000", f"read_rate={rate * 10**6}", "depth=64"],
-            LOADS["sequential reads"],
-        )
-        _say("rate", rate, load.mb_s, "MB/s")
+    """Each figure once a round, the disk model's own share measured anew in each as every run does."""
+    asked = [
+        *(
+            ("latency", each, "us", [f"read={each * 1000}"], LOADS["random reads, 1 at a time"])
+            for each in LATENCIES_US
+        ),
+        *(("operations", each, "/s", [f"read_iops={each}"], LOADS["random reads, 16 at a time"]) for each in IOPS),
+        *(("rate", each, "MB/s", [f"read_rate={each * 10**6}"], LOADS["sequential reads"]) for each in MB_S),
+    ]
+    got: list[list[float]] = [[] for _ in asked]
+    overheads = []
+    for _ in range(ROUNDS):
+        with disk.modelled("calibration", program, ["kind=unlimited"], 0) as place:
+            assert place.model is not None
+            place.model.tell(f"fixed {_FIXED_NS}")
+            overheads.append(max(0, round(fio.read_latency(place) * 1000) - _FIXED_NS))
+        for found, (what, _, _, parameters, arguments) in zip(got, asked, strict=True):
+            load = _limited(fio, program, disk, overheads[-1], parameters, arguments)
+            found.append({"latency": load.latency_us, "operations": load.per_second, "rate": load.mb_s}[what])
+    print(f"the disk model's own share, taken off: {min(overheads) / 1000:.0f} to {max(overheads) / 1000:.0f} us")
+    for found, (what, each, unit, _, _) in zip(got, asked, strict=True):
+        off = ", ".join(f"{value / each - 1:+.1%}" for value in found)
+        print(f"{what:<11} asked {each:>7,} {unit:<5} got {statistics.median(found):>10,.1f} {unit:<5} off by {off}")
 
 
 def _limited(
     fio: Fio, program: Path, disk: LabDisk, overhead: int, parameters: Sequence[str], arguments: Sequence[str]
 ) -> Load:
-    flash = ["kind=flash", "write=0", "flush=0", *parameters]
+    flash = ["kind=flash", "read=100000", "write=0", "flush=0", "depth=64", *parameters]
     with disk.modelled("limited", program, flash, overhead) as place:
         return fio.load(place, "random", [f"--size={FILE_SIZE}", *arguments])
-
-
-def _say(what: str, asked: float, got: float, unit: str) -> None:
-    print(f"{what:<11} asked {asked:>7,} {unit:<5} got {got:>10,.1f} {unit:<5} {got / asked - 1:+.1%}")
 
 
 if __name__ == "__main__":
