@@ -145,7 +145,8 @@ def run(factors: Factors, progress: Progress) -> None:
         for crash in plan.crashes:
             made_at_once = len(missing) if factors.keep else min(1, len(missing))
             _check_room(lab, factors, crash.spec.instance.log_size, missing=made_at_once)
-        check_storage_room(lab, plan.storages, _on_lab_disks(plan), max(recovery.pool for recovery in plan.recoveries))
+        largest_pool = max(recovery.pool for recovery in plan.recoveries)
+        check_storage_room(lab, plan.storages, _on_lab_disks(plan), largest_pool, check_disks=plan.check_disks)
         if factors.plan:
             progress.console.print()
             plan_table(plan, images, _room(factors, plan, len(missing))).show(progress.console)

@@ -107,7 +107,8 @@ def recover_image(
         profiles = {each: storage_profile(each) for each in storages or [HOME]}
         plan = draw_plan([crash], profiles, repeat, seed, check_disks=check_disks)
         check_possible(lab.host, profiles)
-        check_storage_room(lab, profiles, [lab.host.files.folder_size(images.folder(name))], max(sizes))
+        size = lab.host.files.folder_size(images.folder(name))
+        check_storage_room(lab, profiles, [size], max(sizes), check_disks=check_disks)
         lab.server(recovering)
         options = {
             "image": name,

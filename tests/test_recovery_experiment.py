@@ -300,6 +300,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(run: Run, tmp_path: Path) ->
             "300s",
             "--repeat",
             "1",
+            *UNCHECKED,
         ]
         (disk / "servers").mkdir()
         subprocess.run(

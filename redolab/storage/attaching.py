@@ -54,16 +54,19 @@ def check_possible(host: Host, profiles: Mapping[str, StorageProfile]) -> None:
             profile.parameters()
 
 
-def check_storage_room(lab: Lab, profiles: Mapping[str, StorageProfile], images: Sequence[int], pool: int) -> None:
+def check_storage_room(
+    lab: Lab, profiles: Mapping[str, StorageProfile], images: Sequence[int], pool: int, *, check_disks: bool
+) -> None:
     """Refuse storages that have no room for copies of images of so many bytes. Raises `DiskFull` or `InvalidInput`.
 
-    `images`: all that are on lab disks at the same time; `pool`: the largest buffer pool, which shares the memory with a tmpfs.
+    `images`: all that are on lab disks at the same time; `pool`: the largest buffer pool, which shares the memory with a tmpfs;
+    `check_disks`: whether fio's files come on top.
     """
     largest = max(images)
     for name, profile in profiles.items():
         if isinstance(profile, FolderStorage):
             path = lab.folder / profile.path
-            _check_free(lab.host, path, int(largest * _REWRITTEN) + FILES_SIZE, name)
+            _check_free(lab.host, path, int(largest * _REWRITTEN) + FILES_SIZE * check_disks, name)
         elif isinstance(profile, TmpfsStorage):
             memory = read_machine(lab.host, lab.home).memory
             needed = int(largest * _REWRITTEN) + pool + GIB
