@@ -115,7 +115,7 @@ def test_latency_and_rate_are_those_that_were_asked_for(program: Path, tmp_path:
         synced = time.monotonic() - began
         os.close(descriptor)
         status = model.status()
-    assert quick < 0.02
+    assert quick < 0.06
     assert 0.07 <= synced < 0.5
     assert (status.writes >= 1, status.flushes >= 1) == (True, True)
     assert status.latency_ns >= 70_000_000
