@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.instances import bench_lab
 from redolab.hosts import Command
 from redolab.lab import Lab
-from redolab.storage.attaching import DISKS
+from redolab.storage.attaching import DISKS, measure_overhead
 from redolab.storage.disk_model import built_disk_model
 from redolab.storage.figures import Load
 from redolab.storage.fio import FILE_SIZE, Fio
@@ -28,7 +28,6 @@ LOADS = {
 LATENCIES_US = (300, 500, 1000, 3000, 10_000)
 IOPS = (500, 3000, 10_000)
 MB_S = (50, 131, 500)
-_FIXED_NS = 300_000
 
 
 def main() -> None:
@@ -38,7 +37,7 @@ def main() -> None:
         fio, program = Fio(lab.host, lab.tools.get("fio")), built_disk_model(lab)
         with LabDisk.made(lab.host, lab.ledger, lab.folder / DISKS / "benchmark", 4 * GIB) as disk:
             with disk.natively() as folder:
-                fio.write_files(Place(lab.host, "native", folder))
+                fio.write_files(Place(host=lab.host, name="native", folder=folder))
             _compare(lab, fio, program, disk)
             _accuracy(fio, program, disk)
 
@@ -47,12 +46,12 @@ def _compare(lab: Lab, fio: Fio, program: Path, disk: LabDisk) -> None:
     found: dict[str, dict[str, list[Load]]] = {}
     for _ in range(ROUNDS):
         with disk.natively() as folder:
-            _measure(fio, Place(lab.host, "loop device", folder), found)
+            _measure(fio, Place(host=lab.host, name="loop device", folder=folder), found)
         with disk.modelled("disk model", program, ["kind=unlimited"], 0) as place:
             _measure(fio, place, found)
         if lab.host.which("nbdkit") and lab.host.which("nbdfuse"):
             with _nbdkit(lab, disk) as folder:
-                _measure(fio, Place(lab.host, "nbdkit", folder), found)
+                _measure(fio, Place(host=lab.host, name="nbdkit", folder=folder), found)
     print(f"medians of {ROUNDS} rounds, 16 KiB random reads and 1 MiB sequential reads, {FILE_SIZE / GIB:.0f} GiB file")
     for name, loads in found.items():
         one, many, row = (loads[load] for load in LOADS)
@@ -111,10 +110,7 @@ def _accuracy(fio: Fio, program: Path, disk: LabDisk) -> None:
     got: list[list[float]] = [[] for _ in asked]
     overheads = []
     for _ in range(ROUNDS):
-        with disk.modelled("calibration", program, ["kind=unlimited"], 0) as place:
-            assert place.model is not None
-            place.model.tell(f"fixed {_FIXED_NS}")
-            overheads.append(max(0, round(fio.read_latency(place) * 1000) - _FIXED_NS))
+        overheads.append(measure_overhead(fio, disk, program))
         for found, (what, _, _, parameters, arguments) in zip(got, asked, strict=True):
             load = _limited(fio, program, disk, overheads[-1], parameters, arguments)
             found.append({"latency": load.latency_us, "operations": load.per_second, "rate": load.mb_s}[what])

@@ -10,17 +10,14 @@
 #include <string.h>
 #include <time.h>
 
-enum state { STATE_OFF, STATE_ON, STATE_FIXED };
-static const char *const STATES[] = {"off", "on", "fixed"};
-
 struct gate {
     pthread_t clock;
     pthread_mutex_t lock;
     pthread_cond_t sooner; /* something comes sooner than what the clock sleeps for */
     struct timing *timing;
     bool stopped;
-    enum state state;
-    int64_t fixed, overhead;
+    bool limited;
+    int64_t overhead;
     int64_t next;       /* when the model has more to decide */
     int64_t sleeps_for; /* what the clock sleeps for */
     struct held **heap; /* decided and ready, the first to be answered on top */
@@ -74,7 +71,7 @@ static struct held *heap_pop(struct gate *gate)
 /* Has a decided and ready request answered in its time, the gate's own share of it taken off. */
 static void schedule(struct gate *gate, struct held *held)
 {
-    if (gate->state == STATE_ON)
+    if (gate->limited)
         held->request.due -= gate->overhead;
     heap_push(gate, held);
     if (held->request.due < gate->sleeps_for)
@@ -101,7 +98,7 @@ static void *run_clock(void *argument)
             gate->next = gate->timing->advance(gate->timing, now);
         if (gate->count > 0 && gate->heap[0]->request.due <= now) {
             struct held *held = heap_pop(gate);
-            int64_t asked = held->request.due + (gate->state == STATE_ON ? gate->overhead : 0);
+            int64_t asked = held->request.due + (gate->limited ? gate->overhead : 0);
             if (now > asked)
                 gate->late += now - asked;
             pthread_mutex_unlock(&gate->lock);
@@ -169,14 +166,12 @@ void gate_enter(struct gate *gate, struct held *held, enum operation operation, 
     int64_t now = now_ns();
     held->request = (struct request){
         .operation = operation, .offset = offset, .length = length, .arrived = now};
-    held->limited = gate->state != STATE_OFF;
+    held->limited = gate->limited;
     held->ready = false;
     held->gate = gate;
     gate->requests[operation]++;
     gate->bytes[operation] += length;
-    if (gate->state == STATE_FIXED) {
-        timing_decide(&held->request, now + gate->fixed, false);
-    } else if (gate->state == STATE_ON) {
+    if (gate->limited) {
         held->request.on_decided = NULL;
         gate->timing->submit(gate->timing, &held->request);
         if (held->request.decided) {
@@ -200,7 +195,7 @@ bool gate_leave(struct gate *gate, struct held *held)
     if (!request->decided) {
         held->ready = true;
     } else {
-        answers = request->due - (gate->state == STATE_ON ? gate->overhead : 0) <= now;
+        answers = request->due - (gate->limited ? gate->overhead : 0) <= now;
         if (!answers)
             schedule(gate, held);
         else if (now > request->due)
@@ -217,16 +212,13 @@ bool gate_obey(struct gate *gate, const char *line)
     pthread_mutex_lock(&gate->lock);
     if (strcmp(line, "limits on") == 0) {
         gate->timing->reset(gate->timing, now_ns());
-        gate->state = STATE_ON;
+        gate->limited = true;
         memset(gate->requests, 0, sizeof gate->requests);
         memset(gate->bytes, 0, sizeof gate->bytes);
         gate->latency = gate->late = 0;
     } else if (strcmp(line, "limits off") == 0) {
         gate->timing->reset(gate->timing, now_ns());
-        gate->state = STATE_OFF;
-    } else if (sscanf(line, "fixed %" SCNd64, &value) == 1 && value >= 0) {
-        gate->fixed = value;
-        gate->state = STATE_FIXED;
+        gate->limited = false;
     } else if (sscanf(line, "overhead %" SCNd64, &value) == 1 && value >= 0) {
         gate->overhead = value;
     } else {
@@ -244,7 +236,7 @@ int gate_say(struct gate *gate, char *text, size_t size)
                           "{\"limits\":\"%s\",\"overhead_ns\":%" PRId64 ",\"reads\":%" PRId64 ",\"writes\":%" PRId64
                           ",\"flushes\":%" PRId64 ",\"bytes_read\":%" PRId64 ",\"bytes_written\":%" PRId64
                           ",\"latency_ns\":%" PRId64 ",\"late_ns\":%" PRId64 "}\n",
-                          STATES[gate->state], gate->overhead, gate->requests[OPERATION_READ], gate->requests[OPERATION_WRITE],
+                          gate->limited ? "on" : "off", gate->overhead, gate->requests[OPERATION_READ], gate->requests[OPERATION_WRITE],
                           gate->requests[OPERATION_FLUSH], gate->bytes[OPERATION_READ], gate->bytes[OPERATION_WRITE], gate->latency,
                           gate->late);
     pthread_mutex_unlock(&gate->lock);

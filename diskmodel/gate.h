@@ -35,8 +35,8 @@ void gate_enter(struct gate *gate, struct held *held, enum operation operation, 
 bool gate_leave(struct gate *gate, struct held *held);
 
 /*
- * Obeys one line, in words: `limits on`, `limits off`; `fixed NS`, the same latency for all and nothing taken off it; `overhead NS`, what
- * this program itself takes and is taken off each latency. False for any other.
+ * Obeys one line, in words: `limits on`, `limits off`; `overhead NS`, what this program itself takes and is taken off each
+ * latency. False for any other.
  */
 bool gate_obey(struct gate *gate, const char *line);
 

@@ -26,16 +26,25 @@ from redolab.fill import KillRule
 from redolab.lab import Lab, open_lab, server_catalogue, storage_profile, workload_catalogue
 from redolab.plan import PlannedCrash, RecoveryPlan, draw_plan
 from redolab.progress import Progress
-from redolab.recovery_run import check_memory, missing_crashes, planned_in_words, resume_run, start_run
+from redolab.recovery_run import (
+    check_memory,
+    check_plan,
+    missing_crashes,
+    planned_in_words,
+    resume_run,
+    staged_sizes,
+    start_run,
+)
 from redolab.report.plan_table import plan_table
 from redolab.report.recovery_report import report
 from redolab.results import RunStore
 from redolab.servers.dialects import InstanceRequest, Purpose
 from redolab.servers.install import InstalledServer
 from redolab.storage import StorageProfile
-from redolab.storage.attaching import check_possible, check_storage_room, is_modelled
+from redolab.storage.attaching import check_possible
 from redolab.storage.fio import FILES_SIZE
 from redolab.storage.lab_disk import size_for
+from redolab.storage.modelled import ModelledDisk
 from redolab.units import MIB, format_size, parse_duration, parse_size
 
 SMALLEST_POOL = 32 * MIB
@@ -140,13 +149,11 @@ def run(factors: Factors, progress: Progress) -> None:
         plan = _plan([lab.server(name) for name in factors.server], factors)
         images = ImageStore(lab.host, lab.home)
         missing = missing_crashes(images, plan)
-        check_memory(lab.host, lab.home, [recovery.pool for recovery in plan.recoveries])
         progress.note(planned_in_words(plan, missing))
         for crash in plan.crashes:
             made_at_once = len(missing) if factors.keep else min(1, len(missing))
             _check_room(lab, factors, crash.spec.instance.log_size, missing=made_at_once)
-        largest_pool = max(recovery.pool for recovery in plan.recoveries)
-        check_storage_room(lab, plan.storages, _on_lab_disks(plan), largest_pool, check_disks=plan.check_disks)
+        check_plan(lab, plan)
         if factors.plan:
             progress.console.print()
             plan_table(plan, images, _room(factors, plan, len(missing))).show(progress.console)
@@ -231,18 +238,12 @@ def _room_for(factors: Factors, log_size: int, missing: int) -> int:
     return needed + log_size if factors.binary_log else needed
 
 
-def _on_lab_disks(plan: RecoveryPlan) -> list[int]:
-    """Bytes of each image that has a copy on a lab disk at the same time as the others."""
-    sizes = [disk_needed(crash.spec.instance.log_size, crash.spec.dataset.size, 0) for crash in plan.crashes]
-    return sizes if plan.keep else [max(sizes)]
-
-
 def _room(factors: Factors, plan: RecoveryPlan, missing: int) -> int:
     """Bytes of the lab's own disk that the whole plan takes at most."""
     largest = max(crash.spec.instance.log_size for crash in plan.crashes)
     needed = _room_for(factors, largest, missing if factors.keep else min(1, missing))
-    if any(is_modelled(profile) for profile in plan.storages.values()):
-        needed += sum(size_for(image) for image in _on_lab_disks(plan)) + FILES_SIZE
+    if any(isinstance(profile, ModelledDisk) for profile in plan.storages.values()):
+        needed += sum(size_for(image) for image in staged_sizes(plan)) + FILES_SIZE
     return needed
 
 

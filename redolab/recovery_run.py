@@ -11,6 +11,7 @@ import msgspec
 
 from redolab.crash import CrashImage, ImageStore, make_image
 from redolab.dataset import find_dataset, remove_dataset
+from redolab.doctor import disk_needed
 from redolab.errors import InvalidInput, LabError
 from redolab.estimate import Estimate, Experience
 from redolab.hosts import Host
@@ -35,7 +36,6 @@ def carry_out(lab: Lab, run: Run, plan: RecoveryPlan) -> None:
     done = _done(run, plan)
     todo = remaining(plan, done)
     needed = crash_stretches(todo)
-    check_possible(lab.host, plan.storages)
     clock = _Clock(plan, todo, _experience())
     with Storages(lab, plan.storages) as storages, ExitStack() as kept:
         if plan.check_disks:
@@ -102,13 +102,10 @@ def recover_image(
         recovering = server_name or image.spec.dataset.server
         check_format(image, recovering, server_catalogue().get(recovering).dialect())
         sizes = tuple(pools) or (image.spec.instance.buffer_pool,)
-        check_memory(lab.host, lab.home, sizes)
         crash = PlannedCrash(server=recovering, spec=image.spec, image=name, pools=sizes)
         profiles = {each: storage_profile(each) for each in storages or [HOME]}
         plan = draw_plan([crash], profiles, repeat, seed, check_disks=check_disks)
-        check_possible(lab.host, profiles)
-        size = lab.host.files.folder_size(images.folder(name))
-        check_storage_room(lab, profiles, [size], max(sizes), check_disks=check_disks)
+        check_plan(lab, plan)
         lab.server(recovering)
         options = {
             "image": name,
@@ -136,17 +133,28 @@ def resume_run(name: str, progress: Progress) -> None:
     with open_lab(progress, store.clear_unfinished) as lab:
         run = store.get(name)
         plan = run.plan()
-        check_memory(lab.host, lab.home, [recovery.pool for recovery in plan.recoveries])
-        check_possible(lab.host, plan.storages)
+        check_plan(lab, plan)
         store.reopen(run)
         with store.running(run, lab.progress.seconds), reported(lab, run, report):
             todo = remaining(plan, _done(run, plan))
             progress.note(
                 f"the run {run.name} goes on: {len(plan.recoveries) - len(todo)} of {len(plan.recoveries)} recoveries are done"
             )
-            for crash in {planned.crash for planned in todo}:
-                lab.server(plan.crashes[crash].server)
             carry_out(lab, run, plan)
+
+
+def check_plan(lab: Lab, plan: RecoveryPlan) -> None:
+    """Refuse a plan whose storages, pools or copies of images this host cannot have. Raises `InvalidInput` or `DiskFull`."""
+    pools = [recovery.pool for recovery in plan.recoveries]
+    check_possible(lab.host, plan.storages)
+    check_memory(lab.host, lab.home, pools)
+    check_storage_room(lab, plan.storages, staged_sizes(plan), max(pools), check_disks=plan.check_disks)
+
+
+def staged_sizes(plan: RecoveryPlan) -> list[int]:
+    """Bytes, about, of each image that has a copy on a storage at the same time as the others."""
+    sizes = [disk_needed(crash.spec.instance.log_size, crash.spec.dataset.size, 0) for crash in plan.crashes]
+    return sizes if plan.keep else [max(sizes)]
 
 
 def check_memory(host: Host, folder: Path, pools: Sequence[int]) -> None:
@@ -204,7 +212,7 @@ def _experience() -> Experience:
 
 def _done(run: Run, plan: RecoveryPlan) -> set[PlannedRecovery]:
     """The planned recoveries that the run has measured."""
-    by_name = {image.name: _place(plan, image) for image in run.crashes()}
+    by_name = {image.name: _crash_of(plan, image) for image in run.crashes()}
     return {
         PlannedRecovery(crash=crash, storage=trial.storage, pool=trial.buffer_pool, repeat=trial.repeat)
         for trial in run.trials(RecoveryTrial)
@@ -212,7 +220,7 @@ def _done(run: Run, plan: RecoveryPlan) -> set[PlannedRecovery]:
     }
 
 
-def _place(plan: RecoveryPlan, image: CrashImage) -> int | None:
+def _crash_of(plan: RecoveryPlan, image: CrashImage) -> int | None:
     """Which of the plan's crashes an image is."""
     for place, crash in enumerate(plan.crashes):
         if crash.image == image.name or (crash.image is None and crash.spec == image.spec):
@@ -251,7 +259,7 @@ def _used(run: Run, images: ImageStore, plan: RecoveryPlan, crash: int) -> Crash
     there = set(images.names())
     measured = {trial.image for trial in run.trials(RecoveryTrial)}
     for image in run.crashes():
-        if _place(plan, image) != crash:
+        if _crash_of(plan, image) != crash:
             continue
         if image.name in there:
             return image

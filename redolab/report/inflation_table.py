@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from redolab.inflation import InflationCell, InflationTrial
 from redolab.models.counted import predicted, what_is_counted
 from redolab.models.inflation import Counted, LogWriter
-from redolab.report.table import Column, ReportTable
+from redolab.report.table import Column, ReportTable, number
 
 _SAME = 0.005
 _REWRITES = 1.1
@@ -120,10 +120,6 @@ def _row(trials: Sequence[InflationTrial], counted: Counted | None) -> Inflation
     )
 
 
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
-
-
 def _bytes(value: float) -> str:
     return f"{value:,.0f}"
 
@@ -145,11 +141,11 @@ _COLUMNS = [
     Column[InflationRow]("LSN B/commit", lambda row: _bytes(row.lsn_per_commit_bytes), right=True),
     Column[InflationRow]("r, LSN B/log write", lambda row: _bytes(row.lsn_per_log_write_bytes), right=True),
     Column[InflationRow]("os_log_written/LSN: median (min–max) of n", _measured, right=True),
-    Column[InflationRow]("model", lambda row: _number(row.predicted_per_lsn_byte), right=True),
+    Column[InflationRow]("model", lambda row: number(row.predicted_per_lsn_byte), right=True),
     Column[InflationRow]("off", lambda row: "–" if row.off is None else f"{row.off:+.1%}", right=True),
-    Column[InflationRow]("log_padded/LSN", lambda row: _number(row.log_padded_per_lsn_byte), right=True),
-    Column[InflationRow]("file layer/LSN", lambda row: _number(row.file_layer_per_lsn_byte), right=True),
-    Column[InflationRow]("device/LSN", lambda row: _number(row.device_per_lsn_byte), right=True),
+    Column[InflationRow]("log_padded/LSN", lambda row: number(row.log_padded_per_lsn_byte), right=True),
+    Column[InflationRow]("file layer/LSN", lambda row: number(row.file_layer_per_lsn_byte), right=True),
+    Column[InflationRow]("device/LSN", lambda row: number(row.device_per_lsn_byte), right=True),
 ]
 
 

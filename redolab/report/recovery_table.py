@@ -12,7 +12,7 @@ from redolab.crash import CrashImage
 from redolab.device import DeviceUse
 from redolab.models.bound import Bound, bound_by
 from redolab.recovery import RecoveryTrial
-from redolab.report.table import Column, ReportTable
+from redolab.report.table import Column, ReportTable, number
 from redolab.storage.figures import OFF
 from redolab.timeline import Phase
 from redolab.units import KIB, format_size
@@ -174,10 +174,6 @@ def _ready(row: RecoveryRow) -> str:
     return f"{row.ready_median_s:.2f} ({row.ready_min_s:.2f}–{row.ready_max_s:.2f}) of {row.n}"
 
 
-def _seconds(seconds: float | None) -> str:
-    return "–" if seconds is None else f"{seconds:.2f}"
-
-
 def _count(count: int | None) -> str:
     return "–" if count is None else f"{count:,}"
 
@@ -191,13 +187,13 @@ _COLUMNS = [
     Column[RecoveryRow]("dirty pages", lambda row: _count(row.dirty_pages), right=True),
     Column[RecoveryRow]("ready, s: median (min–max) of n", _ready, right=True),
     Column[RecoveryRow]("batches", lambda row: _count(row.batches), right=True),
-    Column[RecoveryRow]("start", lambda row: _seconds(row.start_s), right=True),
-    Column[RecoveryRow]("discover", lambda row: _seconds(row.discover_s), right=True),
-    Column[RecoveryRow]("scan", lambda row: _seconds(row.scan_s), right=True),
-    Column[RecoveryRow]("apply", lambda row: _seconds(row.apply_s), right=True),
-    Column[RecoveryRow]("open", lambda row: _seconds(row.open_s), right=True),
-    Column[RecoveryRow]("accept", lambda row: _seconds(row.ready_s), right=True),
-    Column[RecoveryRow]("rollback after ready", lambda row: _seconds(row.rollback_s), right=True),
+    Column[RecoveryRow]("start", lambda row: number(row.start_s), right=True),
+    Column[RecoveryRow]("discover", lambda row: number(row.discover_s), right=True),
+    Column[RecoveryRow]("scan", lambda row: number(row.scan_s), right=True),
+    Column[RecoveryRow]("apply", lambda row: number(row.apply_s), right=True),
+    Column[RecoveryRow]("open", lambda row: number(row.open_s), right=True),
+    Column[RecoveryRow]("accept", lambda row: number(row.ready_s), right=True),
+    Column[RecoveryRow]("rollback after ready", lambda row: number(row.rollback_s), right=True),
 ]
 
 
@@ -223,7 +219,7 @@ _LIMIT_COLUMNS = [
     Column[RecoveryRow]("pool", lambda row: format_size(row.buffer_pool_bytes), right=True),
     Column[RecoveryRow]("ready, s", lambda row: f"{row.ready_median_s:.2f}", right=True),
     Column[RecoveryRow]("bound by", lambda row: str(bound_of(row) or "–")),
-    Column[RecoveryRow]("CPU, s", lambda row: _seconds(row.cpu_s), right=True),
+    Column[RecoveryRow]("CPU, s", lambda row: number(row.cpu_s), right=True),
     Column[RecoveryRow](
         "disk busy, s", lambda row: "–" if row.device is None else f"{row.device.busy:.2f}", right=True
     ),

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from rich.table import Table
 
-from redolab.report.table import Column, ReportTable
+from redolab.report.table import Column, ReportTable, number
 from redolab.sampling import Sample
 from redolab.series import Growth, Segment, Series
 from redolab.units import format_duration, format_size
@@ -141,11 +141,6 @@ def redo(growth: Growth) -> str:
 def size(value: float | None) -> str:
     """Bytes, or a dash."""
     return "–" if value is None else format_size(value)
-
-
-def number(value: float | None) -> str:
-    """Two places, or a dash."""
-    return "–" if value is None else f"{value:.2f}"
 
 
 def percent(value: float | None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from redolab.report.table import Column, ReportTable
 from redolab.storage import StorageProfile
 from redolab.storage.figures import FIGURES, OFF, AskedDisk, DiskCheck, Figure, figures_off, off
-from redolab.storage.modelled import FlashDisk, SpinningDisk
+from redolab.storage.modelled import ModelledDisk
 
 
 def profiles_table(profiles: Sequence[tuple[str, StorageProfile]]) -> ReportTable:
@@ -78,7 +78,7 @@ def marks(checks: Sequence[DiskCheck]) -> dict[str, str]:
 def _asked_column(figure: Figure) -> Column[tuple[str, StorageProfile]]:
     def cell(entry: tuple[str, StorageProfile]) -> str:
         profile = entry[1]
-        asked = profile.asked() if isinstance(profile, FlashDisk | SpinningDisk) else AskedDisk()
+        asked = profile.asked() if isinstance(profile, ModelledDisk) else AskedDisk()
         value = figure.asked(asked)
         return "–" if value is None else f"{value:,.0f}"
 

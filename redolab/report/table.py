@@ -85,6 +85,11 @@ class ReportTable:
         return "\n".join(lines) + between + between.join(self.notes) + "\n"
 
 
+def number(value: float | None) -> str:
+    """Two places, or a dash."""
+    return "–" if value is None else f"{value:.2f}"
+
+
 def write_tables(folder: Path, tables: Sequence[ReportTable]) -> None:
     """Write the tables of a run into its folder as they are read: `table.txt` and `table.md`."""
     folder.joinpath("table.txt").write_text("\n".join(table.as_text() for table in tables))

@@ -6,8 +6,8 @@ One file a kind of profile, told apart in the catalogue by `kind`.
 from __future__ import annotations
 
 from redolab.storage.folder import FolderStorage
-from redolab.storage.modelled import FlashDisk, SpinningDisk
+from redolab.storage.modelled import ModelledDisk
 from redolab.storage.tmpfs import TmpfsStorage
 
-StorageProfile = FolderStorage | TmpfsStorage | FlashDisk | SpinningDisk
+StorageProfile = FolderStorage | TmpfsStorage | ModelledDisk
 """Any kind of profile."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
@@ -15,12 +16,12 @@ from redolab.lab import Lab
 from redolab.machine import read_machine
 from redolab.progress import Stage
 from redolab.storage import StorageProfile
-from redolab.storage.disk_model import built_disk_model
+from redolab.storage.disk_model import built_disk_model, check_fuse
 from redolab.storage.figures import AskedDisk, DiskCheck
 from redolab.storage.fio import FILE_SIZE, FILES_SIZE, Fio
 from redolab.storage.folder import FolderStorage
-from redolab.storage.lab_disk import STAGED, LabDisk, ModelledPlace, size_for
-from redolab.storage.modelled import FlashDisk, SpinningDisk
+from redolab.storage.lab_disk import STAGED, LabDisk, size_for
+from redolab.storage.modelled import ModelledDisk, SpinningDisk
 from redolab.storage.place import Place
 from redolab.storage.tmpfs import TmpfsStorage
 from redolab.units import GIB, MIB, format_size
@@ -31,13 +32,14 @@ _CHECK_DISK = 4 * GIB
 _TMPFS_FILE = 256 * MIB
 _REWRITTEN = 1.5
 """A copy that was recovered, in sizes of the image: log files may be made anew beside the old ones."""
-_FIXED_NS = 300_000
-_CALIBRATE_AS = ["kind=unlimited"]
+_CALIBRATE_NS = 300_000
+_CALIBRATE_AS = ["kind=flash", f"read={_CALIBRATE_NS}", "write=0", "flush=0", "depth=64"]
 
 
-def is_modelled(profile: StorageProfile) -> bool:
-    """Whether it is a disk that only a disk model can be."""
-    return isinstance(profile, FlashDisk | SpinningDisk)
+def measure_overhead(fio: Fio, disk: LabDisk, program: Path) -> int:
+    """Nanoseconds that the disk model, FUSE and the loop device take themselves, on a lab disk with fio's files."""
+    with disk.modelled("calibration", program, _CALIBRATE_AS, 0) as place:
+        return max(0, round(fio.read(place).latency_us * 1000) - _CALIBRATE_NS)
 
 
 def check_possible(host: Host, profiles: Mapping[str, StorageProfile]) -> None:
@@ -50,7 +52,8 @@ def check_possible(host: Host, profiles: Mapping[str, StorageProfile]) -> None:
                 f"the storage {name} is mounted, and only root may mount",
                 "run as root, or give folders: STORAGE=native,/mnt/fast",
             )
-        if isinstance(profile, FlashDisk | SpinningDisk):
+        if isinstance(profile, ModelledDisk):
+            check_fuse(host)
             profile.parameters()
 
 
@@ -76,7 +79,7 @@ def check_storage_room(
                     f"memory, and this machine has {format_size(memory)}",
                     "choose a smaller LOGSIZE, DATASET or POOL",
                 )
-    if any(is_modelled(profile) for profile in profiles.values()):
+    if any(isinstance(profile, ModelledDisk) for profile in profiles.values()):
         needed = sum(size_for(image) for image in images) + FILES_SIZE
         _check_free(lab.host, lab.folder / DISKS, needed, "the lab disks")
 
@@ -96,24 +99,23 @@ class Storages(AbstractContextManager["Storages"]):
     def __init__(self, lab: Lab, profiles: Mapping[str, StorageProfile]) -> None:
         self._lab = lab
         self._profiles = profiles
-        self._made = ExitStack()
         self._disks: dict[str, tuple[LabDisk, ExitStack]] = {}
         self._overhead_ns: int | None = None
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for _, stack in self._disks.values():
-            self._made.push(stack)
-        self._made.close()
+        with ExitStack() as all_made:
+            for _, made in self._disks.values():
+                all_made.push(made)
 
     @contextmanager
     def attached(self, name: str, image: CrashImage, images: ImageStore) -> Iterator[Place]:
         """While in it: the storage is there, with a copy of the image on it if it is modelled. Raises `LabError`."""
         profile = self._profiles[name]
-        if isinstance(profile, FlashDisk | SpinningDisk):
+        if isinstance(profile, ModelledDisk):
             disk = self._staged(image, images)
-            with self._modelled(name, profile, disk) as modelled:
+            with disk.modelled(name, built_disk_model(self._lab), profile.parameters(), self._overhead()) as modelled:
                 yield modelled
         else:
             size = self._lab.host.files.folder_size(images.folder(image.name))
@@ -122,7 +124,7 @@ class Storages(AbstractContextManager["Storages"]):
 
     def prepare(self, name: str, image: CrashImage, images: ImageStore) -> None:
         """Make what `attached` needs and takes long, once for each image. Raises `LabError`."""
-        if is_modelled(self._profiles[name]):
+        if isinstance(self._profiles[name], ModelledDisk):
             self._overhead()
             self._staged(image, images)
 
@@ -145,7 +147,7 @@ class Storages(AbstractContextManager["Storages"]):
         fio = self._fio()
         with ExitStack() as stack:
             disk = None
-            if any(is_modelled(self._profiles[name]) for name in names):
+            if any(isinstance(self._profiles[name], ModelledDisk) for name in names):
                 disk = self._check_disk(stack, fio)
                 self._calibrate(disk, fio)
             for name in names:
@@ -154,16 +156,16 @@ class Storages(AbstractContextManager["Storages"]):
                     yield self._checked(name, profile, fio, disk, stage)
 
     def _checked(self, name: str, profile: StorageProfile, fio: Fio, disk: LabDisk | None, stage: Stage) -> DiskCheck:
-        if isinstance(profile, FlashDisk | SpinningDisk):
+        if isinstance(profile, ModelledDisk):
             assert disk is not None
-            with self._modelled(name, profile, disk) as modelled:
+            with disk.modelled(name, built_disk_model(self._lab), profile.parameters(), self._overhead()) as modelled:
                 got = fio.measure(modelled, stage, whole_device=isinstance(profile, SpinningDisk))
             asked, overhead = profile.asked(), self._overhead() / 1000
             return DiskCheck(storage=name, about=profile.about, asked=asked, got=got, overhead_us=overhead)
         size = FILE_SIZE if isinstance(profile, FolderStorage) else _TMPFS_FILE
         with self._plain(name, profile, 2 * size) as attached:
             folder = attached.folder / "fio"
-            place = Place(self._lab.host, name, folder, attached.device, direct=attached.direct)
+            place = replace(attached, folder=folder)
             with self._lab.ledger.making(folder, f"fio's files on {name}"):
                 self._lab.host.files.make_folder(folder)
                 stage.say("writing its files")
@@ -175,20 +177,14 @@ class Storages(AbstractContextManager["Storages"]):
         """A lab disk with fio's files."""
         disk = stack.enter_context(self._new_disk("check", _CHECK_DISK))
         with self._lab.progress.stage("writing fio's files", "fio"), disk.natively() as folder:
-            fio.write_files(Place(self._lab.host, "check", folder))
+            fio.write_files(Place(host=self._lab.host, name="check", folder=folder))
         return disk
 
     def _calibrate(self, disk: LabDisk, fio: Fio) -> None:
         """Measure what the disk model itself takes."""
-        with (
-            self._lab.progress.stage("measuring what the disk model itself takes", "fio") as stage,
-            disk.modelled("calibration", self._program(), _CALIBRATE_AS, 0) as place,
-        ):
-            assert place.model is not None
-            place.model.tell(f"fixed {_FIXED_NS}")
-            took = fio.read_latency(place)
-            place.model.tell("limits off")
-            self._overhead_ns = max(0, round(took * 1000) - _FIXED_NS)
+        program = built_disk_model(self._lab)
+        with self._lab.progress.stage("measuring what the disk model itself takes", "fio") as stage:
+            self._overhead_ns = measure_overhead(fio, disk, program)
             stage.outcome = f"{self._overhead_ns / 1000:.0f} us a request, taken off its latencies"
 
     def _overhead(self) -> int:
@@ -205,22 +201,17 @@ class Storages(AbstractContextManager["Storages"]):
         return Fio(self._lab.host, self._lab.tools.get("fio"))
 
     @contextmanager
-    def _modelled(self, name: str, profile: FlashDisk | SpinningDisk, disk: LabDisk) -> Iterator[ModelledPlace]:
-        with disk.modelled(name, self._program(), profile.parameters(), self._overhead()) as place:
-            yield place
-
-    @contextmanager
     def _plain(self, name: str, profile: FolderStorage | TmpfsStorage, size: int) -> Iterator[Place]:
         host = self._lab.host
         if isinstance(profile, FolderStorage):
             with profile.attach(host, self._lab.folder) as folder:
-                yield Place(host, name, folder, BlockDevice.under(host, folder))
+                yield Place(host=host, name=name, folder=folder, device=BlockDevice.under(host, folder))
             return
         folder = self._lab.folder / DISKS / name
         with self._lab.ledger.making(folder, f"the storage {name}", mounted=True):
             host.files.make_folder(folder)
             host.run(Command(["mount", "-t", "tmpfs", "-o", f"size={size}", "redolab", str(folder)]))
-            yield Place(host, name, folder, direct=False)
+            yield Place(host=host, name=name, folder=folder, direct=False)
 
     def _staged(self, image: CrashImage, images: ImageStore) -> LabDisk:
         """The lab disk with a copy of the image, which then lies on it at the storage's own speed."""
@@ -240,6 +231,3 @@ class Storages(AbstractContextManager["Storages"]):
     def _new_disk(self, name: str, size: int) -> AbstractContextManager[LabDisk]:
         self._lab.tools.require(["mkfs.xfs"], self._lab.progress)
         return LabDisk.made(self._lab.host, self._lab.ledger, self._lab.folder / DISKS / name, size)
-
-    def _program(self) -> Path:
-        return built_disk_model(self._lab)

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import xxhash
 
-from redolab.errors import CommandFailed, LabError
+from redolab.errors import CommandFailed, InvalidInput, LabError
 from redolab.hosts import Command, Host, Process
 from redolab.lab import Lab
 from redolab.project import PROJECT
@@ -99,11 +99,18 @@ class DiskModel:
                 raise LabError(f"the disk model was not there within {_START_SECONDS:.0f} s", "see 'redolab doctor'")
 
 
+def check_fuse(host: Host) -> None:
+    """Raises `InvalidInput` if this host's kernel cannot serve a disk from a program."""
+    if not host.files.exists(_FUSE):
+        raise InvalidInput(
+            "this machine's kernel has no FUSE", "modprobe fuse, or choose a storage that is not modelled"
+        )
+
+
 def built_disk_model(lab: Lab) -> Path:
     """The disk model's program, built from its sources if it is not yet. Raises `LabError` if this host cannot have it."""
+    check_fuse(lab.host)
     files = lab.host.files
-    if not files.exists(_FUSE):
-        raise LabError("this machine's kernel has no FUSE", "modprobe fuse, or choose a storage that is not modelled")
     sources = sorted(path for path in PROJECT.disk_model.glob("*") if path.is_file())
     digest = xxhash.xxh3_64_hexdigest(b"".join(path.name.encode() + path.read_bytes() for path in sources))
     folder = lab.folder / "tools" / f"diskmodel-{digest}"

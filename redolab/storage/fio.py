@@ -20,7 +20,7 @@ _APPENDED = 64 * MIB
 FILES_SIZE = FILE_SIZE + _APPENDED
 """Bytes of disk that measuring takes."""
 _SECONDS = 2
-_CALIBRATION_SECONDS = 2
+_READ = ("--rw=randread", "--bs=16k")
 
 
 class _Latency(msgspec.Struct):
@@ -65,7 +65,7 @@ class Fio:
 
         def random_reads(depth: int) -> Load:
             stage.say(f"random reads, {depth} at a time")
-            page = ["--rw=randread", "--bs=16k", f"--iodepth={depth}"]
+            page = [*_READ, f"--iodepth={depth}"]
             if whole_device and place.device is not None:
                 return self.load(place, f"/dev/{place.device.name}", ["--readonly", *page])
             return self.load(place, "random", [f"--size={size}", *page])
@@ -84,11 +84,9 @@ class Fio:
         synced = msgspec.structs.replace(append, latency_us=both_us)
         return MeasuredDisk(read=one, queued_read=queued, write=write, sequential=sequential, append=synced)
 
-    def read_latency(self, place: Place) -> float:
-        """Microseconds that a random read of 16 KiB takes at the moment, on average."""
-        arguments = [f"--size={FILE_SIZE}", "--rw=randread", "--bs=16k", "--iodepth=1"]
-        output = self._run(place, "random", [*arguments, "--time_based", f"--runtime={_CALIBRATION_SECONDS}"])
-        return _load_of(output).latency_us
+    def read(self, place: Place) -> Load:
+        """Random reads of 16 KiB, one at a time."""
+        return self.load(place, "random", [f"--size={FILE_SIZE}", *_READ, "--iodepth=1"])
 
     def load(self, place: Place, file: str, arguments: Sequence[str]) -> Load:
         """What one load finds, on a file of `write_files` or a device, while the place is limited."""

@@ -12,27 +12,25 @@ from redolab.hosts import Host
 from redolab.ledger import Ledger
 from redolab.storage.disk_model import DiskModel
 from redolab.storage.loop import make_file_system, mounted
-from redolab.storage.place import Place
-from redolab.units import GIB, MIB, format_size
+from redolab.storage.place import FULL, Place
+from redolab.units import GIB, format_size
 
 # 512-byte sectors as the servers' logs write them; copies share their blocks.
 _FILE_SYSTEM = ["mkfs.xfs", "-q", "-f", "-m", "reflink=1", "-s", "size=512"]
 _LEAST = GIB
-_FULL = 16 * MIB
 STAGED = "staged"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ModelledPlace(Place):
     """A lab disk behind a disk model."""
 
-    model: DiskModel | None = None
-    disk_file: Path | None = None
+    model: DiskModel
+    disk_file: Path
 
     @contextmanager
     def limited(self) -> Iterator[None]:
         """See `Place`."""
-        assert self.model is not None
         self.model.tell("limits on")
         try:
             yield
@@ -41,16 +39,13 @@ class ModelledPlace(Place):
 
     def late_share(self) -> float | None:
         """See `Place`."""
-        assert self.model is not None
         status = self.model.status()
         return status.late_ns / status.latency_ns if status.latency_ns else 0.0
 
     def check(self) -> None:
         """See `Place`."""
-        assert self.model is not None
-        assert self.disk_file is not None
         self.model.check_running()
-        if self.host.files.free_space(self.disk_file) < _FULL:
+        if self.host.files.free_space(self.disk_file) < FULL:
             raise DiskFull(
                 f"the disk under the lab disk {self.disk_file} is full",
                 "free some space ('redolab runs' and 'redolab images' help)",

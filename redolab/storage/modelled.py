@@ -153,6 +153,10 @@ class SpinningDisk(
         )
 
 
+ModelledDisk = FlashDisk | SpinningDisk
+"""Any disk that only a disk model can be."""
+
+
 def _check_positive(**figures: float) -> None:
     for name, value in figures.items():
         if value <= 0:

@@ -12,10 +12,11 @@ from redolab.errors import DiskFull, LabError
 from redolab.hosts import Host
 from redolab.units import MIB
 
-_FULL = 16 * MIB
+FULL = 16 * MIB
+"""Bytes free below which a disk counts as full."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Place:
     """A folder on an attached storage."""
 
@@ -41,7 +42,7 @@ class Place:
 
     def check(self) -> None:
         """Raises `LabError` if it is the storage that is at fault."""
-        if self.host.files.free_space(self.folder) < _FULL:
+        if self.host.files.free_space(self.folder) < FULL:
             raise DiskFull(
                 f"the storage {self.name} under {self.folder} is full", "choose a smaller LOGSIZE or DATASET"
             )

@@ -58,7 +58,16 @@ def test_a_server_is_initialised_filled_killed_recovered_and_checked(
     ):
         assert reported in (None, formula)
 
-    trial = recover(lab, image, server, images, Place(lab.host, "native", home), 64 * MIB, 1, tmp_path / "error.log")
+    trial = recover(
+        lab,
+        image,
+        server,
+        images,
+        Place(host=lab.host, name="native", folder=home),
+        64 * MIB,
+        1,
+        tmp_path / "error.log",
+    )
     assert [check.what for check in trial.checks if not check.passed] == []
     assert trial.timeline.family == server.dialect.family
     # The server ran on between the last sample and the signal: it wrote, and may have moved its checkpoint on.
@@ -73,7 +82,16 @@ def test_a_server_is_initialised_filled_killed_recovered_and_checked(
 
     foreign = msgspec.structs.replace(image, redo_format="another format")
     with pytest.raises(InvalidInput, match="has redo of format another format, and"):
-        recover(lab, foreign, server, images, Place(lab.host, "native", home), 64 * MIB, 1, tmp_path / "refused.log")
+        recover(
+            lab,
+            foreign,
+            server,
+            images,
+            Place(host=lab.host, name="native", folder=home),
+            64 * MIB,
+            1,
+            tmp_path / "refused.log",
+        )
     assert not (tmp_path / "refused.log").exists()
 
 

@@ -17,13 +17,12 @@ from redolab.errors import LabError
 from redolab.hosts.local import LocalHost
 from redolab.lab import Lab, storage_catalogue
 from redolab.project import PROJECT
-from redolab.storage.attaching import is_modelled
 from redolab.storage.disk_model import DiskModel, ModelStatus, built_disk_model
-from redolab.storage.modelled import FlashDisk, SpinningDisk
+from redolab.storage.modelled import ModelledDisk, SpinningDisk
 from redolab.units import MIB
 
 HOST = LocalHost()
-MODELLED = [name for name, profile in storage_catalogue().items() if is_modelled(profile)]
+MODELLED = [name for name, profile in storage_catalogue().items() if isinstance(profile, ModelledDisk)]
 SANITIZERS = {"ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
 
 
@@ -61,7 +60,7 @@ def serving(program: Path, folder: Path, parameters: list[str], size: int = 256 
 
 def parameters_of(name: str) -> list[str]:
     profile = storage_catalogue().get(name)
-    assert isinstance(profile, FlashDisk | SpinningDisk)
+    assert isinstance(profile, ModelledDisk)
     return profile.parameters()
 
 

@@ -10,10 +10,10 @@ import pytest
 from redolab.errors import InvalidInput
 from redolab.hosts.local import LocalHost
 from redolab.lab import storage_catalogue, storage_profile
-from redolab.storage.attaching import check_possible, is_modelled
+from redolab.storage.attaching import check_possible
 from redolab.storage.figures import FIGURES, AskedDisk, DiskCheck, Load, MeasuredDisk, figures_off, off
 from redolab.storage.folder import FolderStorage
-from redolab.storage.modelled import FlashDisk, SpinningDisk
+from redolab.storage.modelled import FlashDisk, ModelledDisk, SpinningDisk
 
 OWN = """
 [my-san]
@@ -38,7 +38,7 @@ def test_the_catalogue_has_every_kind_and_a_source_for_every_disk() -> None:
     assert names == ["native", "tmpfs", "nvme", "sata-ssd", "cloud-ssd", "cloud-ssd-fast", "hdd", "hdd-raid10"]
     for name, profile in storage_catalogue().items():
         assert profile.about, name
-        if isinstance(profile, FlashDisk | SpinningDisk):
+        if isinstance(profile, ModelledDisk):
             assert profile.sources, name
             assert all(
                 "http" in source or "assumed" in source or "as " in source or "the same" in source
@@ -85,7 +85,7 @@ def test_the_users_own_file_and_folders(tmp_path: Path, monkeypatch: pytest.Monk
     own = tmp_path / "storage.local.toml"
     own.write_text(OWN)
     monkeypatch.setenv("REDOLAB_STORAGE", str(own))
-    assert is_modelled(storage_profile("my-san"))
+    assert isinstance(storage_profile("my-san"), ModelledDisk)
     folder = storage_profile(str(tmp_path))
     assert isinstance(folder, FolderStorage)
     with folder.attach(LocalHost(), tmp_path / "lab") as place:
@@ -105,6 +105,10 @@ def test_the_users_own_file_and_folders(tmp_path: Path, monkeypatch: pytest.Monk
 def test_what_this_host_cannot_offer_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidInput, match="there is no folder /nowhere/at/all"):
         check_possible(LocalHost(), {"/nowhere/at/all": storage_profile("/nowhere/at/all")})
+    monkeypatch.setattr(LocalHost, "is_root", lambda _: True)
+    monkeypatch.setattr("redolab.storage.disk_model._FUSE", tmp_path / "no-such-device")
+    with pytest.raises(InvalidInput, match="kernel has no FUSE"):
+        check_possible(LocalHost(), {"hdd": storage_profile("hdd")})
     monkeypatch.setattr(LocalHost, "is_root", lambda _: False)
     check_possible(LocalHost(), {"native": storage_profile("native"), str(tmp_path): storage_profile(str(tmp_path))})
     for name in ("hdd", "cloud-ssd", "tmpfs"):
