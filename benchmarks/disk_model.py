@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.instances import bench_lab
+from redolab.device import RequestQueue
 from redolab.hosts import Command
 from redolab.lab import Lab
 from redolab.storage.attaching import DISKS, measure_overhead
@@ -47,7 +48,7 @@ def _compare(lab: Lab, fio: Fio, program: Path, disk: LabDisk) -> None:
     for _ in range(ROUNDS):
         with disk.natively() as folder:
             _measure(fio, Place(host=lab.host, name="loop device", folder=folder), found)
-        with disk.modelled("disk model", program, ["kind=unlimited"], 0) as place:
+        with disk.modelled("disk model", program, ["kind=unlimited"], RequestQueue(), 0) as place:
             _measure(fio, place, found)
         if lab.host.which("nbdkit") and lab.host.which("nbdfuse"):
             with _nbdkit(lab, disk) as folder:
@@ -124,7 +125,7 @@ def _limited(
     fio: Fio, program: Path, disk: LabDisk, overhead: int, parameters: Sequence[str], arguments: Sequence[str]
 ) -> Load:
     flash = ["kind=flash", "read=100000", "write=0", "flush=0", "depth=64", *parameters]
-    with disk.modelled("limited", program, flash, overhead) as place:
+    with disk.modelled("limited", program, flash, RequestQueue(), overhead) as place:
         return fio.load(place, "random", [f"--size={FILE_SIZE}", *arguments])
 
 

@@ -1,18 +1,37 @@
-"""Block devices: which one a folder lies on, and what the kernel has counted on it."""
+"""Block devices: which one a folder lies on, how the kernel treats its requests, and what it has counted of them."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
+from redolab.errors import CommandFailed, LabError
 from redolab.hosts import Command, Host
+from redolab.units import KIB
 
 _SECTOR = 512
 """Bytes of a sector in the kernel's counters, whatever the device's own (Documentation/block/stat.rst)."""
 _QUIET = 0.05
+_MOST_REQUESTS = 128
+"""What the loop driver takes at a time, and up to where the kernel sizes a scheduler by its device (block/blk-mq-sched.h)."""
+
+Scheduler = Literal["none", "mq-deadline", "kyber", "bfq"]
+"""The kernel's I/O schedulers (Documentation/block)."""
+
+
+class RequestQueue(msgspec.Struct, frozen=True, kw_only=True):
+    """How the kernel treats the requests of a device (Documentation/ABI/stable/sysfs-block)."""
+
+    scheduler: Scheduler = "none"
+    rotational: bool = False
+    depth: int = _MOST_REQUESTS
+    """Requests that the device takes at a time; what is more waits in the kernel, where a scheduler sorts and merges it."""
+    read_ahead: int = 128 * KIB
+    """Bytes, of files that are read through the page cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +79,35 @@ class BlockDevice:
         if not found or not host.files.exists(link):
             return None
         return cls(host, Path(host.run(Command(["readlink", "--canonicalize", str(link)])).out.strip()).name)
+
+    def treat_as(self, queue: RequestQueue) -> None:
+        """Have the kernel treat its requests like those of another disk, as far as it goes. Raises `LabError`."""
+        depth = min(queue.depth, _MOST_REQUESTS)
+        # Without a scheduler the number of requests is the device's own, with one the scheduler's.
+        settings = [("scheduler", "none"), ("nr_requests", depth), ("scheduler", queue.scheduler)]
+        if queue.scheduler != "none":
+            settings.append(("nr_requests", 2 * depth))
+        settings += [("rotational", int(queue.rotational)), ("read_ahead_kb", queue.read_ahead // KIB)]
+        for name, value in settings:
+            try:
+                self._host.run(Command(["tee", str(self._queue_file(name))], standard_input=f"{value}\n".encode()))
+            except CommandFailed as error:
+                raise LabError(
+                    f"the kernel does not take {value} as {name} of the device {self.name}",
+                    "choose another 'scheduler' in the storage profile",
+                    details=error.details,
+                ) from error
+
+    def scheduler(self) -> str | None:
+        """The I/O scheduler that it has; None where it is a part of a device or a device of devices."""
+        file = self._queue_file("scheduler")
+        if not self._host.files.exists(file):
+            return None
+        names = self._host.files.read(file).decode().split()
+        return next((name.strip("[]") for name in names if name.startswith("[")), names[0] if names else None)
+
+    def _queue_file(self, name: str) -> Path:
+        return Path("/sys/class/block") / self.name / "queue" / name
 
     def wait_quiet(self, seconds: float) -> None:
         """Wait until it has had nothing to do for a while, at most so many seconds."""

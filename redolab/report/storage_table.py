@@ -29,6 +29,7 @@ def disks_table(checks: Sequence[DiskCheck]) -> ReportTable:
     """Every storage as asked and as fio found it."""
     columns = [
         Column[DiskCheck]("storage", lambda check: check.storage),
+        Column[DiskCheck]("I/O scheduler", lambda check: check.scheduler or "–"),
         *(_both_column(figure) for figure in FIGURES),
         Column[DiskCheck](
             "read p50, p99 us", lambda check: f"{check.got.read.p50_us:,.0f}, {check.got.read.p99_us:,.0f}", right=True

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 
 from redolab.crash import CrashImage, ImageStore
-from redolab.device import BlockDevice
+from redolab.device import BlockDevice, RequestQueue
 from redolab.errors import DiskFull, InvalidInput
 from redolab.hosts import Command, Host
 from redolab.lab import Lab
@@ -20,7 +20,7 @@ from redolab.storage.disk_model import built_disk_model, check_fuse
 from redolab.storage.figures import AskedDisk, DiskCheck
 from redolab.storage.fio import FILE_SIZE, FILES_SIZE, Fio
 from redolab.storage.folder import FolderStorage
-from redolab.storage.lab_disk import STAGED, LabDisk, size_for
+from redolab.storage.lab_disk import STAGED, LabDisk, ModelledPlace, size_for
 from redolab.storage.modelled import ModelledDisk, SpinningDisk
 from redolab.storage.place import Place
 from redolab.storage.tmpfs import TmpfsStorage
@@ -38,7 +38,7 @@ _CALIBRATE_AS = ["kind=flash", f"read={_CALIBRATE_NS}", "write=0", "flush=0", "d
 
 def measure_overhead(fio: Fio, disk: LabDisk, program: Path) -> int:
     """Nanoseconds that the disk model, FUSE and the loop device take themselves, on a lab disk with fio's files."""
-    with disk.modelled("calibration", program, _CALIBRATE_AS, 0) as place:
+    with disk.modelled("calibration", program, _CALIBRATE_AS, RequestQueue(), 0) as place:
         return max(0, round(fio.read(place).latency_us * 1000) - _CALIBRATE_NS)
 
 
@@ -115,7 +115,7 @@ class Storages(AbstractContextManager["Storages"]):
         profile = self._profiles[name]
         if isinstance(profile, ModelledDisk):
             disk = self._staged(image, images)
-            with disk.modelled(name, built_disk_model(self._lab), profile.parameters(), self._overhead()) as modelled:
+            with self._modelled(disk, name, profile) as modelled:
                 yield modelled
         else:
             size = self._lab.host.files.folder_size(images.folder(image.name))
@@ -158,10 +158,16 @@ class Storages(AbstractContextManager["Storages"]):
     def _checked(self, name: str, profile: StorageProfile, fio: Fio, disk: LabDisk | None, stage: Stage) -> DiskCheck:
         if isinstance(profile, ModelledDisk):
             assert disk is not None
-            with disk.modelled(name, built_disk_model(self._lab), profile.parameters(), self._overhead()) as modelled:
+            with self._modelled(disk, name, profile) as modelled:
                 got = fio.measure(modelled, stage, whole_device=isinstance(profile, SpinningDisk))
-            asked, overhead = profile.asked(), self._overhead() / 1000
-            return DiskCheck(storage=name, about=profile.about, asked=asked, got=got, overhead_us=overhead)
+            return DiskCheck(
+                storage=name,
+                about=profile.about,
+                scheduler=profile.scheduler,
+                asked=profile.asked(),
+                got=got,
+                overhead_us=self._overhead() / 1000,
+            )
         size = FILE_SIZE if isinstance(profile, FolderStorage) else _TMPFS_FILE
         with self._plain(name, profile, 2 * size) as attached:
             folder = attached.folder / "fio"
@@ -171,7 +177,12 @@ class Storages(AbstractContextManager["Storages"]):
                 stage.say("writing its files")
                 fio.write_files(place, size)
                 got = fio.measure(place, stage, size=size)
-        return DiskCheck(storage=name, about=profile.about, asked=AskedDisk(), got=got)
+        scheduler = None if place.device is None else place.device.scheduler()
+        return DiskCheck(storage=name, about=profile.about, scheduler=scheduler, asked=AskedDisk(), got=got)
+
+    def _modelled(self, disk: LabDisk, name: str, profile: ModelledDisk) -> AbstractContextManager[ModelledPlace]:
+        overhead = self._overhead()
+        return disk.modelled(name, built_disk_model(self._lab), profile.parameters(), profile.request_queue(), overhead)
 
     def _check_disk(self, stack: ExitStack, fio: Fio) -> LabDisk:
         """A lab disk with fio's files."""

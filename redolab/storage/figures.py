@@ -51,6 +51,8 @@ class DiskCheck(msgspec.Struct, frozen=True, kw_only=True):
 
     storage: str
     about: str
+    scheduler: str | None = None
+    """The kernel's I/O scheduler above it."""
     asked: AskedDisk
     got: MeasuredDisk
     overhead_us: float | None = None

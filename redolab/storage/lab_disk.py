@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from redolab.device import RequestQueue
 from redolab.errors import DiskFull
 from redolab.hosts import Host
 from redolab.ledger import Ledger
@@ -78,14 +79,17 @@ class LabDisk:
             yield mounted_at
 
     @contextmanager
-    def modelled(self, name: str, program: Path, parameters: Sequence[str], overhead: int) -> Iterator[ModelledPlace]:
-        """While in it: it is mounted through the disk model, which takes `overhead` nanoseconds off its latencies."""
+    def modelled(
+        self, name: str, program: Path, parameters: Sequence[str], queue: RequestQueue, overhead: int
+    ) -> Iterator[ModelledPlace]:
+        """While in it: it is mounted through the disk model, which takes `overhead` nanoseconds off its latencies. Raises `LabError`."""
         log = self._folder / "model.log"
         served = DiskModel.serving(self._host, program, self.file, self._folder / "model", parameters, log)
         with served as model:
             model.tell(f"overhead {overhead}")
             mounted_at = self._folder / "mounted"
             with mounted(self._host, model.file, mounted_at) as device:
+                device.treat_as(queue)
                 yield ModelledPlace(
                     host=self._host,
                     name=name,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from redolab.device import RequestQueue, Scheduler
 from redolab.storage.figures import AskedDisk
 from redolab.units import parse_size
 
@@ -36,6 +37,8 @@ class FlashDisk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     """What follows on counts as one operation up to this size; otherwise each request counts."""
     depth: int
     """Requests served at a time."""
+    scheduler: Scheduler = "none"
+    """The I/O scheduler that a production host has for such a disk."""
 
     def __post_init__(self) -> None:
         _check_positive(read_us=self.read_us, write_us=self.write_us, read_mb_s=self.read_mb_s, depth=self.depth)
@@ -44,6 +47,10 @@ class FlashDisk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     def what(self) -> str:
         """What stands behind it, in a word."""
         return "modelled"
+
+    def request_queue(self) -> RequestQueue:
+        """How the kernel of a production host treats its requests."""
+        return RequestQueue(scheduler=self.scheduler, depth=self.depth)
 
     def parameters(self) -> list[str]:
         """What the disk model is told. Raises `InvalidInput`."""
@@ -102,6 +109,8 @@ class SpinningDisk(
     spindles: int = 1
     mirrors: int = 1
     stripe: str | None = None
+    scheduler: Scheduler = "mq-deadline"
+    """The I/O scheduler that a production host has for such disks."""
 
     def __post_init__(self) -> None:
         _check_positive(rpm=self.rpm, mb_s=self.mb_s, queue=self.queue, spindles=self.spindles, mirrors=self.mirrors)
@@ -118,6 +127,10 @@ class SpinningDisk(
     def what(self) -> str:
         """What stands behind it, in a word."""
         return "modelled"
+
+    def request_queue(self) -> RequestQueue:
+        """How the kernel of a production host treats its requests."""
+        return RequestQueue(scheduler=self.scheduler, rotational=True, depth=self.queue * self.spindles)
 
     def parameters(self) -> list[str]:
         """What the disk model is told. Raises `InvalidInput`."""

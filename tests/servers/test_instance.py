@@ -9,6 +9,7 @@ import psutil
 import pytest
 
 from redolab.dataset import initialise
+from redolab.device import BlockDevice
 from redolab.errors import ServerFailed
 from redolab.lab import Lab
 from redolab.servers.dialects import SOCKET, InstanceRequest, Purpose
@@ -77,6 +78,17 @@ def test_a_sample_holds_together(lab: Lab, mariadb: InstalledServer, folder: Pat
     assert second.flush_forced_age == second.users_wait_age - second.users_wait_age // 8
     assert (second.dirty_pages or 0) > (first.dirty_pages or 0)
     assert second.monotonic > first.monotonic
+
+
+def test_it_sees_the_disk_that_it_lies_on(lab: Lab, mariadb: InstalledServer, folder: Path) -> None:
+    if BlockDevice.under(lab.host, folder) is None:
+        pytest.skip("a file system without a block device")
+    with start(lab, mariadb, folder) as instance:
+        instance.wait_ready(60)
+        with instance.connections.connect() as connection, connection.cursor() as cursor:
+            # It writes its log past the page cache where it finds out how large the disk's blocks are.
+            cursor.execute("SELECT @@innodb_log_file_buffering")
+            assert cursor.fetchone() == (0,)
 
 
 def test_a_clean_stop_and_a_start_without_recovery(lab: Lab, mariadb: InstalledServer, folder: Path) -> None:

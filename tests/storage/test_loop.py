@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from redolab.device import BlockDevice, RequestQueue
 from redolab.errors import LabError
 from redolab.hosts.local import LocalHost
 from redolab.ledger import Ledger
 from redolab.storage.loop import LoopDisk
-from redolab.units import MIB
+from redolab.units import KIB, MIB
 
 HOST = LocalHost()
 
@@ -54,6 +55,23 @@ def test_a_killed_lab_leaves_no_mount_to_the_next(tmp_path: Path) -> None:
     assert Ledger(HOST, tmp_path / "ledger").clear() == ["an instance"]
     assert not folder.exists()
     assert loops() == before
+
+
+@pytest.mark.usefixtures("disk_possible")
+def test_a_device_is_treated_like_another_disk(tmp_path: Path) -> None:
+    with LoopDisk.attached(HOST, tmp_path / "disk", 32 * MIB, None) as disk:
+        device = BlockDevice.under(HOST, disk.folder)
+        assert device is not None
+        settings = Path("/sys/class/block") / device.name / "queue"
+        device.treat_as(RequestQueue(scheduler="mq-deadline", rotational=True, depth=32, read_ahead=256 * KIB))
+        assert device.scheduler() == "mq-deadline"
+        found = [(settings / name).read_text() for name in ("nr_requests", "rotational", "read_ahead_kb")]
+        assert found == ["64\n", "1\n", "256\n"]
+        device.treat_as(RequestQueue(depth=1023))
+        assert device.scheduler() == "none"
+        assert (settings / "nr_requests").read_text() == "128\n"
+        with pytest.raises(LabError, match="does not take cfq as scheduler"):
+            device.treat_as(RequestQueue(scheduler="cfq"))  # type: ignore[arg-type]
 
 
 def test_without_root_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

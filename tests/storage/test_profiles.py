@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from redolab.device import RequestQueue
 from redolab.errors import InvalidInput
 from redolab.hosts.local import LocalHost
 from redolab.lab import storage_catalogue, storage_profile
@@ -58,6 +59,11 @@ def test_what_is_asked_follows_from_the_figures() -> None:
     assert hdd.asked().read_us == pytest.approx(7500 + 4166.7 + 132.7 + 200, abs=0.1)
     assert hdd.asked().append_us == pytest.approx(8333.3, abs=0.1)
     assert hdd.asked().queued_reads_per_second is None
+    sata = storage_profile("sata-ssd")
+    assert isinstance(sata, FlashDisk)
+    assert sata.request_queue() == RequestQueue(scheduler="mq-deadline", rotational=False, depth=32)
+    assert hdd.request_queue() == RequestQueue(scheduler="mq-deadline", rotational=True, depth=32)
+    assert cloud.request_queue() == RequestQueue(scheduler="none", rotational=False, depth=64)
     assert isinstance(raid, SpinningDisk)
     assert raid.asked().sequential_mb_s == 4 * 163
     assert raid.asked().read_us is None
