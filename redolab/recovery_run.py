@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -37,23 +37,22 @@ def carry_out(lab: Lab, run: Run, plan: RecoveryPlan) -> None:
     todo = remaining(plan, done)
     needed = crash_stretches(todo)
     clock = _Clock(plan, todo, _experience())
-    with Storages(lab, plan.storages) as storages, ExitStack() as kept:
+    with Storages(lab, plan.storages) as storages, _kept_if_measured(run, images, plan):
         if plan.check_disks:
             _check_disks(lab, run, storages, plan)
         crashes: dict[int, CrashImage] = {}
         if plan.keep:
             for crash in needed:
-                crashes[crash] = _image(lab, run, images, plan, crash, kept)
+                crashes[crash] = _image(lab, run, images, plan, crash)
         for place, planned in enumerate(todo):
             if planned.crash not in crashes:
-                crashes[planned.crash] = _image(lab, run, images, plan, planned.crash, kept)
+                crashes[planned.crash] = _image(lab, run, images, plan, planned.crash)
             trial = _recovery(lab, run, images, storages, plan, planned, crashes[planned.crash], clock.words(place))
             run.add_trial(trial)
             clock.learn(trial)
             if place == needed[planned.crash][1]:
                 storages.release(crashes[planned.crash].name)
-                if not plan.keep:
-                    kept.close()
+                _let_go(run, images, plan, crashes[planned.crash])
 
 
 def planned_in_words(plan: RecoveryPlan, missing: Sequence[int]) -> str:
@@ -228,7 +227,25 @@ def _crash_of(plan: RecoveryPlan, image: CrashImage) -> int | None:
     return None
 
 
-def _image(lab: Lab, run: Run, images: ImageStore, plan: RecoveryPlan, crash: int, kept: ExitStack) -> CrashImage:
+@contextmanager
+def _kept_if_measured(run: Run, images: ImageStore, plan: RecoveryPlan) -> Iterator[None]:
+    """While in it: a run that is broken off keeps its images, to be resumed, if it has measured something."""
+    try:
+        yield
+    except BaseException:
+        if not run.trial_count():
+            for image in images.all():
+                _let_go(run, images, plan, image)
+        raise
+
+
+def _let_go(run: Run, images: ImageStore, plan: RecoveryPlan, image: CrashImage) -> None:
+    """Remove an image after its last recovery, if the run made it and is to keep none."""
+    if not plan.keep and image.made >= run.record().began:
+        images.remove(image.name)
+
+
+def _image(lab: Lab, run: Run, images: ImageStore, plan: RecoveryPlan, crash: int) -> CrashImage:
     """The image of a planned crash: that of this run, one kept of an earlier, or a new one."""
     planned = plan.crashes[crash]
     used = _used(run, images, plan, crash)
@@ -237,19 +254,15 @@ def _image(lab: Lab, run: Run, images: ImageStore, plan: RecoveryPlan, crash: in
     if found is not None:
         lab.progress.note(f"crash image {found.name}: made to this very plan earlier")
         check_kept(lab, images, found)
-        if used is not None and not plan.keep:
-            # It is this run's own, left by a lab that was killed.
-            kept.callback(images.remove, found.name)
-            kept.callback(remove_dataset, lab, lab.home, planned.spec.dataset)
         run.add_crash(images, found)
         return found
     had_dataset = find_dataset(lab, lab.home, planned.spec.dataset) is not None
-    if not plan.keep and not had_dataset:
-        kept.callback(remove_dataset, lab, lab.home, planned.spec.dataset)
     server, workload = lab.server(planned.server), workload_catalogue().get(planned.spec.workload)
-    made = make_image(lab, lab.home, server, workload, planned.spec, plan.sample_every, run.keep_failed)
-    if not plan.keep:
-        kept.callback(images.remove, made.name)
+    try:
+        made = make_image(lab, lab.home, server, workload, planned.spec, plan.sample_every, run.keep_failed)
+    finally:
+        if not plan.keep and not had_dataset:
+            remove_dataset(lab, lab.home, planned.spec.dataset)
     run.add_crash(images, made)
     return made
 
@@ -264,8 +277,7 @@ def _used(run: Run, images: ImageStore, plan: RecoveryPlan, crash: int) -> Crash
         if image.name in there:
             return image
         if image.name in measured:
-            why = "was removed" if plan.keep else "went with the stopped run (KEEP=off)"
-            raise LabError(f"the crash image {image.name}, on which this run has measured, {why}", "start a new run")
+            raise LabError(f"the crash image {image.name}, on which this run has measured, was removed", "start a new run")
     return None
 
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from click import unstyle
+
 from redolab.apt import PrivateApt, codename
 from redolab.errors import LabError
 from redolab.hosts import Command, Host
@@ -103,12 +105,14 @@ class Tools:
         """What each tool that is there says of its version."""
         found = {name: self.find(name) for name in PACKAGES}
         return {
-            name: self._host.run(
-                Command(
-                    [str(tool.program), _ASKED_FOR_ITS_VERSION.get(name, "--version")], environment=tool.environment
-                ),
-                check=False,
-            ).out.partition("\n")[0]
+            name: unstyle(
+                self._host.run(
+                    Command(
+                        [str(tool.program), _ASKED_FOR_ITS_VERSION.get(name, "--version")], environment=tool.environment
+                    ),
+                    check=False,
+                ).out
+            ).partition("\n")[0]
             for name, tool in found.items()
             if tool is not None
         }

@@ -162,6 +162,24 @@ def test_the_same_plan_uses_the_image_again(run: Run, image: CrashImage) -> None
     assert image.name in [each.name for each in images().all()]
 
 
+def test_a_run_that_keeps_nothing_can_be_stopped_and_go_on_too() -> None:
+    before = images().names()
+    once = ["run", "recovery", *SMALL, "--repeat", "2", "--new-crash", "on", "--keep", "off"]
+    status, said = signal_at("2 of 2", signal.SIGINT, once)
+    assert status == 130, said
+    stopped = RunStore().get("latest")
+    (kept,) = set(images().names()) - set(before)
+
+    done = redolab("run", "recovery", "--resume", stopped.name)
+    assert done.returncode == 0, done.stderr
+    assert f"crash image {kept}: made to this very plan earlier" in done.stdout
+    assert {trial.image for trial in stopped.trials(RecoveryTrial)} == {kept}
+    assert stopped.trial_count() == 2
+    assert images().names() == before
+    assert nothing_is_left()
+    RunStore().remove(stopped)
+
+
 def test_recover_times_more_recoveries(image: CrashImage) -> None:
     done = redolab("recover", image.name, "--repeat", "1", "--pool", "64M", *UNCHECKED)
     assert done.returncode == 0, done.stderr

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import statistics
 from collections.abc import Sequence
 from pathlib import Path
+
+from matplotlib.axes import Axes
 
 from redolab.crash import CrashImage
 from redolab.report.figures import LIMIT, MEASURED, WIDTH, plt, save
@@ -25,6 +28,12 @@ _PHASES = {
 }
 _UNTOLD = "untold"
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
+_FEW_BARS = 12
+"""Up to so many have their names on two lines."""
+_SERVER_GAP = 0.6
+"""Between the bars of one server and the next, in bars."""
+_MUCH_LONGER = 4.0
+"""Times the median: beyond it a bar leaves too little to be seen of the others."""
 _LABELS = {
     _UNTOLD: "not told apart by the log",
     "ready": "accept (InnoDB open → ready)",
@@ -74,14 +83,50 @@ def plot_age(folder: Path, image: CrashImage, samples: Sequence[Sample]) -> None
 
 
 def plot_phases(folder: Path, rows: Sequence[RecoveryRow]) -> None:
-    """The phases of each row as one stacked bar, with the range of the times to ready: `phases.svg`, `.png`."""
-    names = [
-        f"{row.server}\n{row.storage}, log {format_size(row.log_size_bytes)}, pool {format_size(row.buffer_pool_bytes)}"
-        for row in rows
-    ]
-    figure, axes = plt.subplots(figsize=(WIDTH, 2.0 + 0.65 * len(rows)), layout="constrained")
+    """The phases of each row as one stacked bar, with the range of the times to ready: `phases.svg`, `.png`.
+
+    Where the longest bars leave nothing to be seen of the others, a second panel has the same bars enlarged.
+    """
+    many = len(rows) > _FEW_BARS
+    names = [_bar_name(row, " · " if many else "\n") for row in rows]
+    servers = list(dict.fromkeys(row.server for row in rows))
+    places = [place + _SERVER_GAP * servers.index(row.server) for place, row in enumerate(rows)]
+    enlarged = enlarged_to([sum(width for _, width in bar_segments(row)) for row in rows])
+    figure, panels = plt.subplots(
+        ncols=1 if enlarged is None else 2, sharey=True, squeeze=False,
+        figsize=(WIDTH if enlarged is None else 1.5 * WIDTH, 2.0 + (0.3 if many else 0.65) * places[-1]),
+        layout="constrained",
+    )  # fmt: skip
+    for axes in panels[0]:
+        _draw_bars(axes, places, rows)
+        axes.margins(y=0.02)
+        axes.set_xlabel("seconds since the start of the server")
+    first = panels[0][0]
+    first.set_yticks(places, names)
+    first.invert_yaxis()
+    first.set_title(f"the median recovery of {min(row.n for row in rows)}", fontsize="medium")
+    if enlarged is not None:
+        panels[0][1].set_xlim(0, enlarged)
+        panels[0][1].set_title("the same, enlarged", fontsize="medium")
+    handles, labels = first.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize="small", frameon=False)
+    save(figure, folder / "phases")
+
+
+def enlarged_to(lengths: Sequence[float]) -> float | None:
+    """Where the axis of a second panel ends, for bars of so many seconds; None if one is enough."""
+    usual = _MUCH_LONGER * statistics.median(lengths)
+    return None if max(lengths) <= usual else 1.05 * max(length for length in lengths if length <= usual)
+
+
+def _bar_name(row: RecoveryRow, between: str) -> str:
+    sizes = f"log {format_size(row.log_size_bytes)}, pool {format_size(row.buffer_pool_bytes)}"
+    return f"{row.server}{between}{row.storage}, {sizes}"
+
+
+def _draw_bars(axes: Axes, places: Sequence[float], rows: Sequence[RecoveryRow]) -> None:
     labelled: set[str] = set()
-    for place, row in enumerate(rows):
+    for place, row in zip(places, rows, strict=True):
         left = 0.0
         for phase, width in bar_segments(row):
             colour, hatch = _PHASES[phase]
@@ -91,18 +136,12 @@ def plot_phases(folder: Path, rows: Sequence[RecoveryRow]) -> None:
                 place, width, left=left, height=0.6, color=colour, hatch=hatch, edgecolor="black", linewidth=0.5, label=label
             )  # fmt: skip
             left += width
-    axes.set_yticks(range(len(rows)), names)
-    for place, row in enumerate(rows):
         axes.errorbar(
             row.ready_median_s, place,
             xerr=[[row.ready_median_s - row.ready_min_s], [row.ready_max_s - row.ready_median_s]],
             color="black", capsize=4, marker="|", markersize=10,
-            label="ready: median, min–max" if place == 0 else None,
+            label="ready: median, min–max" if row is rows[0] else None,
         )  # fmt: skip
-    axes.invert_yaxis()
-    axes.set_xlabel(f"seconds since the start of the server (the median recovery of {min(row.n for row in rows)})")
-    figure.legend(loc="outside lower center", ncols=4, fontsize="small", frameon=False)
-    save(figure, folder / "phases")
 
 
 def plot_redo(folder: Path, rows: Sequence[RecoveryRow]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from redolab.report.recovery_plots import bar_segments
+from redolab.report.recovery_plots import bar_segments, enlarged_to
 from redolab.report.recovery_table import recovery_rows, recovery_table
 from redolab.timeline import Phase, PhaseTime
 from tests.examples import image, trial
@@ -55,3 +55,9 @@ def test_notes_say_what_a_reader_must_know() -> None:
     assert "stopped growing at 40M, short of its target" in notes
     assert "The run was stopped" in notes
     assert "page cache could not be dropped" in notes
+
+
+def test_bars_are_enlarged_where_one_dwarfs_the_others() -> None:
+    assert enlarged_to([10.0, 12.0, 20.0, 39.0]) is None
+    assert enlarged_to([10.0, 12.0, 14.0, 200.0, 12.0]) == pytest.approx(14.7)
+    assert enlarged_to([5.0]) is None
