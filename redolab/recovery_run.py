@@ -277,7 +277,9 @@ def _used(run: Run, images: ImageStore, plan: RecoveryPlan, crash: int) -> Crash
         if image.name in there:
             return image
         if image.name in measured:
-            raise LabError(f"the crash image {image.name}, on which this run has measured, was removed", "start a new run")
+            raise LabError(
+                f"the crash image {image.name}, on which this run has measured, was removed", "start a new run"
+            )
     return None
 
 
