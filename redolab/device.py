@@ -11,11 +11,12 @@ import msgspec
 
 from redolab.errors import CommandFailed, LabError
 from redolab.hosts import Command, Host
-from redolab.units import KIB
 
 _SECTOR = 512
 """Bytes of a sector in the kernel's counters, whatever the device's own (Documentation/block/stat.rst)."""
 _QUIET = 0.05
+_READ_AHEAD_KIB = 128
+"""Of files that are read through the page cache: what the kernel gives a disk that does not say how much suits it."""
 _MOST_REQUESTS = 128
 """What the loop driver takes at a time, and up to where the kernel sizes a scheduler by its device (block/blk-mq-sched.h)."""
 
@@ -30,8 +31,6 @@ class RequestQueue(msgspec.Struct, frozen=True, kw_only=True):
     rotational: bool = False
     depth: int = _MOST_REQUESTS
     """Requests that the device takes at a time; what is more waits in the kernel, where a scheduler sorts and merges it."""
-    read_ahead: int = 128 * KIB
-    """Bytes, of files that are read through the page cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +86,7 @@ class BlockDevice:
         settings = [("scheduler", "none"), ("nr_requests", depth), ("scheduler", queue.scheduler)]
         if queue.scheduler != "none":
             settings.append(("nr_requests", 2 * depth))
-        settings += [("rotational", int(queue.rotational)), ("read_ahead_kb", queue.read_ahead // KIB)]
+        settings += [("rotational", int(queue.rotational)), ("read_ahead_kb", _READ_AHEAD_KIB)]
         for name, value in settings:
             try:
                 self._host.run(Command(["tee", str(self._queue_file(name))], standard_input=f"{value}\n".encode()))
@@ -99,9 +98,12 @@ class BlockDevice:
                 ) from error
 
     def scheduler(self) -> str | None:
-        """The I/O scheduler that it has; None where it is a part of a device or a device of devices."""
-        file = self._queue_file("scheduler")
-        if not self._host.files.exists(file):
+        """The I/O scheduler that it has, or the disk that it is a partition of; None where there is none to be had."""
+        partition_of = Path("/sys/class/block") / self.name / ".." / "queue" / "scheduler"
+        file = next(
+            (each for each in (self._queue_file("scheduler"), partition_of) if self._host.files.exists(each)), None
+        )
+        if file is None:
             return None
         names = self._host.files.read(file).decode().split()
         return next((name.strip("[]") for name in names if name.startswith("[")), names[0] if names else None)

@@ -37,7 +37,7 @@ def carry_out(lab: Lab, run: Run, plan: RecoveryPlan) -> None:
     todo = remaining(plan, done)
     needed = crash_stretches(todo)
     clock = _Clock(plan, todo, _experience())
-    with Storages(lab, plan.storages) as storages, _kept_if_measured(run, images, plan):
+    with Storages(lab, plan.storages) as storages, _kept_if_measured(lab, run, images, plan):
         if plan.check_disks:
             _check_disks(lab, run, storages, plan)
         crashes: dict[int, CrashImage] = {}
@@ -52,7 +52,8 @@ def carry_out(lab: Lab, run: Run, plan: RecoveryPlan) -> None:
             clock.learn(trial)
             if place == needed[planned.crash][1]:
                 storages.release(crashes[planned.crash].name)
-                _let_go(run, images, plan, crashes[planned.crash])
+                if _is_to_go(run, plan, crashes[planned.crash]):
+                    images.remove(crashes[planned.crash].name)
 
 
 def planned_in_words(plan: RecoveryPlan, missing: Sequence[int]) -> str:
@@ -228,21 +229,24 @@ def _crash_of(plan: RecoveryPlan, image: CrashImage) -> int | None:
 
 
 @contextmanager
-def _kept_if_measured(run: Run, images: ImageStore, plan: RecoveryPlan) -> Iterator[None]:
+def _kept_if_measured(lab: Lab, run: Run, images: ImageStore, plan: RecoveryPlan) -> Iterator[None]:
     """While in it: a run that is broken off keeps its images, to be resumed, if it has measured something."""
     try:
         yield
     except BaseException:
-        if not run.trial_count():
-            for image in images.all():
-                _let_go(run, images, plan, image)
+        for image in images.all():
+            if not _is_to_go(run, plan, image):
+                continue
+            if run.trial_count():
+                lab.progress.note(f"{image.name} stays for '--resume {run.name}'; 'redolab rm {run.name}' removes both")
+            else:
+                images.remove(image.name)
         raise
 
 
-def _let_go(run: Run, images: ImageStore, plan: RecoveryPlan, image: CrashImage) -> None:
-    """Remove an image after its last recovery, if the run made it and is to keep none."""
-    if not plan.keep and image.made >= run.record().began:
-        images.remove(image.name)
+def _is_to_go(run: Run, plan: RecoveryPlan, image: CrashImage) -> bool:
+    """Whether an image is the run's own, which is to keep none."""
+    return not plan.keep and image.made >= run.record().began
 
 
 def _image(lab: Lab, run: Run, images: ImageStore, plan: RecoveryPlan, crash: int) -> CrashImage:

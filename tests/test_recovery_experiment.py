@@ -169,6 +169,7 @@ def test_a_run_that_keeps_nothing_can_be_stopped_and_go_on_too() -> None:
     assert status == 130, said
     stopped = RunStore().get("latest")
     (kept,) = set(images().names()) - set(before)
+    assert f"{kept} stays for '--resume {stopped.name}'" in said
 
     done = redolab("run", "recovery", "--resume", stopped.name)
     assert done.returncode == 0, done.stderr

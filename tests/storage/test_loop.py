@@ -10,7 +10,7 @@ from redolab.errors import LabError
 from redolab.hosts.local import LocalHost
 from redolab.ledger import Ledger
 from redolab.storage.loop import LoopDisk
-from redolab.units import KIB, MIB
+from redolab.units import MIB
 
 HOST = LocalHost()
 
@@ -63,10 +63,10 @@ def test_a_device_is_treated_like_another_disk(tmp_path: Path) -> None:
         device = BlockDevice.under(HOST, disk.folder)
         assert device is not None
         settings = Path("/sys/class/block") / device.name / "queue"
-        device.treat_as(RequestQueue(scheduler="mq-deadline", rotational=True, depth=32, read_ahead=256 * KIB))
+        device.treat_as(RequestQueue(scheduler="mq-deadline", rotational=True, depth=32))
         assert device.scheduler() == "mq-deadline"
         found = [(settings / name).read_text() for name in ("nr_requests", "rotational", "read_ahead_kb")]
-        assert found == ["64\n", "1\n", "256\n"]
+        assert found == ["64\n", "1\n", "128\n"]
         device.treat_as(RequestQueue(depth=1023))
         assert device.scheduler() == "none"
         assert (settings / "nr_requests").read_text() == "128\n"
