@@ -20,11 +20,11 @@ else
 
 .PHONY: help experiment doctor runs test lint format clean
 help:
-	@echo "make experiment NAME VAR=value…   run an experiment: $(basename $(notdir $(wildcard experiments/*.py)))"
+	@echo "make experiment NAME VAR=value…   run an experiment: $(notdir $(patsubst %/__init__.py,%,$(wildcard experiments/*/__init__.py)))"
 	@echo "make doctor [LOGSIZE=8G]          what this machine offers and lacks for it"
 	@echo "make runs                         list the runs that are kept"
 	@echo "make test                         all tests, on real servers with small logs"
-	@echo "make lint                         ruff and mypy"
+	@echo "make lint                         ruff, mypy, and the layers of the imports"
 	@echo "make format                       let ruff format the code"
 	@echo "make clean                        remove servers, datasets, crash images and .venv; results stay"
 
@@ -45,6 +45,7 @@ lint: setup
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/mypy
+	@$(VENV)/bin/lint-imports
 
 format: setup
 	@$(VENV)/bin/ruff format .

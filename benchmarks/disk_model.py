@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.instances import bench_lab
-from redolab.device import RequestQueue
-from redolab.hosts import Command
 from redolab.lab import Lab
+from redolab.machine import files, mounts, processes
+from redolab.machine.device import RequestQueue
+from redolab.machine.processes import Command
 from redolab.storage.attaching import DISKS, measure_overhead
 from redolab.storage.disk_model import built_disk_model
 from redolab.storage.figures import Load
@@ -35,10 +36,10 @@ def main() -> None:
     """Measure and print."""
     with bench_lab() as lab:
         lab.tools.require(["fio", "mkfs.xfs"], lab.progress)
-        fio, program = Fio(lab.host, lab.tools.get("fio")), built_disk_model(lab)
-        with LabDisk.made(lab.host, lab.ledger, lab.folder / DISKS / "benchmark", 4 * GIB) as disk:
+        fio, program = Fio(lab.tools.get("fio")), built_disk_model(lab)
+        with LabDisk.made(lab.journal, lab.folder / DISKS / "benchmark", 4 * GIB) as disk:
             with disk.natively() as folder:
-                fio.write_files(Place(host=lab.host, name="native", folder=folder))
+                fio.write_files(Place(name="native", folder=folder))
             _compare(lab, fio, program, disk)
             _accuracy(fio, program, disk)
 
@@ -47,12 +48,12 @@ def _compare(lab: Lab, fio: Fio, program: Path, disk: LabDisk) -> None:
     found: dict[str, dict[str, list[Load]]] = {}
     for _ in range(ROUNDS):
         with disk.natively() as folder:
-            _measure(fio, Place(host=lab.host, name="loop device", folder=folder), found)
+            _measure(fio, Place(name="loop device", folder=folder), found)
         with disk.modelled("disk model", program, ["kind=unlimited"], RequestQueue(), 0) as place:
             _measure(fio, place, found)
-        if lab.host.which("nbdkit") and lab.host.which("nbdfuse"):
+        if processes.which("nbdkit") and processes.which("nbdfuse"):
             with _nbdkit(lab, disk) as folder:
-                _measure(fio, Place(host=lab.host, name="nbdkit", folder=folder), found)
+                _measure(fio, Place(name="nbdkit", folder=folder), found)
     print(f"medians of {ROUNDS} rounds, 16 KiB random reads and 1 MiB sequential reads, {FILE_SIZE / GIB:.0f} GiB file")
     for name, loads in found.items():
         one, many, row = (loads[load] for load in LOADS)
@@ -73,7 +74,7 @@ def _measure(fio: Fio, place: Place, found: dict[str, dict[str, list[Load]]]) ->
 def _nbdkit(lab: Lab, disk: LabDisk) -> Iterator[Path]:
     """The same file behind nbdkit's delay and rate filters, as a file by nbdfuse."""
     served, folder = disk.file.parent / "nbd", disk.file.parent / "nbd-mounted"
-    lab.host.files.make_folder(served)
+    files.make_folder(served)
     command = [
         "nbdfuse",
         str(served),
@@ -84,17 +85,17 @@ def _nbdkit(lab: Lab, disk: LabDisk) -> Iterator[Path]:
         "--filter=delay",
         "--filter=rate",
     ]
-    process = lab.host.start(
+    process = processes.start(
         Command([*command, "file", str(disk.file), "rdelay=0", "rate=100G"]), served.with_suffix(".log")
     )
     try:
-        while not lab.host.files.exists(served / "nbd"):
+        while not (served / "nbd").exists():
             if process.wait(0.05) is not None:
                 raise RuntimeError(served.with_suffix(".log").read_text())
-        with mounted(lab.host, served / "nbd", folder):
+        with mounted(served / "nbd", folder):
             yield folder
     finally:
-        lab.host.unmount(served)
+        mounts.unmount(served)
         process.stop()
 
 

@@ -9,13 +9,15 @@ from pathlib import Path
 
 from rich.console import Console
 
-from redolab.dataset import DatasetSpec, make_dataset
-from redolab.lab import Lab, native_folder, open_lab, workload_catalogue
+from redolab.crashes.dataset import DatasetSpec, make_dataset
+from redolab.lab import Lab, native_folder, open_lab
+from redolab.machine import copies, files
 from redolab.progress import Progress
-from redolab.results import RunStore
+from redolab.runs.store import RunStore
 from redolab.servers.dialects import InstanceRequest
 from redolab.servers.instance import DATA, Instance, prepare_folder
-from redolab.workloads import RunningWorkload
+from redolab.workloads.contract import RunningWorkload
+from redolab.workloads.known import workload_catalogue
 
 SERVER = "mariadb-10.11"
 THREADS = 8
@@ -42,15 +44,16 @@ def under_load(lab: Lab, workload: str, dataset_size: int, request: InstanceRequ
     """While in it: the workload writes to a fresh copy of a dataset of so many bytes."""
     home: Path = native_folder(lab.folder)
     server = lab.server(SERVER)
-    spec = DatasetSpec(server=SERVER, version=server.version, size=dataset_size, open_transaction_rows=0)
-    dataset = make_dataset(lab, home, server, spec)
+    load = workload_catalogue().get(workload)
+    data = load.data(dataset_size)
+    spec = DatasetSpec(server=SERVER, version=server.version, size=dataset_size, data=data, open_transaction_rows=0)
+    dataset = make_dataset(lab, home, server, load, spec)
     folder = home / "instances/benchmark"
-    with lab.ledger.making(folder, "the instance of a benchmark"):
-        prepare_folder(lab.host, server, folder, [])
-        lab.host.files.remove(folder / DATA)
-        lab.host.files.copy_folder(dataset.folder / DATA, folder / DATA)
-        with Instance.start(lab.host, server, folder, request, folder / "error.log") as instance:
+    with lab.journal.making(folder, "the instance of a benchmark"):
+        prepare_folder(server, folder)
+        files.remove(folder / DATA)
+        copies.copy_folder(dataset.folder / DATA, folder / DATA)
+        with Instance.start(server, folder, request, folder / "error.log") as instance:
             instance.wait_ready()
-            load = workload_catalogue().get(workload)
-            with load.run(lab.host, lab.tools, folder, spec.tables, THREADS, folder / "workload.log") as running:
+            with load.run(lab.tools, folder, data, THREADS, folder / "workload.log") as running:
                 yield Loaded(lab, instance, running)

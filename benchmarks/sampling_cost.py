@@ -13,7 +13,8 @@ from pymysql.connections import Connection
 from scipy import stats
 
 from benchmarks.instances import SERVER, THREADS, Loaded, bench_lab, under_load
-from redolab.sampling import Sample, Sampler
+from redolab.counters import Sample
+from redolab.samples.sampler import Sampler
 from redolab.servers.dialects import InstanceRequest, Purpose
 from redolab.units import GIB, MIB
 

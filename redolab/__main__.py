@@ -1,5 +1,5 @@
 """`python -m redolab`."""
 
-from redolab.cli import main
+from redolab.commands.main import main
 
 main()

@@ -50,8 +50,10 @@ class WorkloadFailed(LabError):
     """The program that writes to the server ended by itself."""
 
 
-class CheckFailed(LabError):
-    """A recovered server does not hold what it must hold: a finding, not a fault of the lab."""
+class FindingsMade(LabError):
+    """A run is complete, and something it measured is bad for the server: not a fault of the lab."""
+
+    exit_status = 3
 
 
 class Busy(LabError):

@@ -45,8 +45,11 @@ class Progress:
         self.seconds: dict[str, float] = defaultdict(float)
 
     @contextmanager
-    def stage(self, title: str, kind: str = "lab") -> Iterator[Stage]:
-        """While in it: `title` is what the lab is doing. Stages of the same `kind` are added up in `seconds`."""
+    def stage(self, title: str, kind: str = "lab", *, brief: bool = False) -> Iterator[Stage]:
+        """While in it: `title` is what the lab is doing. Stages of the same `kind` are added up in `seconds`.
+
+        A `brief` one leaves no line when it ends in order: it is one of many.
+        """
         began = time.monotonic()
         stage = None
         ended = "interrupted"
@@ -62,7 +65,8 @@ class Progress:
                     stage = Stage(bars, title)
                     yield stage
             else:
-                self.console.print(f"… {escape(title)}", highlight=False, soft_wrap=True)
+                if not brief:
+                    self.console.print(f"… {escape(title)}", highlight=False, soft_wrap=True)
                 stage = Stage(None, title)
                 yield stage
             ended = stage.outcome
@@ -70,9 +74,10 @@ class Progress:
             took = time.monotonic() - began
             self.seconds[kind] += took
             outcome = f": {ended}" if ended else ""
-            self.console.print(
-                f"[dim]{format_duration(took):>12}[/]  {escape(title + outcome)}", highlight=False, soft_wrap=True
-            )
+            if not brief or ended == "interrupted":
+                self.console.print(
+                    f"[dim]{format_duration(took):>12}[/]  {escape(title + outcome)}", highlight=False, soft_wrap=True
+                )
 
     def note(self, text: str) -> None:
         """One line for the person who watches."""

@@ -20,8 +20,19 @@ class Project:
 
     @property
     def experiments(self) -> Path:
-        """One file an experiment."""
+        """One folder an experiment."""
         return self.root / "experiments"
+
+    @property
+    def experiments_package(self) -> str:
+        """What the package of the experiments is called."""
+        return "experiments"
+
+    @property
+    def own_experiments(self) -> Path | None:
+        """The folder of the user's own experiments, if $REDOLAB_EXPERIMENTS names one."""
+        named = os.environ.get("REDOLAB_EXPERIMENTS")
+        return Path(named).absolute() if named else None
 
     @property
     def disk_model(self) -> Path:

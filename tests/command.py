@@ -11,10 +11,12 @@ from pathlib import Path
 
 import psutil
 
-from redolab.hosts.local import LocalHost
+from redolab.crashes.recovery import RecoveryTrial
 from redolab.lab import native_folder
+from redolab.machine import files
 from redolab.project import PROJECT
-from redolab.results import RunStore, State
+from redolab.runs.schema import State
+from redolab.runs.store import Run, RunStore
 from redolab.storage.attaching import DISKS
 
 UNCHECKED = ("--check-disks", "off")
@@ -63,16 +65,20 @@ def lab_processes() -> list[str]:
 
 
 def nothing_is_left() -> bool:
-    """No process, instance, copy, lab disk, mount or loop device, no ledger entry, no run that says it is running."""
-    files = LocalHost().files
+    """No process, instance, copy, lab disk, mount or loop device, no journal entry, no run that says it is running."""
     instances = files.names(native_folder(PROJECT.lab) / "instances")
     disks = files.names(PROJECT.lab / DISKS)
-    ledger = files.names(PROJECT.lab / "ledger")
+    journal = files.names(PROJECT.lab / "journal")
     running = [run.name for run in RunStore().all() if run.record().state is State.RUNNING]
     mounts = [line for line in Path("/proc/self/mounts").read_text().splitlines() if str(PROJECT.lab) in line]
     listed = subprocess.run(
         ["losetup", "--list", "--noheadings", "--output=BACK-FILE"], capture_output=True, text=True, check=False
     )
     loops = [line for line in listed.stdout.splitlines() if str(PROJECT.lab) in line]
-    assert (lab_processes(), instances, disks, ledger, running, mounts, loops) == ([], [], [], [], [], [], [])
+    assert (lab_processes(), instances, disks, journal, running, mounts, loops) == ([], [], [], [], [], [], [])
     return True
+
+
+def recoveries(run: Run) -> list[RecoveryTrial]:
+    """The recoveries that a run has measured."""
+    return [record.trial for record in run.trials(RecoveryTrial)]

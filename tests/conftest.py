@@ -20,7 +20,7 @@ from rich.console import Console
 
 from redolab.lab import Lab, native_folder, open_lab
 from redolab.progress import Progress
-from redolab.results import RunStore
+from redolab.runs.store import RunStore
 from redolab.servers.install import InstalledServer
 
 

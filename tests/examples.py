@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from redolab.crash import IMAGE_FORMAT, CrashImage, CrashSpec
-from redolab.dataset import DatasetSpec
-from redolab.fill import KillRule
-from redolab.hosts import Copy
-from redolab.machine import Disk, Machine
+from redolab.counters import Sample
+from redolab.crashes.dataset import DatasetSpec
+from redolab.crashes.fill import KillRule
+from redolab.crashes.images import IMAGE_FORMAT, CrashImage, CrashSpec
+from redolab.crashes.recovery import RecoveryTrial
+from redolab.lines import Line
+from redolab.machine.copies import Copy
+from redolab.machine.description import Disk, Machine
 from redolab.models.capacity import capacity_before_8_0, one_file
-from redolab.recovery import RecoveryTrial
-from redolab.sampling import Sample
+from redolab.runs.schema import TrialRecord
 from redolab.servers.dialects import InstanceRequest, Purpose
-from redolab.timeline import Line, timelines
+from redolab.timeline import timelines
 from redolab.units import MIB
+from redolab.workloads.sysbench import SysbenchTables
 
 NAME = "mariadb-10.11-64M-20261121-100000"
 LOG = [
@@ -34,7 +37,13 @@ def image(why_killed: str = "the checkpoint age had reached its target of 44.8M"
     """A crash image."""
     log_size = 64 * MIB
     spec = CrashSpec(
-        dataset=DatasetSpec(server="mariadb-10.11", version="10.11.19", size=32 * MIB, open_transaction_rows=500),
+        dataset=DatasetSpec(
+            server="mariadb-10.11",
+            version="10.11.19",
+            size=32 * MIB,
+            data=SysbenchTables(tables=16, rows=8388),
+            open_transaction_rows=500,
+        ),
         workload="bulk-update",
         threads=8,
         kill=KillRule(),
@@ -54,6 +63,11 @@ def image(why_killed: str = "the checkpoint age had reached its target of 44.8M"
         capacity=capacity_before_8_0(one_file(log_size), header=12288, forced_at_async=True),
         hashes={},
     )
+
+
+def record(measured: RecoveryTrial | None = None) -> TrialRecord[RecoveryTrial]:
+    """A recovery as a run keeps it."""
+    return TrialRecord(place=None, trial=measured or trial())
 
 
 def trial(seconds_to_ready: float = 3.3, *, repeat: int = 1, slower_apply: float = 0.0) -> RecoveryTrial:
@@ -79,8 +93,7 @@ def trial(seconds_to_ready: float = 3.3, *, repeat: int = 1, slower_apply: float
         first_write=seconds_to_ready + 0.02,
         rollback_ended=seconds_to_ready + 0.5,
         timeline=timeline,
-        settings=(),
-        variables={},
+        instance="0123456789abcdef",
         checks=(),
     )
 

@@ -12,17 +12,16 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from redolab.hosts import Command
-from redolab.hosts.local import LocalHost
-from redolab.inflation import InflationTrial
+from experiments.inflation.trial import InflationTrial
 from redolab.lab import open_lab
-from redolab.ledger import Ledger
+from redolab.machine import files, processes
+from redolab.machine.journal import Journal
+from redolab.machine.processes import Command
+from redolab.machine.tools import PACKAGES, Tools
 from redolab.progress import Progress
 from redolab.project import PROJECT
-from redolab.recovery import RecoveryTrial
-from redolab.results import RunStore
-from redolab.tools import PACKAGES, Tools
-from tests.command import SMALL
+from redolab.runs.store import RunStore
+from tests.command import SMALL, recoveries
 
 SOMEBODY = 65533
 """A user that nothing on the machine belongs to."""
@@ -74,7 +73,7 @@ def test_recoveries_without_root(somebody: Somebody, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "The page cache could not be dropped" in done.stdout
     (run,) = RunStore(tmp_path / "runs").all()
-    (trial,) = run.trials(RecoveryTrial)
+    (trial,) = recoveries(run)
     assert not trial.cache_dropped
     assert all(check.passed for check in trial.checks)
     assert (tmp_path / "runs" / run.name).stat().st_uid == SOMEBODY
@@ -88,26 +87,25 @@ def test_inflation_without_root(somebody: Somebody, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "Device blank: a block device of its own needs root." in done.stdout
     (run,) = RunStore(tmp_path / "runs").all()
-    (trial,) = run.trials(InflationTrial)
+    (trial,) = [record.trial for record in run.trials(InflationTrial)]
     assert trial.after.device_bytes is None
     assert trial.growth.ratio == pytest.approx(1, abs=0.01)
 
 
 def test_tools_are_unpacked_where_they_cannot_be_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    host = LocalHost()
     missing = dict.fromkeys((*PACKAGES, "sudo"))
-    monkeypatch.setattr(host, "which", lambda name: missing.get(name, Path(f"/usr/bin/{name}")))
-    monkeypatch.setattr(host, "is_root", lambda: False)
-    tools = Tools(host, tmp_path / "tools", Ledger(host, tmp_path / "ledger"))
+    monkeypatch.setattr("redolab.machine.processes.which", lambda name: missing.get(name, Path(f"/usr/bin/{name}")))
+    monkeypatch.setattr("redolab.machine.processes.is_root", lambda: False)
+    tools = Tools(tmp_path / "tools", Journal(tmp_path / "journal"))
     assert tools.find("sysbench") is None
     tools.require(["sysbench", "bwrap"], Progress(Console(quiet=True)))
     for name in ("sysbench", "bwrap"):
         tool = tools.get(name)
         assert tool.program.is_relative_to(tmp_path)
-        assert host.run(Command([str(tool.program), "--version"], environment=tool.environment)).out
+        assert processes.run(Command([str(tool.program), "--version"], environment=tool.environment)).out
     assert (tmp_path / "tools/sysbench/usr/share/sysbench/oltp_write_only.lua").exists()
-    assert host.files.names(tmp_path) == ["ledger", "tools"]
-    assert host.files.names(tmp_path / "ledger") == []
+    assert files.names(tmp_path) == ["journal", "tools"]
+    assert files.names(tmp_path / "journal") == []
 
 
 def _python_for_everybody() -> str:

@@ -43,11 +43,11 @@ class RedoCapacity:
     layout: RedoLayout
     usable: int
     """What remains of the files without headers and reserve."""
-    flush_hard_age: int
+    async_flush_point: int
     """From this checkpoint age on the page cleaner flushes as fast as it can ("async")."""
-    flush_forced_age: int
+    sync_flush_point: int
     """From this checkpoint age on flushing does not depend on any setting any more ("sync" where the server has one)."""
-    users_wait_age: int
+    hard_limit: int
     """At this checkpoint age statements wait. In MySQL 8.0 and later it can lie below the forced flushing of a small log."""
     source: str
     """Where the formula is from."""

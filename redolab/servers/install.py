@@ -9,15 +9,15 @@ from pathlib import Path
 import msgspec
 
 from redolab.errors import LabError
-from redolab.hosts import Host
-from redolab.ledger import Ledger
+from redolab.machine import files, processes
+from redolab.machine.journal import Journal
+from redolab.machine.tools import Tools
 from redolab.progress import Progress
-from redolab.servers.catalogue import CatalogueEntry
 from redolab.servers.dialects import Dialect, Version, dialect_of, family_of
+from redolab.servers.entry import CatalogueEntry
 from redolab.servers.sandbox import Sandbox
 from redolab.servers.sources import Source
 from redolab.servers.sources.folder import FolderSource
-from redolab.tools import Tools
 
 _MARK = "server.json"
 _VERSION = re.compile(r"Ver\s+(\S+)")
@@ -50,18 +50,17 @@ class InstalledServer:
 
 
 class Servers:
-    """The servers unpacked under a folder of the host."""
+    """The servers unpacked under a folder."""
 
-    def __init__(self, host: Host, folder: Path, ledger: Ledger, tools: Tools) -> None:
-        self._host = host
+    def __init__(self, folder: Path, journal: Journal, tools: Tools) -> None:
         self._folder = folder
-        self._ledger = ledger
+        self._journal = journal
         self._tools = tools
 
     def installed(self, name: str, entry: CatalogueEntry) -> InstalledServer | None:
         """The server if it is there whole and was made from this very entry."""
         try:
-            mark = msgspec.json.decode(self._host.files.read(self._folder / name / _MARK), type=_Mark)
+            mark = msgspec.json.decode((self._folder / name / _MARK).read_bytes(), type=_Mark)
         except (FileNotFoundError, msgspec.DecodeError):
             return None
         if (mark.source, mark.program, mark.share) != (entry.source, entry.program, entry.share):
@@ -81,22 +80,21 @@ class Servers:
         """The server, fetched and unpacked if it is not there yet. Raises `LabError`."""
         if there := self.installed(name, entry):
             return there
-        self._sandbox(self._folder / name, entry).check(self._host)
+        self._sandbox(self._folder / name, entry).check()
         self._tools.require(entry.source.tools, progress)
-        files = self._host.files
         making = self._folder / f"{name}.partial"
-        with self._ledger.making(making, f"the half-made server {name}"), progress.stage(f"getting {name}") as stage:
-            entry.source.fetch(self._host, self._tools, making / "root", making / "work")
+        with self._journal.making(making, f"the half-made server {name}"), progress.stage(f"getting {name}") as stage:
+            entry.source.fetch(self._tools, making / "root", making / "work")
             sandbox = self._sandbox(making, entry)
-            sandbox.prepare(self._host)
+            sandbox.prepare()
             asked = sandbox.command(_EVERYTHING / entry.program, ["--no-defaults", "--version"])
-            said = self._host.run(asked).out
+            said = processes.run(asked).out
             stage.outcome = _version(name, said)
             files.remove(making / "work")
             mark = _Mark(entry.source, entry.program, entry.share, said)
-            files.write(making / _MARK, msgspec.json.encode(mark))
+            files.write_whole(making / _MARK, msgspec.json.encode(mark))
             files.remove(self._folder / name)
-            files.rename(making, self._folder / name)
+            files.move(making, self._folder / name)
         installed = self.installed(name, entry)
         assert installed is not None
         return installed
@@ -104,11 +102,11 @@ class Servers:
     def size(self, name: str) -> int:
         """Bytes that a server takes on the disk."""
         folder = self._folder / name
-        return self._host.files.folder_size(folder) if self._host.files.exists(folder) else 0
+        return files.folder_size(folder) if folder.exists() else 0
 
     def remove(self, name: str) -> None:
         """Remove what was unpacked of a server."""
-        self._host.files.remove(self._folder / name)
+        files.remove(self._folder / name)
 
     def _sandbox(self, folder: Path, entry: CatalogueEntry) -> Sandbox:
         beside = [Path(entry.source.path)] if isinstance(entry.source, FolderSource) else []

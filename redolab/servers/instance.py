@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 
+import msgspec
 import pymysql
 from pymysql.connections import Connection
 
+from redolab.clock import Instant, now
+from redolab.counters import Counters, Sample, sample_at
 from redolab.errors import ServerFailed
-from redolab.hosts import Host, Instant, Process, ProcessIdentity
-from redolab.sampling import Counters, Sample, sample_at
-from redolab.servers.dialects import SOCKET, InstanceRequest, Setting, option_file
+from redolab.lines import Line
+from redolab.machine import files, processes
+from redolab.machine.processes import Command, Process, ProcessIdentity
+from redolab.servers.dialects import PORT, SOCKET, InstanceRequest, Setting, option_file
 from redolab.servers.install import InstalledServer
 from redolab.servers.sandbox import INSTANCE, sandboxed_process
-from redolab.timeline import Event, Line, Timeline, events, timelines
+from redolab.timeline import Event, Timeline, events, timelines
 
 OPTIONS = "my.cnf"
 DATA = "data"
@@ -28,8 +35,7 @@ _LOOK_EVERY = 0.005
 class Connections:
     """Ways to talk to an instance: one connection is for one thread."""
 
-    def __init__(self, host: Host, socket: Path) -> None:
-        self._host = host
+    def __init__(self, socket: Path) -> None:
         self._socket = socket
 
     def connect(self, seconds: float = 10.0, answer: float | None = None) -> Connection:
@@ -37,42 +43,63 @@ class Connections:
 
         `seconds` is how long the server may take to greet, `answer` how long to answer a statement.
         """
-        with self._host.socket(self._socket) as address:
-            return pymysql.connect(
+        with _short(self._socket) as address:
+            connection = pymysql.connect(
                 unix_socket=address,
                 user="root",
                 connect_timeout=seconds,
-                read_timeout=answer,
+                # PyMySQL's connect_timeout ends with the socket's connect: a server that listens and never greets would hang it.
+                read_timeout=seconds,
                 autocommit=True,
                 charset="utf8mb4",
             )
+        connection._read_timeout = answer  # type: ignore[attr-defined]
+        return connection
+
+
+class UsedInstance(msgspec.Struct, frozen=True, kw_only=True):
+    """What an instance was like: the lab's settings with their reasons, and all that the server says it used."""
+
+    settings: tuple[Setting, ...]
+    variables: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkAddress:
+    """Where an instance is in its own network namespace, and who may do everything there without a password."""
+
+    host: str = "127.0.0.1"
+    port: int = PORT
+    user: str = "redolab"
 
 
 class Instance(AbstractContextManager["Instance"]):
     """A started server; leaving the context ends it at once, however far it is."""
 
-    def __init__(self, host: Host, server: InstalledServer, folder: Path, process: Process, started: Instant) -> None:
+    def __init__(
+        self, server: InstalledServer, folder: Path, request: InstanceRequest, process: Process, started: Instant
+    ) -> None:
         self.server = server
+        self.request = request
         self.folder = folder
         self.started = started
         self.log: list[Line] = []
-        self.connections = Connections(host, folder / SOCKET)
-        self._host = host
+        self.connections = Connections(folder / SOCKET)
         self._process = process
         self._server_process: ProcessIdentity | None = None
         self._first: dict[Event, Line] = {}
         self._nothing_to_undo = False
 
     @classmethod
-    def start(cls, host: Host, server: InstalledServer, folder: Path, request: InstanceRequest, log: Path) -> Instance:
+    def start(cls, server: InstalledServer, folder: Path, request: InstanceRequest, log: Path) -> Instance:
         """Start `server` on the instance folder `folder`, its error log copied to `log`. It is not ready yet."""
-        prepare_folder(host, server, folder, server.dialect.settings(request))
-        arguments = [f"--defaults-file={INSTANCE / OPTIONS}", *server.sandbox.user_arguments(host)]
+        prepare_folder(server, folder, request)
+        arguments = [f"--defaults-file={INSTANCE / OPTIONS}", *server.sandbox.user_arguments()]
         command = server.sandbox.command(server.program, arguments, folder)
-        started = host.now()
-        instance = cls(host, server, folder, host.start(command, log), started)
+        started = now()
+        instance = cls(server, folder, request, processes.start(command, log), started)
         try:
-            instance._server_process = sandboxed_process(host, instance._process)
+            instance._server_process = sandboxed_process(instance._process)
         except BaseException:
             instance.end()
             raise
@@ -88,14 +115,14 @@ class Instance(AbstractContextManager["Instance"]):
 
         Raises `ServerFailed`, with the log's last lines, when the server ends or `seconds` have passed before that.
         """
-        deadline = self._host.now().monotonic + seconds
+        deadline = now().monotonic + seconds
         while not done():
-            self._take(self._host.now().monotonic + _LOOK_EVERY)
+            self._take(now().monotonic + _LOOK_EVERY)
             status = self._process.wait(0)
             if status is not None:
-                self._take(self._host.now().monotonic)
+                self._take(now().monotonic)
                 raise self._failure(f"{self.server.name} ended with status {status} while it was starting")
-            if self._host.now().monotonic > deadline:
+            if now().monotonic > deadline:
                 raise self._failure(f"{self.server.name} was not there within {seconds:.0f} s")
 
     def wait_ready(self, seconds: float = 3600.0) -> None:
@@ -136,7 +163,7 @@ class Instance(AbstractContextManager["Instance"]):
 
     def check_running(self) -> None:
         """Raises `ServerFailed` if it has ended though nobody ended it."""
-        self._take(self._host.now().monotonic)
+        self._take(now().monotonic)
         status = self._process.wait(0)
         if status is not None:
             raise self._failure(f"{self.server.name} ended by itself with status {status}")
@@ -145,7 +172,7 @@ class Instance(AbstractContextManager["Instance"]):
         """All redo counters now, from one statement."""
         dialect = self.server.dialect
         with connection.cursor() as cursor:
-            instant = self._host.now()
+            instant = now()
             cursor.execute(dialect.counters_statement())
             return sample_at(instant, dialect.counters(cursor.fetchall()))
 
@@ -163,34 +190,65 @@ class Instance(AbstractContextManager["Instance"]):
             more = self.server.dialect.counters(cursor.fetchall())
         return more.completed_by(counters)
 
+    def used(self, connection: Connection) -> UsedInstance:
+        """The settings that the lab gave it, and all variables as it says it uses them."""
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW GLOBAL VARIABLES")
+            variables = {name: str(value) for name, value in cursor.fetchall()}
+        return UsedInstance(settings=tuple(self.server.dialect.settings(self.request)), variables=variables)
+
     def cpu_seconds(self) -> float | None:
         """Seconds of processor time that the server has used; None if it has ended."""
-        return None if self._server_process is None else self._host.cpu_seconds(self._server_process)
+        return None if self._server_process is None else processes.cpu_seconds(self._server_process)
+
+    def open_to_network(self) -> NetworkAddress:
+        """Let clients in that reach it over TCP; where. For an instance that was requested so, once it is ready."""
+        address = NetworkAddress()
+        with self.answering(), self.connections.connect() as connection, connection.cursor() as cursor:
+            cursor.execute(f"CREATE USER {address.user}@'{address.host}'")
+            cursor.execute(f"GRANT ALL PRIVILEGES ON *.* TO {address.user}@'{address.host}' WITH GRANT OPTION")
+        return address
+
+    def in_its_network(self, command: Command) -> Command:
+        """A client's command as it has to be run to reach the server over TCP: in the server's network namespace."""
+        assert self._server_process is not None
+        target = f"--target={self._server_process.pid}"
+        # Without root the namespace belongs to the sandbox's user namespace, which must be joined first.
+        own = [] if processes.is_root() else ["--user", "--preserve-credentials"]
+        return replace(command, arguments=["nsenter", target, *own, "--net", "--", *command.arguments])
+
+    def copy_logs(self, to: Path) -> None:
+        """Keep the logs beside the error log that it was asked to write, in a folder."""
+        for log in self.request.logs:
+            written = self.folder / f"{log}.log"
+            if written.exists():
+                to.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(written, to / f"{self.server.name}-{log}.log")
 
     def kill(self) -> Instant:
         """SIGKILL to exactly the server, and wait until it is gone; the moment the signal was sent."""
         assert self._server_process is not None
-        sent = self._host.now()
-        if not self._host.kill(self._server_process, signal.SIGKILL):
+        sent = now()
+        if not processes.kill(self._server_process, signal.SIGKILL):
             raise self._failure(f"{self.server.name} was gone before it could be killed")
         if self._process.wait(60.0) is None:
             raise ServerFailed(f"{self.server.name} is still there 60 s after SIGKILL", "is its disk hanging?")
-        self._take(self._host.now().monotonic)
+        self._take(now().monotonic)
         return sent
 
     def shut_down(self, seconds: float = 3600.0) -> None:
         """Shut it down cleanly. Raises `ServerFailed` if it does not end by then or ends with an error."""
         assert self._server_process is not None
-        self._host.kill(self._server_process, signal.SIGTERM)
+        processes.kill(self._server_process, signal.SIGTERM)
         status = self._process.wait(seconds)
-        self._take(self._host.now().monotonic)
+        self._take(now().monotonic)
         if status != 0:
             raise self._failure(f"{self.server.name} did not shut down cleanly (status {status})")
 
     def end(self) -> None:
         """Make sure that nothing of it runs any more."""
         self._process.stop(signal.SIGKILL)
-        self._take(self._host.now().monotonic)
+        self._take(now().monotonic)
 
     def _take(self, deadline: float) -> None:
         for line in self._process.lines(deadline):
@@ -205,10 +263,26 @@ class Instance(AbstractContextManager["Instance"]):
         return ServerFailed(problem, "its last lines are below", [line.text for line in self.log[-_LAST_LINES:]])
 
 
-def prepare_folder(host: Host, server: InstalledServer, folder: Path, settings: Sequence[Setting]) -> None:
-    """Make the folder of an instance what the server's user can work in, and write its option file."""
-    owner = server.sandbox.owner(host)
+@contextmanager
+def _short(socket: Path) -> Iterator[str]:
+    """While in it: an address of a socket that is short enough, wherever the instance lies.
+
+    A socket's address holds 107 bytes, a clone may lie deeper: the folder's descriptor makes it short.
+    """
+    folder = os.open(socket.parent, os.O_PATH | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{folder}/{socket.name}"
+    finally:
+        os.close(folder)
+
+
+def prepare_folder(server: InstalledServer, folder: Path, request: InstanceRequest | None = None) -> None:
+    """Make the folder of an instance what the server's user can work in, and write the option file of a request."""
+    owner = server.sandbox.owner()
     for name in ("", DATA, "tmp"):
-        host.files.make_folder(folder / name, mode=0o700, owner=owner)
-    options = option_file(settings, INSTANCE, server.program.parent.parent, server.share)
-    host.files.write(folder / OPTIONS, options.encode())
+        files.make_folder(folder / name, mode=0o700, owner=owner)
+    if request is not None:
+        settings = server.dialect.settings(request)
+        base = server.program.parent.parent
+        options = option_file(settings, INSTANCE, base, server.share, network=request.network)
+        files.write_whole(folder / OPTIONS, options.encode())

@@ -8,8 +8,9 @@ from pathlib import Path
 import msgspec
 
 from redolab.errors import InvalidInput
-from redolab.hosts import Command, Host
-from redolab.servers.catalogue import CatalogueEntry
+from redolab.machine import processes
+from redolab.machine.processes import Command
+from redolab.servers.entry import CatalogueEntry
 from redolab.servers.install import InstalledServer
 from redolab.servers.sources.archive import SERVER, ArchiveSource, check_sum, sha256
 from redolab.servers.sources.folder import FolderSource
@@ -62,13 +63,13 @@ def check_name(name: str, taken: list[str]) -> None:
         raise InvalidInput(f"there is a server '{name}' already", "choose another name, or 'redolab server rm' it")
 
 
-def entry_of_tarball(host: Host, file: Path, expected_sha256: str | None) -> CatalogueEntry:
+def entry_of_tarball(file: Path, expected_sha256: str | None) -> CatalogueEntry:
     """The entry of a vendor's generic Linux tarball. Raises `InvalidInput`, or `LabError` for a wrong checksum."""
     if not file.is_file():
         raise InvalidInput(f"{file} is no file", "give a vendor's generic Linux tarball")
     if expected_sha256 is not None:
-        check_sum(host, file, expected_sha256)
-    listed = host.run(Command(["tar", "--list", "--file", str(file)]), check=False).out.splitlines()
+        check_sum(file, expected_sha256)
+    listed = processes.run(Command(["tar", "--list", "--file", str(file)]), check=False).out.splitlines()
     inside = {name.partition("/")[2] for name in listed}
     program = next((f"bin/{name}" for name in _PROGRAMS if f"bin/{name}" in inside), None)
     share = next((folder for folder in _SHARE_FOLDERS if f"{folder}/{_MESSAGES}" in inside), None)
@@ -81,7 +82,7 @@ def entry_of_tarball(host: Host, file: Path, expected_sha256: str | None) -> Cat
         version=_NOT_READ_YET,
         program=str(SERVER / program),
         share=str(SERVER / share),
-        source=ArchiveSource(file=str(file.absolute()), sha256=expected_sha256 or sha256(host, file)),
+        source=ArchiveSource(file=str(file.absolute()), sha256=expected_sha256 or sha256(file)),
     )
 
 

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from redolab.clock import now
 from redolab.errors import LabError, ServerFailed
-from redolab.hosts import Command, Host, Process, ProcessIdentity
-from redolab.tools import Tool
+from redolab.machine import files, processes
+from redolab.machine.processes import Command, Process, ProcessIdentity
+from redolab.machine.tools import Tool
 
 INSTANCE = Path("/instance")
 """Where a server sees the folder of its instance: the same on every machine, so that its files name no other place."""
@@ -33,10 +35,10 @@ class Sandbox:
     etc: Path
     beside: Sequence[Path] = ()
 
-    def prepare(self, host: Host) -> None:
+    def prepare(self) -> None:
         """Write the few files of /etc that a server looks at."""
-        host.files.write(self.etc / "passwd", _PASSWD.encode())
-        host.files.write(self.etc / "group", _GROUP.encode())
+        files.write_whole(self.etc / "passwd", _PASSWD.encode())
+        files.write_whole(self.etc / "group", _GROUP.encode())
 
     def command(self, program: Path, arguments: Sequence[str], instance: Path | None = None) -> Command:
         """`program` as the sandbox runs it, with `instance` at /instance.
@@ -63,34 +65,34 @@ class Sandbox:
         ]
         return Command(wrapped, environment=self.bubblewrap.environment)
 
-    def user_arguments(self, host: Host) -> list[str]:
+    def user_arguments(self) -> list[str]:
         """What a server must be told so that it gives up root by itself."""
-        return ["--user=redolab"] if host.is_root() else []
+        return ["--user=redolab"] if processes.is_root() else []
 
     @staticmethod
-    def owner(host: Host) -> int | None:
+    def owner() -> int | None:
         """The user to whom an instance's files are given; None where they stay whose they are."""
-        return SERVER_USER if host.is_root() else None
+        return SERVER_USER if processes.is_root() else None
 
-    def check(self, host: Host) -> None:
-        """Raises `LabError`, with what to do, if this host lets bubblewrap make no namespaces."""
+    def check(self) -> None:
+        """Raises `LabError`, with what to do, if this machine lets bubblewrap make no namespaces."""
         trial = [str(self.bubblewrap.program), "--ro-bind", "/", "/", "--unshare-pid", "--unshare-net", "true"]
-        done = host.run(Command(trial, environment=self.bubblewrap.environment), check=False)
+        done = processes.run(Command(trial, environment=self.bubblewrap.environment), check=False)
         if done.status != 0:
             raise LabError(f"bubblewrap can make no sandbox here ({done.err.strip()})", NAMESPACES)
 
 
-def sandboxed_process(host: Host, process: Process) -> ProcessIdentity:
+def sandboxed_process(process: Process) -> ProcessIdentity:
     """The program inside a sandbox just started: bubblewrap and its namespace's first process stand above it.
 
     Raises `ServerFailed` if it ends before it can be seen.
     """
-    deadline = host.now().monotonic + _START_SECONDS
-    while host.now().monotonic < deadline:
-        for first in host.children(process.identity):
-            if inner := host.children(first):
+    deadline = now().monotonic + _START_SECONDS
+    while now().monotonic < deadline:
+        for first in processes.children(process.identity):
+            if inner := processes.children(first):
                 return inner[0]
         if process.wait(0.002) is not None:
             break
-    last = [line.text for line in process.lines(host.now().monotonic)][-5:]
+    last = [line.text for line in process.lines(now().monotonic)][-5:]
     raise ServerFailed("the sandbox ended before the server in it had started", "see 'redolab doctor'", last)

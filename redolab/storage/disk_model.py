@@ -9,9 +9,11 @@ from pathlib import Path
 import msgspec
 import xxhash
 
+from redolab.clock import now
 from redolab.errors import CommandFailed, InvalidInput, LabError
-from redolab.hosts import Command, Host, Process
 from redolab.lab import Lab
+from redolab.machine import files, mounts, processes
+from redolab.machine.processes import Command, Process
 from redolab.project import PROJECT
 
 _PACKAGES = ("gcc", "libc6-dev", "make", "pkg-config", "libfuse3-dev", "fuse3")
@@ -39,30 +41,29 @@ class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
 class DiskModel:
     """A running disk model; `file` is the disk that it serves."""
 
-    def __init__(self, host: Host, process: Process, mountpoint: Path) -> None:
+    def __init__(self, process: Process, mountpoint: Path) -> None:
         self.file = mountpoint / "disk"
         self.process = process
-        self._host = host
         self._control = mountpoint / "control"
 
     @classmethod
     @contextmanager
     def serving(
-        cls, host: Host, program: Path, file: Path, mountpoint: Path, parameters: Sequence[str], log: Path
+        cls, program: Path, file: Path, mountpoint: Path, parameters: Sequence[str], log: Path
     ) -> Iterator[DiskModel]:
         """While in it: `file` is served at `mountpoint`, without limits at first.
 
-        To be called with the mountpoint in the ledger as `mounted`. Raises `LabError` if it does not start.
+        To be called with the mountpoint in the journal as `mounted`. Raises `LabError` if it does not start.
         """
-        host.files.make_folder(mountpoint)
-        process = host.start(Command([str(program), str(file), str(mountpoint), *parameters]), log)
-        model = cls(host, process, mountpoint)
+        files.make_folder(mountpoint)
+        process = processes.start(Command([str(program), str(file), str(mountpoint), *parameters]), log)
+        model = cls(process, mountpoint)
         try:
             model._wait_until_there()
             yield model
         finally:
             try:
-                host.unmount(mountpoint)
+                mounts.unmount(mountpoint)
             finally:
                 if process.wait(_END_SECONDS) is None:
                     process.stop()
@@ -70,7 +71,7 @@ class DiskModel:
     def tell(self, line: str) -> None:
         """Have it obey one line (`diskmodel/gate.h`). Raises `LabError`."""
         try:
-            self._host.run(Command(["tee", str(self._control)], standard_input=f"{line}\n".encode()))
+            processes.run(Command(["tee", str(self._control)], standard_input=f"{line}\n".encode()))
         except CommandFailed:
             self.check_running()
             raise
@@ -78,7 +79,7 @@ class DiskModel:
     def status(self) -> ModelStatus:
         """How it stands. Raises `LabError`."""
         try:
-            return msgspec.json.decode(self._host.files.read(self._control), type=ModelStatus)
+            return msgspec.json.decode(self._control.read_bytes(), type=ModelStatus)
         except OSError as error:
             self.check_running()
             raise LabError(f"the disk model does not say how it stands ({error.strerror})") from error
@@ -87,49 +88,48 @@ class DiskModel:
         """Raises `LabError` if it has ended."""
         status = self.process.wait(0)
         if status is not None:
-            said = [line.text for line in self.process.lines(self._host.now().monotonic)][-5:]
+            said = [line.text for line in self.process.lines(now().monotonic)][-5:]
             raise LabError(f"the disk model has ended (status {status}), and with it the disk it served", details=said)
 
     def _wait_until_there(self) -> None:
-        deadline = self._host.now().monotonic + _START_SECONDS
-        while not self._host.files.exists(self._control):
+        deadline = now().monotonic + _START_SECONDS
+        while not self._control.exists():
             if self.process.wait(0.01) is not None:
                 self.check_running()
-            if self._host.now().monotonic > deadline:
+            if now().monotonic > deadline:
                 raise LabError(f"the disk model was not there within {_START_SECONDS:.0f} s", "see 'redolab doctor'")
 
 
-def check_fuse(host: Host) -> None:
-    """Raises `InvalidInput` if this host's kernel cannot serve a disk from a program."""
-    if not host.files.exists(_FUSE):
+def check_fuse() -> None:
+    """Raises `InvalidInput` if this machine's kernel cannot serve a disk from a program."""
+    if not _FUSE.exists():
         raise InvalidInput(
             "this machine's kernel has no FUSE", "modprobe fuse, or choose a storage that is not modelled"
         )
 
 
 def built_disk_model(lab: Lab) -> Path:
-    """The disk model's program, built from its sources if it is not yet. Raises `LabError` if this host cannot have it."""
-    check_fuse(lab.host)
-    files = lab.host.files
+    """The disk model's program, built from its sources if it is not yet. Raises `LabError` if this machine cannot have it."""
+    check_fuse()
     sources = sorted(path for path in PROJECT.disk_model.glob("*") if path.is_file())
     digest = xxhash.xxh3_64_hexdigest(b"".join(path.name.encode() + path.read_bytes() for path in sources))
     folder = lab.folder / "tools" / f"diskmodel-{digest}"
     program = folder / "diskmodel"
-    if files.exists(program):
+    if program.exists():
         return program
-    if not _can_build(lab.host):
+    if not _can_build():
         lab.tools.install(_PACKAGES, lab.progress)
     making = folder.with_name("diskmodel.partial")
-    with lab.ledger.making(making, "the half-built disk model"), lab.progress.stage("building the disk model"):
+    with lab.journal.making(making, "the half-built disk model"), lab.progress.stage("building the disk model"):
         for name in files.names(folder.parent):
             if name.startswith("diskmodel-"):
                 files.remove(folder.parent / name)
-        lab.host.run(Command(["make", "--silent", f"--directory={PROJECT.disk_model}", f"BUILD={making}"]))
-        files.rename(making, folder)
+        processes.run(Command(["make", "--silent", f"--directory={PROJECT.disk_model}", f"BUILD={making}"]))
+        files.move(making, folder)
     return program
 
 
-def _can_build(host: Host) -> bool:
-    if any(host.which(program) is None for program in ("cc", "make", "pkg-config", "fusermount3")):
+def _can_build() -> bool:
+    if any(processes.which(program) is None for program in ("cc", "make", "pkg-config", "fusermount3")):
         return False
-    return host.run(Command(["pkg-config", "--exists", "fuse3"]), check=False).status == 0
+    return processes.run(Command(["pkg-config", "--exists", "fuse3"]), check=False).status == 0

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import msgspec
 
 from redolab.errors import CommandFailed, LabError
-from redolab.hosts import Command, Host
+from redolab.machine import processes
+from redolab.machine.processes import Command
+from redolab.machine.tools import Tool
 from redolab.progress import Stage
 from redolab.storage.figures import Load, MeasuredDisk
 from redolab.storage.place import Place
-from redolab.tools import Tool
 from redolab.units import MIB
 
 FILE_SIZE = 1024 * MIB
@@ -47,9 +48,8 @@ class _Output(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Fio:
-    """fio on a host."""
+    """fio."""
 
-    host: Host
     tool: Tool
 
     def write_files(self, place: Place, size: int = FILE_SIZE) -> None:
@@ -106,7 +106,7 @@ class Fio:
         ]
         with place.blamed():
             try:
-                said = self.host.run(Command(command, environment=self.tool.environment)).out
+                said = processes.run(Command(command, environment=self.tool.environment)).out
             except CommandFailed as error:
                 raise LabError(
                     f"fio could not measure {place.name} in {place.folder}", details=error.details

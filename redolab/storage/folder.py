@@ -1,4 +1,4 @@
-"""A folder on the host's own disk."""
+"""A folder on this machine's own disk."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from redolab.errors import InvalidInput
-from redolab.hosts import Host
+from redolab.machine import files
 
 _OURS = "redolab"
 """What the lab's folder in one of the user's is called."""
@@ -28,24 +28,24 @@ class FolderStorage(
         """What stands behind it, in a word."""
         return "folder"
 
-    def check(self, host: Host) -> None:
+    def check(self) -> None:
         """Raises `InvalidInput` if it is a folder of the user's that is not there."""
-        if Path(self.path).is_absolute() and not host.files.exists(Path(self.path)):
+        if Path(self.path).is_absolute() and not Path(self.path).exists():
             raise InvalidInput(f"there is no folder {self.path}", "make it, or mount what is to be there")
 
     @contextmanager
-    def attach(self, host: Host, lab_folder: Path) -> Iterator[Path]:
+    def attach(self, lab_folder: Path) -> Iterator[Path]:
         """While in it: the folder. The lab's own stays afterwards; in one of the user's, only a folder of the lab's is used, and goes."""
         if not Path(self.path).is_absolute():
             folder = lab_folder / self.path
-            host.files.make_folder(folder)
+            files.make_folder(folder)
             yield folder
             return
         folder = Path(self.path) / _OURS
-        host.files.make_folder(folder)
+        files.make_folder(folder)
         try:
             yield folder
         finally:
             for below in ("instances", ""):
-                if not host.files.names(folder / below):
-                    host.files.remove(folder / below)
+                if not files.names(folder / below):
+                    files.remove(folder / below)

@@ -7,18 +7,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from redolab.device import RequestQueue
 from redolab.errors import DiskFull
-from redolab.hosts import Host
-from redolab.ledger import Ledger
+from redolab.machine import files
+from redolab.machine.device import RequestQueue
+from redolab.machine.journal import Journal
 from redolab.storage.disk_model import DiskModel
 from redolab.storage.loop import make_file_system, mounted
 from redolab.storage.place import FULL, Place
-from redolab.units import GIB, format_size
+from redolab.units import format_size
 
 # 512-byte sectors as the servers' logs write them; copies share their blocks.
 _FILE_SYSTEM = ["mkfs.xfs", "-q", "-f", "-m", "reflink=1", "-s", "size=512"]
-_LEAST = GIB
 STAGED = "staged"
 
 
@@ -46,7 +45,7 @@ class ModelledPlace(Place):
     def check(self) -> None:
         """See `Place`."""
         self.model.check_running()
-        if self.host.files.free_space(self.disk_file) < FULL:
+        if files.free_space(self.disk_file) < FULL:
             raise DiskFull(
                 f"the disk under the lab disk {self.disk_file} is full",
                 "free some space ('redolab runs' and 'redolab images' help)",
@@ -57,25 +56,24 @@ class ModelledPlace(Place):
 class LabDisk:
     """A lab disk; its folder has the file, and the places where it is mounted."""
 
-    def __init__(self, host: Host, folder: Path, size: int) -> None:
+    def __init__(self, folder: Path, size: int) -> None:
         self.size = size
-        self._host = host
         self.file = folder / "disk"
         self._folder = folder
 
     @classmethod
     @contextmanager
-    def made(cls, host: Host, ledger: Ledger, folder: Path, size: int) -> Iterator[LabDisk]:
-        """While in it: there is an empty lab disk of so many bytes in `folder`. Raises `LabError` if this host can have none."""
-        with ledger.making(folder, f"the lab disk {folder.name} ({format_size(size)})", mounted=True):
-            make_file_system(host, folder / "disk", size, _FILE_SYSTEM)
-            yield cls(host, folder, size)
+    def made(cls, journal: Journal, folder: Path, size: int) -> Iterator[LabDisk]:
+        """While in it: there is an empty lab disk of so many bytes in `folder`. Raises `LabError` if this machine can have none."""
+        with journal.making(folder, f"the lab disk {folder.name} ({format_size(size)})", mounted=True):
+            make_file_system(folder / "disk", size, _FILE_SYSTEM)
+            yield cls(folder, size)
 
     @contextmanager
     def natively(self) -> Iterator[Path]:
         """While in it: the lab disk is mounted, as fast as the disk that its file lies on."""
         mounted_at = self._folder / "native"
-        with mounted(self._host, self.file, mounted_at):
+        with mounted(self.file, mounted_at):
             yield mounted_at
 
     @contextmanager
@@ -84,14 +82,13 @@ class LabDisk:
     ) -> Iterator[ModelledPlace]:
         """While in it: it is mounted through the disk model, which takes `overhead` nanoseconds off its latencies. Raises `LabError`."""
         log = self._folder / "model.log"
-        served = DiskModel.serving(self._host, program, self.file, self._folder / "model", parameters, log)
+        served = DiskModel.serving(program, self.file, self._folder / "model", parameters, log)
         with served as model:
             model.tell(f"overhead {overhead}")
             mounted_at = self._folder / "mounted"
-            with mounted(self._host, model.file, mounted_at) as device:
+            with mounted(model.file, mounted_at) as device:
                 device.treat_as(queue)
                 yield ModelledPlace(
-                    host=self._host,
                     name=name,
                     folder=mounted_at,
                     device=device,
@@ -99,9 +96,3 @@ class LabDisk:
                     model=model,
                     disk_file=self.file,
                 )
-
-
-def size_for(image: int) -> int:
-    """Bytes of a lab disk for an image of so many: the image, what recovery of a copy writes anew, and some room."""
-    whole = int(image * 1.75) + _LEAST
-    return -(-whole // GIB) * GIB

@@ -6,91 +6,91 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from redolab.device import BlockDevice
 from redolab.errors import CommandFailed, LabError
-from redolab.hosts import Command, Host
+from redolab.machine import files, mounts, processes
+from redolab.machine.device import BlockDevice
+from redolab.machine.processes import Command
 
 # Blocks as on the disks of production machines; no journal, so that what is counted is the log and hardly anything else.
 _LOG_DISK = ["mkfs.ext4", "-q", "-F", "-b", "4096", "-O", "^has_journal", "-E", "lazy_itable_init=0,nodiscard"]
 NEEDS_ROOT = "a block device of its own needs root"
 
 
-def make_file_system(host: Host, file: Path, size: int, command: Sequence[str]) -> None:
-    """Make a sparse file of `size` bytes with a file system in it. Raises `LabError` if this host cannot."""
-    host.files.make_folder(file.parent)
+def make_file_system(file: Path, size: int, command: Sequence[str]) -> None:
+    """Make a sparse file of `size` bytes with a file system in it. Raises `LabError` if this machine cannot."""
+    files.make_folder(file.parent)
     try:
-        host.run(Command(["truncate", "--size", str(size), str(file)]))
-        host.run(Command([*command, str(file)]))
+        processes.run(Command(["truncate", "--size", str(size), str(file)]))
+        processes.run(Command([*command, str(file)]))
     except CommandFailed as error:
         raise _refused(error) from error
 
 
 @contextmanager
-def mounted(host: Host, file: Path, folder: Path) -> Iterator[BlockDevice]:
+def mounted(file: Path, folder: Path) -> Iterator[BlockDevice]:
     """While in it: the file system in `file` is mounted at `folder`, past the page cache of the file's own.
 
-    To be called with the folder in the ledger as `mounted`. Raises `LabError` with the reason where this host offers no
+    To be called with the folder in the journal as `mounted`. Raises `LabError` with the reason where this machine offers no
     loop devices, or the lab is not root.
     """
-    if not host.is_root():
+    if not processes.is_root():
         raise LabError(NEEDS_ROOT)
-    host.files.make_folder(folder)
+    files.make_folder(folder)
     device = None
     try:
         try:
-            device = _attach(host, file)
-            host.run(Command(["mount", "-o", "noatime", device, str(folder)]))
+            device = _attach(file)
+            processes.run(Command(["mount", "-o", "noatime", device, str(folder)]))
         except CommandFailed as error:
             raise _refused(error) from error
         finally:
             if device is not None:
                 # While it is mounted, this only has the kernel let go of it at the end, however that comes.
-                host.run(Command(["losetup", "--detach", device]))
-        yield BlockDevice(host, Path(device).name)
+                processes.run(Command(["losetup", "--detach", device]))
+        yield BlockDevice(Path(device).name)
     finally:
-        host.unmount(folder)
+        mounts.unmount(folder)
 
 
 class LoopDisk:
     """A mounted file system that has a block device to itself, whose counters tell what really reached it."""
 
-    def __init__(self, host: Host, folder: Path, device: BlockDevice) -> None:
+    def __init__(self, folder: Path, device: BlockDevice) -> None:
         self.folder = folder
-        self._host = host
         self._device = device
 
     @classmethod
     @contextmanager
-    def attached(cls, host: Host, folder: Path, size: int, owner: int | None) -> Iterator[LoopDisk]:
+    def attached(cls, folder: Path, size: int, owner: int | None) -> Iterator[LoopDisk]:
         """While in it: a file system of `size` bytes is mounted at `folder`, its file beside it, and belongs to `owner`.
 
-        To be called with the folder in the ledger as `mounted`. Raises `LabError` as `mounted` does.
+        To be called with the folder in the journal as `mounted`. Raises `LabError` as `mounted` does.
         """
-        if not host.is_root():
+        if not processes.is_root():
             raise LabError(NEEDS_ROOT)
         file = folder.with_name(f"{folder.name}.disk")
         try:
-            make_file_system(host, file, size, _LOG_DISK)
-            with mounted(host, file, folder) as device:
+            make_file_system(file, size, _LOG_DISK)
+            with mounted(file, folder) as device:
                 if owner is not None:
-                    host.run(Command(["chown", f"{owner}:{owner}", str(folder)]))
-                yield cls(host, folder, device)
+                    processes.run(Command(["chown", f"{owner}:{owner}", str(folder)]))
+                yield cls(folder, device)
         finally:
-            host.files.remove(file)
+            files.remove(file)
 
     def bytes_written(self) -> int:
         """Bytes sent to the device so far, those that still waited in the page cache included: they are sent first."""
-        self._host.run(Command(["sync", "--file-system", str(self.folder)]))
+        processes.run(Command(["sync", "--file-system", str(self.folder)]))
         return self._device.counters().written_bytes
 
 
-def _attach(host: Host, file: Path) -> str:
+def _attach(file: Path) -> str:
     attach = ["losetup", "--find", "--show"]
-    direct = host.run(Command([*attach, "--direct-io=on", str(file)]), check=False)
+    direct = processes.run(Command([*attach, "--direct-io=on", str(file)]), check=False)
     if direct.status == 0:
         return direct.out.strip()
     # Not every file system lets its files be read past the page cache.
-    return host.run(Command([*attach, str(file)])).out.strip()
+    return processes.run(Command([*attach, str(file)])).out.strip()
 
 
 def _refused(error: CommandFailed) -> LabError:

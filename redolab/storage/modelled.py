@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from redolab.device import RequestQueue, Scheduler
+from redolab.machine.device import RequestQueue, Scheduler
 from redolab.storage.figures import AskedDisk
 from redolab.units import parse_size
 

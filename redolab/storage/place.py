@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from redolab.device import BlockDevice
 from redolab.errors import DiskFull, LabError
-from redolab.hosts import Host
+from redolab.machine import files
+from redolab.machine.device import BlockDevice
 from redolab.units import MIB
 
 FULL = 16 * MIB
@@ -20,7 +20,6 @@ FULL = 16 * MIB
 class Place:
     """A folder on an attached storage."""
 
-    host: Host
     name: str
     """The storage profile's."""
     folder: Path
@@ -42,7 +41,7 @@ class Place:
 
     def check(self) -> None:
         """Raises `LabError` if it is the storage that is at fault."""
-        if self.host.files.free_space(self.folder) < FULL:
+        if files.free_space(self.folder) < FULL:
             raise DiskFull(
                 f"the storage {self.name} under {self.folder} is full", "choose a smaller LOGSIZE or DATASET"
             )

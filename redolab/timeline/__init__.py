@@ -17,7 +17,7 @@ apply
     be timed; later versions read the redo again between batches without saying when: all of that is apply.
 open
     to "started; log sequence number", the end of InnoDB's own start.
-ready
+accept
     to "ready for connections".
 rollback
     from ready to "Rollback of non-prepared transactions completed", where that comes later. The rollback
@@ -26,11 +26,11 @@ rollback
 
 The first five add up to `seconds_to_ready`, and with rollback to `seconds`. A phase that the log cannot time
 is None with the reason; what such phases took together stands in the notes. Nothing here touches a file:
-`redolab.logs` reads them.
+`redolab.timeline.logs` reads them.
 """
 
 from redolab.timeline.events import Event
 from redolab.timeline.phases import Phase, PhaseTime, Timeline, to_json
-from redolab.timeline.reader import Line, events, timelines
+from redolab.timeline.reader import events, timelines
 
-__all__ = ["Event", "Line", "Phase", "PhaseTime", "Timeline", "events", "timelines", "to_json"]
+__all__ = ["Event", "Phase", "PhaseTime", "Timeline", "events", "timelines", "to_json"]

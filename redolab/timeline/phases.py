@@ -13,8 +13,8 @@ import msgspec
 
 from redolab.timeline.events import Event, Family
 from redolab.timeline.moments import DISORDER, MIXED, SET_BACK, Moment, between
-from redolab.timeline.recovery import LOG_BEGINS_LATER, MIXED_TURNS, Start
 from redolab.timeline.stamps import MICROSECONDS, Clock
+from redolab.timeline.start import LOG_BEGINS_LATER, MIXED_TURNS, Start
 
 ClockName = Literal["arrival", "log", "collector"]
 _MARKED = ("10.2.", "10.3.", "10.4.")
@@ -34,7 +34,7 @@ class Phase(StrEnum):
     SCAN = "scan"
     APPLY = "apply"
     OPEN = "open"
-    READY = "ready"
+    ACCEPT = "accept"
     ROLLBACK = "rollback"
 
 
@@ -167,7 +167,7 @@ class _Measure:
             Phase.SCAN: scan,
             Phase.APPLY: apply,
             Phase.OPEN: self._between(applied, opened),
-            Phase.READY: self._between(opened, ready),
+            Phase.ACCEPT: self._between(opened, ready),
             Phase.ROLLBACK: self._rollback(),
         }
         return tuple(PhaseTime(p, _seconds(s), s if isinstance(s, str) else None) for p, s in spans.items())

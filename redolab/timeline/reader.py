@@ -7,29 +7,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
+from redolab.lines import Line
 from redolab.timeline.events import Event, Told, matters, told
 from redolab.timeline.moments import Clocks, Moment
 from redolab.timeline.phases import Timeline, timeline
-from redolab.timeline.recovery import STAGES, UNDO, Heard, Start
 from redolab.timeline.stamps import Record, records
+from redolab.timeline.start import STAGES, UNDO, Heard, Start
 
 # Writers followed at the same time; the one longest silent makes room.
 _STREAMS = 256
 
 STARTED_AGAIN = "server started again (crash during recovery)"
 LOG_ENDS = "log ends here"
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One line of an error log.
-
-    `arrival`: seconds on a monotonic clock when the lab itself saw the line arrive, None for a log given as a
-    file.
-    """
-
-    text: str
-    arrival: float | None = None
 
 
 def timelines(lines: Iterable[Line]) -> Iterator[Timeline]:

@@ -7,10 +7,12 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
+from redolab.clock import now
 from redolab.errors import WorkloadFailed
-from redolab.hosts import Command, Host
-from redolab.tools import Tools
-from redolab.workloads import DATABASE
+from redolab.machine import processes
+from redolab.machine.processes import Command
+from redolab.machine.tools import Tools
+from redolab.workloads.contract import DATABASE
 from redolab.workloads.sysbench import SCRIPTS, connection_arguments
 
 TABLE = f"{DATABASE}.inserted"
@@ -33,7 +35,6 @@ class Inserted:
 
 
 def insert(
-    host: Host,
     tools: Tools,
     instance: Path,
     *,
@@ -53,12 +54,12 @@ def insert(
         *(f"--row-bytes={row_bytes}", f"--rows-per-transaction={rows_per_transaction}"),
         *(f"--time={seconds}", "--events=0", "run"),
     ]
-    process = host.start(Command(arguments, folder=instance, environment=sysbench.environment), output)
+    process = processes.start(Command(arguments, folder=instance, environment=sysbench.environment), output)
     try:
         status = process.wait(seconds + _LONGER)
     finally:
         process.stop(signal.SIGKILL)
-    said = [line.text for line in process.lines(host.now().monotonic)]
+    said = [line.text for line in process.lines(now().monotonic)]
     text = "\n".join(said)
     events, took = _EVENTS.search(text), _SECONDS.search(text)
     if status != 0 or events is None or took is None:

@@ -1,54 +1,80 @@
-"""sysbench: its own write workload, ours written for it, and the loading of its tables."""
+"""sysbench: its own write workload, ours written for it, and the tables of both."""
 
 from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
+from pymysql.connections import Connection
 
+from redolab.clock import now
 from redolab.errors import WorkloadFailed
-from redolab.hosts import Command, Host, Process
+from redolab.machine import processes
+from redolab.machine.processes import Command, Process
+from redolab.machine.tools import Tool, Tools
 from redolab.project import PROJECT
 from redolab.servers.dialects import SOCKET
-from redolab.tools import Tool, Tools
-from redolab.workloads import DATABASE, RunningWorkload, Tables
+from redolab.workloads.contract import DATABASE, RunningWorkload, TableCheck, WorkloadMoment, check_pages, check_value
 
 SCRIPTS = PROJECT.provision / "workloads"
-_REPORT = re.compile(r"tps: ([\d.]+)")
+_REPORT = re.compile(r"tps: (?P<tps>[\d.]+).*?lat \(ms,95%\): (?P<latency>[\d.]+) err/s: (?P<errors>[\d.]+)")
 _LAST_LINES = 8
+_LOAD_THREADS = 4
 # What a write that meets another, or a lock held for long, ends in; the clients go on with the next.
 _LOCK_CONFLICTS = "1020,1205,1213"
+_TABLES = 16
+"""Enough for the clients not to meet on one table's index, and for one table to be a quick sample to check."""
+# What a row of sysbench's table takes on disk with its secondary index: 16 M rows made 4.0 GB (MariaDB 10.11).
+_BYTES_PER_ROW = 250
+
+
+class SysbenchTables(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="sysbench"):
+    """sysbench's `sbtest1` … , all of one size."""
+
+    tables: int
+    rows: int
+    """Rows of each."""
+    bytes_per_row: int = _BYTES_PER_ROW
+    """By which their number was worked out."""
+
+    def names(self) -> list[str]:
+        """Their names."""
+        return [f"sbtest{number}" for number in range(1, self.tables + 1)]
 
 
 class SysbenchRun(RunningWorkload):
     """A sysbench that runs."""
 
-    def __init__(self, host: Host, process: Process) -> None:
-        self._host = host
+    def __init__(self, process: Process) -> None:
         self._process = process
         self._said: list[str] = []
-        self._rate: float | None = None
 
-    def _listen(self) -> None:
-        for line in self._process.lines(self._host.now().monotonic):
-            self._said.append(line.text)
-            if match := _REPORT.search(line.text):
-                self._rate = float(match[1])
-
-    def commits_per_second(self) -> float | None:
+    def moments(self) -> Sequence[WorkloadMoment]:
         """See `RunningWorkload`."""
-        self._listen()
-        return self._rate
+        moments = []
+        for line in self._process.lines(now().monotonic):
+            self._said = [*self._said[-_LAST_LINES:], line.text]
+            match = _REPORT.search(line.text)
+            if match and line.arrival is not None:
+                moments.append(
+                    WorkloadMoment(
+                        monotonic=line.arrival,
+                        commits_per_second=float(match["tps"]),
+                        errors_per_second=float(match["errors"]),
+                        latency_95_ms=float(match["latency"]),
+                    )
+                )
+        return moments
 
     def check_running(self) -> None:
         """See `RunningWorkload`."""
         status = self._process.wait(0)
         if status is not None:
-            self._listen()
+            self.moments()
             raise WorkloadFailed(
                 f"sysbench ended by itself with status {status}",
                 "its last lines are below",
@@ -68,9 +94,20 @@ class SysbenchWorkload(
         """See `Workload`."""
         return (SCRIPTS / self.script).read_text() if self.script.endswith(".lua") else self.script
 
+    def data(self, size: int) -> SysbenchTables:
+        """See `Workload`."""
+        return SysbenchTables(tables=_TABLES, rows=max(1, size // _BYTES_PER_ROW // _TABLES))
+
+    def load(self, tools: Tools, instance: Path, data: SysbenchTables, output: Path) -> Process:
+        """See `Workload`: each table is filled by one of the threads."""
+        sysbench = tools.get("sysbench")
+        script = _script_of_its_own(sysbench, "oltp_write_only")
+        arguments = [*connection_arguments(sysbench, script, _LOAD_THREADS), *_table_arguments(data), "prepare"]
+        return processes.start(Command(arguments, folder=instance, environment=sysbench.environment), output)
+
     @contextmanager
     def run(
-        self, host: Host, tools: Tools, instance: Path, tables: Tables, threads: int, output: Path
+        self, tools: Tools, instance: Path, data: SysbenchTables, threads: int, output: Path
     ) -> Iterator[RunningWorkload]:
         """See `Workload`."""
         sysbench = tools.get("sysbench")
@@ -78,7 +115,7 @@ class SysbenchWorkload(
         script = SCRIPTS / self.script if ours else _script_of_its_own(sysbench, self.script)
         arguments = [
             *connection_arguments(sysbench, script, threads),
-            *_table_arguments(tables),
+            *_table_arguments(data),
             *(
                 "--time=0",
                 "--events=0",
@@ -87,28 +124,21 @@ class SysbenchWorkload(
                 "run",
             ),
         ]
-        process = host.start(Command(arguments, folder=instance, environment=sysbench.environment), output)
+        process = processes.start(Command(arguments, folder=instance, environment=sysbench.environment), output)
         try:
-            yield SysbenchRun(host, process)
+            yield SysbenchRun(process)
         finally:
             process.stop(signal.SIGKILL)
 
-
-def load_tables(host: Host, tools: Tools, instance: Path, tables: Tables, threads: int, output: Path) -> Process:
-    """Start filling sysbench's tables, each by one of the threads; the caller waits for its end."""
-    sysbench = tools.get("sysbench")
-    script = _script_of_its_own(sysbench, "oltp_write_only")
-    arguments = [*connection_arguments(sysbench, script, threads), *_table_arguments(tables), "prepare"]
-    return host.start(Command(arguments, folder=instance, environment=sysbench.environment), output)
-
-
-def _script_of_its_own(sysbench: Tool, name: str) -> Path:
-    # bin/sysbench and share/sysbench stand side by side, wherever the package was unpacked.
-    return sysbench.program.parent.parent / "share/sysbench" / f"{name}.lua"
-
-
-def _table_arguments(tables: Tables) -> list[str]:
-    return [f"--tables={tables.count}", f"--table-size={tables.rows}"]
+    def verify(self, connection: Connection, data: SysbenchTables, turn: int) -> list[TableCheck]:
+        """See `Workload`: the row counts of all tables, and one table page by page."""
+        names = data.names()
+        with connection.cursor() as cursor:
+            counts = [
+                check_value(cursor, f"rows of {name}", f"SELECT COUNT(*) FROM {DATABASE}.{name}", data.rows)
+                for name in names
+            ]
+            return [*counts, check_pages(cursor, f"{DATABASE}.{names[(turn - 1) % len(names)]}")]
 
 
 def connection_arguments(sysbench: Tool, script: Path, threads: int) -> list[str]:
@@ -119,3 +149,12 @@ def connection_arguments(sysbench: Tool, script: Path, threads: int) -> list[str
         *(f"--mysql-socket={SOCKET}", "--mysql-user=root", f"--mysql-db={DATABASE}"),
         f"--threads={threads}",
     ]
+
+
+def _script_of_its_own(sysbench: Tool, name: str) -> Path:
+    # bin/sysbench and share/sysbench stand side by side, wherever the package was unpacked.
+    return sysbench.program.parent.parent / "share/sysbench" / f"{name}.lua"
+
+
+def _table_arguments(data: SysbenchTables) -> list[str]:
+    return [f"--tables={data.tables}", f"--table-size={data.rows}"]

@@ -17,17 +17,19 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from redolab.crash import CrashImage, ImageStore
-from redolab.lab import Lab, native_folder, open_lab, server_catalogue
-from redolab.logs import read_log
+from redolab.crashes.images import CrashImage, ImageStore
+from redolab.lab import Lab, native_folder, open_lab
+from redolab.machine import copies, files, mounts
 from redolab.progress import Progress
-from redolab.results import RunStore
+from redolab.runs.store import RunStore
 from redolab.servers.dialects import Purpose
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance, prepare_folder
+from redolab.servers.known import server_catalogue
 from redolab.timeline import timelines, to_json
+from redolab.timeline.logs import read_log
 from redolab.units import MIB
-from tests.crashes import small_crash
+from tests.small_crash import small_crash
 
 REAL = Path(__file__).parent / "real"
 _LARGE_POOL = 128 * MIB
@@ -66,7 +68,7 @@ def main(names: list[str]) -> None:
 
 
 def _make_all(lab: Lab, home: Path, server: InstalledServer) -> None:
-    images = ImageStore(lab.host, home)
+    images = ImageStore(home)
     crashes: dict[tuple[int, bool], CrashImage] = {}
     for variant in VARIANTS:
         crash = (variant.open_transaction_rows, variant.binary_log)
@@ -95,13 +97,13 @@ def _recover(
     took = 0.0
 
     def copy_and_start(into: Path) -> Instance:
-        prepare_folder(lab.host, server, folder, [])
-        lab.host.files.remove(folder / DATA)
-        lab.host.files.copy_folder(images.data(image), folder / DATA)
-        lab.host.drop_page_cache()
-        return Instance.start(lab.host, server, folder, request, into)
+        prepare_folder(server, folder)
+        files.remove(folder / DATA)
+        copies.copy_folder(images.data(image), folder / DATA)
+        mounts.drop_page_cache()
+        return Instance.start(server, folder, request, into)
 
-    with lab.ledger.making(folder, f"a recovery of {server.name} for the golden logs"):
+    with lab.journal.making(folder, f"a recovery of {server.name} for the golden logs"):
         with lab.progress.stage(f"{server.name} {variant.name}"), copy_and_start(log) as instance:
             began = time.monotonic()
             instance.watch(600, instance.has_recovered)
@@ -112,7 +114,7 @@ def _recover(
             with copy_and_start(first) as instance:
                 instance.watch(600, _passed(took * _KILLED_AFTER))
                 instance.kill()
-            with Instance.start(lab.host, server, folder, request, log) as instance:
+            with Instance.start(server, folder, request, log) as instance:
                 instance.watch(600, instance.has_recovered)
                 instance.shut_down()
             log.write_bytes(first.read_bytes() + log.read_bytes())

@@ -11,18 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redolab.lab import server_catalogue
 from redolab.models.capacity import RedoCapacity, RedoLayout
 from redolab.servers.dialects import Dialect
+from redolab.servers.known import server_catalogue
 from redolab.units import GIB, MIB
 
 REPORTED = list(csv.DictReader(Path(__file__).with_name("limits.csv").open()))
 AS_REPORTED: dict[str, Callable[[RedoCapacity], int]] = {
-    "log_max_modified_age_async": lambda capacity: capacity.flush_hard_age,
-    "log_max_modified_age_sync": lambda capacity: capacity.flush_forced_age,
-    "Innodb_checkpoint_max_age": lambda capacity: capacity.users_wait_age,
+    "log_max_modified_age_async": lambda capacity: capacity.async_flush_point,
+    "log_max_modified_age_sync": lambda capacity: capacity.sync_flush_point,
+    "Innodb_checkpoint_max_age": lambda capacity: capacity.hard_limit,
     # soft limit = 8/7 of the asynchronous one, to the block that rounding takes; what is missing from it is the margin.
-    "log_concurrency_margin": lambda capacity: _soft(capacity) - capacity.users_wait_age,
+    "log_concurrency_margin": lambda capacity: _soft(capacity) - capacity.hard_limit,
 }
 
 
@@ -71,7 +71,7 @@ def test_all_servers_that_report_limits_are_there() -> None:
 )
 def test_known_limits(server: str, size: int, forced: int, wait: int) -> None:
     capacity = dialect(server).capacity(dialect(server).layout(size))
-    assert (capacity.flush_forced_age, capacity.users_wait_age) == (forced, wait)
+    assert (capacity.sync_flush_point, capacity.hard_limit) == (forced, wait)
 
 
 @given(st.sampled_from(server_catalogue().names()), st.integers(min_value=8 * MIB, max_value=512 * GIB))
@@ -79,5 +79,5 @@ def test_ages_are_in_order_and_within_the_files(server: str, size: int) -> None:
     speaks = dialect(server)
     capacity = speaks.capacity(speaks.layout(size))
     # From MySQL 8.0 on, statements can have to wait before flushing is forced, on the smallest logs.
-    assert 0 < capacity.flush_hard_age <= capacity.flush_forced_age < capacity.usable <= capacity.layout.size <= size
-    assert capacity.users_wait_age < capacity.usable
+    assert 0 < capacity.async_flush_point <= capacity.sync_flush_point < capacity.usable <= capacity.layout.size <= size
+    assert capacity.hard_limit < capacity.usable

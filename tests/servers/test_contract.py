@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from redolab.crash import FILL_LOG, ImageStore
+from redolab.crashes.images import FILL_LOG, ImageStore
+from redolab.crashes.recovery import Recorder, RecoveryTask, recover
 from redolab.errors import InvalidInput
-from redolab.lab import Lab, server_catalogue
-from redolab.logs import read_log
-from redolab.recovery import recover
+from redolab.lab import Lab
+from redolab.machine import files
+from redolab.servers.instance import UsedInstance
+from redolab.servers.known import server_catalogue
 from redolab.storage.place import Place
 from redolab.timeline import timelines
+from redolab.timeline.logs import read_log
 from redolab.units import MIB
-from tests.crashes import small_crash
+from tests.small_crash import small_crash
 
 
 @pytest.fixture
 def images(lab: Lab, home: Path) -> Iterator[ImageStore]:
     """The images, without those that the test makes."""
-    store = ImageStore(lab.host, home)
+    store = ImageStore(home)
     before = {image.name for image in store.all()}
     yield store
     for image in store.all():
@@ -51,23 +55,25 @@ def test_a_server_is_initialised_filled_killed_recovered_and_checked(
     assert last.checkpoint_age == pytest.approx(last.lsn - last.checkpoint_lsn, abs=8 * MIB)
     assert (last.dirty_pages or 0) > 100
     # The target was reached, or came near before the server flushed.
-    assert (last.checkpoint_age or 0) > 0.8 * image.capacity.flush_forced_age
+    assert (last.checkpoint_age or 0) > 0.8 * image.capacity.sync_flush_point
     for reported, formula in (
-        (last.flush_forced_age, image.capacity.flush_forced_age),
-        (last.users_wait_age, image.capacity.users_wait_age),
+        (last.sync_flush_point, image.capacity.sync_flush_point),
+        (last.hard_limit, image.capacity.hard_limit),
     ):
         assert reported in (None, formula)
 
-    trial = recover(
-        lab,
-        image,
-        server,
-        images,
-        Place(host=lab.host, name="native", folder=home),
-        64 * MIB,
-        1,
-        tmp_path / "error.log",
-    )
+    task = RecoveryTask(image=image, server=server, pool=64 * MIB, repeat=1)
+    used: list[UsedInstance] = []
+    place = Place(name="native", folder=home)
+
+    def kept(each: UsedInstance) -> str:
+        used.append(each)
+        return ""
+
+    def recorder(log: str) -> Recorder:
+        return Recorder(log=tmp_path / log, instance=kept, evidence=tmp_path / "wrong")
+
+    trial = recover(lab, task, images, place, recorder("error.log"))
     assert [check.what for check in trial.checks if not check.passed] == []
     assert trial.timeline.family == server.dialect.family
     # The server ran on between the last sample and the signal: it wrote, and may have moved its checkpoint on.
@@ -78,20 +84,11 @@ def test_a_server_is_initialised_filled_killed_recovered_and_checked(
     assert trial.timeline.seconds_to_ready is not None
     assert 0 < trial.timeline.seconds_to_ready <= trial.seconds_to_ready + 1.0
     assert 0 < trial.first_connection <= trial.first_write
-    assert lab.host.files.hash_folder(images.data(image)) == image.hashes
+    assert files.hash_folder(images.data(image)) == image.hashes
 
     foreign = msgspec.structs.replace(image, redo_format="another format")
     with pytest.raises(InvalidInput, match="has redo of format another format, and"):
-        recover(
-            lab,
-            foreign,
-            server,
-            images,
-            Place(host=lab.host, name="native", folder=home),
-            64 * MIB,
-            1,
-            tmp_path / "refused.log",
-        )
+        recover(lab, replace(task, image=foreign), images, place, recorder("refused.log"))
     assert not (tmp_path / "refused.log").exists()
 
 

@@ -8,11 +8,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from redolab.dataset import initialise
-from redolab.device import BlockDevice
 from redolab.errors import ServerFailed
 from redolab.lab import Lab
+from redolab.machine import processes
+from redolab.machine.device import BlockDevice
 from redolab.servers.dialects import SOCKET, InstanceRequest, Purpose
+from redolab.servers.initialise import initialise
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance
 from redolab.servers.sandbox import SERVER_USER
@@ -24,12 +25,12 @@ REQUEST = InstanceRequest(purpose=Purpose.RECOVER, log_size=16 * MIB, buffer_poo
 @pytest.fixture
 def folder(lab: Lab, mariadb: InstalledServer, tmp_path: Path) -> Path:
     made = tmp_path / "instance"
-    initialise(lab, mariadb, made, REQUEST)
+    initialise(mariadb, made, REQUEST)
     return made
 
 
 def start(lab: Lab, server: InstalledServer, folder: Path) -> Instance:
-    return Instance.start(lab.host, server, folder, REQUEST, folder / "error.log")
+    return Instance.start(server, folder, REQUEST, folder / "error.log")
 
 
 def server_process(folder: Path) -> psutil.Process:
@@ -47,7 +48,7 @@ def test_it_is_private_unprivileged_and_as_asked(lab: Lab, mariadb: InstalledSer
     with start(lab, mariadb, folder) as instance:
         instance.wait_ready(60)
         process = server_process(folder)
-        assert process.uids().real == (SERVER_USER if lab.host.is_root() else psutil.Process().uids().real)
+        assert process.uids().real == (SERVER_USER if processes.is_root() else psutil.Process().uids().real)
         assert process.net_connections("inet") == []
         assert (folder / SOCKET).is_socket()
         assert folder.stat().st_mode & 0o777 == 0o700
@@ -74,14 +75,14 @@ def test_a_sample_holds_together(lab: Lab, mariadb: InstalledServer, folder: Pat
     assert second.lsn is not None
     assert second.lsn > first.lsn + 1_000_000
     assert second.checkpoint_age == second.lsn - (second.checkpoint_lsn or 0)
-    assert second.users_wait_age is not None
-    assert second.flush_forced_age == second.users_wait_age - second.users_wait_age // 8
+    assert second.hard_limit is not None
+    assert second.sync_flush_point == second.hard_limit - second.hard_limit // 8
     assert (second.dirty_pages or 0) > (first.dirty_pages or 0)
     assert second.monotonic > first.monotonic
 
 
 def test_it_sees_the_disk_that_it_lies_on(lab: Lab, mariadb: InstalledServer, folder: Path) -> None:
-    if BlockDevice.under(lab.host, folder) is None:
+    if BlockDevice.under(folder) is None:
         pytest.skip("a file system without a block device")
     with start(lab, mariadb, folder) as instance:
         instance.wait_ready(60)
@@ -138,7 +139,7 @@ def test_a_server_that_ends_by_itself_is_noticed(lab: Lab, mariadb: InstalledSer
 
 def test_a_deep_folder_is_no_obstacle(lab: Lab, mariadb: InstalledServer, tmp_path: Path) -> None:
     deep = tmp_path / ("d" * 100) / "instance"
-    initialise(lab, mariadb, deep, REQUEST)
+    initialise(mariadb, deep, REQUEST)
     with start(lab, mariadb, deep) as instance:
         instance.wait_ready(60)
         instance.connections.connect().close()
@@ -147,6 +148,6 @@ def test_a_deep_folder_is_no_obstacle(lab: Lab, mariadb: InstalledServer, tmp_pa
 def test_a_folder_only_the_lab_may_enter_is_no_obstacle(lab: Lab, mariadb: InstalledServer, tmp_path: Path) -> None:
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o700)
-    initialise(lab, mariadb, closed / "instance", REQUEST)
+    initialise(mariadb, closed / "instance", REQUEST)
     with start(lab, mariadb, closed / "instance") as instance:
         instance.wait_ready(60)

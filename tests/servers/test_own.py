@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from redolab.lab import open_lab, server_catalogue
+from redolab.lab import open_lab
 from redolab.progress import Progress
+from redolab.servers.known import server_catalogue
 from tests.command import SMALL, redolab
 
 

@@ -14,14 +14,14 @@ import msgspec
 import pytest
 
 from redolab.errors import LabError
-from redolab.hosts.local import LocalHost
-from redolab.lab import Lab, storage_catalogue
+from redolab.lab import Lab
+from redolab.machine import processes
 from redolab.project import PROJECT
 from redolab.storage.disk_model import DiskModel, ModelStatus, built_disk_model
+from redolab.storage.known import storage_catalogue
 from redolab.storage.modelled import ModelledDisk, SpinningDisk
 from redolab.units import MIB
 
-HOST = LocalHost()
 MODELLED = [name for name, profile in storage_catalogue().items() if isinstance(profile, ModelledDisk)]
 SANITIZERS = {"ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
 
@@ -54,7 +54,7 @@ def serving(program: Path, folder: Path, parameters: list[str], size: int = 256 
     file = folder / "file"
     with file.open("wb") as made:
         made.truncate(size)
-    with DiskModel.serving(HOST, program, file, folder / "model", parameters, folder / "model.log") as model:
+    with DiskModel.serving(program, file, folder / "model", parameters, folder / "model.log") as model:
         yield model
 
 
@@ -146,7 +146,7 @@ def test_killed_it_leaves_errors_and_no_hang(program: Path, tmp_path: Path) -> N
             ["dd", f"if={model.file}", "of=/dev/null", "bs=16k", "count=100", "iflag=direct"], stderr=subprocess.PIPE
         )
         time.sleep(0.3)
-        HOST.kill(model.process.identity, signal.SIGKILL)
+        processes.kill(model.process.identity, signal.SIGKILL)
         assert reading.wait(10) != 0
         reading.communicate()
         deadline = time.monotonic() + 10

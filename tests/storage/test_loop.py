@@ -5,14 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from redolab.device import BlockDevice, RequestQueue
 from redolab.errors import LabError
-from redolab.hosts.local import LocalHost
-from redolab.ledger import Ledger
+from redolab.machine.device import BlockDevice, RequestQueue
+from redolab.machine.journal import Journal
 from redolab.storage.loop import LoopDisk
 from redolab.units import MIB
-
-HOST = LocalHost()
 
 
 def loops() -> str:
@@ -22,7 +19,7 @@ def loops() -> str:
 @pytest.fixture
 def disk_possible(tmp_path: Path) -> None:
     try:
-        with LoopDisk.attached(HOST, tmp_path / "trial", 32 * MIB, None):
+        with LoopDisk.attached(tmp_path / "trial", 32 * MIB, None):
             pass
     except LabError as error:
         pytest.skip(error.problem)
@@ -31,7 +28,7 @@ def disk_possible(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("disk_possible")
 def test_its_counters_tell_what_reached_it(tmp_path: Path) -> None:
     before = loops()
-    with LoopDisk.attached(HOST, tmp_path / "disk", 64 * MIB, None) as disk:
+    with LoopDisk.attached(tmp_path / "disk", 64 * MIB, None) as disk:
         first = disk.bytes_written()
         (disk.folder / "file").write_bytes(b"x" * MIB)
         second = disk.bytes_written()
@@ -44,23 +41,23 @@ def test_its_counters_tell_what_reached_it(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("disk_possible")
 def test_a_killed_lab_leaves_no_mount_to_the_next(tmp_path: Path) -> None:
     before = loops()
-    ledger = Ledger(HOST, tmp_path / "ledger")
+    journal = Journal(tmp_path / "journal")
     folder = tmp_path / "instance"
     # Entered and never left: as SIGKILL does it.
-    left = ledger.making(folder, "an instance", mounted=True)
+    left = journal.making(folder, "an instance", mounted=True)
     left.__enter__()
-    disk = LoopDisk.attached(HOST, folder / "redo", 32 * MIB, None)
+    disk = LoopDisk.attached(folder / "redo", 32 * MIB, None)
     (disk.__enter__().folder / "file").write_text("written")
     assert loops() != before
-    assert Ledger(HOST, tmp_path / "ledger").clear() == ["an instance"]
+    assert Journal(tmp_path / "journal").clear() == ["an instance"]
     assert not folder.exists()
     assert loops() == before
 
 
 @pytest.mark.usefixtures("disk_possible")
 def test_a_device_is_treated_like_another_disk(tmp_path: Path) -> None:
-    with LoopDisk.attached(HOST, tmp_path / "disk", 32 * MIB, None) as disk:
-        device = BlockDevice.under(HOST, disk.folder)
+    with LoopDisk.attached(tmp_path / "disk", 32 * MIB, None) as disk:
+        device = BlockDevice.under(disk.folder)
         assert device is not None
         settings = Path("/sys/class/block") / device.name / "queue"
         device.treat_as(RequestQueue(scheduler="mq-deadline", rotational=True, depth=32))
@@ -75,9 +72,9 @@ def test_a_device_is_treated_like_another_disk(tmp_path: Path) -> None:
 
 
 def test_without_root_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LocalHost, "is_root", lambda _: False)
+    monkeypatch.setattr("redolab.machine.processes.is_root", lambda: False)
     with (
         pytest.raises(LabError, match="needs root"),
-        LoopDisk.attached(HOST, tmp_path / "disk", 32 * MIB, None),
+        LoopDisk.attached(tmp_path / "disk", 32 * MIB, None),
     ):
         pass

@@ -7,13 +7,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from redolab.device import RequestQueue
 from redolab.errors import InvalidInput
-from redolab.hosts.local import LocalHost
-from redolab.lab import storage_catalogue, storage_profile
+from redolab.machine.device import RequestQueue
 from redolab.storage.attaching import check_possible
 from redolab.storage.figures import FIGURES, AskedDisk, DiskCheck, Load, MeasuredDisk, figures_off, off
 from redolab.storage.folder import FolderStorage
+from redolab.storage.known import storage_catalogue, storage_profile
 from redolab.storage.modelled import FlashDisk, ModelledDisk, SpinningDisk
 
 OWN = """
@@ -94,11 +93,11 @@ def test_the_users_own_file_and_folders(tmp_path: Path, monkeypatch: pytest.Monk
     assert isinstance(storage_profile("my-san"), ModelledDisk)
     folder = storage_profile(str(tmp_path))
     assert isinstance(folder, FolderStorage)
-    with folder.attach(LocalHost(), tmp_path / "lab") as place:
+    with folder.attach(tmp_path / "lab") as place:
         (place / "instances").mkdir()
         assert place.parent == tmp_path
     assert not place.exists()
-    with folder.attach(LocalHost(), tmp_path / "lab") as place:
+    with folder.attach(tmp_path / "lab") as place:
         (place / "instances").mkdir()
         (place / "instances/kept").touch()
     assert (place / "instances/kept").exists()
@@ -110,13 +109,13 @@ def test_the_users_own_file_and_folders(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_what_this_host_cannot_offer_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidInput, match="there is no folder /nowhere/at/all"):
-        check_possible(LocalHost(), {"/nowhere/at/all": storage_profile("/nowhere/at/all")})
-    monkeypatch.setattr(LocalHost, "is_root", lambda _: True)
+        check_possible({"/nowhere/at/all": storage_profile("/nowhere/at/all")})
+    monkeypatch.setattr("redolab.machine.processes.is_root", lambda: True)
     monkeypatch.setattr("redolab.storage.disk_model._FUSE", tmp_path / "no-such-device")
     with pytest.raises(InvalidInput, match="kernel has no FUSE"):
-        check_possible(LocalHost(), {"hdd": storage_profile("hdd")})
-    monkeypatch.setattr(LocalHost, "is_root", lambda _: False)
-    check_possible(LocalHost(), {"native": storage_profile("native"), str(tmp_path): storage_profile(str(tmp_path))})
+        check_possible({"hdd": storage_profile("hdd")})
+    monkeypatch.setattr("redolab.machine.processes.is_root", lambda: False)
+    check_possible({"native": storage_profile("native"), str(tmp_path): storage_profile(str(tmp_path))})
     for name in ("hdd", "cloud-ssd", "tmpfs"):
         with pytest.raises(InvalidInput, match="only root may mount"):
-            check_possible(LocalHost(), {name: storage_profile(name)})
+            check_possible({name: storage_profile(name)})

@@ -12,10 +12,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
 
+from redolab.counters import Counters
 from redolab.errors import InvalidInput
 from redolab.models.capacity import RedoCapacity, RedoLayout
 from redolab.models.inflation import LogWriter
-from redolab.sampling import Counters
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -46,6 +46,24 @@ class Purpose(StrEnum):
     RECOVER = "recover"
     MEASURE = "measure"
     """Counting what is written to the redo log, with as little written in the background as can be."""
+    PRODUCTION = "production"
+    """As a DBA runs it: pages are flushed as the load wants it."""
+
+
+class ServerLog(StrEnum):
+    """A log beside the error log, which an instance keeps if it is asked to; the value is its file's stem."""
+
+    SLOW = "slow"
+    GENERAL = "general"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A line of an option file; `value` None stands for an option without one. `reason` is why the lab sets it."""
+
+    name: str
+    value: str | None
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +77,13 @@ class InstanceRequest:
     binary_log: bool = False
     redo_apart: bool = False
     """The redo log lies in the folder `REDO` of the instance, on a file system of its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A line of an option file; `value` None stands for an option without one. `reason` is why the lab sets it."""
-
-    name: str
-    value: str | None
-    reason: str
+    sync_binlog: int | None = None
+    """None: as the version's own default has it, which is written out all the same."""
+    logs: tuple[ServerLog, ...] = ()
+    network: bool = False
+    """Whether it listens on TCP too, in a network namespace of its own."""
+    overrides: tuple[Setting, ...] = ()
+    """Settings that take the place of the lab's own, each with its reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +129,7 @@ class Dialect(Protocol):
         """The lines of an option file that give a redo log of so many bytes."""
 
     def settings(self, request: InstanceRequest) -> Sequence[Setting]:
-        """The option file of an instance, the reason for every line included."""
+        """The option file of an instance, the reason for every line included, the request's own settings among them."""
 
     def log_writer(self, variables: Mapping[str, str]) -> LogWriter:
         """How this version cuts its redo into writes, with the settings that it says it uses."""
@@ -155,14 +171,21 @@ def family_of(said: str) -> str:
     return "mariadb" if "MariaDB" in said else "mysql"
 
 
-def option_file(settings: Sequence[Setting], instance: Path, base: Path, share: Path) -> str:
+def overridden(settings: Sequence[Setting], overrides: Sequence[Setting]) -> list[Setting]:
+    """The settings, those that `overrides` name too as these have them; what they add comes last."""
+    replaced = {_option(override.name): override for override in overrides}
+    kept = [replaced.pop(_option(setting.name), setting) for setting in settings]
+    return [*kept, *replaced.values()]
+
+
+def option_file(settings: Sequence[Setting], instance: Path, base: Path, share: Path, *, network: bool = False) -> str:
     """The text of an instance's option file; all places as the server sees them."""
     private = [
         Setting("datadir", str(instance / "data"), "the instance's own folder"),
         Setting("tmpdir", str(instance / "tmp"), "the instance's own folder"),
-        Setting("socket", str(instance / SOCKET), "the only way in"),
+        Setting("socket", str(instance / SOCKET), "the only way in" if not network else "the lab's own way in"),
         Setting("pid_file", str(instance / "server.pid"), "the instance's own folder"),
-        Setting("skip_networking", None, "nobody else is to reach it"),
+        *(_on_the_network() if network else [Setting("skip_networking", None, "nobody else is to reach it")]),
         Setting("basedir", str(base), "the server does not lie where it was built to lie"),
         Setting("lc_messages_dir", str(share), "the server does not lie where it was built to lie"),
         Setting("character_sets_dir", str(share / "charsets"), "the server does not lie where it was built to lie"),
@@ -173,6 +196,19 @@ def option_file(settings: Sequence[Setting], instance: Path, base: Path, share: 
     )
     return "[mysqld]\n" + "\n".join(lines) + "\n"
 
+
+def _on_the_network() -> list[Setting]:
+    reason = "clients that know no socket join the network namespace that it has to itself"
+    return [Setting("bind_address", "127.0.0.1", reason), Setting("port", str(PORT), reason)]
+
+
+def _option(name: str) -> str:
+    """A setting's name as the servers compare it."""
+    return name.replace("-", "_").lower()
+
+
+PORT = 3306
+"""Where an instance listens in its own network namespace."""
 
 SOCKET = "server.sock"
 """The socket's name in an instance's folder."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from redolab.sampling import Counters
-from redolab.servers.dialects import REDO, InstanceRequest, Purpose, Setting
+from redolab.counters import Counters
+from redolab.servers.dialects import REDO, InstanceRequest, Purpose, ServerLog, Setting
 
 METRICS = {
     "lsn": "log_lsn_current",
     "flushed_lsn": "log_lsn_last_flush",
     "checkpoint_lsn": "log_lsn_last_checkpoint",
     "checkpoint_age": "log_lsn_checkpoint_age",
-    "flush_forced_age": "log_max_modified_age_sync",
+    "sync_flush_point": "log_max_modified_age_sync",
     "log_padded": "log_padded",
 }
 """Counter → its row in information_schema.INNODB_METRICS."""
@@ -55,11 +55,49 @@ def no_warm_up() -> list[Setting]:
     ]
 
 
-def binary_log(request: InstanceRequest) -> list[Setting]:
-    """The binary log on or off, whatever the server's default."""
+def binary_log(request: InstanceRequest, *, synced: int) -> list[Setting]:
+    """The binary log on or off, whatever the server's default; `synced`: what the version has for sync_binlog by itself."""
     if not request.binary_log:
         return [Setting("skip_log_bin", None, "as asked")]
-    return [Setting("log_bin", "binlog", "as asked"), Setting("server_id", "1", "the binary log wants one")]
+    asked = request.sync_binlog is not None
+    return [
+        Setting("log_bin", "binlog", "as asked"),
+        Setting("server_id", "1", "the binary log wants one"),
+        Setting(
+            "sync_binlog",
+            str(request.sync_binlog if asked else synced),
+            "as asked" if asked else "the version's default",
+        ),
+    ]
+
+
+def logs(request: InstanceRequest) -> list[Setting]:
+    """The logs that are kept beside the error log, in the instance's folder."""
+    settings = []
+    if ServerLog.SLOW in request.logs:
+        settings += [
+            Setting("slow_query_log", "1", "as asked"),
+            Setting("slow_query_log_file", f"../{ServerLog.SLOW}.log", "among the instance's files"),
+            Setting("long_query_time", "0", "every statement is logged"),
+        ]
+    if ServerLog.GENERAL in request.logs:
+        settings += [
+            Setting("general_log", "1", "as asked"),
+            Setting("general_log_file", f"../{ServerLog.GENERAL}.log", "among the instance's files"),
+        ]
+    return settings
+
+
+def as_in_production(request: InstanceRequest, *, ceiling: bool) -> list[Setting]:
+    """Flushing as a DBA sets it for a solid-state disk; `ceiling`: the version has innodb_io_capacity_max."""
+    if request.purpose is not Purpose.PRODUCTION:
+        return []
+    reason = "production: as a DBA sets it for a solid-state disk"
+    settings = [
+        Setting("innodb_adaptive_flushing", "1", "production: flushing follows the log's fill rate"),
+        Setting("innodb_io_capacity", "1000", reason),
+    ]
+    return [*settings, Setting("innodb_io_capacity_max", "2000", reason)] if ceiling else settings
 
 
 def high_age(request: InstanceRequest, *, low_water_mark: bool, idle_flush: bool) -> list[Setting]:

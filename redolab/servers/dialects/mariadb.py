@@ -6,10 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from redolab.counters import Counters
 from redolab.models.capacity import RedoCapacity, RedoLayout, capacity_before_8_0, one_file, two_files
 from redolab.models.inflation import LogWriter
-from redolab.sampling import Counters
-from redolab.servers.dialects import Dialect, Initialisation, InstanceRequest, Setting, Version, format_since, innodb
+from redolab.servers.dialects import (
+    Dialect,
+    Initialisation,
+    InstanceRequest,
+    Setting,
+    Version,
+    format_since,
+    innodb,
+    overridden,
+)
 from redolab.units import GIB, MIB
 
 STATUS = {
@@ -18,7 +27,7 @@ STATUS = {
     "flushed_lsn": "Innodb_lsn_flushed",
     "checkpoint_lsn": "Innodb_lsn_last_checkpoint",
     "checkpoint_age": "Innodb_checkpoint_age",
-    "users_wait_age": "Innodb_checkpoint_max_age",
+    "hard_limit": "Innodb_checkpoint_max_age",
 }
 # Versions in which the redo log's format changed, newest first (storage/innobase/include/log0log.h, log_t::FORMAT_*).
 _REDO_FORMATS = [Version(10, 8, 0), Version(10, 5, 0), Version(10, 4, 0), Version(10, 3, 0), Version(10, 2, 0)]
@@ -79,7 +88,9 @@ class MariaDB(Dialect):
             *self.log_settings(request.log_size),
             *innodb.baseline(request),
             *innodb.no_warm_up(),
-            *innodb.binary_log(request),
+            *innodb.binary_log(request, synced=0),
+            *innodb.logs(request),
+            *innodb.as_in_production(request, ceiling=True),
             *innodb.high_age(request, low_water_mark=True, idle_flush=not self._one_file),
             *innodb.measured(request, stored_statistics=True),
             *innodb.redo_apart(request),
@@ -90,7 +101,7 @@ class MariaDB(Dialect):
             settings.append(
                 Setting("ssl", "OFF", "no client is on a network, and making a key takes seconds at each start")
             )
-        return settings
+        return overridden(settings, request.overrides)
 
     def log_writer(self, variables: Mapping[str, str]) -> LogWriter:
         """See `Dialect`."""
@@ -118,7 +129,7 @@ class MariaDB(Dialect):
         if not self._status_names:
             return innodb.counters_of(rows, innodb.STATUS, innodb.METRICS)
         counters = innodb.counters_of(rows, STATUS)
-        if counters.users_wait_age is None:
+        if counters.hard_limit is None:
             return counters
         # log_t::set_capacity(): the page cleaner flushes without regard to any setting at 7/8 of the age at which users wait.
-        return replace(counters, flush_forced_age=counters.users_wait_age - counters.users_wait_age // 8)
+        return replace(counters, sync_flush_point=counters.hard_limit - counters.hard_limit // 8)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from redolab.counters import Counters
 from redolab.models.capacity import (
     RedoCapacity,
     RedoLayout,
@@ -16,8 +17,16 @@ from redolab.models.capacity import (
     two_files,
 )
 from redolab.models.inflation import LogWriter
-from redolab.sampling import Counters
-from redolab.servers.dialects import Dialect, Initialisation, InstanceRequest, Setting, Version, format_since, innodb
+from redolab.servers.dialects import (
+    Dialect,
+    Initialisation,
+    InstanceRequest,
+    Setting,
+    Version,
+    format_since,
+    innodb,
+    overridden,
+)
 from redolab.units import GIB, MIB
 
 # Versions in which the redo log's format changed, newest first (storage/innobase/include/log0types.h, Log_format).
@@ -103,7 +112,9 @@ class MySQL(Dialect):
         settings = [
             *self.log_settings(request.log_size),
             *innodb.baseline(request),
-            *innodb.binary_log(request),
+            *innodb.binary_log(request, synced=1 if self.version >= Version(5, 7, 7) else 0),
+            *innodb.logs(request),
+            *innodb.as_in_production(request, ceiling=self._has_metrics),
             *innodb.high_age(request, low_water_mark=self._has_metrics, idle_flush=self.version >= Version(8, 0, 18)),
             *innodb.measured(request, stored_statistics=self._has_metrics),
             *innodb.redo_apart(request),
@@ -116,7 +127,7 @@ class MySQL(Dialect):
             settings.append(Setting("secure_file_priv", '""', "the default folder is not in the sandbox"))
         if self.version >= Version(8, 0, 11):
             settings.append(Setting("mysqlx", "0", "nobody else is to reach it"))
-        return settings
+        return overridden(settings, request.overrides)
 
     def log_writer(self, variables: Mapping[str, str]) -> LogWriter:
         """See `Dialect`."""

@@ -12,9 +12,10 @@ from pathlib import Path
 import msgspec
 
 from redolab.errors import LabError
-from redolab.hosts import Command, Host
+from redolab.machine import files, processes
+from redolab.machine.processes import Command
+from redolab.machine.tools import Tools
 from redolab.servers.sources.debian import DebianSource
-from redolab.tools import Tools
 
 SERVER = Path("usr/server")
 """Where in the root folder the archive's server goes."""
@@ -59,53 +60,55 @@ class ArchiveSource(
         """See the package."""
         return []
 
-    def fetch(self, host: Host, tools: Tools, root: Path, work: Path) -> None:
+    def fetch(self, tools: Tools, root: Path, work: Path) -> None:
         """See the package."""
-        check_sum(host, Path(self.file), self.sha256)
-        LIBRARIES.fetch(host, tools, root, work / "libraries")
-        host.files.make_folder(root / SERVER)
-        listed = host.run(Command(["tar", "--list", "--file", self.file]), seconds=_PATIENCE).out.splitlines()
+        check_sum(Path(self.file), self.sha256)
+        LIBRARIES.fetch(tools, root, work / "libraries")
+        files.make_folder(root / SERVER)
+        listed = processes.run(Command(["tar", "--list", "--file", self.file]), seconds=_PATIENCE).out.splitlines()
         wanted = [name for name in listed if name.partition("/")[2].startswith(_WANTED) and not name.endswith("/")]
         names = work / "wanted"
-        host.files.write(names, "\n".join(wanted).encode() + b"\n")
+        files.write_whole(names, "\n".join(wanted).encode() + b"\n")
         extract = ["tar", "--extract", "--file", self.file, "--directory", str(root / SERVER), "--strip-components=1"]
-        host.run(Command([*extract, "--no-same-owner", "--files-from", str(names)]), seconds=_PATIENCE)
+        processes.run(Command([*extract, "--no-same-owner", "--files-from", str(names)]), seconds=_PATIENCE)
 
 
-def unpack_members(host: Host, archive: Path, members: Mapping[str, str], root: Path, work: Path) -> None:
+def unpack_members(archive: Path, members: Mapping[str, str], root: Path, work: Path) -> None:
     """Put parts of an archive where a server wants them.
 
     `members`: path in the archive → path in `root`; `inner.jar!/share` is the folder `share` of an archive within it.
     """
-    outer = _unpack(host, archive, work / "unpacked")
+    outer = _unpack(archive, work / "unpacked")
     for member, place in members.items():
         archive_name, inside, path = member.rpartition(_INSIDE)
-        folder = _unpack(host, outer / archive_name, work / "unpacked-inner" / archive_name) if inside else outer
+        folder = _unpack(outer / archive_name, work / "unpacked-inner" / archive_name) if inside else outer
         to = root / place
-        host.files.make_folder(to.parent)
-        host.run(Command(["cp", "--recursive", "--no-target-directory", str(folder / path), str(to)]))
+        files.make_folder(to.parent)
+        processes.run(Command(["cp", "--recursive", "--no-target-directory", str(folder / path), str(to)]))
     # Jars keep no modes, and some archives keep those of whoever packed them.
-    host.run(Command(["chmod", "--recursive", "u+rwX,go+rX,go-w", str(root / SERVER)]))
-    host.run(Command(["sh", "-c", 'chmod 755 "$1"/bin/*', "sh", str(root / SERVER)]))
+    processes.run(Command(["chmod", "--recursive", "u+rwX,go+rX,go-w", str(root / SERVER)]))
+    processes.run(Command(["sh", "-c", 'chmod 755 "$1"/bin/*', "sh", str(root / SERVER)]))
 
 
-def check_sum(host: Host, path: Path, expected: str) -> None:
+def check_sum(path: Path, expected: str) -> None:
     """Refuse a file that is not the one named. Raises `LabError`."""
-    found = sha256(host, path)
+    found = sha256(path)
     if found != expected:
         raise LabError(f"{path.name} has the SHA-256 {found} instead of {expected}", "do not trust it; fetch it again")
 
 
-def sha256(host: Host, path: Path) -> str:
+def sha256(path: Path) -> str:
     """A file's checksum."""
-    return host.run(Command(["sha256sum", str(path)])).out.split()[0]
+    return processes.run(Command(["sha256sum", str(path)])).out.split()[0]
 
 
-def _unpack(host: Host, archive: Path, to: Path) -> Path:
-    if not host.files.exists(to):
-        host.files.make_folder(to)
+def _unpack(archive: Path, to: Path) -> Path:
+    if not to.exists():
+        files.make_folder(to)
         if archive.suffix in (".jar", ".zip"):
-            host.run(Command(["python3", "-m", "zipfile", "--extract", str(archive), str(to)]))
+            processes.run(Command(["python3", "-m", "zipfile", "--extract", str(archive), str(to)]))
         else:
-            host.run(Command(["tar", "--extract", "--no-same-owner", "--file", str(archive), "--directory", str(to)]))
+            processes.run(
+                Command(["tar", "--extract", "--no-same-owner", "--file", str(archive), "--directory", str(to)])
+            )
     return to

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import msgspec
 
-from redolab.apt import PrivateApt, distribution
 from redolab.errors import LabError
-from redolab.hosts import Command, Host
-from redolab.tools import Tools
+from redolab.machine import files, processes
+from redolab.machine.apt import PrivateApt, distribution
+from redolab.machine.processes import Command
+from redolab.machine.tools import Tools
 
 
 class DebianSource(
@@ -31,14 +32,14 @@ class DebianSource(
         """See the package."""
         return []
 
-    def fetch(self, host: Host, tools: Tools, root: Path, work: Path) -> None:
+    def fetch(self, tools: Tools, root: Path, work: Path) -> None:
         """Unpack the packages and everything they need into `root`; `work` is for apt's own files.
 
         Raises `LabError` if this machine's apt cannot reach a mirror that has the suite.
         """
-        apt = PrivateApt.prepare(host, work, self._suite_for(distribution(host)))
-        apt.unpack(host, self.packages, root)
-        _restore_merged_folders(host, root)
+        apt = PrivateApt.prepare(work, self._suite_for(distribution()))
+        apt.unpack(self.packages, root)
+        _restore_merged_folders(root)
 
     def _suite_for(self, distribution_name: str) -> str:
         if distribution_name == "debian":
@@ -51,10 +52,10 @@ class DebianSource(
         )
 
 
-def _restore_merged_folders(host: Host, root: Path) -> None:
+def _restore_merged_folders(root: Path) -> None:
     """Move what old packages put into /lib and /lib64 to /usr, where the sandbox looks for it."""
     for name in ("lib", "lib64", "bin", "sbin"):
-        if host.files.exists(root / name):
-            host.files.make_folder(root / "usr" / name)
-            host.run(Command(["cp", "--archive", f"{root / name}/.", str(root / "usr" / name)]))
-            host.files.remove(root / name)
+        if (root / name).exists():
+            files.make_folder(root / "usr" / name)
+            processes.run(Command(["cp", "--archive", f"{root / name}/.", str(root / "usr" / name)]))
+            files.remove(root / name)

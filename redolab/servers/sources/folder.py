@@ -7,8 +7,7 @@ from pathlib import Path
 import msgspec
 
 from redolab.errors import LabError
-from redolab.hosts import Host
-from redolab.tools import Tools
+from redolab.machine.tools import Tools
 
 
 class FolderSource(
@@ -28,7 +27,7 @@ class FolderSource(
         """See the package."""
         return []
 
-    def fetch(self, host: Host, tools: Tools, root: Path, work: Path) -> None:
+    def fetch(self, tools: Tools, root: Path, work: Path) -> None:
         """Nothing has to be fetched, but it has to be there still."""
-        if not host.files.exists(Path(self.path)):
+        if not Path(self.path).exists():
             raise LabError(f"{self.path} is not there any more", "add the server again from where it is now")

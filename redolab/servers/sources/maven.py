@@ -7,9 +7,10 @@ from pathlib import Path
 import msgspec
 
 from redolab.errors import CommandFailed, LabError
-from redolab.hosts import Command, Host
+from redolab.machine import processes
+from redolab.machine.processes import Command
+from redolab.machine.tools import Tools
 from redolab.servers.sources.archive import LIBRARIES, check_sum, unpack_members
-from redolab.tools import Tools
 
 
 class MavenSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind", tag="maven"):
@@ -30,18 +31,18 @@ class MavenSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
         """See the package."""
         return ["mvn"]
 
-    def fetch(self, host: Host, tools: Tools, root: Path, work: Path) -> None:
+    def fetch(self, tools: Tools, root: Path, work: Path) -> None:
         """See the package."""
-        LIBRARIES.fetch(host, tools, root, work / "libraries")
+        LIBRARIES.fetch(tools, root, work / "libraries")
         maven = tools.get("mvn")
         repository = work / "repository"
         get = [str(maven.program), "--batch-mode", "--quiet", f"-Dmaven.repo.local={repository}"]
         get += ["dependency:get", "-Dtransitive=false", f"-Dartifact={self.artifact}"]
         try:
-            host.run(Command(get, environment=maven.environment), seconds=1800)
+            processes.run(Command(get, environment=maven.environment), seconds=1800)
         except CommandFailed as error:
             raise LabError(f"Maven could not fetch {self.artifact}", "try mvn by hand", error.details) from error
         group, name, version = self.artifact.split(":")
         jar = repository / group.replace(".", "/") / name / version / f"{name}-{version}.jar"
-        check_sum(host, jar, self.sha256)
-        unpack_members(host, jar, self.members, root, work)
+        check_sum(jar, self.sha256)
+        unpack_members(jar, self.members, root, work)

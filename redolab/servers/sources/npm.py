@@ -7,9 +7,10 @@ from pathlib import Path
 import msgspec
 
 from redolab.errors import CommandFailed, LabError
-from redolab.hosts import Command, Host
+from redolab.machine import files, processes
+from redolab.machine.processes import Command
+from redolab.machine.tools import Tools
 from redolab.servers.sources.archive import LIBRARIES, check_sum, unpack_members
-from redolab.tools import Tools
 
 
 class NpmSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind", tag="npm"):
@@ -30,18 +31,18 @@ class NpmSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         """See the package."""
         return ["npm"]
 
-    def fetch(self, host: Host, tools: Tools, root: Path, work: Path) -> None:
+    def fetch(self, tools: Tools, root: Path, work: Path) -> None:
         """See the package."""
-        LIBRARIES.fetch(host, tools, root, work / "libraries")
+        LIBRARIES.fetch(tools, root, work / "libraries")
         npm = tools.get("npm")
         packed = work / "packed"
-        host.files.make_folder(packed)
+        files.make_folder(packed)
         pack = [str(npm.program), "pack", self.package, "--ignore-scripts", "--silent"]
         pack += ["--cache", str(work / "cache"), "--pack-destination", str(packed)]
         try:
-            host.run(Command(pack, folder=packed, environment=npm.environment), seconds=1800)
+            processes.run(Command(pack, folder=packed, environment=npm.environment), seconds=1800)
         except CommandFailed as error:
             raise LabError(f"npm could not fetch {self.package}", "try npm pack by hand", error.details) from error
-        (tarball,) = host.files.names(packed)
-        check_sum(host, packed / tarball, self.sha256)
-        unpack_members(host, packed / tarball, self.members, root, work)
+        (tarball,) = files.names(packed)
+        check_sum(packed / tarball, self.sha256)
+        unpack_members(packed / tarball, self.members, root, work)

@@ -1,0 +1,235 @@
+"""One instance under a stream of inserts, counted at every layer, for each group of the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+
+from redolab.errors import LabError
+from redolab.lab import Lab
+from redolab.models import sizes
+from redolab.models.inflation import LogWriter
+from redolab.runs.bench import Bench, Measured
+from redolab.runs.plan import Plan, Planned, PlannedGroup, PlannedStep
+from redolab.runs.room import Needs
+from redolab.runs.store import Run
+from redolab.samples.layers import LayerReader, LogLayers
+from redolab.servers.dialects import REDO, InstanceRequest, Purpose
+from redolab.servers.initialise import initialise
+from redolab.servers.install import InstalledServer
+from redolab.servers.instance import Instance, prepare_folder
+from redolab.storage.loop import LoopDisk
+from redolab.units import MIB
+from redolab.workloads.inserts import EMPTY_TABLE, Inserted, insert
+
+from .trial import InflationCell, InflationTrial
+
+BUFFER_POOL = 512 * MIB
+_DATA = 1024 * MIB
+_NOT_INSTRUMENTED = "this version does not instrument the writes of its redo log"
+
+
+class PlannedInstance(PlannedGroup, frozen=True, kw_only=True):
+    """An instance that is started for some cells."""
+
+    server: str
+    binary_log: bool
+
+
+class PlannedInserts(PlannedStep, frozen=True, kw_only=True):
+    """A stretch of inserts."""
+
+    trx_commit: int
+    threads: int
+    row_bytes: int
+    rows_per_transaction: int
+
+    def alike(self, group: Sequence[str]) -> Sequence[str]:
+        """See `PlannedStep`: they all take the same time, that of the inserts and of coming to rest."""
+        return [f"inserts into {group[0]}", "inserts"]
+
+
+class InflationConditions(msgspec.Struct, frozen=True, kw_only=True):
+    """What holds for the whole run."""
+
+    seconds: int
+    """Of inserts for each trial."""
+    log_size: int
+
+
+InflationPlan: TypeAlias = Plan[PlannedInstance, PlannedInserts, InflationConditions]
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """A server with a data directory of its own, and the device on which its redo log lies alone, if there is one."""
+
+    server: InstalledServer
+    folder: Path
+    disk: LoopDisk | None
+    why_no_disk: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Started:
+    """An instance that takes inserts."""
+
+    instance: Instance
+    reader: LayerReader
+    writer: LogWriter
+    on: _Server
+
+
+class InflationBench(Bench[PlannedInstance, PlannedInserts, InflationTrial]):
+    """Starts an instance for each group and inserts into it for each step."""
+
+    brief = True
+
+    def __init__(self, lab: Lab, plan: InflationPlan) -> None:
+        self._lab = lab
+        self._plan = plan
+        self._of_server = ExitStack()
+        self._of_instance = ExitStack()
+        self._server: _Server | None = None
+        self._started: _Started | None = None
+
+    def needs(self, missing: Sequence[int]) -> Needs:
+        """See `Bench`."""
+        disk = sizes.log_disk(self._plan.conditions.log_size) + _DATA
+        return Needs(
+            memory=BUFFER_POOL, disk={self._lab.home: disk}, why={self._lab.home: "a server with its redo log"}
+        )
+
+    @contextmanager
+    def opened(self, run: Run) -> Iterator[None]:
+        """See `Bench`: at its end no instance and no data directory is left."""
+        with self._of_server, self._of_instance:
+            yield
+
+    def make(self, group: int, run: Run) -> str:
+        """See `Bench`."""
+        planned = self._plan.groups[group]
+        on = self._on(planned.server)
+        request = replace(self._request(), redo_apart=on.disk is not None, binary_log=planned.binary_log)
+        name = f"{planned.server}{'-binlog' if planned.binary_log else ''}"
+        with self._lab.progress.stage(f"starting {planned.server}", "start") as stage, ExitStack() as stack:
+            log = run.log(name)
+            instance = stack.enter_context(Instance.start(on.server, on.folder, request, log))
+            instance.wait_ready()
+            stack.enter_context(instance.answering())
+            connection = stack.enter_context(instance.connections.connect())
+            used = instance.used(connection)
+            run.keep_once(used)
+            reader = LayerReader(instance, connection, on.disk)
+            self._started = _Started(instance, reader, on.server.dialect.log_writer(used.variables), on)
+            stage.say("warming up")
+            # A server just started still allocates undo segments: what it writes for its first inserts is not counted.
+            first = self._plan.steps[self._plan.places(group)[0]].step
+            self._insert_between_readings(self._started, first)
+            self._of_instance.push(stack.pop_all())
+        return ""
+
+    def measure(self, place: int, planned: Planned[PlannedInserts], name: str, run: Run) -> Measured[InflationTrial]:
+        """See `Bench`."""
+        started = self._started
+        assert started is not None
+        group, step, server = self._plan.groups[planned.group], planned.step, started.on.server
+        title = (
+            f"inserting into {server.name}: {', '.join(f'{what} {value}' for what, value in step.described().items())}"
+        )
+        with self._lab.progress.stage(title, "measure", brief=True):
+            before, inserted, after = self._insert_between_readings(started, step)
+        trial = InflationTrial(
+            server=server.name,
+            version=server.version,
+            cell=InflationCell(
+                trx_commit=step.trx_commit,
+                threads=step.threads,
+                row_bytes=step.row_bytes,
+                rows_per_transaction=step.rows_per_transaction,
+                binary_log=group.binary_log,
+            ),
+            repeat=planned.repeat,
+            seconds=inserted.seconds,
+            commits=inserted.commits,
+            before=before,
+            after=after,
+            log_writer=started.writer,
+            why_blank=_why_blank(after, started.on.why_no_disk),
+        )
+        return Measured(trial)
+
+    def release(self, group: int, name: str) -> None:
+        """See `Bench`: the instance is shut down cleanly, as the next starts on its data directory."""
+        assert self._started is not None
+        self._started.instance.shut_down()
+        self._of_instance.close()
+        self._started = None
+
+    def _on(self, name: str) -> _Server:
+        """The server with a data directory: that of the groups before, as long as they are the same server's."""
+        if self._server is not None and self._server.server.name == name:
+            return self._server
+        self._of_server.close()
+        server = self._lab.server(name)
+        folder = self._lab.home / "instances" / f"{name}-inflation"
+        with ExitStack() as stack:
+            what = f"the instance of {name} for the inflation experiment"
+            stack.enter_context(self._lab.journal.making(folder, what, mounted=True))
+            prepare_folder(server, folder)
+            disk, why_not = _redo_disk(stack, server, folder, self._plan.conditions.log_size)
+            with self._lab.progress.stage(f"making a data directory of {name}", "initialise"):
+                initialise(server, folder, replace(self._request(), redo_apart=disk is not None))
+            self._server = _Server(server, folder, disk, why_not)
+            self._of_server.push(stack.pop_all())
+        return self._server
+
+    def _request(self) -> InstanceRequest:
+        log_size = self._plan.conditions.log_size
+        return InstanceRequest(purpose=Purpose.MEASURE, log_size=log_size, buffer_pool=BUFFER_POOL)
+
+    def _insert_between_readings(
+        self, started: _Started, step: PlannedInserts
+    ) -> tuple[LogLayers, Inserted, LogLayers]:
+        """The layers, inserts into an empty table, the layers."""
+        reader = started.reader
+        with reader.connection.cursor() as cursor:
+            cursor.execute(f"SET GLOBAL innodb_flush_log_at_trx_commit = {step.trx_commit}")
+            for statement in EMPTY_TABLE:
+                cursor.execute(statement)
+        reader.settle()
+        before = reader.read()
+        folder = reader.instance.folder
+        inserted = insert(
+            self._lab.tools,
+            folder,
+            threads=step.threads,
+            row_bytes=step.row_bytes,
+            rows_per_transaction=step.rows_per_transaction,
+            seconds=self._plan.conditions.seconds,
+            output=folder / "inserts.log",
+        )
+        return before, inserted, reader.read()
+
+
+def _redo_disk(stack: ExitStack, server: InstalledServer, folder: Path, log_size: int) -> tuple[LoopDisk | None, str]:
+    """A device for the redo log alone, or why there is none."""
+    try:
+        disk = LoopDisk.attached(folder / REDO, sizes.log_disk(log_size), server.sandbox.owner())
+        return stack.enter_context(disk), ""
+    except LabError as error:
+        return None, error.problem
+
+
+def _why_blank(layers: LogLayers, why_no_disk: str) -> Mapping[str, str]:
+    why = {}
+    if layers.device_bytes is None:
+        why["device"] = why_no_disk
+    if layers.file_bytes is None:
+        why["file layer"] = _NOT_INSTRUMENTED
+    return why

@@ -1,0 +1,109 @@
+"""Plots of the inflation experiment, as SVG and PNG."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from matplotlib.axes import Axes
+
+from redolab.models.inflation import Lengths, bytes_per_lsn_byte
+from redolab.report.plots import MEASURED, MODEL, WIDTH, plt, save
+
+from .table import InflationRow, ServerFinding
+
+_COLUMNS = 2
+_POINTS = 200
+_LAYERS = (
+    ("LSN", "#999999", ""),
+    ("os_log_written", "#56B4E9", "//"),
+    ("log_padded", "#F0E442", "xx"),
+    ("file layer", "#E69F00", "\\\\"),
+    ("device", "#009E73", ".."),
+)
+
+
+def plot_ratio(folder: Path, found: Sequence[ServerFinding]) -> None:
+    """os_log_written per LSN byte against r, a panel a server on the same log axes, the model under it: `ratio.svg`, `.png`."""
+    lines = math.ceil(len(found) / _COLUMNS)
+    columns = min(_COLUMNS, len(found))
+    figure, panels = plt.subplots(
+        lines, columns, figsize=(WIDTH, 0.9 + 2.0 * lines), sharex=True, sharey=True, layout="constrained", squeeze=False
+    )  # fmt: skip
+    every_r = [row.lsn_per_log_write_bytes for finding in found for row in finding.rows]
+    for panel, finding in zip(panels.flat, found, strict=False):
+        _ratio_panel(panel, finding, min(every_r) * 0.8, max(every_r) * 1.25)
+    for panel in panels.flat[len(found) :]:
+        panel.set_visible(False)
+    for panel in panels[-1]:
+        panel.set_xlabel("r: LSN bytes of a log write")
+    figure.supylabel("os_log_written bytes per LSN byte", fontsize="medium")
+    handles, labels = panels.flat[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize="small", frameon=False)
+    save(figure, folder / "ratio")
+
+
+def _ratio_panel(panel: Axes, finding: ServerFinding, least: float, most: float) -> None:
+    if finding.counted is not None:
+        lengths = {Lengths.EQUAL: ("-", "model, one client"), Lengths.RANDOM: ("--", "model, several clients")}
+        at = [least * (most / least) ** (step / _POINTS) for step in range(_POINTS + 1)]
+        for spread, (style, label) in lengths.items():
+            curve = [bytes_per_lsn_byte(finding.writer, finding.counted, r, spread) for r in at]
+            panel.plot(at, curve, color=MODEL, linestyle=style, linewidth=1, label=label, zorder=1)
+    for one_client, marker, label in ((True, "o", "one client"), (False, "^", "several clients")):
+        rows = [row for row in finding.rows if (row.threads == 1) == one_client]
+        panel.plot(
+            [row.lsn_per_log_write_bytes for row in rows],
+            [row.os_log_written_per_lsn_byte for row in rows],
+            linestyle="", marker=marker, markersize=5, color=MEASURED, markerfacecolor="white", label=label, zorder=2,
+        )  # fmt: skip
+    panel.set_xscale("log")
+    panel.set_yscale("log")
+    panel.set_yticks([1, 2, 3, 5, 7], ["1", "2", "3", "5", "7"])
+    panel.minorticks_off()
+    panel.set_ylim(0.93, 8)
+    panel.grid(visible=True, color="#DDDDDD", linewidth=0.5)
+    panel.set_axisbelow(True)
+    meaning = finding.counted or "not told"
+    panel.set_title(f"{finding.server}: counts {'the LSN' if meaning == 'lsn' else meaning}", fontsize="small")
+
+
+def plot_layers(folder: Path, found: Sequence[ServerFinding]) -> None:
+    """The layers of the first cell of each server as bars: `layers.svg`, `.png`."""
+    rows = [finding.rows[0] for finding in found]
+    figure, axes = plt.subplots(figsize=(WIDTH, 1.6 + 0.75 * len(rows)), layout="constrained")
+    height = 0.8 / len(_LAYERS)
+    for place, row in enumerate(rows):
+        for number, ((name, colour, hatch), value) in enumerate(zip(_LAYERS, _layers(row), strict=True)):
+            at = place - 0.4 + height * (number + 0.5)
+            label = name if place == 0 else None
+            axes.barh(
+                at, value or 0, height=height, color=colour, hatch=hatch, edgecolor="black", linewidth=0.4, label=label
+            )
+            axes.annotate(
+                "not counted" if value is None else f"{value:.2f}", (value or 0, at),
+                xytext=(3, 0), textcoords="offset points", va="center", fontsize=6,
+            )  # fmt: skip
+    axes.set_yticks(range(len(rows)), [row.server for row in rows])
+    axes.set_ylim(-0.6, len(rows) - 0.4)
+    axes.invert_yaxis()
+    first = rows[0]
+    axes.set_xlabel("bytes per byte of LSN")
+    axes.set_title(
+        f"innodb_flush_log_at_trx_commit={first.flush_log_at_trx_commit}, clients: {first.threads}, rows of "
+        f"{first.row_bytes} bytes, {first.rows_per_transaction} in a transaction",
+        fontsize="medium",
+    )
+    figure.legend(loc="outside lower center", ncols=len(_LAYERS), fontsize="small", frameon=False)
+    save(figure, folder / "layers")
+
+
+def _layers(row: InflationRow) -> list[float | None]:
+    return [
+        1.0,
+        row.os_log_written_per_lsn_byte,
+        row.log_padded_per_lsn_byte,
+        row.file_layer_per_lsn_byte,
+        row.device_per_lsn_byte,
+    ]

@@ -1,0 +1,35 @@
+"""What an inflation run measured, as its table and its plots."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from redolab.errors import InvalidInput
+from redolab.runs.factors import read_factors
+from redolab.runs.reporting import Plot, Report
+from redolab.runs.store import Run
+
+from .factors import Factors
+from .plots import plot_layers, plot_ratio
+from .table import findings, inflation_table, row_dictionaries
+from .trial import InflationCell, InflationTrial
+
+
+def report(run: Run) -> Report:
+    """The table and the plots of what a run has measured."""
+    trials = [record.trial for record in run.trials(InflationTrial)]
+    found = findings(trials, _order(run))
+    rows = [row for finding in found for row in finding.rows]
+    return Report(
+        tables=[inflation_table(found)],
+        rows={"table": row_dictionaries(rows)},
+        plots=[Plot("ratio", partial(plot_ratio, found=found)), Plot("layers", partial(plot_layers, found=found))],
+    )
+
+
+def _order(run: Run) -> list[InflationCell]:
+    """The cells in the order in which they were asked for; none where that can no longer be read."""
+    try:
+        return read_factors(Factors, run.record().options).cells()
+    except InvalidInput:
+        return []

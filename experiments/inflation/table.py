@@ -1,0 +1,242 @@
+"""The inflation table: one row a cell, and in words what each server's counter counts."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+
+from redolab.models.counted import predicted, what_is_counted
+from redolab.models.inflation import Counted, LogWriter
+from redolab.report.table import Column, ReportTable, number
+
+from .trial import InflationCell, InflationTrial
+
+_SAME = 0.005
+_REWRITES = 1.1
+_WORSE = 0.05
+"""Beyond this the note under the table names the row."""
+
+
+@dataclass(frozen=True, slots=True)
+class InflationRow:
+    """One cell on one server: medians of `n` trials. Everything `per_lsn_byte` is bytes for each byte of LSN."""
+
+    server: str
+    version: str
+    flush_log_at_trx_commit: int
+    threads: int
+    row_bytes: int
+    rows_per_transaction: int
+    binary_log: bool
+    n: int
+    commits_per_s: float
+    lsn_per_commit_bytes: float
+    lsn_per_log_write_bytes: float
+    """r."""
+    os_log_written_per_lsn_byte: float
+    os_log_written_min: float
+    os_log_written_max: float
+    predicted_per_lsn_byte: float | None
+    """What the model gives for r; None where no measurement tells what the counter counts."""
+    log_padded_per_lsn_byte: float | None
+    file_layer_per_lsn_byte: float | None
+    device_per_lsn_byte: float | None
+    counted: str
+
+    @property
+    def off(self) -> float | None:
+        """By which share of the measured ratio the predicted one is off."""
+        if self.predicted_per_lsn_byte is None:
+            return None
+        return self.predicted_per_lsn_byte / self.os_log_written_per_lsn_byte - 1
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFinding:
+    """What the measurements of one server say of its counter."""
+
+    server: str
+    writer: LogWriter
+    counted: Counted | None
+    rows: Sequence[InflationRow]
+    why_blank: dict[str, str]
+
+
+def findings(trials: Sequence[InflationTrial], order: Sequence[InflationCell] = ()) -> list[ServerFinding]:
+    """The rows of each server, cells in the order given and others as they were measured, with what its counter counts."""
+    by_server: dict[str, list[InflationTrial]] = defaultdict(list)
+    for trial in trials:
+        by_server[trial.server].append(trial)
+    return [_finding(name, each, order) for name, each in by_server.items()]
+
+
+def _finding(server: str, trials: Sequence[InflationTrial], order: Sequence[InflationCell]) -> ServerFinding:
+    writer = trials[0].log_writer
+    counted = what_is_counted(writer, [trial.growth for trial in trials])
+    cells: dict[InflationCell, list[InflationTrial]] = defaultdict(list)
+    for trial in trials:
+        cells[trial.cell].append(trial)
+    ranks = {cell: place for place, cell in enumerate(order)}
+    rows = [_row(cells[cell], counted) for cell in sorted(cells, key=lambda cell: ranks.get(cell, len(ranks)))]
+    why_blank = {layer: why for trial in trials for layer, why in trial.why_blank.items()}
+    return ServerFinding(server, writer, counted, rows, why_blank)
+
+
+def _row(trials: Sequence[InflationTrial], counted: Counted | None) -> InflationRow:
+    first = trials[0]
+    cell = first.cell
+
+    def median(of: Callable[[InflationTrial], float]) -> float:
+        return statistics.median(of(trial) for trial in trials)
+
+    def per_lsn_byte(layer: str) -> float | None:
+        grown = [(trial.grown(layer), trial.growth.lsn) for trial in trials]
+        known = [bytes_ / lsn for bytes_, lsn in grown if bytes_ is not None]
+        return statistics.median(known) if known else None
+
+    ratios = [trial.growth.ratio for trial in trials]
+    return InflationRow(
+        server=first.server,
+        version=first.version,
+        flush_log_at_trx_commit=cell.trx_commit,
+        threads=cell.threads,
+        row_bytes=cell.row_bytes,
+        rows_per_transaction=cell.rows_per_transaction,
+        binary_log=cell.binary_log,
+        n=len(trials),
+        commits_per_s=median(lambda trial: trial.commits / trial.seconds),
+        lsn_per_commit_bytes=median(lambda trial: trial.growth.lsn / trial.commits),
+        lsn_per_log_write_bytes=median(lambda trial: trial.growth.lsn_per_log_write),
+        os_log_written_per_lsn_byte=statistics.median(ratios),
+        os_log_written_min=min(ratios),
+        os_log_written_max=max(ratios),
+        predicted_per_lsn_byte=(
+            None if counted is None else median(lambda trial: predicted(trial.log_writer, counted, trial.growth))
+        ),
+        log_padded_per_lsn_byte=per_lsn_byte("log_padded"),
+        file_layer_per_lsn_byte=per_lsn_byte("file_bytes"),
+        device_per_lsn_byte=per_lsn_byte("device_bytes"),
+        counted=counted or "",
+    )
+
+
+def _bytes(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def _measured(row: InflationRow) -> str:
+    return (
+        f"{row.os_log_written_per_lsn_byte:.2f} ({row.os_log_written_min:.2f}–{row.os_log_written_max:.2f}) of {row.n}"
+    )
+
+
+_COLUMNS = [
+    Column[InflationRow]("server", lambda row: row.server),
+    Column[InflationRow]("trx_commit", lambda row: str(row.flush_log_at_trx_commit), right=True),
+    Column[InflationRow]("clients", lambda row: str(row.threads), right=True),
+    Column[InflationRow]("row, B", lambda row: str(row.row_bytes), right=True),
+    Column[InflationRow]("rows/trx", lambda row: str(row.rows_per_transaction), right=True),
+    Column[InflationRow]("binlog", lambda row: "on" if row.binary_log else "off"),
+    Column[InflationRow]("commits/s", lambda row: _bytes(row.commits_per_s), right=True),
+    Column[InflationRow]("LSN B/commit", lambda row: _bytes(row.lsn_per_commit_bytes), right=True),
+    Column[InflationRow]("r, LSN B/log write", lambda row: _bytes(row.lsn_per_log_write_bytes), right=True),
+    Column[InflationRow]("os_log_written/LSN: median (min–max) of n", _measured, right=True),
+    Column[InflationRow]("model", lambda row: number(row.predicted_per_lsn_byte), right=True),
+    Column[InflationRow]("off", lambda row: "–" if row.off is None else f"{row.off:+.1%}", right=True),
+    Column[InflationRow]("log_padded/LSN", lambda row: number(row.log_padded_per_lsn_byte), right=True),
+    Column[InflationRow]("file layer/LSN", lambda row: number(row.file_layer_per_lsn_byte), right=True),
+    Column[InflationRow]("device/LSN", lambda row: number(row.device_per_lsn_byte), right=True),
+]
+
+
+def inflation_table(found: Sequence[ServerFinding]) -> ReportTable:
+    """The table a person reads, with what every server's counter counts in words."""
+    rows = [row for finding in found for row in finding.rows]
+    notes = [
+        "All in bytes for each byte by which the LSN grew; each layer's count is of the same stretch of inserts. 'model' is what "
+        "docs/inflation.md's formula gives for r and 'off' how far it is from the median measured."
+    ]
+    notes += [in_words(finding) for finding in found]
+    worst = [row for row in rows if row.off is not None and abs(row.off) > _WORSE]
+    notes += [
+        f"{row.server}, trx_commit {row.flush_log_at_trx_commit}, {row.threads} clients, rows of {row.row_bytes} B: the model is "
+        f"off by {row.off:+.1%}; docs/inflation.md says where it stops."
+        for row in worst
+    ]
+    return ReportTable.of("Redo log writes", rows, _COLUMNS, notes)
+
+
+def in_words(finding: ServerFinding) -> str:
+    """What a server's `Innodb_os_log_written` counts, as one would tell it a DBA."""
+    rows = finding.rows
+    name = f"{finding.server} ({rows[0].version.split('-')[0]})"
+    if finding.counted is None:
+        return f"{name}: no cell of this run rewrites blocks, so nothing tells what its os_log_written counts."
+    sentences = [f"{name}: {_meaning(finding)}"]
+    if "file layer" in finding.why_blank:
+        sentences.append(f"File layer blank: {finding.why_blank['file layer']}.")
+    if "device" in finding.why_blank:
+        sentences.append(f"Device blank: {finding.why_blank['device']}.")
+    return " ".join(sentences)
+
+
+def _meaning(finding: ServerFinding) -> str:
+    rows = finding.rows
+    low, high = (pick(row.os_log_written_per_lsn_byte for row in rows) for pick in (min, max))
+    if finding.counted is Counted.LSN:
+        device = max((row.device_per_lsn_byte or 0 for row in rows), default=0)
+        paid = f" The device still paid: up to {device:.1f} bytes for each byte of LSN." if device > _REWRITES else ""
+        return (
+            f"os_log_written is the LSN under another name ({low:.2f} to {high:.2f} in every cell), true as the redo that you "
+            f"generate, and blind to the rewriting of blocks.{paid}"
+        )
+    span = f"({low:.2f} to {high:.2f} times the LSN)"
+    padded = [row.log_padded_per_lsn_byte for row in rows if row.log_padded_per_lsn_byte]
+    if finding.counted is Counted.BLOCKS_AND_PADDING:
+        told = (
+            f"log_padded tells how much that was, up to {max(padded):.2f} for each byte of LSN"
+            if padded
+            else "no counter tells how much that was"
+        )
+        meaning = (
+            "os_log_written counts whole blocks of 512 bytes, every rewriting of the last one included, and the zeros with which "
+            f"it fills up the {finding.writer.write_ahead} bytes it writes ahead {span}; {told}."
+        )
+    else:
+        meaning = f"os_log_written counts whole blocks of 512 bytes, every rewriting of the last one included {span}."
+        if padded and max(padded) > _SAME:
+            meaning += (
+                " The zeros of writing ahead are not in it: log_padded has them, "
+                f"up to {max(padded):.2f} for each byte of LSN."
+            )
+        elif finding.writer.write_ahead:
+            meaning += " It says that it padded nothing." if finding.rows[0].log_padded_per_lsn_byte is not None else ""
+    return meaning + _against_file_layer(rows)
+
+
+def _against_file_layer(rows: Sequence[InflationRow]) -> str:
+    """How the file layer stands to the counter, where it stands in one way in every cell."""
+    pairs = [
+        (row.file_layer_per_lsn_byte, row.os_log_written_per_lsn_byte, row.log_padded_per_lsn_byte or 0.0)
+        for row in rows
+        if row.file_layer_per_lsn_byte is not None
+    ]
+    ways: list[tuple[str, Callable[[float, float], float]]] = [
+        (" The file layer saw the same.", lambda written, _: written),
+        (" The file layer saw the two together.", lambda written, padded: written + padded),
+        (
+            " The file layer says twice that: this version's instrumentation counts each write of the log two times.",
+            lambda written, _: 2 * written,
+        ),
+    ]
+    for words, expected in ways:
+        if pairs and all(abs(file / expected(written, padded) - 1) < _SAME for file, written, padded in pairs):
+            return words
+    return ""
+
+
+def row_dictionaries(rows: Sequence[InflationRow]) -> list[dict[str, object]]:
+    """The rows as CSV and Parquet take them."""
+    return [{**asdict(row), "off": row.off} for row in rows]

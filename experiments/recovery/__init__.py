@@ -1,0 +1,21 @@
+"""How long does crash recovery take with a redo log of this size, on each storage, with each buffer pool?"""
+
+from __future__ import annotations
+
+from redolab.crashes.bench import CrashBench, CrashPlan
+from redolab.runs.experiment import Experiment, Noun
+
+from .factors import Factors
+from .plan import plan
+from .report import report
+
+EXPERIMENT = Experiment(
+    question=__doc__.strip(),
+    factors=Factors,
+    plan=plan,
+    plan_type=CrashPlan,
+    bench=CrashBench,
+    report=report,
+    group=Noun("crash", "crashes"),
+    step=Noun("recovery", "recoveries"),
+)

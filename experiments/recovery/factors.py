@@ -1,0 +1,93 @@
+"""What can be chosen of the recovery experiment."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+from redolab.crashes.dataset import SMALLEST_DATASET
+from redolab.crashes.fill import KillRule
+from redolab.errors import InvalidInput
+from redolab.runs.factors import CommonFactors, factor, keep_factor, on_or_off, one_of, several, whole_number
+from redolab.servers.known import server_catalogue, server_names
+from redolab.storage import StorageProfile
+from redolab.storage.known import storage_name, storage_profile
+from redolab.units import MIB, format_size, parse_duration, parse_size
+from redolab.workloads.known import workload_catalogue
+
+SMALLEST_POOL = 32 * MIB
+
+
+@dataclass(frozen=True, kw_only=True)
+class Factors(CommonFactors):
+    """What can be chosen; sizes in bytes, times in seconds."""
+
+    log_size: tuple[int, ...] = factor("Redo log sizes, with commas.", several(parse_size), "1G")
+    server: tuple[str, ...] = factor(
+        "Servers, with commas; all for every one (with its largest log where the size is beyond it).",
+        server_names,
+        "mariadb-10.11",
+    )
+    storage: tuple[str, ...] = factor(
+        "Storage profiles to recover on ('redolab storage list'), or folders as in /mnt/fast, with commas.",
+        several(storage_name),
+        "native",
+    )
+    pool: tuple[int, ...] | None = factor(
+        "Buffer pool sizes to recover with, with commas (default: as the server that crashed had, and a quarter of the log).",
+        several(parse_size),
+    )
+    workload: str = factor(
+        "What fills the log.", one_of("workload", lambda: workload_catalogue().names()), "bulk-update"
+    )
+    dataset: int | None = factor("Size of the tables (default: half of the log, at least 64M).", parse_size)
+    threads: int = factor("Clients of the workload.", whole_number(1, 1024), "8")
+    kill_at: str | None = factor(
+        "Kill at this checkpoint age, as in 2G, or share of the usable capacity, as in 75% (default: where flushing is forced).",
+        str,
+    )
+    kill_after: float | None = factor("Kill after so long instead, as in 30m.", parse_duration)
+    open_transaction: int = factor(
+        "Rows changed by a transaction that is open at the kill; 0 for none.",
+        whole_number(0, 100_000_000),
+        "100000",
+    )
+    trx_commit: int = factor("innodb_flush_log_at_trx_commit.", whole_number(0, 2), "1")
+    binary_log: bool = factor("Whether the binary log is on.", on_or_off, "off")
+    sample_every: float = factor("Time between two samples of the counters, 0.1s to 60s.", parse_duration, "1s")
+    new_crash: bool = factor("Crash anew even if a crash image made to the same plan is kept.", on_or_off, "off")
+    keep: bool = keep_factor()
+    check_disks: bool = factor("Have fio look at every storage before, once.", on_or_off, "on")
+
+    def check(self) -> None:
+        """Refuse what makes no sense, before anything is started. Raises `InvalidInput`."""
+        for name, size in itertools.product(self.server, self.log_size):
+            dialect = server_catalogue().get(name).dialect()
+            if size < dialect.smallest_log:
+                raise InvalidInput(
+                    f"a redo log of {format_size(size)} is too small for {name}",
+                    f"it takes {format_size(dialect.smallest_log)} and more",
+                )
+            if size > dialect.largest_log and len(self.server) == 1:
+                raise InvalidInput(
+                    f"a redo log of {format_size(size)} is too large for {name}",
+                    f"it takes {dialect.largest_log // MIB}M at most",
+                )
+        for pool in self.pool or ():
+            if pool < SMALLEST_POOL:
+                raise InvalidInput(
+                    f"a buffer pool of {format_size(pool)} is too small",
+                    f"give it {format_size(SMALLEST_POOL)} or more",
+                )
+        if self.dataset is not None and self.dataset < SMALLEST_DATASET:
+            raise InvalidInput(
+                f"a dataset of {format_size(self.dataset)} is too small",
+                f"give it {format_size(SMALLEST_DATASET)} or more",
+            )
+        if not 0.1 <= self.sample_every <= 60:
+            raise InvalidInput(f"a sample every {self.sample_every} s is not possible", "choose 0.1s to 60s")
+        KillRule.from_options(self.kill_at, self.kill_after)
+
+    def profiles(self) -> dict[str, StorageProfile]:
+        """The storages by name."""
+        return {name: storage_profile(name) for name in self.storage}

@@ -1,0 +1,328 @@
+"""The recovery table: one row a cell, from the trials of a run."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TypeAlias
+
+from redolab.crashes.images import CrashImage
+from redolab.crashes.recovery import RecoveryTrial
+from redolab.machine.device import DeviceUse
+from redolab.models.bound import Bound, bound_by
+from redolab.report.table import Column, ReportTable, number
+from redolab.runs.schema import TrialRecord
+from redolab.storage.figures import OFF
+from redolab.timeline import Phase
+from redolab.units import KIB, format_size
+
+CellKey: TypeAlias = tuple[str, int, str, int]
+"""Server, log size in bytes, storage, buffer pool in bytes."""
+_PHASES = tuple(Phase)
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryRow:
+    """One cell: `n` recoveries of one crash image with one pool on one storage. Sizes in bytes, times in seconds.
+
+    The phases are those of the recovery whose time to ready is nearest to the median.
+    """
+
+    server: str
+    version: str
+    storage: str
+    log_size_bytes: int
+    buffer_pool_bytes: int
+    dataset_bytes: int
+    redo_from_recovery_bytes: int | None
+    redo_from_last_sample_bytes: int | None
+    dirty_pages: int | None
+    pages_recovered: int | None
+    n: int
+    wrong: int
+    """Recoveries after which the tables were not as they must be."""
+    ready_median_s: float
+    ready_min_s: float
+    ready_max_s: float
+    start_s: float | None
+    """From the start of the process to the server's first line."""
+    discover_s: float | None
+    scan_s: float | None
+    apply_s: float | None
+    open_s: float | None
+    accept_s: float | None
+    rollback_s: float | None
+    first_write_median_s: float
+    batches: int | None
+    ranges: Mapping[str, tuple[float, float]]
+    """Phase → its shortest and longest seconds, of the phases that every recovery of the cell has."""
+    device: DeviceUse | None
+    """What the device under the storage did to ready, in that same recovery."""
+    cpu_s: float | None
+    late_share: float | None
+    """By how much the disk model answered late at most, as a share of its latencies."""
+    took_median_s: float | None
+    page_cache_dropped: bool
+    why_blank: str
+    """Why a phase has no number, where one has none."""
+    notes: str
+    """What the log tells beyond the phases."""
+
+
+def recovery_rows(
+    records: Sequence[TrialRecord[RecoveryTrial]], crashes: Sequence[CrashImage], order: Sequence[CellKey] = ()
+) -> list[RecoveryRow]:
+    """A row for each (image, storage, pool), in the order given, the others as they were first measured."""
+    images = {image.name: image for image in crashes}
+    cells: dict[tuple[str, str, int], list[TrialRecord[RecoveryTrial]]] = defaultdict(list)
+    for record in records:
+        trial = record.trial
+        cells[trial.image, trial.storage, trial.buffer_pool].append(record)
+    ranks = {key: place for place, key in enumerate(order)}
+    rows = [_row(cell, images[image]) for (image, _, _), cell in cells.items()]
+    return sorted(
+        rows,
+        key=lambda row: ranks.get((row.server, row.log_size_bytes, row.storage, row.buffer_pool_bytes), len(ranks)),
+    )
+
+
+def _row(records: Sequence[TrialRecord[RecoveryTrial]], image: CrashImage) -> RecoveryRow:
+    cell = [record.trial for record in records]
+    ready = [trial.seconds_to_ready for trial in cell]
+    median = statistics.median(ready)
+    # Phases of one real recovery add up to its time to ready; medians taken phase by phase would not.
+    typical = min(cell, key=lambda trial: abs(trial.seconds_to_ready - median))
+    last = image.last_sample
+    sampled = None if last.lsn is None or last.checkpoint_lsn is None else last.lsn - last.checkpoint_lsn
+    phases = {time.phase: time.seconds for time in typical.timeline.phases}
+    logged = typical.timeline.seconds_to_ready
+    return RecoveryRow(
+        server=typical.server,
+        version=typical.version,
+        storage=typical.storage,
+        log_size_bytes=typical.log_size,
+        buffer_pool_bytes=typical.buffer_pool,
+        dataset_bytes=image.spec.dataset.size,
+        redo_from_recovery_bytes=typical.timeline.redo_bytes,
+        redo_from_last_sample_bytes=sampled,
+        dirty_pages=last.dirty_pages,
+        pages_recovered=typical.timeline.pages,
+        n=len(cell),
+        wrong=sum(bool(trial.failed_checks) for trial in cell),
+        ready_median_s=median,
+        ready_min_s=min(ready),
+        ready_max_s=max(ready),
+        start_s=None if logged is None else max(0.0, typical.seconds_to_ready - logged),
+        discover_s=phases[Phase.DISCOVER],
+        scan_s=phases[Phase.SCAN],
+        apply_s=phases[Phase.APPLY],
+        open_s=phases[Phase.OPEN],
+        accept_s=phases[Phase.ACCEPT],
+        rollback_s=phases[Phase.ROLLBACK],
+        first_write_median_s=statistics.median(trial.first_write for trial in cell),
+        batches=typical.timeline.batches,
+        ranges=_ranges(cell),
+        device=typical.device,
+        cpu_s=typical.cpu_seconds,
+        late_share=max((trial.late_share for trial in cell if trial.late_share is not None), default=None),
+        took_median_s=_median([record.took for record in records]),
+        page_cache_dropped=all(trial.cache_dropped for trial in cell),
+        why_blank="; ".join(
+            dict.fromkeys(f"{time.phase}: {time.why}" for time in typical.timeline.phases if time.seconds is None)
+        ),
+        notes="; ".join(typical.timeline.notes),
+    )
+
+
+def _ranges(cell: Sequence[RecoveryTrial]) -> dict[str, tuple[float, float]]:
+    ranges = {}
+    for phase in _PHASES:
+        seconds = [time.seconds for trial in cell for time in trial.timeline.phases if time.phase is phase]
+        known = [each for each in seconds if each is not None]
+        if known and len(known) == len(cell):
+            ranges[str(phase)] = (min(known), max(known))
+    return ranges
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
+
+
+def bound_of(row: RecoveryRow) -> Bound | None:
+    """What the recovery of a row was bound by; None where the device or the processor was not measured."""
+    if row.device is None or row.cpu_s is None:
+        return None
+    device = row.device
+    return bound_by(
+        seconds=row.ready_median_s,
+        cpu=row.cpu_s,
+        busy=device.busy,
+        reads=device.reads,
+        read_bytes=device.read_bytes,
+        writes=device.writes,
+    )
+
+
+def _is_late(row: RecoveryRow) -> bool:
+    return (row.late_share or 0.0) > OFF
+
+
+def _redo(row: RecoveryRow) -> str:
+    sampled = "–" if row.redo_from_last_sample_bytes is None else format_size(row.redo_from_last_sample_bytes)
+    recovered = "–" if row.redo_from_recovery_bytes is None else format_size(row.redo_from_recovery_bytes)
+    return f"{recovered} ({sampled})"
+
+
+def _ready(row: RecoveryRow) -> str:
+    wrong = f", {row.wrong} WRONG" if row.wrong else ""
+    return f"{row.ready_median_s:.2f} ({row.ready_min_s:.2f}–{row.ready_max_s:.2f}) of {row.n}{wrong}"
+
+
+def _count(count: int | None) -> str:
+    return "–" if count is None else f"{count:,}"
+
+
+_COLUMNS = [
+    Column[RecoveryRow]("server", lambda row: f"{row.server} ({row.version.split('-')[0]})"),
+    Column[RecoveryRow]("storage", lambda row: row.storage),
+    Column[RecoveryRow]("log", lambda row: format_size(row.log_size_bytes), right=True),
+    Column[RecoveryRow]("pool", lambda row: format_size(row.buffer_pool_bytes), right=True),
+    Column[RecoveryRow]("redo at crash", _redo, right=True),
+    Column[RecoveryRow]("dirty pages", lambda row: _count(row.dirty_pages), right=True),
+    Column[RecoveryRow]("ready, s: median (min–max) of n", _ready, right=True),
+    Column[RecoveryRow]("batches", lambda row: _count(row.batches), right=True),
+    Column[RecoveryRow]("start", lambda row: number(row.start_s), right=True),
+    Column[RecoveryRow]("discover", lambda row: number(row.discover_s), right=True),
+    Column[RecoveryRow]("scan", lambda row: number(row.scan_s), right=True),
+    Column[RecoveryRow]("apply", lambda row: number(row.apply_s), right=True),
+    Column[RecoveryRow]("open", lambda row: number(row.open_s), right=True),
+    Column[RecoveryRow]("accept", lambda row: number(row.accept_s), right=True),
+    Column[RecoveryRow]("rollback after ready", lambda row: number(row.rollback_s), right=True),
+]
+
+
+def _range(phase: Phase) -> Column[RecoveryRow]:
+    def cell(row: RecoveryRow) -> str:
+        if str(phase) not in row.ranges:
+            return "–"
+        least, most = row.ranges[str(phase)]
+        return f"{least:.2f}–{most:.2f}"
+
+    return Column(f"{phase}, s", cell, right=True)
+
+
+def _requests(count: int, size: int) -> str:
+    mean = f", {size / count / KIB:.0f} KiB each" if count else ""
+    return f"{count:,} of {size / 1e6:,.0f} MB{mean}"
+
+
+_LIMIT_COLUMNS = [
+    Column[RecoveryRow]("server", lambda row: row.server),
+    Column[RecoveryRow]("storage", lambda row: row.storage),
+    Column[RecoveryRow]("log", lambda row: format_size(row.log_size_bytes), right=True),
+    Column[RecoveryRow]("pool", lambda row: format_size(row.buffer_pool_bytes), right=True),
+    Column[RecoveryRow]("ready, s", lambda row: f"{row.ready_median_s:.2f}", right=True),
+    Column[RecoveryRow]("bound by", lambda row: str(bound_of(row) or "–")),
+    Column[RecoveryRow]("CPU, s", lambda row: number(row.cpu_s), right=True),
+    Column[RecoveryRow](
+        "disk busy, s", lambda row: "–" if row.device is None else f"{row.device.busy:.2f}", right=True
+    ),
+    Column[RecoveryRow]("queue", lambda row: "–" if row.device is None else f"{row.device.queue:.1f}", right=True),
+    Column[RecoveryRow](
+        "reads",
+        lambda row: "–" if row.device is None else _requests(row.device.reads, row.device.read_bytes),
+        right=True,
+    ),
+    Column[RecoveryRow](
+        "writes",
+        lambda row: "–" if row.device is None else _requests(row.device.writes, row.device.written_bytes),
+        right=True,
+    ),
+    *(_range(phase) for phase in (Phase.SCAN, Phase.APPLY, Phase.OPEN)),
+    Column[RecoveryRow]("late", lambda row: "–" if row.late_share is None else f"{row.late_share:.1%}", right=True),
+]
+
+
+def limits_table(rows: Sequence[RecoveryRow]) -> ReportTable:
+    """Why each storage took as long as it did."""
+    notes = [
+        "What the disk and the processor did from the start to ready, in the recovery nearest to the median; scan, apply and open: the "
+        "shortest and the longest of all. 'queue': requests in flight while there were any. docs/storage.md says what 'bound by' means."
+    ]
+    if any(_is_late(row) for row in rows):
+        notes.append(
+            "'late': by how much the disk model answered later than the modelled disk would have, as a share of all its latencies: this "
+            "machine's own disk or processors were slower."
+        )
+    return ReportTable.of("What the recoveries waited for", rows, _LIMIT_COLUMNS, notes)
+
+
+def recovery_table(
+    rows: Sequence[RecoveryRow],
+    crashes: Sequence[CrashImage],
+    off: Mapping[str, str] | None = None,
+) -> ReportTable:
+    """The table a person reads, with notes on what stands in it; every number of it is in the rows as well.
+
+    `off`: storage → which of its figures were not as asked.
+    """
+    notes = [
+        "Times are seconds; the phases, from 'start' (of the process, to the server's first line) to 'accept', are those of "
+        "the recovery nearest to the median. 'redo at crash' is the recovery's own end LSN less its checkpoint LSN, "
+        "and in brackets the same from the last sample before the SIGKILL.",
+    ]
+    for row in rows:
+        blank = f"blank: {row.why_blank}" if row.why_blank else ""
+        said = "; ".join(part for part in (blank, row.notes) if part)
+        if said:
+            log = f"log {format_size(row.log_size_bytes)}, " if len({each.log_size_bytes for each in rows}) > 1 else ""
+            notes.append(f"{row.server}, {log}pool {format_size(row.buffer_pool_bytes)}: {said}.")
+    notes = list(dict.fromkeys(notes))
+    notes += [
+        f"{image.name} was killed when {image.why_killed}."
+        for image in crashes
+        if "stopped growing" in image.why_killed
+    ]
+    not_as_asked = off or {}
+    notes += [
+        f"{storage}! was not the disk that was asked for ({which}): see Disks."
+        for storage, which in not_as_asked.items()
+        if any(row.storage == storage for row in rows)
+    ]
+    late = list(dict.fromkeys(row.storage for row in rows if _is_late(row)))
+    if late:
+        notes.append(
+            f"{', '.join(late)}! answered later than the disks they stand for would have, because this machine was slower ('late' "
+            "below): on such a disk the recovery is quicker than here."
+        )
+    if not all(row.page_cache_dropped for row in rows):
+        notes.append(
+            "The page cache could not be dropped before the recoveries (no root): they read part of the files from memory."
+        )
+    columns = [
+        Column[RecoveryRow](
+            column.heading, lambda row: row.storage + "!" * (row.storage in not_as_asked or _is_late(row))
+        )
+        if column.heading == "storage"
+        else column
+        for column in _COLUMNS
+    ]
+    return ReportTable.of("Crash recovery", rows, columns, notes)
+
+
+def row_dictionaries(rows: Sequence[RecoveryRow]) -> list[dict[str, object]]:
+    """The rows as CSV and Parquet take them."""
+    return [_flat(row) for row in rows]
+
+
+def _flat(row: RecoveryRow) -> dict[str, object]:
+    flat = asdict(row)
+    ranges, device = flat.pop("ranges"), flat.pop("device")
+    for phase in _PHASES:
+        flat[f"{phase}_shortest_s"], flat[f"{phase}_longest_s"] = ranges.get(str(phase), (None, None))
+    for name in DeviceUse.__struct_fields__:
+        flat[f"device_{name}"] = None if device is None else getattr(device, name)
+    return {**flat, "bound_by": None if bound_of(row) is None else str(bound_of(row))}

@@ -1,0 +1,57 @@
+"""Redo rates of a server of the user's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from redolab.commands.console import console
+
+
+@click.command()
+@click.argument("files", nargs=-1, metavar="[FILE…]", type=click.Path(path_type=Path))
+@click.option(
+    "--defaults-file", type=click.Path(path_type=Path), metavar="FILE", help="An option file's [client] part."
+)
+@click.option("--socket", metavar="PATH", help="The server's unix socket.")
+@click.option("--host", metavar="NAME", help="The server's host.")
+@click.option("--port", type=int, metavar="N", help="Its port.  [default: 3306]")
+@click.option("--user", metavar="NAME", help="Who asks.  [default: as the clients do]")
+@click.option("--ask-password", is_flag=True, help="Prompt for the password; else option file or $MYSQL_PWD have it.")
+@click.option("--every", default="1s", metavar="TIME", help="Time between two samples, 0.1s to 1h.  [default: 1s]")
+@click.option("--for", "seconds", metavar="TIME", help="How long.  [default: until Ctrl-C]")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Keep samples: .csv or .parquet.")
+def sample(
+    files: tuple[Path, ...],
+    defaults_file: Path | None,
+    socket: str | None,
+    host: str | None,
+    port: int | None,
+    user: str | None,
+    ask_password: bool,
+    every: str,
+    seconds: str | None,
+    output: Path | None,
+) -> None:
+    """Show how much redo a server of yours writes.
+
+    It is only read: one connection, one statement a sample. With FILEs, what was collected before is worked out
+    instead: mysqladmin extended-status -i, pt-stalk's -mysqladmin, CSV or Parquet with a time and a counter.
+    """
+    from redolab.samples.live.connecting import Address
+    from redolab.samples.live.watching import sample_files, sample_live
+    from redolab.units import parse_duration
+
+    address = Address(defaults_file, socket, host, port, user)
+    if files:
+        if address != Address() or output is not None:
+            raise click.UsageError("FILEs are read instead of a server: give either, and no -o with them")
+        for path, table in sample_files(files):
+            click.echo(str(path))
+            table.show(console())
+        return
+    address.check()
+    asked = click.prompt("Password", hide_input=True, default="", show_default=False) if ask_password else None
+    duration = parse_duration(seconds) if seconds else None
+    sample_live(console(), address.with_password(asked), parse_duration(every), duration, output)

@@ -1,0 +1,64 @@
+"""Servers: those there are, adding one's own, and what a redo log of a size holds on each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from redolab.commands.console import console, progress
+
+
+@click.command()
+def servers() -> None:
+    """List the servers that can be asked for."""
+    from redolab.upkeep.housekeeping import listed_servers
+    from redolab.upkeep.servers_table import servers_table
+
+    servers_table(listed_servers()).show(console())
+
+
+@click.group()
+def server() -> None:
+    """Add servers of your own, and remove them."""
+
+
+@server.command("add")
+@click.argument("name")
+@click.option("--tarball", type=click.Path(path_type=Path), help="A vendor's generic Linux tarball.", metavar="FILE")
+@click.option("--sha256", help="The tarball's checksum, which is checked; without it, it is shown.", metavar="SUM")
+@click.option("--path", type=click.Path(path_type=Path), help="A build tree or an installed server.", metavar="DIR")
+def server_add(name: str, tarball: Path | None, sha256: str | None, path: Path | None) -> None:
+    """Add a server of your own as NAME; family and version are read from its binary."""
+    from redolab.upkeep.housekeeping import add_server
+
+    click.echo(add_server(progress(), name, tarball, sha256, path))
+
+
+@server.command("rm")
+@click.argument("name")
+def server_rm(name: str) -> None:
+    """Forget a server of your own, and remove what was unpacked of it."""
+    from redolab.upkeep.housekeeping import remove_server
+
+    click.echo(remove_server(progress(), name))
+
+
+@click.command()
+@click.option("--server", "name", metavar="NAME", help="One server, with its option file lines.  [default: all]")
+@click.option("--log-size", default="8G", metavar="SIZE", help="All redo log files together.  [default: 8G]")
+def capacity(name: str | None, log_size: str) -> None:
+    """Show what a redo log of a size holds.
+
+    Its files, its usable bytes, the checkpoint ages at which flushing is forced and at which statements wait.
+    """
+    from redolab.servers.known import server_catalogue
+    from redolab.units import parse_size
+    from redolab.upkeep.capacity_table import capacity_table, option_lines, server_capacity
+
+    catalogue = server_catalogue()
+    names = [name] if name else catalogue.names()
+    rows = [server_capacity(each, catalogue.get(each).dialect(), parse_size(log_size)) for each in names]
+    capacity_table(rows).show(console())
+    if name:
+        click.echo("\n".join(["", *option_lines(rows[0])]))

@@ -1,0 +1,36 @@
+"""Storages: the profiles there are, and measuring them."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from redolab.commands.console import console, progress
+
+
+@click.group()
+def storage() -> None:
+    """What a data directory can lie on, and whether it is what it is said to be."""
+
+
+@storage.command("list")
+def storage_list() -> None:
+    """List the storage profiles with the figures they are to have."""
+    from redolab.storage.known import storage_catalogue
+    from redolab.storage.table import profiles_table
+
+    profiles_table(storage_catalogue().items()).show(console())
+
+
+@storage.command("check")
+@click.argument("names", nargs=-1, required=True, metavar="PROFILE…")
+def storage_check(names: tuple[str, ...]) -> None:
+    """Measure storages with fio: what was asked, and what they are.
+
+    PROFILE is a name of 'redolab storage list', or a folder's path as in /mnt/fast.
+    """
+    from redolab.upkeep.storage_check import check_storages
+
+    if not check_storages(names, progress()):
+        sys.exit(1)

@@ -1,0 +1,1 @@
+"""Datasets, filled logs, crashes, crash images and recoveries of copies of them."""

@@ -1,0 +1,304 @@
+"""Crashes and recoveries as groups and steps of a plan: what every experiment that crashes servers is carried out with."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+
+from redolab.counters import Sample
+from redolab.crashes.crash import make_image
+from redolab.crashes.dataset import find_dataset, remove_dataset
+from redolab.crashes.images import MARK, STORY, CrashImage, CrashSpec, ImageStore, check_format, decoded_image
+from redolab.crashes.recovery import Recorder, RecoveryTask, RecoveryTrial, recover
+from redolab.errors import LabError
+from redolab.lab import Lab
+from redolab.machine import files
+from redolab.models import sizes
+from redolab.runs.bench import Bench, Measured
+from redolab.runs.plan import Plan, Planned, PlannedGroup, PlannedStep, draw_plan
+from redolab.runs.room import Needs
+from redolab.runs.schema import Finding
+from redolab.runs.store import Run
+from redolab.samples.sampler import read_samples
+from redolab.servers.known import server_catalogue
+from redolab.storage import StorageProfile
+from redolab.storage.attaching import DISKS, Contents, Storages, check_possible
+from redolab.storage.figures import DiskCheck, figures_off
+from redolab.storage.fio import FILES_SIZE
+from redolab.storage.folder import FolderStorage
+from redolab.storage.known import HOME, storage_profile
+from redolab.storage.modelled import ModelledDisk
+from redolab.storage.tmpfs import TmpfsStorage
+from redolab.units import format_size
+from redolab.workloads.known import workload_catalogue
+
+_CRASHES = "crashes"
+_STORAGES = "storages"
+_STORAGES_OF_FORMAT_1 = "disks"
+
+
+class PlannedCrash(PlannedGroup, frozen=True, kw_only=True):
+    """A crash image that is wanted, and the server that recovers it."""
+
+    server: str
+    spec: CrashSpec
+    image: str | None = None
+    """The one image that is meant; otherwise any made to this spec."""
+
+    def described(self) -> Mapping[str, str]:
+        """See `PlannedGroup`."""
+        return {
+            "server": self.server,
+            "log": format_size(self.spec.instance.log_size),
+            "dataset": format_size(self.spec.dataset.size),
+        }
+
+    def alike(self) -> Sequence[str]:
+        """See `PlannedGroup`."""
+        log = f"log {format_size(self.spec.instance.log_size)}"
+        return [f"crash of {self.spec.dataset.server}, {log}", f"crash, {log}"]
+
+
+class PlannedRecovery(PlannedStep, frozen=True, kw_only=True):
+    """One recovery of a crash's image: on what, with a buffer pool of so many bytes."""
+
+    storage: str
+    pool: int
+
+    def described(self) -> Mapping[str, str]:
+        """See `PlannedStep`."""
+        return {"storage": self.storage, "pool": format_size(self.pool)}
+
+    def alike(self, group: Sequence[str]) -> Sequence[str]:
+        """See `PlannedStep`: the same storage and log, and if possible the same server and pool."""
+        of_server, of_log = group
+        on = f"recovery on {self.storage} after"
+        return [f"{on} {of_server}, pool {format_size(self.pool)}", f"{on} {of_server}", f"{on} {of_log}"]
+
+
+class CrashConditions(msgspec.Struct, frozen=True, kw_only=True):
+    """What holds for a whole run of crashes and recoveries."""
+
+    storages: Mapping[str, StorageProfile]
+    """The storages by name, as they were when the plan was made."""
+    sample_every: float = 1.0
+    """Seconds between two samples while a log is filled."""
+    new_crash: bool = False
+    """Crash anew even if an image made to the same spec is kept."""
+    check_disks: bool = True
+    """Whether fio looks at every storage before."""
+
+
+CrashPlan: TypeAlias = Plan[PlannedCrash, PlannedRecovery, CrashConditions]
+
+
+class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
+    """Makes the crash images of a plan and recovers copies of them."""
+
+    def __init__(self, lab: Lab, plan: CrashPlan) -> None:
+        self._lab = lab
+        self._plan = plan
+        self._images = ImageStore(lab.home)
+        self._storages = Storages(lab, plan.conditions.storages)
+
+    def check(self) -> None:
+        """See `Bench`: storages that this machine cannot offer, images that a server cannot read."""
+        check_possible(self._plan.conditions.storages)
+        for crash in self._plan.groups:
+            if crash.image is not None:
+                dialect = server_catalogue().get(crash.server).dialect()
+                check_format(self._images.get(crash.image), crash.server, dialect)
+
+    def needs(self, missing: Sequence[int]) -> Needs:
+        """See `Bench`."""
+        plan, home = self._plan, self._lab.home
+        pools = [planned.step.pool for planned in plan.steps]
+        images = [self._image_size(crash) for crash in plan.groups]
+        disk = {home: self._home_needs(missing)}
+        why = {home: "making the crash images, with their datasets, and recovering a copy"}
+        memory = max([*pools, *(plan.groups[group].spec.instance.buffer_pool for group in missing)])
+        fio = FILES_SIZE * plan.conditions.check_disks
+        for name, profile in plan.conditions.storages.items():
+            if isinstance(profile, FolderStorage) and Path(profile.path).is_absolute():
+                disk[Path(profile.path)] = sizes.recovered_copy(max(images)) + fio
+                why[Path(profile.path)] = f"a copy of a crash image on {name}"
+            elif isinstance(profile, TmpfsStorage):
+                memory = max(memory, sizes.recovered_copy(max(images)) + max(pools))
+        if any(isinstance(profile, ModelledDisk) for profile in plan.conditions.storages.values()):
+            at_once = images if plan.keep else [max(images)]
+            disks = self._lab.folder / DISKS
+            disk[disks] = sum(sizes.lab_disk(image) for image in at_once) + fio
+            why[disks] = "the lab disks with copies of the crash images"
+        return Needs(memory=memory, disk=disk, why=why)
+
+    def find(self, group: int, name: str | None) -> str | None:
+        """See `Bench`."""
+        crash = self._plan.groups[group]
+        wanted = name or crash.image
+        if wanted:
+            return wanted if self._images.read(wanted) is not None else None
+        found = None if self._plan.conditions.new_crash else self._images.find(crash.spec)
+        return None if found is None else found.name
+
+    @contextmanager
+    def opened(self, run: Run) -> Iterator[None]:
+        """See `Bench`: storages are attached when they are first wanted, and gone at the end."""
+        with ExitStack() as stack:
+            stack.enter_context(self._storages)
+            self._check_disks(run)
+            yield
+
+    def make(self, group: int, run: Run) -> str:
+        """See `Bench`."""
+        crash, home = self._plan.groups[group], self._lab.home
+        if crash.image is not None:
+            raise LabError(f"the crash image {crash.image} was removed", "'redolab images' lists those there are")
+        had_dataset = find_dataset(home, crash.spec.dataset) is not None
+        server, workload = self._lab.server(crash.server), workload_catalogue().get(crash.spec.workload)
+        every = self._plan.conditions.sample_every
+        try:
+            made = make_image(self._lab, home, server, workload, crash.spec, every, run.keep_failed)
+        finally:
+            if not self._plan.keep and not had_dataset:
+                remove_dataset(home, crash.spec.dataset)
+        self._keep_story(run, made)
+        return made.name
+
+    def use(self, group: int, name: str, run: Run) -> None:
+        """See `Bench`."""
+        image = self._images.get(name)
+        self._lab.progress.note(f"crash image {name}: made to this very plan earlier")
+        with self._lab.progress.stage(f"checking that {name} is as the kill left it", "hash"):
+            self._images.check_unchanged(image)
+        self._keep_story(run, image)
+
+    def measure(self, place: int, planned: Planned[PlannedRecovery], name: str, run: Run) -> Measured[RecoveryTrial]:
+        """See `Bench`."""
+        image, step = self._images.get(name), planned.step
+        server = self._lab.server(self._plan.groups[planned.group].server)
+        label = step.storage.strip("/").replace("/", "-")
+        trial_name = f"{place + 1:03}-{server.name}-{label}-{format_size(step.pool)}-{planned.repeat}"
+        contents = Contents(name, self._images.data(image), files.folder_size(self._images.folder(name)))
+        task = RecoveryTask(image=image, server=server, pool=step.pool, repeat=planned.repeat)
+        evidence = run.folder / "evidence" / trial_name / "data"
+        recorder = Recorder(log=run.log(trial_name), instance=run.keep_once, evidence=evidence)
+        self._storages.prepare(step.storage, contents)
+        with self._storages.attached(step.storage, contents) as attached:
+            trial = recover(self._lab, task, self._images, attached, recorder)
+        return Measured(trial, _findings(trial, run, recorder))
+
+    def release(self, group: int, name: str) -> None:
+        """See `Bench`."""
+        self._storages.release(name)
+
+    def remove(self, name: str) -> None:
+        """See `Bench`."""
+        self._images.remove(name)
+
+    def _home_needs(self, missing: Sequence[int]) -> int:
+        """Bytes on the native storage: what is made, all of it where it is kept, and one copy at a time."""
+        specs = [self._plan.groups[group].spec for group in missing]
+        making = [
+            sizes.crash_and_recovery(
+                spec.dataset.size, spec.instance.log_size, images=1, binary_log=spec.instance.binary_log
+            )
+            - self._spec_size(spec)
+            for spec in specs
+        ]
+        copy = max(self._image_size(crash) for crash in self._plan.groups)
+        return copy + (sum(making) if self._plan.keep else max(making, default=0))
+
+    def _image_size(self, crash: PlannedCrash) -> int:
+        return self._spec_size(crash.spec)
+
+    @staticmethod
+    def _spec_size(spec: CrashSpec) -> int:
+        return sizes.data_directory(spec.dataset.size, spec.instance.log_size, binary_log=spec.instance.binary_log)
+
+    def _keep_story(self, run: Run, image: CrashImage) -> None:
+        """Keep how a crash image came about with the run, which may outlive the image."""
+        kept = run.folder / _CRASHES / image.name
+        kept.mkdir(parents=True, exist_ok=True)
+        for name in (MARK, *STORY):
+            source = self._images.folder(image.name) / name
+            if source.exists():
+                beside = kept / f".{name}"
+                shutil.copy(source, beside)
+                beside.replace(kept / name)
+
+    def _check_disks(self, run: Run) -> None:
+        """Have fio look at every storage that the run has not checked yet; say which is not as it was asked for."""
+        if not self._plan.conditions.check_disks:
+            return
+        known = storages_of(run)
+        self._storages.overhead_from(known)
+        unknown = [name for name in self._plan.conditions.storages if name not in {each.storage for each in known}]
+        for check in self._storages.checks(unknown):
+            run.add_line(_STORAGES, check)
+            names = ", ".join(figure.name for figure in figures_off(check))
+            if names:
+                self._lab.progress.note(f"{check.storage} is not as asked: {names}; rows measured on it are marked")
+
+
+def plan_of_image(
+    image: CrashImage,
+    server: str,
+    pools: Sequence[int],
+    storages: Sequence[str],
+    *,
+    repeat: int,
+    seed: int,
+    check_disks: bool,
+) -> CrashPlan:
+    """The plan of more recoveries from a kept image, by its own server or another, with its own pool unless others are given."""
+    profiles = {name: storage_profile(name) for name in storages or [HOME]}
+    steps = [
+        PlannedRecovery(storage=storage, pool=pool)
+        for storage in profiles
+        for pool in pools or (image.spec.instance.buffer_pool,)
+    ]
+    crash = PlannedCrash(server=server, spec=image.spec, image=image.name)
+    conditions = CrashConditions(storages=profiles, check_disks=check_disks)
+    return draw_plan([(crash, steps)], repeat=repeat, seed=seed, conditions=conditions)
+
+
+def crashes_of(run: Run) -> list[CrashImage]:
+    """What a run's crash images were, whether or not they are still kept. Raises `LabError`."""
+    images = []
+    for path in sorted((run.folder / _CRASHES).glob(f"*/{MARK}")):
+        try:
+            images.append(decoded_image(path.read_bytes()))
+        except (msgspec.MsgspecError, KeyError) as error:
+            raise LabError(
+                f"the run {run.name} cannot be read ({path.name}: {error})", "it is left as it is"
+            ) from error
+    return images
+
+
+def samples_of(run: Run, image: str) -> Sequence[Sample]:
+    """The counters from the start of the fill to the kill."""
+    return read_samples(run.folder / _CRASHES / image / STORY[0])
+
+
+def storages_of(run: Run) -> list[DiskCheck]:
+    """A run's storages as fio last found them."""
+    name = _STORAGES if run.is_current else _STORAGES_OF_FORMAT_1
+    return list({check.storage: check for check in run.lines(name, DiskCheck)}.values())
+
+
+def _findings(trial: RecoveryTrial, run: Run, recorder: Recorder) -> list[Finding]:
+    if not trial.failed_checks:
+        return []
+    said = "; ".join(f"{check.what}: {check.found} instead of {check.expected}" for check in trial.failed_checks)
+    kept = [recorder.log, *([recorder.evidence] if recorder.evidence.exists() else [])]
+    return [
+        Finding(
+            what=f"{trial.server} recovered {trial.image} wrongly on {trial.storage} ({said})",
+            evidence=tuple(str(path.relative_to(run.folder)) for path in kept),
+        )
+    ]

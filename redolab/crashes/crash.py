@@ -1,0 +1,170 @@
+"""The crash: a filled redo log, a SIGKILL, and the data directory as that left it, kept as a crash image."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pymysql.connections import Connection
+
+from redolab.clock import now
+from redolab.counters import Sample
+from redolab.crashes.dataset import OPEN_TRANSACTION_TABLE, make_dataset
+from redolab.crashes.fill import Fill
+from redolab.crashes.images import FILL_LOG, IMAGE_FORMAT, SAMPLES, WORKLOAD, CrashImage, CrashSpec, ImageStore
+from redolab.errors import LabError
+from redolab.lab import Lab
+from redolab.machine import copies, files
+from redolab.models.capacity import RedoCapacity
+from redolab.progress import Stage
+from redolab.samples.sampler import CsvFile, SampleFile, Sampler
+from redolab.servers.install import InstalledServer
+from redolab.servers.instance import DATA, Instance, UsedInstance, prepare_folder
+from redolab.units import format_size
+from redolab.workloads.contract import RunningWorkload, Workload, WorkloadMoment
+
+_ANSWER = 120.0
+_SELDOM = 0.25
+_OFTEN = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class _Crash:
+    why: str
+    seconds: float
+    last_sample: Sample
+    used: UsedInstance
+
+
+def make_image(
+    lab: Lab,
+    storage: Path,
+    server: InstalledServer,
+    workload: Workload,
+    spec: CrashSpec,
+    every: float,
+    keep_failed: Callable[[Path], None] = lambda _: None,
+) -> CrashImage:
+    """Load, fill, kill, and keep what is left; samples are taken `every` so many seconds.
+
+    Raises `LabError`, after `keep_failed` has been given the folder of the instance that failed.
+    """
+    dataset = make_dataset(lab, storage, server, workload, spec.dataset)
+    made = datetime.now(UTC)
+    name = f"{server.name}-{format_size(spec.instance.log_size)}-{made:%Y%m%d-%H%M%S}"
+    folder = storage / "instances" / name
+    capacity = server.dialect.capacity(server.dialect.layout(spec.instance.log_size))
+    with lab.journal.making(folder, f"the instance that was to become the crash image {name}"):
+        prepare_folder(server, folder)
+        with lab.progress.stage(f"copying the dataset ({format_size(dataset.size)})", "copy"):
+            files.remove(folder / DATA)
+            copies.copy_folder(dataset.folder / DATA, folder / DATA)
+            for log_file in server.dialect.old_log_files:
+                files.remove(folder / DATA / log_file)
+        with lab.progress.stage(f"filling the redo log of {server.name} with {spec.workload}", "fill") as stage:
+            try:
+                crash = _fill_and_kill(lab, server, workload, spec, capacity, folder, every, stage)
+            except LabError:
+                keep_failed(folder)
+                raise
+        lab.progress.note(f"killed because {crash.why}")
+        with lab.progress.stage("hashing the crash image", "hash"):
+            hashes = files.hash_folder(folder / DATA)
+        image = CrashImage(
+            format=IMAGE_FORMAT,
+            name=name,
+            spec=spec,
+            redo_format=server.dialect.redo_format,
+            made=made,
+            why_killed=crash.why,
+            fill_seconds=crash.seconds,
+            last_sample=crash.last_sample,
+            settings=crash.used.settings,
+            variables=crash.used.variables,
+            capacity=capacity,
+            hashes=hashes,
+        )
+        ImageStore(storage).keep(image, folder)
+    return image
+
+
+def _fill_and_kill(
+    lab: Lab,
+    server: InstalledServer,
+    workload: Workload,
+    spec: CrashSpec,
+    capacity: RedoCapacity,
+    folder: Path,
+    every: float,
+    stage: Stage,
+) -> _Crash:
+    with (
+        ExitStack() as load,
+        Instance.start(server, folder, spec.instance, folder / FILL_LOG) as instance,
+        closing(SampleFile(folder / SAMPLES)) as samples,
+        closing(CsvFile(folder / WORKLOAD, WorkloadMoment)) as moments,
+    ):
+        stage.say("starting the server")
+        instance.wait_ready()
+        with instance.answering():
+            control, sampling = (instance.connections.connect(answer=_ANSWER) for _ in range(2))
+            used = instance.used(control)
+            held_open = _open_transaction(instance, spec.dataset.open_transaction_rows, stage)
+            running = load.enter_context(
+                workload.run(lab.tools, folder, spec.dataset.data, spec.threads, folder / "workload.log")
+            )
+            began = now().monotonic
+            fill = Fill(spec.kill, capacity, began)
+            with Sampler(lambda: instance.sample(sampling), every, samples.append) as sampler:
+                why = _wait_for_the_moment(instance, control, fill, running, moments, sampler, stage)
+            last = instance.sample(control)
+            killed = instance.kill()
+            samples.append(last)
+        # Only now: until the kill, whoever holds it must not be collected, which would roll it back.
+        held_open.close()
+        age = format_size(last.checkpoint_age or 0)
+        stage.outcome = f"killed at an age of {age} with {last.dirty_pages} dirty pages"
+        return _Crash(why, killed.monotonic - began, last, used)
+
+
+def _open_transaction(instance: Instance, rows: int, stage: Stage) -> Connection:
+    """A connection with a transaction in which so many rows are changed and nothing is committed."""
+    connection = instance.connections.connect()
+    if rows:
+        stage.say(f"changing {rows} rows in a transaction that stays open")
+        with connection.cursor() as cursor:
+            cursor.execute("BEGIN")
+            cursor.execute(f"UPDATE {OPEN_TRANSACTION_TABLE} SET changed = 1, filler = REPEAT('x', 100)")
+    return connection
+
+
+def _wait_for_the_moment(
+    instance: Instance,
+    control: Connection,
+    fill: Fill,
+    running: RunningWorkload,
+    moments: CsvFile[WorkloadMoment],
+    sampler: Sampler,
+    stage: Stage,
+) -> str:
+    commits_per_second: float | None = None
+    while True:
+        for moment in running.moments():
+            moments.append(moment)
+            commits_per_second = moment.commits_per_second
+        running.check_running()
+        instance.check_running()
+        if sampler.failure is not None:
+            raise sampler.failure
+        sample = instance.sample(control)
+        if why := fill.reason_to_kill(sample.monotonic, sample):
+            return why
+        done, total = fill.progress(sample.monotonic, sample)
+        stage.advance(done, total, fill.words(sample.monotonic, sample, commits_per_second))
+        left = fill.seconds_left(sample.monotonic, sample)
+        # The nearer it is, the more often it is asked, so that the kill comes at the target and not past it.
+        time.sleep(_SELDOM if left is None else min(_SELDOM, max(_OFTEN, left / 4)))

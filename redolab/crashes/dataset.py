@@ -1,0 +1,154 @@
+"""Datasets: loaded, cleanly shut-down data directories, kept and reused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import xxhash
+from pymysql.connections import Connection
+
+from redolab.clock import now
+from redolab.errors import WorkloadFailed
+from redolab.lab import Lab
+from redolab.machine import files
+from redolab.progress import Stage
+from redolab.servers.dialects import InstanceRequest, Purpose
+from redolab.servers.initialise import initialise
+from redolab.servers.install import InstalledServer
+from redolab.servers.instance import DATA, Instance
+from redolab.units import GIB, MIB, format_size
+from redolab.workloads.contract import DATABASE, Workload
+from redolab.workloads.known import WorkloadData
+
+SMALLEST_DATASET = 16 * MIB
+# A log that is large against the dataset would be copied along with it at every fill.
+_SMALLEST_LOAD_LOG = 16 * MIB
+_LARGEST_LOAD_LOG = 512 * MIB
+_LOAD_POOL = 1 * GIB
+_MARK = "dataset.json"
+_ERROR_LOG = "error.log"
+
+OPEN_TRANSACTION_TABLE = f"{DATABASE}.open_transaction"
+"""Rows for the transaction that is open at the crash: apart from the workload's, whose clients would wait for its locks."""
+PROBE_TABLE = f"{DATABASE}.probe"
+"""Where the first write after a recovery goes."""
+
+_SCHEMA = f"""
+CREATE TABLE {OPEN_TRANSACTION_TABLE} (id INT NOT NULL PRIMARY KEY, changed TINYINT NOT NULL, filler CHAR(100) NOT NULL) ENGINE=InnoDB;
+CREATE TABLE {PROBE_TABLE} (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, written TIMESTAMP NOT NULL) ENGINE=InnoDB;
+"""
+
+
+class DatasetSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """What makes a dataset: two of equal specs are the same."""
+
+    server: str
+    version: str
+    size: int
+    """Bytes asked for."""
+    data: WorkloadData
+    """What the workload loads."""
+    open_transaction_rows: int
+    schema: str = _SCHEMA
+    """The lab's own tables."""
+
+    @property
+    def key(self) -> str:
+        """Its name on the disk."""
+        return f"{self.server}-{format_size(self.size)}-{xxhash.xxh3_64_hexdigest(msgspec.json.encode(self))[:8]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A dataset that is there."""
+
+    spec: DatasetSpec
+    folder: Path
+    """Holds the data directory as `data`."""
+    size: int
+    """Bytes on the disk."""
+
+
+def find_dataset(storage: Path, spec: DatasetSpec) -> Dataset | None:
+    """The dataset if it is there whole."""
+    folder = storage / "datasets" / spec.key
+    if not (folder / _MARK).exists():
+        return None
+    return Dataset(spec, folder, files.folder_size(folder))
+
+
+def remove_dataset(storage: Path, spec: DatasetSpec) -> None:
+    """Remove a dataset."""
+    files.remove(storage / "datasets" / spec.key)
+
+
+def make_dataset(lab: Lab, storage: Path, server: InstalledServer, workload: Workload, spec: DatasetSpec) -> Dataset:
+    """The dataset, loaded if it is not there yet. Raises `LabError`; a half-made one is never kept."""
+    if there := find_dataset(storage, spec):
+        lab.progress.note(f"dataset {spec.key}: {format_size(there.size)}, made earlier")
+        return there
+    folder = storage / "datasets" / spec.key
+    making = folder.with_name(f"{spec.key}.partial")
+    title = f"loading {format_size(spec.size)} into {spec.server}"
+    with (
+        lab.journal.making(making, f"the half-made dataset {spec.key}"),
+        lab.progress.stage(title, "load") as stage,
+    ):
+        _load(lab, server, workload, spec, making, stage)
+        for name in files.names(making):
+            if name not in (DATA, _ERROR_LOG):
+                files.remove(making / name)
+        files.write_whole(making / _MARK, msgspec.json.encode(spec))
+        files.remove(folder)
+        files.move(making, folder)
+    dataset = find_dataset(storage, spec)
+    assert dataset is not None
+    return dataset
+
+
+def _load(lab: Lab, server: InstalledServer, workload: Workload, spec: DatasetSpec, folder: Path, stage: Stage) -> None:
+    request = InstanceRequest(
+        purpose=Purpose.LOAD,
+        log_size=max(_SMALLEST_LOAD_LOG, min(_LARGEST_LOAD_LOG, spec.size // 4)),
+        buffer_pool=_LOAD_POOL,
+        flush_log_at_trx_commit=2,
+    )
+    initialise(server, folder, request)
+    with Instance.start(server, folder, request, folder / _ERROR_LOG) as instance:
+        instance.wait_ready()
+        with instance.answering(), instance.connections.connect() as connection:
+            _make_schema(connection, spec)
+        _load_tables(lab, instance, workload, spec, stage)
+        stage.say("shutting down cleanly")
+        instance.shut_down()
+
+
+def _make_schema(connection: Connection, spec: DatasetSpec) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE DATABASE {DATABASE}")
+        for statement in filter(str.strip, spec.schema.split(";")):
+            cursor.execute(statement)
+        cursor.execute("SET autocommit = 0")
+        batch = 10_000
+        for first in range(0, spec.open_transaction_rows, batch):
+            ids = range(first, min(first + batch, spec.open_transaction_rows))
+            values = ",".join(f"({number},0,'')" for number in ids)
+            cursor.execute(f"INSERT INTO {OPEN_TRANSACTION_TABLE} VALUES {values}")
+        connection.commit()
+
+
+def _load_tables(lab: Lab, instance: Instance, workload: Workload, spec: DatasetSpec, stage: Stage) -> None:
+    loading = workload.load(lab.tools, instance.folder, spec.data, instance.folder / "load.log")
+    try:
+        while (status := loading.wait(0.2)) is None:
+            instance.check_running()
+            # How much is loaded shows on the disk; the tables' files grow as their rows come.
+            loaded = files.folder_size(instance.folder / DATA / DATABASE)
+            stage.advance(loaded, spec.size, f"{format_size(loaded)} of about {format_size(spec.size)}")
+    finally:
+        loading.stop()
+    if status != 0:
+        said = [line.text for line in loading.lines(now().monotonic)][-8:]
+        raise WorkloadFailed(f"the tables could not be loaded (status {status})", "the last lines are below", said)

@@ -1,0 +1,120 @@
+"""When to kill: bringing the checkpoint age of an instance to where it is to be at the crash."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import msgspec
+
+from redolab.counters import Counters
+from redolab.errors import InvalidInput
+from redolab.models.capacity import RedoCapacity
+from redolab.units import format_duration, format_size, parse_percent, parse_size
+
+PATIENCE = 20.0
+"""Seconds without a new highest age after which the age is taken to have stopped growing."""
+_NEAR_ITS_PEAK = 0.97
+_REACHED = 0.98
+"""Of the age at which statements wait: no age goes beyond that one, and few samples fall right on it."""
+_RATE_WINDOW = 10.0
+_MIB = 2**20
+
+
+class KillRule(msgspec.Struct, frozen=True, kw_only=True):
+    """What decides the moment of the kill; with none set it is the server's own forced-flush limit."""
+
+    age_fraction: float | None = None
+    """Kill when the checkpoint age reaches this share of the age at which statements wait (the usable capacity)."""
+    age: int | None = None
+    """Kill when the checkpoint age reaches so many bytes."""
+    after: float | None = None
+    """Kill after so many seconds of the workload."""
+
+    @classmethod
+    def from_options(cls, kill_at: str | None, kill_after: float | None) -> KillRule:
+        """The rule that `--kill-at 75%`, `--kill-at 2G` or `--kill-after 30m` stand for. Raises `InvalidInput` if both are given."""
+        if kill_at is not None and kill_after is not None:
+            raise InvalidInput("--kill-at and --kill-after exclude each other", "give one of them")
+        if kill_at is None:
+            return cls(after=kill_after)
+        return cls(age_fraction=parse_percent(kill_at)) if "%" in kill_at else cls(age=parse_size(kill_at))
+
+    def target_age(self, counters: Counters, capacity: RedoCapacity) -> int | None:
+        """The checkpoint age to reach, in bytes; None if the rule is a time.
+
+        The limit is the server's own where it tells one, else what the formula of its source gives.
+        """
+        if self.after is not None:
+            return None
+        if self.age is not None:
+            return self.age
+        wait = counters.hard_limit or capacity.hard_limit
+        if self.age_fraction is not None:
+            return int(wait * self.age_fraction)
+        return min(counters.sync_flush_point or capacity.sync_flush_point, int(wait * _REACHED))
+
+
+class Fill:
+    """Follows the age of a filling log and says when the moment has come. Times are monotonic seconds, ages bytes."""
+
+    def __init__(self, rule: KillRule, capacity: RedoCapacity, began: float) -> None:
+        self._rule = rule
+        self._capacity = capacity
+        self._began = began
+        self._recent: deque[tuple[float, int]] = deque()
+        self._peak = 0
+        self._peak_at = began
+
+    def reason_to_kill(self, now: float, counters: Counters) -> str | None:
+        """Why the kill has to come now, or None. To be asked with ever later counters."""
+        age = counters.checkpoint_age or 0
+        self._recent.append((now, counters.lsn or 0))
+        while now - self._recent[0][0] > _RATE_WINDOW:
+            self._recent.popleft()
+        if age > self._peak:
+            self._peak, self._peak_at = age, now
+        if self._rule.after is not None:
+            due = now - self._began >= self._rule.after
+            return f"{format_duration(self._rule.after)} of the workload had passed" if due else None
+        target = self._rule.target_age(counters, self._capacity)
+        assert target is not None
+        if age >= target:
+            return f"the checkpoint age had reached its target of {format_size(target)}"
+        waited = now - self._peak_at
+        if waited > 3 * PATIENCE or (waited > PATIENCE and age >= self._peak * _NEAR_ITS_PEAK):
+            return (
+                f"the checkpoint age had stopped growing at {format_size(self._peak)}, "
+                f"short of its target of {format_size(target)}"
+            )
+        return None
+
+    def progress(self, now: float, counters: Counters) -> tuple[float, float]:
+        """How far it is and how far it has to get: bytes of age, or seconds."""
+        target = self._rule.target_age(counters, self._capacity)
+        if target is None:
+            return now - self._began, self._rule.after or 0.0
+        return counters.checkpoint_age or 0, target
+
+    def rate(self) -> float:
+        """Bytes of LSN a second over the last seconds."""
+        (first_at, first), (last_at, last) = self._recent[0], self._recent[-1]
+        return (last - first) / (last_at - first_at) if last_at > first_at else 0.0
+
+    def seconds_left(self, now: float, counters: Counters) -> float | None:
+        """How long it will still take at the present rate; None while that cannot be told."""
+        done, total = self.progress(now, counters)
+        if self._rule.after is not None:
+            return max(0.0, total - done)
+        return max(0.0, total - done) / self.rate() if self.rate() > 0 else None
+
+    def words(self, now: float, counters: Counters, commits_per_second: float | None) -> str:
+        """The line beside the progress bar."""
+        left = self.seconds_left(now, counters)
+        target = self._rule.target_age(counters, self._capacity)
+        parts = [
+            f"age {format_size(counters.checkpoint_age or 0)}" + (f" of {format_size(target)}" if target else ""),
+            f"{self.rate() / _MIB:.0f} MiB/s of LSN",
+            f"{commits_per_second:.0f} commits/s" if commits_per_second is not None else "",
+            f"{format_duration(left)} left" if left is not None else "",
+        ]
+        return " · ".join(part for part in parts if part)

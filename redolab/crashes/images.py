@@ -1,0 +1,151 @@
+"""Crash images: the data directory as a crash left it, kept and never started itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+import xxhash
+
+from redolab.counters import Sample
+from redolab.crashes.dataset import DatasetSpec
+from redolab.crashes.fill import KillRule
+from redolab.crashes.old_images import image_from_1
+from redolab.errors import InvalidInput, LabError
+from redolab.machine import files
+from redolab.models.capacity import RedoCapacity
+from redolab.samples.sampler import read_samples
+from redolab.servers.dialects import Dialect, InstanceRequest, Setting
+from redolab.servers.instance import DATA
+from redolab.workloads.contract import Workload
+
+IMAGE_FORMAT = 2
+MARK = "image.json"
+SAMPLES = "samples.csv"
+WORKLOAD = "workload.csv"
+FILL_LOG = "fill.log"
+STORY = (SAMPLES, WORKLOAD, FILL_LOG)
+"""The files that tell how an image came about."""
+
+
+class CrashSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """What makes a crash: two images of equal specs answer the same question, and the second need not be made."""
+
+    dataset: DatasetSpec
+    workload: str
+    threads: int
+    kill: KillRule
+    instance: InstanceRequest
+    made_with: str = ""
+    """A hash of what else decides it: the workload's script, and the settings that the lab gives such an instance."""
+
+
+class CrashImage(msgspec.Struct, frozen=True, kw_only=True):
+    """A crash image that is there; its folder holds the data directory as `data`, never started itself."""
+
+    format: int
+    name: str
+    spec: CrashSpec
+    redo_format: str
+    made: datetime
+    why_killed: str
+    fill_seconds: float
+    last_sample: Sample
+    """Taken right before the SIGKILL."""
+    settings: tuple[Setting, ...]
+    variables: Mapping[str, str]
+    """Every setting the server said it used while it filled."""
+    capacity: RedoCapacity
+    """The limits of its redo log by formula; the samples have the server's own where it tells them."""
+    hashes: Mapping[str, str]
+    """Relative path → XXH3 of every file, as the kill left it."""
+
+
+class ImageStore:
+    """The crash images on a storage."""
+
+    def __init__(self, storage: Path) -> None:
+        self._folder = storage / "images"
+
+    def folder(self, name: str) -> Path:
+        """Where an image lies."""
+        return self._folder / name
+
+    def data(self, image: CrashImage) -> Path:
+        """An image's data directory."""
+        return self._folder / image.name / DATA
+
+    def names(self) -> list[str]:
+        """The names of all images, those included that another version of the lab made."""
+        return list(files.names(self._folder))
+
+    def all(self) -> list[CrashImage]:
+        """The images that this version of the lab can read, oldest first."""
+        found = [self.read(name) for name in self.names()]
+        return sorted((image for image in found if image is not None), key=lambda image: image.made)
+
+    def read(self, name: str) -> CrashImage | None:
+        """The image of that name; None if there is none that this version of the lab can read."""
+        try:
+            return decoded_image((self._folder / name / MARK).read_bytes())
+        except (msgspec.MsgspecError, KeyError, OSError):
+            return None
+
+    def get(self, name: str) -> CrashImage:
+        """The image of that name. Raises `InvalidInput`, which lists the names there are."""
+        there = {image.name: image for image in self.all()}
+        if name not in there:
+            known = f"choose from {', '.join(there)}" if there else "'redolab run recovery' makes one"
+            raise InvalidInput(f"there is no crash image '{name}'", known)
+        return there[name]
+
+    def find(self, spec: CrashSpec) -> CrashImage | None:
+        """The newest image made to exactly this spec."""
+        return next((image for image in reversed(self.all()) if image.spec == spec), None)
+
+    def keep(self, image: CrashImage, instance: Path) -> None:
+        """Make a crashed instance's folder an image: only what the crash left and how it came about stays in it."""
+        for name in files.names(instance):
+            if name not in (DATA, *STORY):
+                files.remove(instance / name)
+        files.write_whole(instance / MARK, msgspec.json.encode(image))
+        files.move(instance, self._folder / image.name)
+
+    def check_unchanged(self, image: CrashImage) -> None:
+        """Raises `LabError` if an image is no longer as the kill left it."""
+        if files.hash_folder(self.data(image)) != image.hashes:
+            raise LabError(
+                f"the crash image {image.name} was changed since it was made", f"'redolab rm-image {image.name}'"
+            )
+
+    def remove(self, name: str) -> None:
+        """Remove an image."""
+        files.remove(self._folder / name)
+
+    def samples(self, image: CrashImage) -> Sequence[Sample]:
+        """All samples from the start of the fill to the kill."""
+        return read_samples(self.folder(image.name) / SAMPLES)
+
+
+def decoded_image(content: bytes) -> CrashImage:
+    """An image's `image.json`, of whichever format. Raises `msgspec.MsgspecError` or `KeyError` if it is none that is known."""
+    raw = msgspec.json.decode(content, type=dict[str, object])
+    if raw.get("format") == 1:
+        raw = image_from_1(raw)
+    return msgspec.convert(raw, CrashImage)
+
+
+def made_with(workload: Workload, settings: Sequence[Setting]) -> str:
+    """The hash for a `CrashSpec`."""
+    return xxhash.xxh3_64_hexdigest(msgspec.json.encode([workload.content(), settings]))
+
+
+def check_format(image: CrashImage, server: str, dialect: Dialect) -> None:
+    """Raises `InvalidInput` if a server cannot read the redo of an image."""
+    if image.redo_format != dialect.redo_format:
+        raise InvalidInput(
+            f"the crash image {image.name} has redo of format {image.redo_format}, and {server} reads {dialect.redo_format} only",
+            f"recover it with {image.spec.dataset.server}",
+        )

@@ -1,0 +1,268 @@
+"""One recovery: a start of a server on a copy of a crash image, timed and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+import pymysql
+from pymysql.connections import Connection
+from pymysql.constants import CR, ER
+
+from redolab.clock import now
+from redolab.crashes.dataset import OPEN_TRANSACTION_TABLE, PROBE_TABLE
+from redolab.crashes.images import CrashImage, ImageStore, check_format
+from redolab.errors import LabError
+from redolab.lab import Lab
+from redolab.machine import copies, files, mounts
+from redolab.machine.copies import Copy
+from redolab.machine.device import DeviceCounters, DeviceUse, use_between
+from redolab.progress import Stage
+from redolab.servers.dialects import InstanceRequest, Purpose
+from redolab.servers.install import InstalledServer
+from redolab.servers.instance import DATA, Instance, UsedInstance, prepare_folder
+from redolab.storage.place import Place
+from redolab.timeline import Event, Timeline
+from redolab.units import format_duration, format_size
+from redolab.workloads.contract import TableCheck, check_pages, check_value
+from redolab.workloads.known import workload_catalogue
+
+_PATIENCE = 6 * 3600.0
+_GREETING = 1.0
+_SETTLED = 5.0
+# No socket yet, nobody listening, hung up in the middle of the greeting, shutting down.
+_NOT_YET = (
+    CR.CR_CONNECTION_ERROR,
+    CR.CR_CONN_HOST_ERROR,
+    CR.CR_SERVER_GONE_ERROR,
+    CR.CR_SERVER_LOST,
+    ER.SERVER_SHUTDOWN,
+)
+
+
+class RecoveryTrial(msgspec.Struct, frozen=True, kw_only=True):
+    """One recovery, measured. Times in seconds from the start of the server's process, sizes in bytes."""
+
+    image: str
+    server: str
+    version: str
+    storage: str
+    log_size: int
+    buffer_pool: int
+    repeat: int
+    started: datetime
+    copy: Copy
+    cache_dropped: bool
+    """Whether the operating system's page cache was emptied before: without root it is not."""
+    seconds_to_ready: float
+    """To the arrival of the line that says it takes connections."""
+    first_connection: float
+    first_write: float
+    rollback_ended: float | None
+    """None when there was nothing to roll back."""
+    timeline: Timeline
+    instance: str
+    """The hash under which the run keeps the server's settings and variables."""
+    checks: tuple[TableCheck, ...]
+    device: DeviceUse | None = None
+    """What the block device under the storage did from the start to ready; None where it has none."""
+    cpu_seconds: float | None = None
+    """Processor time of the server from its start to ready."""
+    late_share: float | None = None
+    """By how much later than it was to a disk model answered, as a share of all its latencies; None on other storages."""
+
+    @property
+    def failed_checks(self) -> Sequence[TableCheck]:
+        """What is not as it must be: a recovery with any is wrong."""
+        return [check for check in self.checks if not check.passed]
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryTask:
+    """One recovery as it is to be done: of what, by whom, with which buffer pool in bytes, the how-manieth."""
+
+    image: CrashImage
+    server: InstalledServer
+    pool: int
+    repeat: int
+
+    @property
+    def request(self) -> InstanceRequest:
+        """What the recovering server is to be like."""
+        return replace(self.image.spec.instance, purpose=Purpose.RECOVER, buffer_pool=self.pool)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorder:
+    """Where what is left of a recovery goes."""
+
+    log: Path
+    """Its error log."""
+    instance: Callable[[UsedInstance], str]
+    """Keeps settings and variables, and gives the hash under which they are."""
+    evidence: Path
+    """Where the data directory of a wrong recovery is kept."""
+
+
+def recover(lab: Lab, task: RecoveryTask, images: ImageStore, place: Place, recorder: Recorder) -> RecoveryTrial:
+    """Recover a copy of an image on an attached storage.
+
+    A recovery that is wrong is a trial with checks that failed; what it recovered is kept as evidence. Raises
+    `InvalidInput` if this server cannot read the image.
+    """
+    image, server = task.image, task.server
+    check_format(image, server.name, server.dialect)
+    folder = place.folder / "instances" / f"{image.name}-recovery"
+    title = f"recovery {task.repeat} of {image.name} on {place.name}, buffer pool {format_size(task.pool)}"
+    with (
+        place.blamed(),
+        lab.journal.making(folder, f"the copy of {image.name} that was being recovered"),
+        ExitStack() as running,
+    ):
+        prepare_folder(server, folder)
+        with lab.progress.stage(f"copying {image.name}", "copy"):
+            files.remove(folder / DATA)
+            copy = copies.copy_folder(place.staged or images.data(image), folder / DATA)
+        cache_dropped = mounts.drop_page_cache()
+        if place.device is not None:
+            place.device.wait_quiet(_SETTLED)
+        with lab.progress.stage(title, "recover") as stage, place.limited():
+            started = datetime.now(UTC)
+            before = place.device.counters() if place.device else None
+            instance = running.enter_context(Instance.start(server, folder, task.request, recorder.log))
+            probe = _Probe(instance, stage, place)
+            with instance.answering():
+                instance.watch(_PATIENCE, probe.recovered)
+            reached = probe.result()
+            timeline = instance.recovery()
+            ready = instance.seconds_to(Event.READY)
+            assert ready is not None
+            if timeline is None:
+                raise LabError(
+                    f"{server.name} started on {image.name} without a crash recovery",
+                    f"its error log is {recorder.log}",
+                )
+            late = place.late_share()
+            stage.outcome = f"ready after {format_duration(ready)}"
+        with lab.progress.stage("checking the recovered tables", "check") as checking, instance.answering():
+            checks = _check(reached.connection, image, task.repeat)
+            used = instance.used(reached.connection)
+            if any(not check.passed for check in checks):
+                checking.outcome = "WRONG"
+        if any(not check.passed for check in checks):
+            instance.end()
+            _keep_evidence(folder / DATA, recorder.evidence)
+    return RecoveryTrial(
+        image=image.name,
+        server=server.name,
+        version=server.version,
+        storage=place.name,
+        log_size=image.spec.instance.log_size,
+        buffer_pool=task.pool,
+        repeat=task.repeat,
+        started=started,
+        copy=copy,
+        cache_dropped=cache_dropped,
+        seconds_to_ready=ready,
+        first_connection=reached.connected,
+        first_write=reached.written,
+        rollback_ended=instance.seconds_to(Event.UNDO_END),
+        timeline=timeline,
+        instance=recorder.instance(used),
+        checks=tuple(checks),
+        device=probe.device_since(before),
+        cpu_seconds=probe.cpu_seconds,
+        late_share=late,
+    )
+
+
+def _keep_evidence(data: Path, evidence: Path) -> None:
+    """Keep what a server has recovered wrongly, unless there is no room: the image rebuilds it."""
+    if files.free_space(evidence) > 2 * files.folder_size(data):
+        copies.copy_folder(data, evidence)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    """A connection to the recovered server, and seconds from its start to it and to the first write."""
+
+    connection: Connection
+    connected: float
+    written: float
+
+
+class _Probe:
+    """Knocks at a recovering server until it answers, then writes; knows when nothing of the recovery is left to come."""
+
+    def __init__(self, instance: Instance, stage: Stage, place: Place) -> None:
+        self.cpu_seconds: float | None = None
+        self._instance = instance
+        self._stage = stage
+        self._place = place
+        self._at_ready: tuple[DeviceCounters | None, float] | None = None
+        self._connection: Connection | None = None
+        self._connected: float | None = None
+        self._written: float | None = None
+
+    def recovered(self) -> bool:
+        """Try what is next; True once the server has taken a write, and has rolled back what it found open."""
+        if self._instance.log:
+            self._stage.say(self._instance.log[-1].text[-80:])
+        if self._instance.is_ready:
+            self._read_usage()
+        if self._connection is None:
+            try:
+                self._connection = self._instance.connections.connect(_GREETING)
+                self._connected = self._since_start()
+            except pymysql.MySQLError as error:
+                if error.args[0] not in _NOT_YET:
+                    raise
+        if self._connection is not None and self._written is None:
+            # The line that says ready can come after the server takes connections: what the probe writes is not recovery.
+            self._read_usage()
+            with self._connection.cursor() as cursor:
+                cursor.execute(f"INSERT INTO {PROBE_TABLE} (written) VALUES (CURRENT_TIMESTAMP)")
+            self._written = self._since_start()
+        return self._written is not None and self._instance.has_recovered()
+
+    def result(self) -> _Reached:
+        """What it reached."""
+        assert self._connection is not None
+        assert self._connected is not None
+        assert self._written is not None
+        return _Reached(self._connection, self._connected, self._written)
+
+    def device_since(self, before: DeviceCounters | None) -> DeviceUse | None:
+        """What the device under the storage did from `before`, at the start, to ready."""
+        assert self._at_ready is not None
+        at_ready, seconds = self._at_ready
+        return None if before is None or at_ready is None else use_between(before, at_ready, seconds)
+
+    def _read_usage(self) -> None:
+        """What the device and the processor have done up to ready, or to the first write where that comes before."""
+        if self._at_ready is None:
+            device = self._place.device
+            self._at_ready = (device.counters() if device else None, self._since_start())
+            self.cpu_seconds = self._instance.cpu_seconds()
+
+    def _since_start(self) -> float:
+        return now().monotonic - self._instance.started.monotonic
+
+
+def _check(connection: Connection, image: CrashImage, repeat: int) -> list[TableCheck]:
+    """What the workload verifies of its data, another part at each repeat, and the transaction that was rolled back."""
+    dataset = image.spec.dataset
+    checks = workload_catalogue().get(image.spec.workload).verify(connection, dataset.data, repeat)
+    with connection.cursor() as cursor:
+        changed = f"SELECT COUNT(*) FROM {OPEN_TRANSACTION_TABLE} WHERE changed <> 0"
+        rows = f"SELECT COUNT(*) FROM {OPEN_TRANSACTION_TABLE}"
+        return [
+            *checks,
+            check_value(cursor, "rows changed by the transaction that was open", changed, 0),
+            check_value(cursor, "rows of it", rows, dataset.open_transaction_rows),
+            check_pages(cursor, OPEN_TRANSACTION_TABLE),
+        ]

@@ -1,0 +1,138 @@
+"""apt with a folder of its own: packages of any suite on any release, without root, unpacked instead of installed.
+
+It has one suite in its list, checks that suite's signature against the distribution's keyring, and runs no package script.
+The mirror is the one that the machine's own apt uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from redolab.errors import CommandFailed, LabError
+from redolab.machine import files, processes
+from redolab.machine.processes import Command
+
+_KEYRINGS = {
+    "debian": Path("/usr/share/keyrings/debian-archive-keyring.gpg"),
+    "ubuntu": Path("/usr/share/keyrings/ubuntu-archive-keyring.gpg"),
+}
+_COMPONENTS = {"debian": "main", "ubuntu": "main universe"}
+_ORIGINS = ("Debian", "Ubuntu", "")
+"""Of the archives that an index can come from; it is empty before the machine's first `apt-get update`."""
+_SECURITY = "-security"
+_OS_RELEASE = Path("/etc/os-release")
+_INSTALLED = Path("/var/lib/dpkg/status")
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateApt:
+    """An apt with lists, cache and configuration in a folder of its own."""
+
+    folder: Path
+
+    @classmethod
+    def prepare(cls, folder: Path, suite: str, *, beside_installed: bool = False) -> PrivateApt:
+        """Set it up for one suite (and its security updates where the machine's own mirrors have them).
+
+        With `beside_installed` only what the machine itself lacks is fetched.
+        """
+        system = distribution()
+        keyring = _KEYRINGS[system]
+        if not keyring.exists():
+            raise LabError(f"the keyring {keyring} is not on this machine", f"apt install {keyring.stem}")
+        sources = [
+            f"deb [signed-by={keyring}] {site} {release} {_COMPONENTS[system]}" for site, release in _mirrors(suite)
+        ]
+        for name in ("lists/partial", "cache/archives/partial", "etc/preferences.d", "etc/apt.conf.d"):
+            files.make_folder(folder / name)
+        files.write_whole(folder / "status", _INSTALLED.read_bytes() if beside_installed else b"")
+        files.write_whole(folder / "etc/sources.list", "\n".join(sources).encode() + b"\n")
+        files.write_whole(folder / "apt.conf", (_machines_own() + _configuration(folder)).encode())
+        apt = cls(folder)
+        apt._run("update", "--error-on=any")
+        return apt
+
+    def unpack(self, packages: Sequence[str], root: Path) -> None:
+        """Download the packages with all they depend on, and unpack each into `root`."""
+        self._run("install", "--download-only", "--reinstall", "--yes", "--no-install-recommends", *packages)
+        files.make_folder(root)
+        archives = self.folder / "cache/archives"
+        for name in files.names(archives):
+            if name.endswith(".deb"):
+                processes.run(Command(["dpkg-deb", "--extract", str(archives / name), str(root)]))
+
+    def _run(self, *arguments: str) -> None:
+        environment = {"APT_CONFIG": str(self.folder / "apt.conf"), "DEBIAN_FRONTEND": "noninteractive"}
+        try:
+            processes.run(Command(["apt-get", "--quiet", *arguments], environment=environment))
+        except CommandFailed as error:
+            remedy = "check that apt-get update works on this machine"
+            raise LabError(f"apt-get {arguments[0]} failed", remedy, error.details) from error
+
+
+def distribution() -> str:
+    """`debian`, `ubuntu`, or whatever else /etc/os-release calls this machine's distribution.
+
+    Raises `LabError` if the lab knows no archive for it.
+    """
+    release = _os_release()
+    names = [release.get("ID", "unknown"), *release.get("ID_LIKE", "").split()]
+    for name in names:
+        if name in _KEYRINGS:
+            return name
+    raise LabError(f"the lab gets packages on Debian and Ubuntu, and this is {names[0]}")
+
+
+def codename() -> str:
+    """The suite that this machine itself runs, as in `bookworm`."""
+    return _os_release()["VERSION_CODENAME"]
+
+
+def _os_release() -> dict[str, str]:
+    lines = _OS_RELEASE.read_bytes().decode().splitlines()
+    return {name: value.strip('"') for name, value in (line.split("=", 1) for line in lines if "=" in line)}
+
+
+def _mirrors(suite: str) -> list[tuple[str, str]]:
+    """(site, release) for a suite and its security updates, from the sites of the machine's own apt."""
+    asked = ["apt-get", "indextargets", "--format", "$(SITE)|$(RELEASE)|$(ORIGIN)"]
+    lines = dict.fromkeys(processes.run(Command(asked)).out.splitlines())
+    targets = [(site, release) for site, release, origin in (line.split("|") for line in lines) if origin in _ORIGINS]
+    plain = [site for site, release in targets if "-" not in release]
+    if not plain:
+        raise LabError(
+            "apt on this machine has no mirror of its distribution", "see /etc/apt/sources.list*, run apt-get update"
+        )
+    security = [site for site, release in targets if release.endswith(_SECURITY)]
+    # The development suites get their fixes directly.
+    if not security or suite in {"sid", "unstable", "testing"}:
+        return [(plain[0], suite)]
+    return [(plain[0], suite), (security[0], suite + _SECURITY)]
+
+
+def _machines_own() -> str:
+    """How the machine's own apt reaches its mirrors: proxies and the like."""
+    dumped = processes.run(Command(["apt-config", "dump"])).out.splitlines()
+    return "\n".join(line for line in dumped if line.startswith(("Acquire::http", "Acquire::https"))) + "\n"
+
+
+def _configuration(folder: Path) -> str:
+    settings = {
+        "Dir::State": folder,
+        "Dir::State::lists": folder / "lists",
+        "Dir::State::status": folder / "status",
+        "Dir::Cache": folder / "cache",
+        "Dir::Etc": folder / "etc",
+        "Dir::Etc::trustedparts": folder / "etc",
+        "Dir::Etc::netrc": "/etc/apt/auth.conf",
+        "Dir::Etc::netrcparts": "/etc/apt/auth.conf.d",
+        # Mirrors keep suites past the date until which their lists promise to be fresh; signatures stay checked.
+        "Acquire::Check-Valid-Until": "false",
+        "Acquire::Languages": "none",
+        "Acquire::Retries": "3",
+        # Without root there is no other user to download as; the folder belongs to the caller anyway.
+        "APT::Sandbox::User": "",
+    }
+    return "".join(f'{name} "{value}";\n' for name, value in settings.items())

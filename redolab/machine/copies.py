@@ -1,0 +1,58 @@
+"""Copies of folders, sharing blocks where the file system can."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import msgspec
+
+from redolab.errors import CommandFailed, DiskFull
+from redolab.machine.files import disk_full, remove
+from redolab.machine.processes import Command, Output, run
+
+_PATIENCE = 24 * 3600.0
+
+
+class Copy(msgspec.Struct, frozen=True, kw_only=True):
+    """How a copy of a folder was made."""
+
+    seconds: float
+    reflink: bool
+    """Blocks shared instead of copied: no data was moved."""
+
+
+def copy_folder(source: Path, to: Path) -> Copy:
+    """Copy a folder with owners and modes, sharing blocks where the file system can, and have it on the disk.
+
+    What was copied is removed again when it cannot be finished. Raises `DiskFull`, `CommandFailed`.
+    """
+
+    def copied(reflink: str) -> Output:
+        command = ["cp", "--archive", f"--reflink={reflink}", "--no-target-directory", str(source), str(to)]
+        return run(Command(command), seconds=_PATIENCE, check=False)
+
+    to.parent.mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
+    try:
+        reflink = copied("always").status == 0
+        if not reflink:
+            remove(to)
+            second = copied("never")
+            if second.status != 0:
+                raise _copy_error(source, to, second.err)
+        subprocess.run(["sync", "--file-system", to], check=False)
+    except BaseException:
+        remove(to)
+        raise
+    return Copy(seconds=time.monotonic() - began, reflink=reflink)
+
+
+def _copy_error(source: Path, to: Path, message: str) -> CommandFailed | DiskFull:
+    if os.strerror(errno.ENOSPC) in message:
+        return disk_full(to)
+    last = message.strip().splitlines()[-3:]
+    return CommandFailed(f"{source} could not be copied to {to}", details=last)

@@ -1,0 +1,131 @@
+"""What a machine is: the facts without which a measured time means little."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+import psutil
+
+from redolab.machine import processes
+from redolab.machine.processes import Command
+from redolab.units import format_size
+
+_MEMORY_VARIES = 0.02
+"""Share by which the memory that the kernel reports differs from one of its versions to the next."""
+
+
+class Disk(msgspec.Struct, frozen=True, kw_only=True):
+    """What a folder lies on."""
+
+    device: str
+    model: str
+    rotational: bool | None
+    file_system: str
+    mount_options: str
+    size: int
+    free: int
+
+
+class Machine(msgspec.Struct, frozen=True, kw_only=True):
+    """A machine's hardware and system; sizes in bytes."""
+
+    cpu: str
+    cores: int
+    memory: int
+    kernel: str
+    system: str
+    virtualisation: str
+    disk: Disk
+
+    def in_words(self) -> str:
+        """As in `2 cores of AMD EPYC, 23.5G of memory, ext4 on /dev/vda`."""
+        return f"{self.cores} cores of {self.cpu}, {format_size(self.memory)} of memory, {self.disk.file_system} on {self.disk.device}"
+
+
+class _Lsblk(msgspec.Struct):
+    blockdevices: list[_Block]
+
+
+class _Block(msgspec.Struct):
+    name: str
+    model: str | None = None
+    rota: bool | None = None
+
+
+def same_machine(one: Machine, other: Machine) -> bool:
+    """Whether times measured on both compare: the same processor and cores, about the same memory, the same disk."""
+    alike = (one.cpu, one.cores, one.disk.device, one.disk.file_system)
+    return alike == (other.cpu, other.cores, other.disk.device, other.disk.file_system) and (
+        abs(one.memory - other.memory) <= _MEMORY_VARIES * max(one.memory, other.memory)
+    )
+
+
+def total_memory() -> int:
+    """Bytes of memory."""
+    return psutil.virtual_memory().total
+
+
+def read_machine(folder: Path) -> Machine:
+    """The facts of this machine; the disk is the one on which `folder` lies. What cannot be told is an empty string or None."""
+    cpu = re.search(r"model name\s*: (.*)", _read("/proc/cpuinfo"))
+    memory = re.search(r"MemTotal:\s*(\d+) kB", _read("/proc/meminfo"))
+    system = re.search(r'PRETTY_NAME="(.*)"', _read("/etc/os-release"))
+    return Machine(
+        cpu=cpu[1] if cpu else "",
+        cores=len(re.findall(r"^processor\s*:", _read("/proc/cpuinfo"), re.MULTILINE)),
+        memory=int(memory[1]) * 1024 if memory else 0,
+        kernel=_said("uname", "-sr"),
+        system=system[1] if system else "",
+        virtualisation=_said("systemd-detect-virt"),
+        disk=_read_disk(folder),
+    )
+
+
+def _read_disk(folder: Path) -> Disk:
+    columns = ("SOURCE", "FSTYPE", "SIZE", "AVAIL", "OPTIONS")
+    said = _said(
+        "findmnt",
+        "--bytes",
+        "--noheadings",
+        "--raw",
+        f"--output={','.join(columns)}",
+        "--target",
+        str(folder),
+    )
+    device, file_system, size, free, options = (
+        (said.splitlines() or [""])[0].split(" ", 4) if said else ("", "", "0", "0", "")
+    )
+    block = _block_device(device)
+    return Disk(
+        device=device,
+        model=(block.model or "").strip() if block else "",
+        rotational=block.rota if block else None,
+        file_system=file_system,
+        mount_options=options,
+        size=int(size),
+        free=int(free),
+    )
+
+
+def _block_device(device: str) -> _Block | None:
+    said = _said("lsblk", "--json", "--output=NAME,MODEL,ROTA", device) if device.startswith("/dev/") else ""
+    try:
+        devices = msgspec.json.decode(said, type=_Lsblk).blockdevices
+    except msgspec.DecodeError:
+        return None
+    return devices[0] if devices else None
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_bytes().decode(errors="replace")
+    except FileNotFoundError:
+        return ""
+
+
+def _said(*arguments: str) -> str:
+    if processes.which(arguments[0]) is None:
+        return ""
+    return processes.run(Command(arguments), check=False).out.strip()

@@ -1,0 +1,148 @@
+"""Block devices: which one a folder lies on, how the kernel treats its requests, and what it has counted of them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from redolab.clock import now
+from redolab.errors import CommandFailed, LabError
+from redolab.machine import processes
+from redolab.machine.processes import Command
+
+_SECTOR = 512
+"""Bytes of a sector in the kernel's counters, whatever the device's own (Documentation/block/stat.rst)."""
+_QUIET = 0.05
+_READ_AHEAD_KIB = 128
+"""Of files that are read through the page cache: what the kernel gives a disk that does not say how much suits it."""
+_MOST_REQUESTS = 128
+"""What the loop driver takes at a time, and up to where the kernel sizes a scheduler by its device (block/blk-mq-sched.h)."""
+
+Scheduler = Literal["none", "mq-deadline", "kyber", "bfq"]
+"""The kernel's I/O schedulers (Documentation/block)."""
+
+
+class RequestQueue(msgspec.Struct, frozen=True, kw_only=True):
+    """How the kernel treats the requests of a device (Documentation/ABI/stable/sysfs-block)."""
+
+    scheduler: Scheduler = "none"
+    rotational: bool = False
+    depth: int = _MOST_REQUESTS
+    """Requests that the device takes at a time; what is more waits in the kernel, where a scheduler sorts and merges it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceCounters:
+    """What a device has done since it was there: requests completed, bytes, and the time in which it had some, in seconds."""
+
+    reads: int
+    read_bytes: int
+    writes: int
+    written_bytes: int
+    busy: float
+    """While at least one request was in flight."""
+    waited: float
+    """Of all requests together."""
+
+
+class DeviceUse(msgspec.Struct, frozen=True, kw_only=True):
+    """What a device did in a stretch of time; sizes in bytes, times in seconds."""
+
+    seconds: float
+    reads: int
+    read_bytes: int
+    writes: int
+    written_bytes: int
+    busy: float
+    queue: float
+    """Requests in flight, on average over the time in which there were any."""
+
+
+class BlockDevice:
+    """A block device, by its name under /sys/class/block."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @classmethod
+    def under(cls, folder: Path) -> BlockDevice | None:
+        """The device that a folder lies on; None where the file system has none of its own."""
+        found = processes.run(
+            Command(["findmnt", "--noheadings", "--first-only", "--output=MAJ:MIN", "--target", str(folder)]),
+            check=False,
+        ).out.strip()
+        link = Path("/sys/dev/block") / found
+        if not found or not link.exists():
+            return None
+        return cls(Path(processes.run(Command(["readlink", "--canonicalize", str(link)])).out.strip()).name)
+
+    def treat_as(self, queue: RequestQueue) -> None:
+        """Have the kernel treat its requests like those of another disk, as far as it goes. Raises `LabError`."""
+        depth = min(queue.depth, _MOST_REQUESTS)
+        # Without a scheduler the number of requests is the device's own, with one the scheduler's.
+        settings = [("scheduler", "none"), ("nr_requests", depth), ("scheduler", queue.scheduler)]
+        if queue.scheduler != "none":
+            settings.append(("nr_requests", 2 * depth))
+        settings += [("rotational", int(queue.rotational)), ("read_ahead_kb", _READ_AHEAD_KIB)]
+        for name, value in settings:
+            try:
+                processes.run(Command(["tee", str(self._queue_file(name))], standard_input=f"{value}\n".encode()))
+            except CommandFailed as error:
+                raise LabError(
+                    f"the kernel does not take {value} as {name} of the device {self.name}",
+                    "choose another 'scheduler' in the storage profile",
+                    details=error.details,
+                ) from error
+
+    def scheduler(self) -> str | None:
+        """The I/O scheduler that it has, or the disk that it is a partition of; None where there is none to be had."""
+        partition_of = Path("/sys/class/block") / self.name / ".." / "queue" / "scheduler"
+        file = next((each for each in (self._queue_file("scheduler"), partition_of) if each.exists()), None)
+        if file is None:
+            return None
+        names = file.read_bytes().decode().split()
+        return next((name.strip("[]") for name in names if name.startswith("[")), names[0] if names else None)
+
+    def _queue_file(self, name: str) -> Path:
+        return Path("/sys/class/block") / self.name / "queue" / name
+
+    def wait_quiet(self, seconds: float) -> None:
+        """Wait until it has had nothing to do for a while, at most so many seconds."""
+        deadline = now().monotonic + seconds
+        last = self.counters().busy
+        while now().monotonic < deadline:
+            time.sleep(_QUIET)
+            busy = self.counters().busy
+            if busy == last:
+                return
+            last = busy
+
+    def counters(self) -> DeviceCounters:
+        """What it has done up to now."""
+        fields = [int(field) for field in (Path("/sys/class/block") / self.name / "stat").read_bytes().split()]
+        return DeviceCounters(
+            reads=fields[0],
+            read_bytes=fields[2] * _SECTOR,
+            writes=fields[4],
+            written_bytes=fields[6] * _SECTOR,
+            busy=fields[9] / 1000,
+            waited=fields[10] / 1000,
+        )
+
+
+def use_between(before: DeviceCounters, after: DeviceCounters, seconds: float) -> DeviceUse:
+    """What happened between two readings that lie so many seconds apart."""
+    busy = after.busy - before.busy
+    return DeviceUse(
+        seconds=seconds,
+        reads=after.reads - before.reads,
+        read_bytes=after.read_bytes - before.read_bytes,
+        writes=after.writes - before.writes,
+        written_bytes=after.written_bytes - before.written_bytes,
+        busy=busy,
+        queue=(after.waited - before.waited) / busy if busy else 0.0,
+    )

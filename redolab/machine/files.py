@@ -1,0 +1,122 @@
+"""Files and folders of this machine: written whole or not at all, copied, hashed, measured, removed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import xxhash
+
+from redolab.errors import DiskFull
+from redolab.units import MIB
+
+STILL_WRITTEN = 5.0
+"""Seconds for which what was killed with the lab may still be writing its last file."""
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that it is there whole or not at all, on the disk, and its folder with it. Raises `DiskFull`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with beside.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except OSError as error:
+        raise explained(error, path) from error
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def make_folder(path: Path, *, mode: int = 0o755, owner: int | None = None) -> None:
+    """Make a folder, and those above it, unless it is there; `owner` is a user's number. Raises `DiskFull`."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise explained(error, path) from error
+    if stat.S_IMODE(path.stat().st_mode) != mode:
+        path.chmod(mode)
+    if owner is not None and path.stat().st_uid != owner:
+        os.chown(path, owner, owner)
+
+
+def names(folder: Path) -> Sequence[str]:
+    """The names in a folder, sorted; none if there is no such folder."""
+    return sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+
+
+def move(path: Path, to: Path) -> None:
+    """Move within one file system, at once."""
+    to.parent.mkdir(parents=True, exist_ok=True)
+    path.rename(to)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder with all in it; nothing happens if it is not there."""
+    if not path.is_dir() or path.is_symlink():
+        path.unlink(missing_ok=True)
+        return
+    deadline = time.monotonic() + STILL_WRITTEN
+    while path.exists():
+        try:
+            shutil.rmtree(path)
+        except OSError as error:
+            # What was killed with the lab may be writing its last file.
+            if error.errno not in (errno.ENOTEMPTY, errno.EBUSY) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+
+
+def hash_folder(folder: Path) -> Mapping[str, str]:
+    """Relative path → hash of the content (XXH3, 128 bits) of every file in a folder."""
+    found = sorted(path for path in folder.rglob("*") if path.is_file())
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        return {
+            str(path.relative_to(folder)): digest
+            for path, digest in zip(found, pool.map(_hash_file, found), strict=True)
+        }
+
+
+def folder_size(folder: Path) -> int:
+    """Bytes that a folder takes on its disk."""
+    size = 0
+    for path in [folder, *folder.rglob("*")]:
+        with suppress(FileNotFoundError):
+            size += path.lstat().st_blocks * 512
+    return size
+
+
+def free_space(path: Path) -> int:
+    """Bytes free for the lab on the file system on which `path` lies or would lie."""
+    while not path.exists():
+        path = path.parent
+    return psutil.disk_usage(str(path)).free
+
+
+def explained(error: OSError, path: Path) -> Exception:
+    """The error that a person can act on, where it is one."""
+    return disk_full(path) if error.errno == errno.ENOSPC else error
+
+
+def _hash_file(path: Path) -> str:
+    digest = xxhash.xxh3_128()
+    buffer = memoryview(bytearray(8 * MIB))
+    with path.open("rb", buffering=0) as file:
+        while size := file.readinto(buffer):
+            digest.update(buffer[:size])
+    return digest.hexdigest()
+
+
+def disk_full(path: Path) -> DiskFull:
+    """The error for a full disk."""
+    return DiskFull(f"the disk under {path} is full", "free some space ('redolab runs' and 'redolab images' help)")

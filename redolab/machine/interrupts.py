@@ -1,0 +1,83 @@
+"""Ctrl-C and the signals that mean the same: the lab is unwound once, and never in the middle of what must be whole."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from redolab.errors import Interrupted
+
+_CAUGHT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class _Held:
+    """How many are holding interrupts back, and the signal that came meanwhile."""
+
+    depth = 0
+    came: int | None = None
+
+
+@contextmanager
+def unwinding() -> Iterator[None]:
+    """While in it: SIGINT, SIGTERM and SIGHUP raise `Interrupted` once; while the lab cleans up, further ones are ignored."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    _Held.came = None
+    before = {each: signal.signal(each, _on_signal) for each in _CAUGHT}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """While in it: no interrupt is raised; one that came meanwhile is raised at its end.
+
+    Python's own handlers hold it back, not the kernel's mask, which a program started meanwhile would inherit.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    _Held.depth += 1
+    try:
+        yield
+    finally:
+        _Held.depth -= 1
+        if not _Held.depth and _Held.came is not None:
+            number, _Held.came = _Held.came, None
+            _interrupt(number)
+
+
+@contextmanager
+def released() -> Iterator[None]:
+    """While in it, within `held`: interrupts are raised again, one that came before at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    depth, _Held.depth = _Held.depth, 0
+    try:
+        if _Held.came is not None:
+            number, _Held.came = _Held.came, None
+            _interrupt(number)
+        yield
+    finally:
+        _Held.depth = depth
+
+
+def _on_signal(number: int, _frame: FrameType | None) -> None:
+    if _Held.depth:
+        _Held.came = number
+        return
+    _interrupt(number)
+
+
+def _interrupt(number: int) -> None:
+    for each in _CAUGHT:
+        signal.signal(each, signal.SIG_IGN)
+    raise Interrupted(f"stopped by {signal.Signals(number).name}: everything the run had started is ended and removed")

@@ -1,0 +1,63 @@
+"""Undoing mounts and loop devices, and forgetting what the kernel has cached of files."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import psutil
+
+from redolab.machine.files import STILL_WRITTEN
+from redolab.machine.processes import Command, is_root, run, which
+
+_DROP_CACHES = Path("/proc/sys/vm/drop_caches")
+
+
+def unmount(folder: Path) -> None:
+    """Unmount what is mounted at `folder` and below it, and let go of the loop devices on files there.
+
+    Raises `CommandFailed`.
+    """
+    folder = folder.resolve()
+    mounted = [Path(partition.mountpoint) for partition in psutil.disk_partitions(all=True)]
+    below = [place for place in mounted if place.is_relative_to(folder)]
+    if not below and not is_root():
+        return
+    # A loop device that is mounted goes with its mount; one that is not would hold the disk model that serves its file.
+    _detach_loops(folder)
+    for place in reversed(below):
+        _until_done(Command(["umount", str(place)]))
+
+
+def drop_page_cache() -> bool:
+    """Forget what the operating system has cached of files; False if the lab may not."""
+    os.sync()
+    try:
+        _DROP_CACHES.write_text("3\n")
+    except OSError:
+        if which("sudo") is None:
+            return False
+        tee = Command(["sudo", "--non-interactive", "tee", str(_DROP_CACHES)], standard_input=b"3\n")
+        return run(tee, check=False).status == 0
+    return True
+
+
+def _detach_loops(folder: Path) -> None:
+    if not is_root():
+        return
+    listed = run(Command(["losetup", "--list", "--noheadings", "--output=NAME,BACK-FILE"]), check=False).out
+    for line in listed.splitlines():
+        device, _, file = line.partition(" ")
+        if Path(file.strip().removesuffix(" (deleted)")).is_relative_to(folder):
+            run(Command(["losetup", "--detach", device]), check=False)
+
+
+def _until_done(command: Command) -> None:
+    """Run it until it succeeds: what was killed may hold a mount for a moment longer. Raises `CommandFailed`."""
+    deadline = time.monotonic() + STILL_WRITTEN
+    while run(command, check=False).status != 0:
+        if time.monotonic() > deadline:
+            run(command)
+            return
+        time.sleep(0.05)

@@ -1,0 +1,33 @@
+"""Database servers on this machine that are not the lab's: dropping the page cache and filling logs would hit them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import psutil
+
+_SERVERS = ("mysqld", "mariadbd", "postgres", "mongod", "oracle", "sqlservr", "redis-server", "clickhouse-serv")
+"""As the kernel names their processes, in its 15 characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A database server that runs."""
+
+    name: str
+    pid: int
+
+    def __str__(self) -> str:
+        return f"{self.name} (process {self.pid})"
+
+
+def neighbours() -> Sequence[Neighbour]:
+    """The database servers that run; to be asked before the lab has started one of its own."""
+    found = [
+        (process.info["name"], process.pid, process.info["ppid"]) for process in psutil.process_iter(["name", "ppid"])
+    ]
+    servers = [each for each in found if each[0] in _SERVERS]
+    pids = {pid for _, pid, _ in servers}
+    # A server of many processes is one neighbour.
+    return [Neighbour(name, pid) for name, pid, parent in servers if parent not in pids]

@@ -1,0 +1,306 @@
+"""Programs that the lab runs on this machine, and processes as it knows them again.
+
+What the lab starts dies with it, whatever ends the lab, and is killed only while its start time still matches.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+import psutil
+
+from redolab.errors import CommandFailed
+from redolab.lines import Line
+from redolab.machine import interrupts
+from redolab.machine.files import explained
+from redolab.units import MIB
+
+_START_TOLERANCE = 0.05
+"""Seconds between two readings of one process's start time: the kernel counts it in ticks of 10 ms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A program and its arguments, with what it needs around it."""
+
+    arguments: Sequence[str]
+    folder: Path | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    standard_input: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a finished program left."""
+
+    status: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessIdentity:
+    """A process as the lab knows it again: the id alone may have been given to another since."""
+
+    pid: int
+    started: float
+    """When it started, in seconds since the epoch, as the kernel tells."""
+
+
+class Process:
+    """A program that the lab started and that is still its business."""
+
+    def __init__(self, popen: subprocess.Popen[bytes], output: IO[bytes]) -> None:
+        self._popen = popen
+        self._identity = ProcessIdentity(popen.pid, psutil.Process(popen.pid).create_time())
+        self._output = output
+        self._lines: queue.SimpleQueue[Line | None] = queue.SimpleQueue()
+        self._ended = False
+        self._failure: OSError | None = None
+        self._reader = threading.Thread(target=self._read, name=f"output of {popen.pid}", daemon=True)
+        self._reader.start()
+
+    @property
+    def identity(self) -> ProcessIdentity:
+        """Who it is."""
+        return self._identity
+
+    def lines(self, deadline: float) -> Iterator[Line]:
+        """Lines as they arrive, stamped on arrival with the monotonic clock, until it ends or `deadline` (monotonic)."""
+        while not self._ended:
+            if self._failure is not None:
+                raise explained(self._failure, Path(self._output.name)) from self._failure
+            try:
+                line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                return
+            if line is None:
+                self._ended = True
+                return
+            yield line
+
+    def wait(self, seconds: float) -> int | None:
+        """Its exit status (negative: the signal that ended it), or None if it still runs after `seconds`."""
+        try:
+            status = self._popen.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+        self._reader.join(timeout=10)
+        _running.discard(self)
+        return status
+
+    def stop(self, with_signal: signal.Signals = signal.SIGTERM, seconds: float = 10.0) -> int:
+        """Signal it, wait `seconds` for it to end, else SIGKILL it; its exit status. An ended one is left alone."""
+        self._popen.send_signal(with_signal)
+        status = self.wait(seconds)
+        if status is None:
+            self._popen.kill()
+            status = self._popen.wait()
+            _running.discard(self)
+        return status
+
+    def _read(self) -> None:
+        stream = self._popen.stdout
+        assert stream is not None
+        partial = b""
+        with stream:
+            # One read returns what has arrived so far: a line's stamp is the moment its end came through the pipe.
+            while chunk := os.read(stream.fileno(), MIB):
+                arrival = time.monotonic()
+                self._keep(chunk)
+                *whole, partial = (partial + chunk).split(b"\n")
+                for line in whole:
+                    self._lines.put(Line(line.decode(errors="replace"), arrival))
+        if partial:
+            self._lines.put(Line(partial.decode(errors="replace"), time.monotonic()))
+        with suppress(OSError):
+            self._output.close()
+        self._lines.put(None)
+
+    def _keep(self, chunk: bytes) -> None:
+        """Write to the file; on a full disk the program must still find a reader, or it would hang."""
+        try:
+            self._output.write(chunk)
+            self._output.flush()
+        except OSError as error:
+            self._failure = self._failure or error
+
+
+_running: set[Process] = set()
+"""What `start` has started and nobody has seen the end of: an interrupt may come before its caller holds it."""
+
+
+def run(command: Command, *, seconds: float = 600.0, check: bool = True, to_its_end: bool = False) -> Output:
+    """Run a program to its end; with `to_its_end` also when the lab is interrupted meanwhile.
+
+    Raises `CommandFailed` if it cannot be run, takes longer than `seconds` or, with `check`, ends with an error.
+    """
+    program = command.arguments[0]
+    if which(program) is None:
+        raise CommandFailed(f"{program} is not on this machine", "see 'redolab doctor'")
+    # What may not be broken off may not die with the lab either.
+    arguments = command.arguments if to_its_end else _dying_with_the_lab(command.arguments)
+    with interrupts.held():
+        process = subprocess.Popen(
+            arguments,
+            cwd=command.folder,
+            env=_environment(command.environment),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        # Held until here, so that an interrupt meets the handler below.
+        try:
+            out, err = _communicated(process, command, seconds, to_its_end=to_its_end)
+        finally:
+            for stream in (process.stdin, process.stdout, process.stderr):
+                if stream is not None:
+                    with suppress(OSError):
+                        stream.close()
+    output = Output(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
+    if check and output.status != 0:
+        last = (output.err.strip() or output.out.strip()).splitlines()[-12:]
+        raise CommandFailed(f"{program} ended with status {output.status}", details=last)
+    return output
+
+
+def _communicated(
+    process: subprocess.Popen[bytes], command: Command, seconds: float, *, to_its_end: bool
+) -> tuple[bytes, bytes]:
+    try:
+        with interrupts.released():
+            return process.communicate(command.standard_input, timeout=seconds)
+    except subprocess.TimeoutExpired as error:
+        _kill_group(process)
+        raise CommandFailed(f"{command.arguments[0]} did not end within {seconds:.0f} s") from error
+    except BaseException:
+        if to_its_end:
+            process.communicate()
+        else:
+            _kill_group(process)
+        raise
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    """End a program and all that it started in its session."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def start(command: Command, output: Path) -> Process:
+    """Start a program that goes on beside the lab; what it prints goes to the file `output` as well as to `lines`.
+
+    To be called from the thread that lives as long as the lab: the kernel ends the program with the thread that
+    started it (PR_SET_PDEATHSIG), which is how it dies with the lab. Raises `CommandFailed` if it cannot be started.
+    """
+    output.parent.mkdir(parents=True, exist_ok=True)
+    log = output.open("wb")
+    try:
+        with interrupts.held():
+            popen = subprocess.Popen(
+                _dying_with_the_lab(command.arguments),
+                cwd=command.folder,
+                env=_environment(command.environment),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                # Ctrl-C reaches the lab alone, which then ends what it started in order.
+                start_new_session=True,
+            )
+            process = Process(popen, log)
+            _running.add(process)
+    except OSError as error:
+        log.close()
+        raise CommandFailed(f"{command.arguments[0]} could not be started ({error.strerror})") from error
+    return process
+
+
+def end_all() -> None:
+    """End what `start` has started and nobody has ended: to be called when the lab is left."""
+    for process in list(_running):
+        process.stop(signal.SIGKILL)
+
+
+def children(process: ProcessIdentity) -> Sequence[ProcessIdentity]:
+    """The processes that this one started, in the order they were started."""
+    try:
+        found = psutil.Process(process.pid).children()
+        return [ProcessIdentity(child.pid, child.create_time()) for child in found]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def is_running(process: ProcessIdentity) -> bool:
+    """Whether exactly this process, and not a later one with its id, is there and not a zombie."""
+    return _find(process) is not None
+
+
+def kill(process: ProcessIdentity, with_signal: signal.Signals = signal.SIGKILL) -> bool:
+    """Signal exactly this process; False if it is no longer there."""
+    found = _find(process)
+    if found is None:
+        return False
+    try:
+        found.send_signal(with_signal)
+    except psutil.NoSuchProcess:
+        return False
+    return True
+
+
+def cpu_seconds(process: ProcessIdentity) -> float | None:
+    """Seconds of processor time that a process and its threads have used; None if it has ended."""
+    found = _find(process)
+    try:
+        times = found.cpu_times() if found is not None else None
+    except psutil.NoSuchProcess:
+        return None
+    return None if times is None else times.user + times.system
+
+
+def which(program: str) -> Path | None:
+    """Where a program is, if it is on this machine."""
+    found = shutil.which(program)
+    return Path(found) if found else None
+
+
+def is_root() -> bool:
+    """Whether the lab runs as root."""
+    return os.geteuid() == 0
+
+
+def _find(process: ProcessIdentity) -> psutil.Process | None:
+    try:
+        found = psutil.Process(process.pid)
+        same = abs(found.create_time() - process.started) < _START_TOLERANCE
+        return found if same and found.status() != psutil.STATUS_ZOMBIE else None
+    except psutil.NoSuchProcess:
+        return None
+
+
+def _environment(extra: Mapping[str, str]) -> dict[str, str]:
+    """The lab's own environment in the C locale: programs' messages are read by the lab, in one language."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "MYSQL"))}
+    return {**kept, "LC_ALL": "C", **extra}
+
+
+def _dying_with_the_lab(arguments: Sequence[str]) -> list[str]:
+    """`arguments` as a command that the kernel ends when the lab ends, however it ends.
+
+    The shell is for what was only about to start when the lab was killed: that death came too early to be signalled.
+    """
+    unless_orphaned = 'lab=$1; shift; [ "$PPID" = "$lab" ] && exec "$@"'
+    return ["setpriv", "--pdeathsig", "KILL", "sh", "-c", unless_orphaned, "sh", str(os.getpid()), *arguments]

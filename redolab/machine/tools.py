@@ -1,0 +1,155 @@
+"""The programs the lab needs beside Python, and how it gets them.
+
+As root, or with a sudo that asks nothing, apt installs them. Otherwise their packages are unpacked into the project's own folder, which
+needs no privilege.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from click import unstyle
+
+from redolab.errors import LabError
+from redolab.machine import files, processes
+from redolab.machine.apt import PrivateApt, codename
+from redolab.machine.journal import Journal
+from redolab.machine.processes import Command
+from redolab.progress import Progress
+
+PACKAGES = {
+    "bwrap": "bubblewrap",
+    "sysbench": "sysbench",
+    "mvn": "maven",
+    "npm": "npm",
+    "fio": "fio",
+    "mkfs.xfs": "xfsprogs",
+}
+"""Program → the Debian package that has it."""
+
+_NEEDS_ITS_SCRIPTS = ("mvn", "npm")
+"""Programs whose packages do not work as they are unpacked."""
+_ASKED_FOR_ITS_VERSION = {"mkfs.xfs": "-V"}
+"""Programs that do not know `--version`."""
+_PATIENCE = 3600.0
+_LOCK = 300
+"""Seconds to wait for another package manager, as runs by itself on a fresh machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A program, where it is and the environment it wants."""
+
+    program: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+class Tools:
+    """The tools of this machine; `folder` is where unpacked ones lie."""
+
+    def __init__(self, folder: Path, journal: Journal) -> None:
+        self._journal = journal
+        self._folder = folder
+
+    def find(self, name: str) -> Tool | None:
+        """A tool that is there already, installed or unpacked."""
+        if installed := processes.which(name):
+            return Tool(installed)
+        root = self._folder / name
+        unpacked = root / "usr/bin" / name
+        if not unpacked.exists():
+            return None
+        libraries = [root / "usr/lib" / folder for folder in files.names(root / "usr/lib")]
+        scripts = root / "usr/share/sysbench/?.lua"
+        environment = {
+            "LD_LIBRARY_PATH": ":".join(str(folder) for folder in libraries if folder.name.endswith("-linux-gnu")),
+            "LUA_PATH": f"{scripts};;",
+        }
+        return Tool(unpacked, environment)
+
+    def get(self, name: str) -> Tool:
+        """A tool that `require` has seen to."""
+        tool = self.find(name)
+        if tool is None:
+            raise LabError(f"{name} is not on this machine", f"apt install {PACKAGES[name]}")
+        return tool
+
+    def require(self, names: Sequence[str], progress: Progress) -> None:
+        """Have these tools on this machine, fetching what is missing. Raises `LabError` if that cannot be done."""
+        missing = [name for name in names if self.find(name) is None]
+        if not missing:
+            return
+        packages = [PACKAGES[name] for name in missing]
+        privilege = self._privilege()
+        with progress.stage(f"getting {', '.join(packages)}"):
+            if privilege is None:
+                self._unpack(missing)
+            else:
+                self._install(privilege, packages)
+        for name in names:
+            self.get(name)
+
+    def install(self, packages: Sequence[str], progress: Progress) -> None:
+        """Have packages on this machine that come with no program of their name. Raises `LabError` if the lab may not."""
+        privilege = self._privilege()
+        if privilege is None:
+            raise LabError(
+                f"{', '.join(packages)} cannot be installed without root", f"apt install {' '.join(packages)}"
+            )
+        with progress.stage(f"getting {', '.join(packages)}"):
+            self._install(privilege, packages)
+
+    def versions(self) -> dict[str, str]:
+        """What each tool that is there says of its version."""
+        found = {name: self.find(name) for name in PACKAGES}
+        return {
+            name: unstyle(
+                processes.run(
+                    Command(
+                        [str(tool.program), _ASKED_FOR_ITS_VERSION.get(name, "--version")], environment=tool.environment
+                    ),
+                    check=False,
+                ).out
+            ).partition("\n")[0]
+            for name, tool in found.items()
+            if tool is not None
+        }
+
+    def _privilege(self) -> list[str] | None:
+        """What to put before a command so that it runs as root; None if there is no way."""
+        if processes.is_root():
+            return []
+        sudo = ["sudo", "--non-interactive"]
+        allowed = processes.which("sudo") and processes.run(Command([*sudo, "true"]), check=False).status == 0
+        return sudo if allowed else None
+
+    def _install(self, privilege: list[str], packages: Sequence[str]) -> None:
+        # sudo drops the environment, and a package manager must not be broken off.
+        apt = [
+            *privilege,
+            "env",
+            "DEBIAN_FRONTEND=noninteractive",
+            "apt-get",
+            "--quiet",
+            f"-o=DPkg::Lock::Timeout={_LOCK}",
+        ]
+        install = Command([*apt, "install", "--yes", "--no-install-recommends", *packages])
+        if processes.run(install, seconds=_PATIENCE, check=False, to_its_end=True).status != 0:
+            # A fresh machine has no package lists yet, an old one has stale ones.
+            processes.run(Command([*apt, "update"]), seconds=_PATIENCE, to_its_end=True)
+            processes.run(install, seconds=_PATIENCE, to_its_end=True)
+
+    def _unpack(self, names: Sequence[str]) -> None:
+        for name in names:
+            if name in _NEEDS_ITS_SCRIPTS:
+                raise LabError(
+                    f"{name} is not on this machine, and only root can have it", f"apt install {PACKAGES[name]}"
+                )
+        for name in names:
+            making = self._folder.with_name(f"{self._folder.name}.partial")
+            with self._journal.making(making, f"the half-unpacked {name}"):
+                apt = PrivateApt.prepare(making / "apt", codename(), beside_installed=True)
+                apt.unpack([PACKAGES[name]], making / "root")
+                files.move(making / "root", self._folder / name)

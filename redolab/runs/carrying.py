@@ -1,0 +1,177 @@
+"""Carrying out a plan into a run: what is missing is made, what is still to be done is measured, in the plan's order."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from redolab.lab import Lab
+from redolab.runs.bench import Bench
+from redolab.runs.estimate import Experience
+from redolab.runs.plan import Plan, last_places, remaining
+from redolab.runs.schema import Finding, GroupRecord, TrialRecord
+from redolab.runs.store import Run, RunStore
+
+_BRIEFLY = 10.0
+"""Seconds between two words on how far a run of short steps is."""
+
+
+class Carrying:
+    """One session of a run."""
+
+    def __init__(
+        self,
+        lab: Lab,
+        store: RunStore,
+        run: Run,
+        bench: Bench[Any, Any, Any],
+        plan: Plan[Any, Any, Any],
+        experience: Experience,
+    ) -> None:
+        self._lab = lab
+        self._store = store
+        self._run = run
+        self._bench = bench
+        self._plan = plan
+        self._experience = experience
+        self._session = len(run.record().sessions) - 1
+        self._standing = run.groups()
+        self._todo = remaining(plan, self._done())
+        self._names: dict[int, str] = {}
+        self._told = -_BRIEFLY
+
+    @property
+    def todo(self) -> Sequence[int]:
+        """The places of the steps that are still to be done: those of a group whose making is gone are done anew."""
+        return self._todo
+
+    def carry_out(self) -> list[Finding]:
+        """Make and measure all that is to be done; what was found. Raises `LabError`."""
+        findings: list[Finding] = []
+        last = last_places(self._plan, self._todo)
+        with self._bench.opened(self._run), self._removed_if_not_kept():
+            if self._plan.keep:
+                for group in last:
+                    self._name(group)
+            for done, place in enumerate(self._todo):
+                group = self._plan.steps[place].group
+                name = self._name(group)
+                self._say_how_far(done)
+                findings += self._measure(place, name)
+                if place == last[group]:
+                    self._bench.release(group, name)
+                    del self._names[group]
+                    self._remove_unless_kept(group)
+        return findings
+
+    def _done(self) -> set[int]:
+        """The places of the steps that are measured, and stay so."""
+        measured: dict[int, set[int]] = {}
+        for record in self._run.trials(object):
+            if record.place is not None:
+                measured.setdefault(record.group, set()).add(record.place)
+        return {
+            place
+            for group, places in measured.items()
+            if places >= set(self._plan.places(group)) or self._still_there(group)
+            for place in places
+        }
+
+    def _still_there(self, group: int) -> bool:
+        """Whether what a group's trials were measured on can still be measured on."""
+        return self._bench.find(group, self._standing[group].name) is not None
+
+    def _name(self, group: int) -> str:
+        """What the group's steps share: what this run measured it on, something made earlier that serves, or made now."""
+        if group in self._names:
+            return self._names[group]
+        before = self._standing.get(group)
+        if before is not None and self._bench.find(group, before.name) is not None:
+            name = before.name
+            self._bench.use(group, name, self._run)
+        else:
+            name = self._made_anew(group, 1 if before is None else before.attempt + 1)
+        self._names[group] = name
+        return name
+
+    def _made_anew(self, group: int, attempt: int) -> str:
+        began = time.monotonic()
+        name = self._bench.find(group, None)
+        made = name is None
+        if name is None:
+            name = self._bench.make(group, self._run)
+        else:
+            self._bench.use(group, name, self._run)
+        record = GroupRecord(
+            group=group,
+            attempt=attempt,
+            session=self._session,
+            name=name,
+            made=made,
+            seconds=time.monotonic() - began,
+            alike=tuple(self._plan.groups[group].alike()),
+        )
+        self._run.add_group(record)
+        self._standing[group] = record
+        if made:
+            self._experience.learn(record.alike, record.seconds)
+        return name
+
+    def _measure(self, place: int, name: str) -> Sequence[Finding]:
+        planned = self._plan.steps[place]
+        began = time.monotonic()
+        measured = self._bench.measure(place, planned, name, self._run)
+        record = TrialRecord(
+            place=place,
+            group=planned.group,
+            attempt=self._standing[planned.group].attempt,
+            session=self._session,
+            took=time.monotonic() - began,
+            alike=tuple(self._plan.alike(planned)),
+            findings=tuple(measured.findings),
+            trial=measured.trial,
+        )
+        self._run.add_trial(record)
+        self._experience.learn(record.alike, record.took)
+        for finding in measured.findings:
+            self._lab.progress.note(f"FINDING: {finding.what}")
+        return measured.findings
+
+    def _say_how_far(self, done: int) -> None:
+        """As in `17 of 36, about 12 min left`."""
+        now = time.monotonic()
+        if self._bench.brief and now - self._told < _BRIEFLY:
+            return
+        self._told = now
+        missing = {self._plan.steps[place].group for place in self._todo[done:]} - set(self._names)
+        estimate = self._experience.estimate(self._plan, self._todo[done:], missing)
+        left = "" if estimate is None else f", {estimate.in_words()} left"
+        self._lab.progress.note(f"{done + 1} of {len(self._todo)}{left}")
+
+    def _remove_unless_kept(self, group: int) -> None:
+        """Where nothing is to be kept, what this run made goes, unless another run measured on it too."""
+        record = self._standing[group]
+        if self._plan.keep or not record.made or record.name in self._store.names_used(self._run):
+            return
+        self._bench.remove(record.name)
+
+    @contextmanager
+    def _removed_if_not_kept(self) -> Iterator[None]:
+        """While in it: a run that is broken off keeps what it has measured on, to be resumed, and nothing else."""
+        try:
+            yield
+        except BaseException:
+            measured = {record.group for record in self._run.trials(object)}
+            for group in list(self._names):
+                record = self._standing[group]
+                if self._plan.keep or not record.made or not record.name:
+                    continue
+                if group in measured:
+                    self._lab.progress.note(
+                        f"{record.name} stays for '--resume {self._run.name}'; 'redolab rm {self._run.name}' removes both"
+                    )
+                else:
+                    self._remove_unless_kept(group)
+            raise

@@ -1,0 +1,101 @@
+"""How long a plan will take, from what earlier runs took on this machine; no guess where nothing alike was measured."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from redolab.errors import LabError
+from redolab.machine.description import Machine, same_machine
+from redolab.runs.plan import Plan
+from redolab.runs.schema import Finding
+from redolab.runs.store import Run, RunStore
+from redolab.units import format_duration
+
+NOTHING_KNOWN = "no estimate yet: no earlier run of this kind on this machine"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Seconds that what is known takes, and how much of it is not known."""
+
+    seconds: float
+    steps: int
+    unknown: int
+    """Steps and groups of which nothing alike has been measured; each step is taken for the mean of the known."""
+
+    def in_words(self) -> str:
+        """As in `about 12 min 3 s`."""
+        about = f"about {format_duration(self.seconds)}"
+        return about if not self.unknown else f"{about} (nothing like {self.unknown} of these measured here yet)"
+
+
+class Took(msgspec.Struct, frozen=True):
+    """What a step or group was like, and how long it took: all that an estimate needs of a trial or of what was made."""
+
+    alike: tuple[str, ...] = ()
+    took: float | None = None
+    seconds: float | None = None
+    made: bool = True
+    session: int = 0
+    findings: tuple[Finding, ...] = ()
+
+
+class Experience:
+    """What steps and groups took, the newest last."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[str, list[float]] = defaultdict(list)
+
+    @classmethod
+    def of_runs(cls, store: RunStore, machine: Machine) -> Experience:
+        """What runs took on this machine."""
+        experience = cls()
+        for run, record in store.readable()[0]:
+            here = {place for place, each in enumerate(record.sessions) if same_machine(each.machine, machine)}
+            for took in _took(run) if here else ():
+                if took.session in here:
+                    experience.learn(took.alike, took.took)
+        return experience
+
+    def learn(self, alike: Iterable[str], seconds: float | None) -> None:
+        """Take what was measured into account."""
+        if seconds is not None:
+            for each in alike:
+                self._seconds[each].append(seconds)
+
+    def seconds(self, alike: Iterable[str]) -> float | None:
+        """What the most alike took (the median); None if nothing alike is known."""
+        return next((statistics.median(self._seconds[each]) for each in alike if each in self._seconds), None)
+
+    def estimate(self, plan: Plan[Any, Any, Any], places: Sequence[int], groups: Iterable[int]) -> Estimate | None:
+        """What the steps at these places, and making these groups, will take; None if nothing of the steps is known."""
+        known = [self.seconds(plan.alike(plan.steps[place])) for place in places]
+        measured = [seconds for seconds in known if seconds is not None]
+        if not measured:
+            return None
+        making = [self.seconds(plan.groups[group].alike()) for group in groups]
+        unknown = len(known) - len(measured)
+        whole = sum(measured) + unknown * statistics.fmean(measured) + sum(seconds or 0.0 for seconds in making)
+        return Estimate(whole, len(known), unknown + sum(seconds is None for seconds in making))
+
+
+def in_words(estimate: Estimate | None) -> str:
+    """How long, or that it is not known."""
+    return NOTHING_KNOWN if estimate is None else estimate.in_words()
+
+
+def _took(run: Run) -> list[Took]:
+    try:
+        if not run.is_current:
+            return []
+        made = [Took(each.alike, each.seconds, session=each.session) for each in run.group_records() if each.made]
+        # Of a trial only what stands here is looked at: other experiments' trials have other fields.
+        return [*made, *(each for each in run.lines("trials", Took) if not each.findings)]
+    except LabError:
+        return []

@@ -1,0 +1,97 @@
+"""What an experiment declares, and where experiments are found: each is a folder under `experiments/`."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from redolab.lab import Lab
+from redolab.project import PROJECT
+from redolab.runs.bench import Bench
+from redolab.runs.factors import CommonFactors, one_of
+from redolab.runs.plan import Plan
+from redolab.runs.reporting import Report
+from redolab.runs.store import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Noun:
+    """What one and several of a thing are called."""
+
+    one: str
+    several: str
+
+    def of(self, count: int) -> str:
+        """As in `3 recoveries`."""
+        return f"{count} {self.one if count == 1 else self.several}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    """What the package of an experiment declares as `EXPERIMENT`."""
+
+    question: str
+    factors: type[CommonFactors]
+    plan: Callable[[Any, Lab], Plan[Any, Any, Any]]
+    """Makes the plan of these factors; refuses with `InvalidInput` what makes no sense."""
+    plan_type: Any
+    """`Plan[group, step, conditions]` of its own types, with which a kept plan is read."""
+    bench: Callable[[Lab, Plan[Any, Any, Any]], Bench[Any, Any, Any]]
+    """What makes what a plan needs, and measures its steps."""
+    report: Callable[[Run], Report]
+    """Tables and plots of what a run has measured."""
+    group: Noun = Noun("group", "groups")
+    step: Noun = Noun("step", "steps")
+
+
+def experiment_names() -> list[str]:
+    """The experiments there are: the folders under `experiments/`, and under the user's own folder of them."""
+    return sorted(
+        {
+            path.name
+            for folder in _folders()
+            for path in folder.glob("*")
+            if (path / "__init__.py").exists() and not path.name.startswith("_")
+        }
+    )
+
+
+def load_experiment(name: str) -> Experiment:
+    """The experiment of that name. Raises `InvalidInput`, which lists the names there are."""
+    one_of("experiment", experiment_names)(name)
+    experiment = _module(name).EXPERIMENT
+    assert isinstance(experiment, Experiment)
+    return experiment
+
+
+def _folders() -> list[Path]:
+    return [PROJECT.experiments, *([PROJECT.own_experiments] if PROJECT.own_experiments else [])]
+
+
+def _module(name: str) -> ModuleType:
+    if (PROJECT.experiments / name).is_dir():
+        return importlib.import_module(f"{PROJECT.experiments_package}.{name}")
+    assert PROJECT.own_experiments is not None
+    return _loaded_from(PROJECT.own_experiments / name, f"own_experiments_{name}")
+
+
+def _loaded_from(folder: Path, module_name: str) -> ModuleType:
+    """The package in a folder that is on no import path, under a name of its own."""
+    if module_name in sys.modules:
+        return sys.modules[module_name]
+    specification = importlib.util.spec_from_file_location(
+        module_name, folder / "__init__.py", submodule_search_locations=[str(folder)]
+    )
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    # Data classes look their module up by name.
+    sys.modules[module_name] = module
+    specification.loader.exec_module(module)
+    return module

@@ -1,0 +1,150 @@
+"""Factors: what can be chosen of an experiment, as fields of a data class.
+
+The command line is built from them, so that `--log-size` and `LOGSIZE=` mean the same and a new factor is one new field.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from redolab.errors import InvalidInput
+
+F = TypeVar("F", bound="CommonFactors")
+_SEEDS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """One factor as the command line shows it."""
+
+    name: str
+    about: str
+    parse: Callable[[str], Any]
+    default: str | None
+    switch: bool = False
+    """Whether the option alone, without a value, turns it on."""
+
+    @property
+    def option(self) -> str:
+        """As in `--log-size`."""
+        return "--" + self.name.replace("_", "-")
+
+    @property
+    def variable(self) -> str:
+        """As in `LOGSIZE=`."""
+        return self.name.replace("_", "").upper()
+
+
+def factor(about: str, parse: Callable[[str], Any], default: str | None = None, *, switch: bool = False) -> Any:
+    """A field of a factors class: what it is, how its text is read (raising `InvalidInput`), and its default as text.
+
+    A `switch` is turned on by the option alone.
+    """
+    value = parse(default) if default is not None else None
+    return dataclasses.field(
+        default=value, metadata={"about": about, "parse": parse, "default": default, "switch": switch}
+    )
+
+
+def several(parse: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
+    """The reading of a list with commas, each part read by `parse`; what stands there twice counts once."""
+
+    def parse_all(text: str) -> tuple[Any, ...]:
+        return tuple(dict.fromkeys(parse(part.strip()) for part in text.split(",")))
+
+    return parse_all
+
+
+def whole_number(at_least: int, at_most: int) -> Callable[[str], int]:
+    """The reading of a whole number within limits."""
+
+    def parse(text: str) -> int:
+        if not re.fullmatch(r"\d{1,12}", text.strip()) or not at_least <= int(text) <= at_most:
+            raise InvalidInput(f"'{text}' is not a whole number from {at_least} to {at_most}")
+        return int(text)
+
+    return parse
+
+
+def one_of(noun: str, names: Callable[[], list[str]]) -> Callable[[str], str]:
+    """The reading of a name of which there is a list."""
+
+    def parse(text: str) -> str:
+        if text not in names():
+            raise InvalidInput(f"there is no {noun} '{text}'", f"choose from {', '.join(names())}")
+        return text
+
+    return parse
+
+
+def on_or_off(text: str) -> bool:
+    """The reading of `on` or `off`. Raises `InvalidInput` for anything else."""
+    if text not in ("on", "off"):
+        raise InvalidInput(f"'{text}' is neither on nor off")
+    return text == "on"
+
+
+def words(value: object) -> str:
+    """A factor's value as a run keeps it."""
+    if isinstance(value, tuple):
+        return ",".join(words(part) for part in value)
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommonFactors:
+    """What can be chosen of every experiment; its own factors are the fields of a class derived from this one."""
+
+    repeat: int = factor("How often each cell is measured.", whole_number(1, 1000), "3")
+    seed: int | None = factor("Of the random order (default: drawn, and kept).", whole_number(0, _SEEDS - 1))
+    plan: bool = factor("Only show what would be done: cells, disk space, time.", on_or_off, "off", switch=True)
+    resume: str | None = factor("Go on with this run, which was stopped; nothing else is asked then.", str)
+    beside_others: bool = factor(
+        "Run even though a database server that is not the lab's runs on this machine.", on_or_off, "off", switch=True
+    )
+    provider: str = factor("Where: local is this machine.", one_of("provider", lambda: ["local"]), "local")
+
+    def drawn_seed(self) -> int:
+        """The seed that was given, or one drawn now."""
+        return secrets.randbelow(_SEEDS) if self.seed is None else self.seed
+
+    def in_words(self) -> dict[str, str]:
+        """What was asked, as a run keeps it."""
+        return {
+            each.name: words(getattr(self, each.name))
+            for each in dataclasses.fields(self)
+            if getattr(self, each.name) is not None
+        }
+
+
+def keep_factor() -> Any:
+    """The factor of experiments that make what later runs can use again."""
+    return factor("Keep datasets and crash images for later runs.", on_or_off, "on")
+
+
+def factors_of(factors: type[CommonFactors]) -> list[Factor]:
+    """The factors of an experiment: its own in the order of its data class, then those that all have."""
+    common = {each.name for each in dataclasses.fields(CommonFactors)}
+    fields = sorted(dataclasses.fields(factors), key=lambda each: each.name in common)
+    return [Factor(field.name, **field.metadata) for field in fields]
+
+
+def read_factors(factors: type[F], given: Mapping[str, str | None]) -> F:
+    """The data class from the texts given for its fields. Raises `InvalidInput` naming the option."""
+    values = {}
+    for each in factors_of(factors):
+        text = given.get(each.name)
+        if text is None:
+            continue
+        try:
+            values[each.name] = each.parse(text)
+        except InvalidInput as error:
+            raise InvalidInput(f"{each.option} ({each.variable}=): {error.problem}", error.remedy) from error
+    return factors(**values)

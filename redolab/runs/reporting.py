@@ -1,0 +1,98 @@
+"""Tables and plots of a run: written into its folder and shown, also when it was stopped half-way, and again later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from redolab.report.table import ReportTable, write_rows, write_tables
+from redolab.runs.schema import State, TrialRecord
+from redolab.runs.store import Run
+
+if TYPE_CHECKING:
+    from redolab.runs.experiment import Experiment
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A plot that is drawn when it is asked for: into which folder it is told then."""
+
+    name: str
+    draw: Callable[[Path], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What an experiment makes of a run."""
+
+    tables: Sequence[ReportTable]
+    """The first is what the run is about."""
+    rows: Mapping[str, Sequence[Mapping[str, object]]] = field(default_factory=dict)
+    """Name → the numbers behind a table, for programs."""
+    plots: Sequence[Plot] = ()
+
+
+def write_report(experiment: Experiment, run: Run) -> tuple[Sequence[ReportTable], list[str]]:
+    """Write the tables and plots of a run into its folder; the tables, and what could not be drawn, in words."""
+    report = experiment.report(run)
+    tables = _with_frame_notes(report.tables, experiment, run)
+    write_tables(run.folder, tables)
+    for name, rows in report.rows.items():
+        write_rows(run.folder, name, rows)
+    failed = []
+    for plot in report.plots:
+        try:
+            plot.draw(run.folder / "plots")
+        except Exception as error:
+            failed.append(f"the plot '{plot.name}' could not be drawn ({type(error).__name__}: {error})")
+    return tables, failed
+
+
+def show_tables(tables: Sequence[ReportTable], console: Console) -> None:
+    """Print them."""
+    for table in tables:
+        table.show(console)
+        console.print()
+
+
+def _with_frame_notes(tables: Sequence[ReportTable], experiment: Experiment, run: Run) -> Sequence[ReportTable]:
+    """With what the frame knows of the run: that it was stopped, what was found, where rows of two machines meet."""
+    if not tables:
+        return tables
+    first, *others = tables
+    notes = [*first.notes, *_notes(experiment, run)]
+    return [replace(first, notes=notes), *others]
+
+
+def _notes(experiment: Experiment, run: Run) -> list[str]:
+    record, trials = run.record(), run.trials(object)
+    notes = [f"FINDING: {finding.what}{_evidence(finding.evidence)}" for each in trials for finding in each.findings]
+    if record.state is State.STOPPED:
+        notes.append(f"The run was stopped: these are the {experiment.step.several} that had been finished.")
+    return [*notes, *_machines(experiment, run, trials)]
+
+
+def _evidence(evidence: Sequence[str]) -> str:
+    return f" (evidence: {', '.join(evidence)})" if evidence else ""
+
+
+def _machines(experiment: Experiment, run: Run, trials: Sequence[TrialRecord[object]]) -> list[str]:
+    """Which groups were measured on which machine, where there is more than one."""
+    sessions = run.record().sessions
+    machines: dict[str, list[int]] = {}
+    for trial in trials:
+        groups = machines.setdefault(sessions[trial.session].machine.in_words(), [])
+        if trial.group not in groups:
+            groups.append(trial.group)
+    if len(machines) < 2:
+        return []
+    planned = run.plan(experiment.plan_type).groups
+    parts = [
+        f"{', '.join(' '.join(planned[group].described().values()) for group in groups)} on {machine}"
+        for machine, groups in machines.items()
+    ]
+    return [f"Measured on {len(machines)} machines, whose times do not compare: {'; '.join(parts)}."]

@@ -1,0 +1,180 @@
+"""Starting and resuming runs of any experiment, and only showing what one would do."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from redolab.errors import FindingsMade, InvalidInput, LabError
+from redolab.lab import Lab, open_lab
+from redolab.machine.commit import lab_commit
+from redolab.machine.description import read_machine
+from redolab.progress import Progress
+from redolab.runs.bench import Bench
+from redolab.runs.carrying import Carrying
+from redolab.runs.estimate import Experience, in_words
+from redolab.runs.experiment import Experiment, load_experiment
+from redolab.runs.factors import CommonFactors, factors_of
+from redolab.runs.plan import Plan
+from redolab.runs.plan_table import plan_table
+from redolab.runs.reporting import show_tables, write_report
+from redolab.runs.room import check_room
+from redolab.runs.schema import Finding, State
+from redolab.runs.store import Run, RunStore, new_session
+from redolab.units import format_duration
+
+MAKE_VARIABLES = "REDOLAB_MAKE_VARIABLES"
+"""The environment variable in which the Makefile hands over what stood behind `make experiment NAME`."""
+
+
+def run_experiment(name: str, factors: CommonFactors, progress: Progress) -> None:
+    """Run an experiment with these factors, go on with a run of it, or only show the plan. Raises `LabError`."""
+    if factors.resume is not None:
+        resume_run(factors.resume, progress)
+        return
+    experiment, store = load_experiment(name), RunStore()
+    with open_lab(progress, store.clear_unfinished, beside_others=factors.beside_others) as lab:
+        plan = experiment.plan(factors, lab)
+        options = {**factors.in_words(), "seed": str(plan.seed)}
+        start_run(lab, store, name, plan, options, only_shown=factors.plan)
+
+
+def start_run(
+    lab: Lab,
+    store: RunStore,
+    name: str,
+    plan: Plan[Any, Any, Any],
+    options: Mapping[str, str],
+    *,
+    only_shown: bool = False,
+) -> None:
+    """A new run of an experiment that carries out a plan, and its tables; or only the plan. Raises `LabError`."""
+    experiment = load_experiment(name)
+    bench = experiment.bench(lab, plan)
+    bench.check()
+    found = {group: there for group in range(len(plan.groups)) if (there := bench.find(group, None)) is not None}
+    missing = [group for group in range(len(plan.groups)) if group not in found]
+    needs = bench.needs(missing)
+    check_room(needs)
+    machine = read_machine(lab.home)
+    experience = Experience.of_runs(store, machine)
+    how_long = in_words(experience.estimate(plan, range(len(plan.steps)), missing))
+    lab.progress.note(
+        f"{experiment.step.of(len(plan.steps))}, {experiment.group.of(len(missing))} to make first: {how_long} "
+        f"(seed {plan.seed})"
+    )
+    if only_shown:
+        lab.progress.console.print()
+        plan_table(plan, found, needs).show(lab.progress.console)
+        return
+    run = store.create(name, options, new_session(machine, lab_commit(), lab.tools.versions()))
+    run.write_plan(plan)
+    _carry_out(lab, store, experiment, run, bench, plan, experience)
+
+
+def resume_run(name: str, progress: Progress) -> None:
+    """Let a run that was stopped go on where it was; what it had made and is gone is made anew. Raises `LabError`."""
+    store = RunStore()
+    with open_lab(progress, store.clear_unfinished) as lab:
+        run = store.get(name)
+        experiment = load_experiment(run.record().experiment)
+        if run.record().state is State.COMPLETE:
+            raise InvalidInput(f"the run {run.name} is complete", "'redolab show' prints it")
+        plan = run.plan(experiment.plan_type)
+        bench = experiment.bench(lab, plan)
+        bench.check()
+        standing = run.groups()
+        unfinished = {
+            group
+            for group in range(len(plan.groups))
+            if {record.place for record in run.trials(object) if record.group == group} < set(plan.places(group))
+        }
+        missing = [
+            group
+            for group in sorted(unfinished)
+            if bench.find(group, standing[group].name if group in standing else None) is None
+        ]
+        check_room(bench.needs(missing))
+        machine = read_machine(lab.home)
+        experience = Experience.of_runs(store, machine)
+        store.reopen(run, new_session(machine, lab_commit(), lab.tools.versions()))
+        _carry_out(lab, store, experiment, run, bench, plan, experience)
+
+
+def report_again(name: str, progress: Progress) -> None:
+    """Make the tables and plots of a run again from what was recorded, and show the tables. Raises `LabError`."""
+    run = RunStore().get(name)
+    if not run.trial_count():
+        raise InvalidInput(f"the run {run.name} has no trial to report", "'redolab runs' lists the others")
+    _report(load_experiment(run.record().experiment), run, progress)
+
+
+def given_to_make(factors: type[CommonFactors]) -> dict[str, str]:
+    """Field → text of the variables behind `make experiment NAME`. Raises `InvalidInput` for one that means nothing."""
+    variables = {each.variable: each.name for each in factors_of(factors)}
+    given = {}
+    for word in shlex.split(os.environ.get(MAKE_VARIABLES, "")):
+        variable, _, value = word.partition("=")
+        if variable not in variables:
+            known = ", ".join(variables)
+            raise InvalidInput(f"{variable}= means nothing to this experiment", f"it knows {known}")
+        given[variables[variable]] = value
+    return given
+
+
+def _carry_out(
+    lab: Lab,
+    store: RunStore,
+    experiment: Experiment,
+    run: Run,
+    bench: Bench[Any, Any, Any],
+    plan: Plan[Any, Any, Any],
+    experience: Experience,
+) -> None:
+    """Do what is still to be done of a run and report it; findings end in `FindingsMade`. Raises `LabError`."""
+    progress = lab.progress
+    try:
+        with store.running(run, progress.seconds):
+            carrying = Carrying(lab, store, run, bench, plan, experience)
+            done = len(plan.steps) - len(carrying.todo)
+            if len(run.record().sessions) > 1:
+                progress.note(f"the run {run.name} goes on: {done} of {experiment.step.of(len(plan.steps))} are done")
+            findings = carrying.carry_out()
+    except BaseException:
+        if run.folder.exists() and run.trial_count():
+            try:
+                _report(experiment, run, progress)
+            except Exception as error:
+                progress.note(f"and its table could not be written: {error}")
+        raise
+    _report(experiment, run, progress)
+    shares = " · ".join(f"{kind} {format_duration(seconds)}" for kind, seconds in progress.seconds.items())
+    progress.note(f"time: {shares}")
+    progress.note(f"everything is in {run.folder}")
+    if findings:
+        raise _told(experiment, run, plan, findings)
+
+
+def _report(experiment: Experiment, run: Run, progress: Progress) -> None:
+    try:
+        with progress.stage("writing tables and plots"):
+            tables, failed = write_report(experiment, run)
+    except LabError:
+        raise
+    except Exception as error:
+        # What was measured is kept, and the run stays what it is: a report can be made again.
+        raise LabError(
+            f"the run {run.name} is measured, and its tables could not be made ({type(error).__name__}: {error})",
+            f"'redolab report {run.name}' makes them again",
+        ) from error
+    progress.console.print()
+    show_tables(tables, progress.console)
+    for problem in failed:
+        progress.note(f"{problem}: 'redolab report {run.name}' draws it again")
+
+
+def _told(experiment: Experiment, run: Run, plan: Plan[Any, Any, Any], findings: list[Finding]) -> FindingsMade:
+    what = f"{len(findings)} finding{'s' * (len(findings) > 1)} in {experiment.step.of(len(plan.steps))}"
+    return FindingsMade(what, f"the evidence is in {run.folder}", [finding.what for finding in findings])

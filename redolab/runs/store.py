@@ -1,0 +1,303 @@
+"""What a run leaves, and reading it back: one folder a run under `data/runs/`, never overwritten (docs/run-data.md)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+import msgspec
+
+from redolab.errors import Interrupted, InvalidInput, LabError
+from redolab.machine import files
+from redolab.machine.description import Machine
+from redolab.project import PROJECT
+from redolab.runs.old_formats import content_hash, record_from_1, trial_from_1
+from redolab.runs.schema import RUN_FORMAT, GroupRecord, RunRecord, Session, State, TrialRecord
+
+T = TypeVar("T")
+
+_RECORD = "run.json"
+_PLAN = "plan.json"
+_TRIALS = "trials"
+_GROUPS = "groups"
+_INSTANCES = "instances"
+
+
+class Run:
+    """A run's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def name(self) -> str:
+        """What it is called: when it began, and the experiment."""
+        return self.folder.name
+
+    def record(self) -> RunRecord:
+        """What is known of it. Raises `LabError` if it cannot be read."""
+        content = self._raw(_RECORD)
+        record: RunRecord = self._read(
+            _RECORD, content if content["format"] != 1 else record_from_1(content), RunRecord
+        )
+        return record
+
+    def write_record(self, record: RunRecord) -> None:
+        """Write what is known of it, whole or not at all."""
+        files.write_whole(self.folder / _RECORD, msgspec.json.format(msgspec.json.encode(record)))
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it was written in the format of today."""
+        return bool(self._raw(_RECORD)["format"] == RUN_FORMAT)
+
+    def plan(self, plan_type: Any) -> Any:
+        """What it was to do, as a plan of that type. Raises `InvalidInput` if it has none that can be gone on with."""
+        if not self.is_current or not (self.folder / _PLAN).exists():
+            raise InvalidInput(f"the run {self.name} has no plan to go on with", "start a new run")
+        return self._read(_PLAN, self._raw(_PLAN), plan_type)
+
+    def write_plan(self, plan: msgspec.Struct) -> None:
+        """Keep what it is to do."""
+        files.write_whole(self.folder / _PLAN, msgspec.json.format(msgspec.json.encode(plan)))
+
+    def trials(self, kind: type[T]) -> list[TrialRecord[T]]:
+        """What was measured and still counts, in the order of measuring; a torn last line is left out. Raises `LabError`."""
+        attempts = {group: record.attempt for group, record in self.groups().items()}
+        records = self._trial_records(kind)
+        return [record for record in records if record.attempt >= attempts.get(record.group, 1)]
+
+    def trial_count(self) -> int:
+        """How many trials there are."""
+        return len(self._lines(_TRIALS))
+
+    def add_trial(self, record: TrialRecord[Any]) -> None:
+        """Write one more trial to the disk."""
+        self.add_line(_TRIALS, record)
+
+    def groups(self) -> dict[int, GroupRecord]:
+        """Group → what was last made or found for it."""
+        return {record.group: record for record in self.group_records()}
+
+    def group_records(self) -> list[GroupRecord]:
+        """All that was ever made or found for its groups."""
+        return self.lines(_GROUPS, GroupRecord)
+
+    def add_group(self, record: GroupRecord) -> None:
+        """Write what was made or found for a group to the disk."""
+        self.add_line(_GROUPS, record)
+
+    def lines(self, name: str, kind: type[T]) -> list[T]:
+        """The lines of `NAME.jsonl`, which an experiment has added; a torn last one is left out. Raises `LabError`."""
+        return [self._read(f"{name}.jsonl", msgspec.json.decode(line), kind) for line in self._lines(name)]
+
+    def add_line(self, name: str, content: msgspec.Struct) -> None:
+        """Write one more line of `NAME.jsonl` to the disk."""
+        with (self.folder / f"{name}.jsonl").open("ab+") as file:
+            _cut_torn_end(file)
+            file.write(msgspec.json.encode(content) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def keep_once(self, content: msgspec.Struct) -> str:
+        """Keep the settings and variables of a server unless equal ones are kept; the hash under which they are."""
+        digest = content_hash(content)
+        path = self.folder / _INSTANCES / f"{digest}.json"
+        if not path.exists():
+            files.write_whole(path, msgspec.json.format(msgspec.json.encode(content)))
+        return digest
+
+    def kept(self, digest: str, kind: type[T]) -> T:
+        """What `keep_once` kept under that hash. Raises `LabError`."""
+        name = f"{_INSTANCES}/{digest}.json"
+        content: T = self._read(name, self._raw(name), kind)
+        return content
+
+    def log(self, trial: str) -> Path:
+        """Where the error log of a trial goes, beside what a trial of that name that failed has left."""
+        path, number = self.folder / "logs" / f"{trial}.log", 1
+        while path.exists():
+            number += 1
+            path = self.folder / "logs" / f"{trial}-again{number}.log"
+        return path
+
+    def keep_failed(self, instance: Path) -> None:
+        """Keep the logs and samples of an instance that failed before anything could be measured of it."""
+        for path in [*instance.glob("*.log"), *instance.glob("*.csv")]:
+            kept = self.folder / "failed" / instance.name
+            kept.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, kept)
+
+    def _trial_records(self, kind: type[T]) -> list[TrialRecord[T]]:
+        lines = [msgspec.json.decode(line) for line in self._lines(_TRIALS)]
+        if not self.is_current:
+            lines = [trial_from_1(line) for line in lines]
+        return [self._read(f"{_TRIALS}.jsonl", line, TrialRecord[kind]) for line in lines]  # type: ignore[valid-type]
+
+    def _lines(self, name: str) -> list[bytes]:
+        path = self.folder / f"{name}.jsonl"
+        lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+        return [line for line in lines if line.endswith(b"\n")]
+
+    def _raw(self, name: str) -> dict[str, Any]:
+        """A file's JSON. Raises `LabError` if it cannot be read, or has a format that this lab does not know."""
+        try:
+            content = msgspec.json.decode((self.folder / name).read_bytes(), type=dict[str, Any])
+        except (OSError, msgspec.DecodeError) as error:
+            raise self._unreadable(name, error) from error
+        if name != _RECORD:
+            return content
+        known = content.get("format")
+        if not isinstance(known, int) or known < 1:
+            raise self._unreadable(name, f"its format is {known}")
+        if known > RUN_FORMAT:
+            raise LabError(f"the run {self.name} has format {known}, newer than this lab knows", "use a newer redolab")
+        return content
+
+    def _read(self, name: str, content: Any, kind: Any) -> Any:
+        try:
+            return msgspec.convert(content, kind, strict=False)
+        except msgspec.ValidationError as error:
+            raise self._unreadable(name, error) from error
+
+    def _unreadable(self, name: str, why: object) -> LabError:
+        return LabError(f"the run {self.name} cannot be read ({name}: {why})", f"it is left as it is in {self.folder}")
+
+
+class RunStore:
+    """All runs of this clone."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder or PROJECT.runs
+
+    def all(self) -> list[Run]:
+        """Every run, oldest first."""
+        return [Run(path.parent) for path in sorted(self._folder.glob(f"*/{_RECORD}"))]
+
+    def readable(self) -> tuple[list[tuple[Run, RunRecord]], list[LabError]]:
+        """Every run with its record, oldest first; and what is wrong with those that cannot be read."""
+        runs, errors = [], []
+        for run in self.all():
+            try:
+                runs.append((run, run.record()))
+            except LabError as error:
+                errors.append(error)
+        return runs, errors
+
+    def get(self, name: str) -> Run:
+        """The run of that name, or the only one whose name begins so; `latest` is the newest. Raises `InvalidInput`."""
+        runs = self.all()
+        if name == "latest" and runs:
+            return runs[-1]
+        found = [run for run in runs if run.name == name] or [run for run in runs if run.name.startswith(name)]
+        if len(found) != 1:
+            problem = f"there is no run '{name}'" if not found else f"'{name}' could be {len(found)} runs"
+            raise InvalidInput(problem, "'redolab runs' lists them")
+        return found[0]
+
+    def create(self, experiment: str, options: Mapping[str, str], session: Session) -> Run:
+        """A new run's folder."""
+        folder = self._folder / f"{session.began:%Y%m%d-%H%M%S}-{experiment}"
+        folder.mkdir(parents=True)
+        run = Run(folder)
+        run.write_record(
+            RunRecord(
+                format=RUN_FORMAT,
+                name=run.name,
+                experiment=experiment,
+                options=options,
+                state=State.RUNNING,
+                sessions=[session],
+            )
+        )
+        return run
+
+    def remove(self, run: Run) -> None:
+        """Remove a run's folder."""
+        shutil.rmtree(run.folder)
+
+    def names_used(self, but: Run) -> Collection[str]:
+        """What all runs but one have measured on: the names of what was made or found for their groups."""
+        used = set()
+        for run in self.all():
+            if run.name != but.name:
+                used |= used_names(run)
+        return used
+
+    def clear_unfinished(self) -> list[str]:
+        """Settle the runs whose lab was killed: without a trial they go, with some they are marked; in words, which."""
+        cleared = []
+        for run, record in self.readable()[0]:
+            if record.state is State.RUNNING:
+                cleared.append(f"the run {run.name}, {self._settle(run, record, 'the lab was killed')}")
+        return cleared
+
+    def _settle(self, run: Run, record: RunRecord, why: str, *, keep: bool = False) -> str:
+        if not keep and not run.trial_count():
+            self.remove(run)
+            return "which had no trial yet"
+        run.write_record(msgspec.structs.replace(record, state=State.STOPPED, why_stopped=why))
+        return f"of which {run.trial_count()} trials are kept"
+
+    @contextmanager
+    def running(self, run: Run, seconds: Mapping[str, float]) -> Iterator[None]:
+        """While in it the run is running; it is complete when left in order, else it is settled and says why."""
+        try:
+            yield
+        except BaseException as error:
+            why = str(error).splitlines()[0] if str(error) else type(error).__name__
+            record = _with_seconds(run.record(), seconds)
+            # The logs of what failed are what its error speaks of; of what was stopped there is nothing to look into.
+            self._settle(run, record, why, keep=not isinstance(error, Interrupted | KeyboardInterrupt))
+            raise
+        record = _with_seconds(run.record(), seconds)
+        run.write_record(msgspec.structs.replace(record, state=State.COMPLETE))
+
+    def reopen(self, run: Run, session: Session) -> None:
+        """Let a run that was stopped go on, in a new session. Raises `InvalidInput` if it is complete."""
+        record = run.record()
+        if record.state is not State.STOPPED:
+            raise InvalidInput(f"the run {run.name} is {record.state}", "'redolab show' prints it")
+        sessions = [*record.sessions, session]
+        run.write_record(
+            msgspec.structs.replace(record, format=RUN_FORMAT, state=State.RUNNING, why_stopped="", sessions=sessions)
+        )
+
+
+def used_names(run: Run) -> set[str]:
+    """The names of what a run has measured on, whichever version of the lab made it."""
+    kept = {path.name for path in (run.folder / "crashes").glob("*")}
+    try:
+        return kept | {record.name for record in run.group_records() if record.name}
+    except LabError:
+        return kept
+
+
+def new_session(machine: Machine, commit: str, tools: Mapping[str, str]) -> Session:
+    """A session that begins now."""
+    return Session(began=datetime.now(UTC), commit=commit, command=sys.argv, tools=tools, machine=machine)
+
+
+def _with_seconds(record: RunRecord, seconds: Mapping[str, float]) -> RunRecord:
+    """With the time that stages took in the session that ends."""
+    *before, last = record.sessions
+    return msgspec.structs.replace(record, sessions=[*before, msgspec.structs.replace(last, seconds=dict(seconds))])
+
+
+def _cut_torn_end(file: IO[bytes]) -> None:
+    """A line that a killed lab left torn must not run into the next: what stands behind the last whole line goes."""
+    end = file.seek(0, os.SEEK_END)
+    if not end:
+        return
+    file.seek(end - 1)
+    if file.read(1) == b"\n":
+        return
+    file.seek(0)
+    file.truncate(file.read().rfind(b"\n") + 1)
+    file.seek(0, os.SEEK_END)

@@ -1,0 +1,160 @@
+"""Samples from what people already have: mysqladmin's output, pt-stalk's, tables with a time and a counter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import polars
+
+from redolab.clock import Instant
+from redolab.counters import Sample, sample_at
+from redolab.errors import InvalidInput
+from redolab.samples.live.readings import counters_of_status
+
+_PAIR = re.compile(r"^\|?\s*([A-Za-z]\w*)\s*[|\t]\s*(\S.*?)\s*\|?$")
+_HEADING = "variable_name"
+_COLUMNS: Mapping[str, Sequence[str]] = {
+    "time": ("time", "timestamp", "ts", "datetime", "date", "wall", "epoch", "unixtime", "unix_time", "clock"),
+    "lsn": ("lsn", "lsn_current", "log_lsn_current", "current_lsn", "log_sequence_number", "innodb_lsn_current",
+            "innodb_redo_log_current_lsn"),
+    "os_log_written": ("os_log_written", "innodb_os_log_written", "os_log_bytes_written"),
+    "log_writes": ("log_writes", "innodb_log_writes"),
+    "checkpoint_lsn": ("checkpoint_lsn", "innodb_lsn_last_checkpoint", "innodb_redo_log_checkpoint_lsn"),
+    "checkpoint_age": ("checkpoint_age", "innodb_checkpoint_age", "log_lsn_checkpoint_age"),
+    "uptime": ("uptime",),
+}  # fmt: skip
+_MILLISECONDS = 1e11
+"""A number of seconds since 1970 beyond this would be in the year 5138: it is milliseconds."""
+
+
+def read_collected(path: Path) -> list[Sample]:
+    """The samples in a file, whatever of these it is. Raises `InvalidInput` naming what is wrong with it."""
+    try:
+        if path.suffix.lower() == ".parquet":
+            return _of_table(path, polars.read_parquet(path))
+        text = path.read_text(errors="replace")
+    except FileNotFoundError:
+        raise InvalidInput(f"there is no file {path}") from None
+    except polars.exceptions.PolarsError as error:
+        raise InvalidInput(f"{path} cannot be read as Parquet ({str(error).splitlines()[0]})") from None
+    if any(_HEADING in line.lower() or line.startswith("| Innodb_") for line in text.splitlines()[:2000]):
+        return _of_mysqladmin(path, text)
+    return _of_table(path, _csv(path, text))
+
+
+def _of_mysqladmin(path: Path, text: str) -> list[Sample]:
+    """The tables of `mysqladmin extended-status`, timed by the Uptime in each."""
+    tables = list(_tables(text))
+    samples = []
+    for table in tables:
+        counters = counters_of_status(list(table.items()))
+        if counters.uptime is None:
+            continue
+        samples.append(sample_at(Instant(monotonic=float(counters.uptime), wall=0.0), counters))
+    samples = [replace(sample, wall=None) for sample in samples]
+    if not samples:
+        raise InvalidInput(
+            f"{path} has no table of status variables with an Uptime", "mysqladmin extended-status writes them"
+        )
+    return _absolute(samples)
+
+
+def _tables(text: str) -> Iterator[dict[str, str]]:
+    table: dict[str, str] = {}
+    for line in text.splitlines():
+        match = _PAIR.match(line)
+        if match is None:
+            continue
+        name = match[1].lower()
+        if name == _HEADING or name in table:
+            if table:
+                yield table
+            table = {}
+        if name != _HEADING:
+            table[name] = match[2]
+    if table:
+        yield table
+
+
+def _absolute(samples: Sequence[Sample]) -> list[Sample]:
+    """As totals: with `--relative` every table but the first holds differences, and an Uptime of one interval."""
+    later = [sample.uptime or 0 for sample in samples[1:]]
+    if not later or min(later) == 0 or (samples[0].uptime or 0) <= max(later) or max(later) > 2 * min(later) + 1:
+        return list(samples)
+    totals = [samples[0]]
+    for sample in samples[1:]:
+        before = totals[-1]
+        grown = {
+            name: was + now
+            for name in ("lsn", "os_log_written", "log_writes", "log_write_requests", "flushed_lsn", "checkpoint_lsn",
+                         "checkpoint_age", "uptime")
+            if (was := getattr(before, name)) is not None and (now := getattr(sample, name)) is not None
+        }  # fmt: skip
+        totals.append(replace(before, monotonic=float(grown["uptime"]), **grown))
+    return totals
+
+
+def _csv(path: Path, text: str) -> polars.DataFrame:
+    first = text.split("\n", 1)[0]
+    separator = max(",;\t", key=first.count)
+    try:
+        return polars.read_csv(text.encode(), separator=separator, infer_schema=False, truncate_ragged_lines=True)
+    except polars.exceptions.PolarsError as error:
+        raise InvalidInput(f"{path} cannot be read as CSV ({str(error).splitlines()[0]})") from None
+
+
+def _of_table(path: Path, frame: polars.DataFrame) -> list[Sample]:
+    """Rows with a time and an LSN or an os_log_written; those without either are left out."""
+    names = {name.strip().lower(): name for name in frame.columns}
+    if {"monotonic", "wall"} <= set(names):
+        return _of_own(frame)
+    found = {meaning: names[each] for meaning, known in _COLUMNS.items() for each in reversed(known) if each in names}
+    if "time" not in found or not {"lsn", "os_log_written"} & set(found):
+        raise InvalidInput(
+            f"{path} has the columns {', '.join(frame.columns) or 'none'}",
+            "it needs one with a time (as 'time') and one with an LSN (as 'lsn') or an os_log_written",
+        )
+    samples = []
+    for number, row in enumerate(frame.iter_rows(named=True), start=2):
+        values = {meaning: row[column] for meaning, column in found.items() if row[column] not in (None, "")}
+        if "time" not in values or not {"lsn", "os_log_written"} & set(values):
+            continue
+        try:
+            wall = _seconds(values.pop("time"))
+            samples.append(
+                Sample(monotonic=wall, wall=wall, **{key: int(float(value)) for key, value in values.items()})
+            )
+        except (ValueError, OverflowError) as error:
+            raise InvalidInput(f"{path}, line {number}: {error}") from None
+    if not samples:
+        raise InvalidInput(f"{path} has no row with a time and a counter")
+    return [sample.with_age() for sample in samples]
+
+
+def _of_own(frame: polars.DataFrame) -> list[Sample]:
+    """What `redolab sample -o` wrote."""
+    known = {field.name for field in fields(Sample)}
+    samples = []
+    for row in frame.iter_rows(named=True):
+        values = {name: value for name, value in row.items() if name in known and value not in (None, "")}
+        clocks = {name: float(values.pop(name)) for name in ("monotonic", "wall") if name in values}
+        counters = {name: int(value) for name, value in values.items()}
+        samples.append(Sample(monotonic=clocks["monotonic"], wall=clocks.get("wall"), **counters))
+    return samples
+
+
+def _seconds(value: object) -> float:
+    """Seconds since 1970 of a time as tables have it; one without a zone is taken as UTC. Raises `ValueError`."""
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=value.tzinfo or UTC).timestamp()
+    text = str(value).strip()
+    try:
+        number = float(text)
+    except ValueError:
+        moment = datetime.fromisoformat(text.replace("/", "-"))
+        return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
+    return number / 1000 if number > _MILLISECONDS else number

@@ -1,0 +1,104 @@
+"""A user's own server, read by one connection and one statement a sample; nothing in it is changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import fields
+
+import pymysql
+from pymysql.connections import Connection
+
+from redolab.clock import Instant
+from redolab.counters import Counters, Sample, sample_at
+from redolab.errors import InvalidInput, LabError
+from redolab.samples.live.connecting import Address, refused
+from redolab.samples.live.readings import WITHOUT_LSN, WITHOUT_OS_LOG_WRITTEN, Reading, readings
+from redolab.servers.dialects import Version, dialect_of, family_of
+
+_LOST = (pymysql.err.OperationalError, pymysql.err.InterfaceError, OSError)
+
+
+class LiveServer:
+    """A server that is sampled; a connection that drops is taken up again with the next sample."""
+
+    def __init__(self, address: Address) -> None:
+        """Connect and find out what it offers. Raises `LabError` with the reason if it cannot be sampled."""
+        self._address = address
+        try:
+            self._connection: Connection | None = address.connect()
+            self.version, variables = self._version_and_variables()
+            self._reading = self._best_reading()
+            self.offered = self._counters()
+        except pymysql.MySQLError as error:
+            raise refused(address, error) from error
+        self._hard_limit = _hard_limit(self.version, variables)
+        if self.offered.lsn is None and self.offered.os_log_written is None:
+            raise LabError(f"{address} says nothing of a redo log", "is InnoDB on?")
+
+    def sample(self) -> Sample | None:
+        """The counters now; None while the connection is lost."""
+        try:
+            if self._connection is None:
+                self._connection = self._address.connect()
+            instant = Instant(monotonic=time.monotonic(), wall=time.time())
+            return sample_at(instant, self._counters())
+        except _LOST:
+            self.close()
+            return None
+
+    def hard_limit(self, sample: Sample) -> int | None:
+        """The checkpoint age at which statements would wait: the server's own figure, else by the formula of its version."""
+        return sample.hard_limit or self._hard_limit
+
+    def in_words(self) -> list[str]:
+        """Which server it is and which counters it offers, by what."""
+        names = [field.name for field in fields(Counters)]
+        there = [name for name in names if getattr(self.offered, name) is not None]
+        missing = [name for name in names if name not in there]
+        lines = [
+            f"{self._address}: {self.version}, read from {self._reading.where}",
+            f"offers {', '.join(there)}; not {', '.join(missing)}",
+        ]
+        if self.offered.lsn is None:
+            return [*lines, WITHOUT_LSN]
+        return lines if self.offered.os_log_written is not None else [*lines, WITHOUT_OS_LOG_WRITTEN]
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        if self._connection is not None and self._connection.open:
+            self._connection.close()
+        self._connection = None
+
+    def _version_and_variables(self) -> tuple[str, dict[str, str]]:
+        assert self._connection is not None
+        with self._connection.cursor() as cursor:
+            cursor.execute("SHOW GLOBAL VARIABLES WHERE Variable_name = 'version' OR Variable_name LIKE 'innodb%log%'")
+            variables = {name.lower(): str(value) for name, value in cursor.fetchall()}
+        return variables["version"], variables
+
+    def _best_reading(self) -> Reading:
+        ways = readings()
+        for way in ways:
+            self._reading = way
+            try:
+                if self._counters().lsn:
+                    return way
+            except (pymysql.err.ProgrammingError, pymysql.err.OperationalError, pymysql.err.InternalError):
+                # Not this version's, or not for this user.
+                continue
+        return ways[-1]
+
+    def _counters(self) -> Counters:
+        assert self._connection is not None
+        with self._connection.cursor() as cursor:
+            cursor.execute(self._reading.statement)
+            return self._reading.counters(cursor.fetchall())
+
+
+def _hard_limit(version: str, variables: Mapping[str, str]) -> int | None:
+    try:
+        dialect = dialect_of(family_of(version), Version.parse(version))
+        return dialect.capacity(dialect.layout(dialect.log_size(variables))).hard_limit
+    except (InvalidInput, KeyError):
+        return None

@@ -1,0 +1,124 @@
+"""`redolab sample`: watching a server's redo rates, or working them out from what was collected."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+
+from rich.console import Console
+from rich.live import Live
+
+from redolab.errors import InvalidInput
+from redolab.report.table import ReportTable
+from redolab.samples.live.collected import read_collected
+from redolab.samples.live.connecting import Address
+from redolab.samples.live.output import check_output, kept_in
+from redolab.samples.live.server import LiveServer
+from redolab.samples.live.view import Moment, heading, line, live_table, summary
+from redolab.samples.sampler import SampleFile
+from redolab.samples.series import Series, gap_after, series_of
+from redolab.units import format_duration
+
+SHORTEST, LONGEST = 0.1, 3600.0
+
+
+def sample_live(console: Console, address: Address, every: float, seconds: float | None, output: Path | None) -> None:
+    """Sample a server until `seconds` have passed or it is stopped, then show what it came to. Raises `LabError`."""
+    if not SHORTEST <= every <= LONGEST:
+        raise InvalidInput(f"a sample every {every:g} s is not possible", f"choose {SHORTEST}s to {LONGEST:.0f}s")
+    if output is not None:
+        check_output(output)
+    address.check()
+    server = LiveServer(address)
+    for said in server.in_words():
+        console.print(said, highlight=False, markup=False, soft_wrap=True)
+    series = Series(gap_after(every))
+    try:
+        with kept_in(output) as file, _stoppable(), suppress(KeyboardInterrupt), _view(console, str(address)) as show:
+            _watch(server, series, every, seconds, file, show)
+    finally:
+        server.close()
+    console.print()
+    hard_limit = server.hard_limit(series.segments[-1].last) if series.segments else None
+    summary(series, hard_limit).show(console)
+    if output is not None:
+        console.print(f"the samples are in {output}", highlight=False, markup=False, soft_wrap=True)
+
+
+def sample_files(paths: Sequence[Path]) -> list[tuple[Path, ReportTable]]:
+    """What the samples in each file come to. Raises `InvalidInput`."""
+    return [(path, summary(series_of(read_collected(path)), None)) for path in paths]
+
+
+def _watch(
+    server: LiveServer,
+    series: Series,
+    every: float,
+    seconds: float | None,
+    file: SampleFile | None,
+    show: Callable[[Moment | str], None],
+) -> None:
+    began = due = time.monotonic()
+    lost_at: float | None = None
+    while seconds is None or due <= began + seconds:
+        time.sleep(max(0.0, due - time.monotonic()))
+        # Counted from fixed points, and past those that a slow answer made it miss.
+        due += every * max(1, -(-(time.monotonic() - due) // every))
+        sample = server.sample()
+        if sample is None:
+            if lost_at is None:
+                lost_at = time.monotonic()
+                show("the connection is lost; it is tried again with every sample")
+            continue
+        if lost_at is not None:
+            show(f"connected again after {format_duration(time.monotonic() - lost_at)}")
+            lost_at = None
+        if file is not None:
+            file.append(sample)
+        known = len(series.segments)
+        interval = series.add(sample)
+        if known and len(series.segments) > known:
+            show("the server was restarted: a new segment begins, and no rate is computed across it")
+        show(Moment(sample, interval, series.segments[-1], server.hard_limit(sample)))
+
+
+@contextmanager
+def _view(console: Console, title: str) -> Iterator[Callable[[Moment | str], None]]:
+    """While in it: shows moments, each in the place of the one before on a terminal and as lines anywhere else."""
+    if not console.is_terminal:
+        console.print(heading(), highlight=False, markup=False, soft_wrap=True)
+
+        def show_line(moment: Moment | str) -> None:
+            said = moment if isinstance(moment, str) else line(moment)
+            console.print(said, highlight=False, markup=False, soft_wrap=True)
+
+        yield show_line
+        return
+    with Live(console=console, auto_refresh=False, transient=True) as live:
+
+        def show(moment: Moment | str) -> None:
+            if isinstance(moment, str):
+                live.console.print(moment, highlight=False, markup=False)
+            else:
+                live.update(live_table(moment, title), refresh=True)
+
+        yield show
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """While in it: SIGTERM and SIGHUP stop it as Ctrl-C does."""
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {each: signal.signal(each, stop) for each in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

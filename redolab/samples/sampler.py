@@ -1,0 +1,106 @@
+"""Samples of an instance as they are taken: the thread that takes them, and the file that has each on disk as it comes."""
+
+from __future__ import annotations
+
+import csv
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Generic, TypeVar
+
+from redolab.counters import Sample
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+R = TypeVar("R", bound="DataclassInstance")
+_OLD_NAMES = {"flush_forced_age": "sync_flush_point", "users_wait_age": "hard_limit"}
+"""What counters were called in the files of earlier versions of the lab."""
+
+
+class CsvFile(Generic[R]):
+    """A CSV file of rows of a data class, each on the disk as it comes: whatever crashes loses at most the last."""
+
+    def __init__(self, path: Path, kind: type[R]) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file: IO[str] = path.open("w", newline="")
+        self._writer = csv.DictWriter(self._file, [each.name for each in fields(kind)])
+        self._writer.writeheader()
+        self._file.flush()
+
+    def append(self, row: R) -> None:
+        """Write one more."""
+        self._writer.writerow(asdict(row))
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class SampleFile(CsvFile[Sample]):
+    """A CSV file of samples."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, Sample)
+
+
+def read_samples(path: Path) -> Sequence[Sample]:
+    """The samples in a file that a `SampleFile` wrote; a torn last line is left out."""
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    return [sample for row in rows if (sample := _sample(row)) is not None]
+
+
+def _sample(row: dict[str, str | None]) -> Sample | None:
+    if any(value is None for value in row.values()):
+        return None
+    clocks = {"monotonic", "wall"}
+    try:
+        counters = {
+            _OLD_NAMES.get(name, name): int(value) for name, value in row.items() if value and name not in clocks
+        }
+        wall = float(row["wall"]) if row["wall"] else None
+        return Sample(monotonic=float(row["monotonic"] or ""), wall=wall, **counters)
+    except ValueError:
+        return None
+
+
+class Sampler:
+    """Takes a sample every `every` seconds in a thread of its own, and hands each to `record`."""
+
+    def __init__(self, take: Callable[[], Sample], every: float, record: Callable[[Sample], None]) -> None:
+        self._take = take
+        self._every = every
+        self._record = record
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
+        self.failure: Exception | None = None
+
+    def __enter__(self) -> Sampler:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        # A server that hangs must not hold up whoever wants to end it; the thread ends with the server.
+        self._thread.join(timeout=2.0)
+
+    def _run(self) -> None:
+        for wait in self._waits():
+            if self._stop.wait(wait):
+                return
+            try:
+                self._record(self._take())
+            except Exception as error:
+                self.failure = error
+                return
+
+    def _waits(self) -> Iterator[float]:
+        """Seconds to wait before each sample, counted from fixed points so that delays do not add up."""
+        due = time.monotonic()
+        while True:
+            yield max(0.0, due - time.monotonic())
+            due += self._every

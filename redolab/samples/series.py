@@ -1,0 +1,146 @@
+"""Redo rates from samples that follow one another: per interval, per segment, with gaps and restarts kept apart.
+
+A segment is a stretch of one server's life: nothing is computed across a restart. A gap is an interval much longer than
+the others: what was written in it counts for the whole, and its rate says nothing of a peak.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redolab.counters import Sample
+from redolab.models.inflation import redo_range
+
+HOUR = 3600.0
+_GAP = 2.5
+"""Times the usual interval."""
+_UPTIME_STEP = 2.0
+"""Seconds by which an uptime, counted in whole ones, may lag behind the clock of the samples."""
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """What was written between two samples of one segment; bytes, None where a counter was missing."""
+
+    seconds: float
+    lsn: int | None
+    os_log_written: int | None
+    log_writes: int | None
+    gap: bool = False
+
+    def per_hour(self, grown: int | None) -> float | None:
+        """As a rate; None if nothing is known or no time passed."""
+        return None if grown is None or self.seconds <= 0 else grown / self.seconds * HOUR
+
+    @property
+    def ratio(self) -> float | None:
+        """Bytes of os_log_written for each byte of LSN."""
+        return None if self.os_log_written is None or not self.lsn else self.os_log_written / self.lsn
+
+    @property
+    def redo_per_hour(self) -> tuple[float, float] | None:
+        """The range of the true rate: one number twice where the LSN tells it, else what the model allows."""
+        if (by_lsn := self.per_hour(self.lsn)) is not None:
+            return by_lsn, by_lsn
+        if self.os_log_written is None or self.seconds <= 0:
+            return None
+        least, most = redo_range(self.os_log_written, self.log_writes)
+        return least / self.seconds * HOUR, most / self.seconds * HOUR
+
+
+class Segment:
+    """A stretch without a restart, added up as its samples come."""
+
+    def __init__(self, first: Sample) -> None:
+        self.first = first
+        self.last = first
+        self.samples = 1
+        self.gaps: list[Growth] = []
+        self.peak: Growth | None = None
+        """The interval with the highest rate by LSN, or by os_log_written where there is no LSN."""
+        self.peak_age: int | None = first.checkpoint_age
+
+    def add(self, sample: Sample, gap_after: float) -> Growth:
+        """Take the next sample; what was written since the one before."""
+        interval = _growth(self.last, sample)
+        interval = Growth(
+            interval.seconds,
+            interval.lsn,
+            interval.os_log_written,
+            interval.log_writes,
+            gap=interval.seconds > gap_after,
+        )
+        self.last = sample
+        self.samples += 1
+        if sample.checkpoint_age is not None:
+            self.peak_age = max(self.peak_age or 0, sample.checkpoint_age)
+        if interval.gap:
+            self.gaps.append(interval)
+        elif self.peak is None or _rate(interval) > _rate(self.peak):
+            self.peak = interval
+        return interval
+
+    @property
+    def whole(self) -> Growth:
+        """What was written from its first sample to its last, gaps included."""
+        return _growth(self.first, self.last)
+
+
+class Series:
+    """Segments, as samples come."""
+
+    def __init__(self, gap_after: float) -> None:
+        self.segments: list[Segment] = []
+        self._gap_after = gap_after
+
+    def add(self, sample: Sample) -> Growth | None:
+        """Take the next sample; what was written since the one before, or None if it is the first of a segment."""
+        if self.segments and not restarted(self.segments[-1].last, sample):
+            return self.segments[-1].add(sample, self._gap_after)
+        self.segments.append(Segment(sample))
+        return None
+
+
+def series_of(samples: Sequence[Sample]) -> Series:
+    """The series of samples taken at some interval, whichever it was."""
+    steps = [after.monotonic - before.monotonic for before, after in itertools.pairwise(samples)]
+    usual = statistics.median(step for step in steps if step > 0) if any(step > 0 for step in steps) else 0.0
+    series = Series(usual * _GAP)
+    for sample in samples:
+        series.add(sample)
+    return series
+
+
+def gap_after(every: float) -> float:
+    """Seconds after which an interval between samples that were to come every so often is a gap."""
+    return every * _GAP
+
+
+def restarted(before: Sample, after: Sample) -> bool:
+    """Whether the server was restarted (or is another) between two samples: something went back that never does."""
+    counters = ("lsn", "os_log_written", "uptime")
+    for counter in counters:
+        was, now = getattr(before, counter), getattr(after, counter)
+        if was is not None and now is not None and now < was:
+            return True
+    if after.monotonic < before.monotonic:
+        return True
+    if before.uptime is None or after.uptime is None:
+        return False
+    return after.uptime - before.uptime < after.monotonic - before.monotonic - _UPTIME_STEP
+
+
+def _growth(before: Sample, after: Sample) -> Growth:
+    def grown(counter: str) -> int | None:
+        was, now = getattr(before, counter), getattr(after, counter)
+        return None if was is None or now is None else now - was
+
+    return Growth(after.monotonic - before.monotonic, grown("lsn"), grown("os_log_written"), grown("log_writes"))
+
+
+def _rate(growth: Growth) -> float:
+    grown = growth.lsn if growth.lsn is not None else growth.os_log_written
+    return growth.per_hour(grown) or 0.0

@@ -1,0 +1,68 @@
+"""Error logs from files: the lines that can matter to a recovery, out of gigabytes that cannot.
+
+A log is looked through in large pieces for the few words that every line of a recovery contains; only the
+lines around a hit become text. So a gigabyte of other lines costs a second or two, and memory does not grow
+with the file, nor with a line that never ends.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from redolab.lines import Line
+from redolab.timeline.events import NEEDLES
+
+# Fits the processor's cache, as each piece is looked through once for each word.
+_PIECE = 1 << 18
+# On each side of a hit: what is longer is no line of an error log, but can be binary rubbish before one.
+_REACH = 8192
+_NEEDLES = tuple((needle.word.encode(), re.compile(needle.pattern.encode())) for needle in NEEDLES)
+_NUL_ENDS_LINE = bytes.maketrans(b"\0", b"\n")
+
+
+def read_log(source: str | os.PathLike[str] | IO[bytes]) -> Iterator[Line]:
+    """The lines of an error log that may tell of a recovery, in their order.
+
+    Whatever the file holds, none raises. A crash of the machine can leave NUL bytes in a log: they end a line.
+    """
+    if isinstance(source, str | os.PathLike):
+        with Path(source).open("rb", buffering=0) as stream:
+            yield from _lines(stream)
+    else:
+        yield from _lines(source)
+
+
+def _lines(stream: IO[bytes]) -> Iterator[Line]:
+    rest = b""
+    while piece := stream.read(_PIECE):
+        if b"\0" in piece:
+            piece = piece.translate(_NUL_ENDS_LINE)
+        piece = rest + piece
+        # An endless line is cut where a piece ends.
+        whole = piece.rfind(b"\n") + 1 or (len(piece) if len(piece) > _PIECE else 0)
+        rest = piece[whole:]
+        yield from _hits(piece, whole)
+    yield from _hits(rest, len(rest))
+
+
+def _hits(piece: bytes, end: int) -> Iterator[Line]:
+    """The lines of `piece` up to `end` that hold one of the needles."""
+    spans: set[tuple[int, int]] = set()
+    for word, pattern in _NEEDLES:
+        # A word is found several times as fast as a pattern, and most pieces do not have it.
+        if piece.find(word, 0, end) >= 0:
+            spans.update(_line_around(piece, found.start(), end) for found in pattern.finditer(piece, 0, end))
+    for begin, close in sorted(spans):
+        yield Line(piece[begin:close].rstrip(b"\r").decode("utf-8", "replace"))
+
+
+def _line_around(piece: bytes, at: int, end: int) -> tuple[int, int]:
+    first = max(0, at - _REACH)
+    last = min(end, at + _REACH)
+    begin = piece.rfind(b"\n", first, at) + 1 or first
+    close = piece.find(b"\n", at, last)
+    return begin, last if close < 0 else close

@@ -1,0 +1,364 @@
+"""One start of a server as its lines go by: what was told, and when.
+
+A start becomes a recovery with the first line that only a recovery writes. What it needs to remember is
+bounded: one moment per kind of line, and sums for the batches.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import NamedTuple
+
+from redolab.timeline.events import Event, Family, Told
+from redolab.timeline.moments import Moment, Total
+from redolab.timeline.stamps import Clock
+
+# 5.6.31-77.0. Later ones (8.0.32-24) look like a distribution's revision and are known only by the line with
+# the vendor.
+_PERCONA_VERSION = re.compile(r"\d+\.\d+\.\d+-(?:rel)?\d+\.\d+(?:-log|-debug)*$")
+_NUMBER = re.compile(r"\d+(?:\.\d+)+")
+# 5.5 and older name InnoDB's own version where it is started, MariaDB before 10.3 names the MySQL version
+# it took InnoDB from.
+_OLDEST_NAMED_AT_OPEN = (5, 6)
+
+_LAST_BATCH = "last"
+
+MIXED_TURNS = "MariaDB scans on between batches and does not say when one ends"
+LOG_BEGINS_LATER = "the log begins after this"
+
+
+class Reached(IntEnum):
+    """How far a start has come."""
+
+    STARTING = 0
+    RECOVERING = 1
+    OPENED = 2
+    READY = 3
+
+
+# The stage that a line belongs to. A line of an earlier stage than reached is of another start.
+STAGES = {
+    Event.PROCESS_START: Reached.STARTING,
+    Event.START: Reached.STARTING,
+    Event.INIT: Reached.STARTING,
+    Event.CHECKPOINT: Reached.RECOVERING,
+    Event.PROGRESSED: Reached.RECOVERING,
+    Event.NOT_SHUT_DOWN: Reached.RECOVERING,
+    Event.CRASH_RECOVERY: Reached.RECOVERING,
+    Event.FROM_CHECKPOINT: Reached.RECOVERING,
+    Event.SCANNED: Reached.RECOVERING,
+    Event.PARSED: Reached.RECOVERING,
+    Event.END_OF_LOG: Reached.RECOVERING,
+    Event.BATCH: Reached.RECOVERING,
+    Event.BATCH_END: Reached.RECOVERING,
+    Event.TO_RECOVER: Reached.RECOVERING,
+    Event.OPENED: Reached.OPENED,
+    Event.READY: Reached.READY,
+}
+# Each start writes these once: another one is of another start, even where no line of that start itself is in
+# the log.
+_ONCE = frozenset((Event.PROGRESSED, Event.NOT_SHUT_DOWN, Event.CRASH_RECOVERY, Event.FROM_CHECKPOINT))
+# What can stand before a server's first lines.
+_BEFORE: dict[Event, frozenset[Event]] = {
+    Event.PROCESS_START: frozenset(),
+    Event.START: frozenset((Event.PROCESS_START,)),
+}
+UNDO = frozenset((Event.UNDO_START, Event.UNDONE, Event.UNDO_END, Event.TRANSACTIONS, Event.ROWS))
+# Lines of a recovery and of nothing else. A clean start of MySQL 8 applies a batch too, of 0 records.
+_PROOF = frozenset(
+    (
+        Event.NOT_SHUT_DOWN,
+        Event.CRASH_RECOVERY,
+        Event.FROM_CHECKPOINT,
+        Event.SCANNED,
+        Event.PARSED,
+        Event.BATCH,
+        Event.TO_RECOVER,
+    )
+)
+
+
+class Heard(NamedTuple):
+    """A line's event and when it came; `late_form`: it has the form that only MySQL 5.7 writes."""
+
+    told: Told
+    moment: Moment
+    late_form: bool
+
+    @property
+    def event(self) -> Event:
+        """What the line tells."""
+        return self.told.event
+
+    def value(self, name: str) -> str | None:
+        """A value that the line gives, None where it does not."""
+        return self.told.values.get(name) or None
+
+
+@dataclass(slots=True)
+class Redo:
+    """Scan and apply, which take turns: MySQL applies a batch whenever its memory for parsed redo is full.
+
+    `turn` is where the current turn began, None while nobody knows; `first` where the first batch did.
+    MariaDB does not say when a batch ends. To 10.5 it scans on between batches, so that neither can be timed
+    (`mixed`); later it has read all redo before the first batch, and reading it again between batches counts
+    as apply.
+    """
+
+    turn: Moment | None = None
+    first: Moment | None = None
+    applying: bool = False
+    scan: Total = field(default_factory=Total)
+    apply: Total = field(default_factory=Total)
+    batches: int = 0
+    mixed: bool = False
+    # The last turn's end may still get its stamp from the line that follows.
+    unsettled: tuple[Total, Moment, Moment] | None = None
+
+    def begin(self, moment: Moment) -> None:
+        """The scan begins."""
+        self.turn = moment
+
+    def batch(self, moment: Moment) -> None:
+        """A batch begins."""
+        self.batches += 1
+        self.first = self.first or moment
+        if not self.applying:
+            self._change(self.scan, moment)
+            self.applying = True
+
+    def batch_end(self, moment: Moment) -> None:
+        """A batch is done."""
+        if not self.applying and not self.batches:
+            self.apply.fail(LOG_BEGINS_LATER)
+            self.scan.fail(LOG_BEGINS_LATER)
+            self.turn, self.batches = moment, 1
+        elif self.applying:
+            self._change(self.apply, moment)
+            self.applying = False
+
+    def mix(self) -> None:
+        """The scan goes on after this batch, nobody knows when."""
+        self.mixed = True
+        self.scan.fail(MIXED_TURNS)
+        self.apply.fail(MIXED_TURNS)
+
+    def settle(self) -> None:
+        """Add up what is known by now."""
+        if self.unsettled:
+            total, begin, end = self.unsettled
+            total.add(begin, end)
+            self.unsettled = None
+
+    def _change(self, total: Total, moment: Moment) -> None:
+        self.settle()
+        if self.turn is None:
+            total.fail(LOG_BEGINS_LATER)
+        else:
+            self.unsettled = (total, self.turn, moment)
+        self.turn = moment
+
+
+@dataclass(slots=True)
+class Start:
+    """What one start of a server has told so far."""
+
+    source: str
+    stage: Reached = Reached.STARTING
+    proven: bool = False
+    begun_by: Event | None = None
+    marks: dict[Event, Moment] = field(default_factory=dict)
+    discovered: Moment | None = None
+    redo: Redo = field(default_factory=Redo)
+    family: Family | None = None
+    version: str | None = None
+    checkpoint_lsn: int | None = None
+    scanned_lsn: int | None = None
+    first_scanned_lsn: int | None = None
+    opened_lsn: int | None = None
+    pages: int | None = None
+    batch_key: str | None = None
+    transactions: int | None = None
+    rows: int | None = None
+    rolled_back: int = 0
+    late_notice: bool = False
+
+    @property
+    def began(self) -> Moment | None:
+        """The first line of the server's start, where the log has it."""
+        return self.marks.get(self.begun_by) if self.begun_by else None
+
+    def belongs(self, event: Event) -> bool:
+        """Whether a line that tells `event` can be of this start."""
+        stage = STAGES.get(event)
+        if stage is None:
+            return True
+        if event in _ONCE and event in self.marks:
+            return False
+        if stage is Reached.STARTING:
+            return self.stage is Reached.STARTING and (event is Event.INIT or self.marks.keys() <= _BEFORE[event])
+        return stage >= self.stage and not (stage is self.stage and stage >= Reached.OPENED)
+
+    def hear(self, line: Heard) -> None:
+        """Take in a line of this start."""
+        self.late_notice |= line.late_form and line.event in _ONCE
+        self.family = self.family or line.told.family
+        self.stage = max(self.stage, STAGES.get(line.event, self.stage))
+        self.proven |= line.event in _PROOF and line.value("pages") != "0"
+        # A rollback alone is no recovery of redo, unless this is the end of a log whose beginning is lost.
+        self.proven |= line.event in UNDO and self.begun_by is None
+        if handler := _HANDLERS.get(line.event):
+            handler(self, line)
+        if line.event not in _FIRST or line.event not in self.marks:
+            self.marks[line.event] = line.moment
+
+    def name(self, version: str, vendor: str) -> None:
+        """Take in how the server calls itself."""
+        if "MariaDB" in version or "MariaDB" in vendor:
+            self.family = Family.MARIADB
+        elif "Percona" in vendor or _PERCONA_VERSION.match(version):
+            self.family = Family.PERCONA
+        elif self.family in (None, Family.MYSQL):
+            self.family = Family.MYSQL
+        if number := _NUMBER.match(version):
+            self.version = number[0]
+
+
+# Of these the first counts; of all others the last.
+_FIRST = frozenset(
+    (
+        Event.PROCESS_START,
+        Event.START,
+        Event.INIT,
+        Event.UNDO_START,
+        Event.OPENED,
+        Event.READY,
+        Event.AFTER_APPLY,
+    )
+)
+# The better witness of a server's start first.
+_FIRST_LINES = (Event.PROCESS_START, Event.START, Event.INIT)
+
+
+def _on_start(start: Start, line: Heard) -> None:
+    if start.begun_by is None or _FIRST_LINES.index(line.event) < _FIRST_LINES.index(start.begun_by):
+        start.begun_by = line.event
+    _on_version(start, line)
+
+
+def _on_version(start: Start, line: Heard) -> None:
+    if version := line.value("version"):
+        start.name(version, line.value("vendor") or "")
+
+
+def _on_discovered(start: Start, line: Heard) -> None:
+    start.checkpoint_lsn = start.checkpoint_lsn or _lsn(line.value("lsn"))
+    # 5.7 prints this pair only after the scan.
+    late = line.event in (Event.NOT_SHUT_DOWN, Event.CRASH_RECOVERY) and _prints_late(start)
+    # In 5.1 the first of these lines, printed at once, has no stamp but the second has.
+    better = start.discovered is None or (
+        start.discovered.tick(Clock.SERVER) is None and line.moment.tick(Clock.SERVER) is not None
+    )
+    if better and not (late or start.redo.batches or Event.SCANNED in start.marks):
+        start.discovered = line.moment
+        start.redo.begin(line.moment)
+
+
+def _prints_late(start: Start) -> bool:
+    return start.version.startswith("5.7.") if start.version else start.late_notice
+
+
+def _on_checkpoint(start: Start, line: Heard) -> None:
+    start.checkpoint_lsn = _lsn(line.value("lsn"))
+
+
+def _on_scanned(start: Start, line: Heard) -> None:
+    # A second batch reads from its own beginning again, and says how far it is: the end is where the first came to.
+    if lsn := _lsn(line.value("lsn")):
+        start.scanned_lsn = max(lsn, start.scanned_lsn or 0)
+        start.first_scanned_lsn = start.first_scanned_lsn or lsn
+
+
+def _on_batch(start: Start, line: Heard) -> None:
+    start.redo.batch(line.moment)
+    _count_pages(start, line)
+
+
+def _count_pages(start: Start, line: Heard) -> None:
+    if pages := line.value("pages"):
+        start.pages = (start.pages or 0) + int(pages)
+
+
+def _on_batch_end(start: Start, line: Heard) -> None:
+    start.redo.batch_end(line.moment)
+
+
+def _on_to_recover(start: Start, line: Heard) -> None:
+    """A batch of MariaDB begins, or it says again, 15 s later, how large it is."""
+    key = f"a {line.moment.number}" if line.value("which") == "a" else line.value("upto") or _LAST_BATCH
+    if key != start.batch_key:
+        start.batch_key = key
+        if line.value("which") == "a":
+            start.redo.mix()
+        _on_batch(start, line)
+
+
+def _on_after_apply(start: Start, line: Heard) -> None:
+    if start.batch_key == _LAST_BATCH:
+        start.redo.batch_end(line.moment)
+
+
+def _on_transactions(start: Start, line: Heard) -> None:
+    if transactions := line.value("transactions"):
+        start.transactions = int(transactions)
+    if rows := line.value("rows"):
+        start.rows = int(rows) * (1_000_000 if line.value("millions") else 1)
+
+
+def _on_undone(start: Start, _line: Heard) -> None:
+    start.rolled_back += 1
+
+
+def _on_opened(start: Start, line: Heard) -> None:
+    start.opened_lsn = start.opened_lsn or _lsn(line.value("lsn"))
+    _on_after_apply(start, line)
+    number = _NUMBER.match(line.value("version") or "")
+    if number and start.version is None and start.family is not Family.MARIADB:
+        major, minor = (int(part) for part in number[0].split(".")[:2])
+        if (major, minor) >= _OLDEST_NAMED_AT_OPEN:
+            start.version = number[0]
+
+
+def _lsn(text: str | None) -> int | None:
+    if not text:
+        return None
+    high, _, low = text.partition(" ")
+    return (int(high) << 32 | int(low)) if low else int(high)
+
+
+_HANDLERS: dict[Event, Callable[[Start, Heard], None]] = {
+    Event.PROCESS_START: _on_start,
+    Event.START: _on_start,
+    Event.INIT: _on_start,
+    Event.CHECKPOINT: _on_checkpoint,
+    Event.PROGRESSED: _on_discovered,
+    Event.NOT_SHUT_DOWN: _on_discovered,
+    Event.CRASH_RECOVERY: _on_discovered,
+    Event.FROM_CHECKPOINT: _on_discovered,
+    Event.SCANNED: _on_scanned,
+    Event.PARSED: _on_scanned,
+    Event.END_OF_LOG: _on_scanned,
+    Event.BATCH: _on_batch,
+    Event.BATCH_END: _on_batch_end,
+    Event.TO_RECOVER: _on_to_recover,
+    Event.AFTER_APPLY: _on_after_apply,
+    Event.TRANSACTIONS: _on_transactions,
+    Event.ROWS: _on_transactions,
+    Event.UNDONE: _on_undone,
+    Event.OPENED: _on_opened,
+    Event.READY: _on_version,
+    Event.VERSION: _on_version,
+}

@@ -1,0 +1,1 @@
+"""What is on this machine for the lab: looked at, listed, added and removed."""

@@ -1,0 +1,82 @@
+"""What is kept: runs and crash images as tables, and a run shown again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from redolab.crashes.images import CrashImage
+from redolab.report.table import Column, ReportTable
+from redolab.runs.experiment import load_experiment
+from redolab.runs.reporting import write_report
+from redolab.runs.schema import RunRecord, State
+from redolab.runs.store import Run
+from redolab.units import format_duration, format_size
+
+_WORTH_NAMING = ("server", "log_size", "storage", "pool", "repeat", "image")
+_SIZES = ("log_size", "pool")
+
+
+def _asked(record: RunRecord) -> str:
+    named = [(name, record.options[name]) for name in _WORTH_NAMING if name in record.options]
+    return ", ".join(f"{name} {_sizes(value) if name in _SIZES else value}" for name, value in named)
+
+
+def _sizes(text: str) -> str:
+    return ",".join(format_size(int(part)) for part in text.split(",") if part)
+
+
+def _age(image: CrashImage) -> str:
+    age = image.last_sample.checkpoint_age
+    return "–" if age is None else format_size(age)
+
+
+_RUN_COLUMNS = [
+    Column[RunRecord]("run", lambda record: record.name),
+    Column[RunRecord]("state", lambda record: record.state + (f": {record.why_stopped}" if record.why_stopped else "")),
+    Column[RunRecord]("took", lambda record: format_duration(sum(record.seconds.values())), right=True),
+    Column[RunRecord]("asked for", _asked),
+]
+_IMAGE_COLUMNS = [
+    Column[tuple[CrashImage, int]]("crash image", lambda kept: kept[0].name),
+    Column[tuple[CrashImage, int]]("made", lambda kept: f"{kept[0].made:%Y-%m-%d %H:%M} UTC"),
+    Column[tuple[CrashImage, int]]("age at the kill", lambda kept: _age(kept[0]), right=True),
+    Column[tuple[CrashImage, int]]("killed because", lambda kept: kept[0].why_killed),
+    Column[tuple[CrashImage, int]]("on disk", lambda kept: format_size(kept[1]), right=True),
+]
+
+
+def runs_table(runs: Sequence[RunRecord]) -> ReportTable:
+    """All runs, oldest first."""
+    return ReportTable.of("Runs", runs, _RUN_COLUMNS, [])
+
+
+def images_table(images: Sequence[tuple[CrashImage, int]]) -> ReportTable:
+    """All crash images with the bytes that each takes, oldest first."""
+    return ReportTable.of("Crash images", images, _IMAGE_COLUMNS, [])
+
+
+def show_run(console: Console, run: Run) -> None:
+    """Print what a run was and its tables."""
+    record = run.record()
+    for line in (
+        f"{record.name}: {record.state}{': ' + record.why_stopped if record.why_stopped else ''}",
+        "asked for " + ", ".join(f"{name} {value}" for name, value in record.options.items()),
+        *(
+            f"on {each.machine.in_words()}, {each.machine.kernel}, {each.machine.system}, by redolab at commit "
+            f"{each.commit or 'unknown'}, {each.began:%Y-%m-%d %H:%M} UTC"
+            for each in record.sessions
+        ),
+        f"in {run.folder}",
+    ):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    table = run.folder / "table.txt"
+    if run.trial_count() and not table.exists():
+        # The lab was killed before it could write one.
+        write_report(load_experiment(record.experiment), run)
+    if table.exists():
+        console.print()
+        console.print(table.read_text(), highlight=False, markup=False, soft_wrap=True)
+    elif record.state is State.STOPPED:
+        console.print("it was stopped before a trial was finished", markup=False)

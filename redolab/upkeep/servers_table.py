@@ -1,0 +1,50 @@
+"""The servers that can be asked for, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redolab.report.table import Column, ReportTable
+from redolab.servers.entry import CatalogueEntry
+from redolab.servers.install import InstalledServer
+from redolab.units import format_size
+
+
+@dataclass(frozen=True, slots=True)
+class ListedServer:
+    """A server of the catalogue as it stands on this machine."""
+
+    name: str
+    entry: CatalogueEntry
+    own: bool
+    """Added by the user."""
+    installed: InstalledServer | None
+    size: int
+    """Bytes on the disk."""
+
+    @property
+    def version(self) -> str:
+        """What its binary says, or the series while it is not there."""
+        return self.installed.version if self.installed else self.entry.version
+
+    @property
+    def state(self) -> str:
+        """In words."""
+        return "ready" if self.installed else "fetched when first asked for"
+
+
+_COLUMNS = [
+    Column[ListedServer]("server", lambda server: server.name),
+    Column[ListedServer]("family", lambda server: server.entry.family),
+    Column[ListedServer]("version", lambda server: server.version),
+    Column[ListedServer]("redo format", lambda server: server.entry.dialect().redo_format),
+    Column[ListedServer]("from", lambda server: ("yours: " if server.own else "") + server.entry.source.about),
+    Column[ListedServer]("state", lambda server: server.state),
+    Column[ListedServer]("on disk", lambda server: format_size(server.size) if server.size else "–", right=True),
+]
+
+
+def servers_table(servers: Sequence[ListedServer]) -> ReportTable:
+    """All servers in the catalogue's order."""
+    return ReportTable.of("Servers", servers, _COLUMNS, [])

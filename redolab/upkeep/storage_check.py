@@ -1,0 +1,25 @@
+"""Storages measured on their own, without a crash."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redolab.lab import open_lab
+from redolab.progress import Progress
+from redolab.runs.store import RunStore
+from redolab.storage.attaching import Storages, check_possible
+from redolab.storage.figures import figures_off
+from redolab.storage.known import storage_profile
+from redolab.storage.table import disks_table
+
+
+def check_storages(names: Sequence[str], progress: Progress) -> bool:
+    """Measure storages with fio and show what was asked and what was found; whether all are as asked. Raises `LabError`."""
+    profiles = {name: storage_profile(name) for name in names}
+    with open_lab(progress, RunStore().clear_unfinished) as lab:
+        check_possible(profiles)
+        with Storages(lab, profiles) as storages:
+            checks = list(storages.checks(list(profiles)))
+    progress.console.print()
+    disks_table(checks).show(progress.console)
+    return not any(figures_off(check) for check in checks)

@@ -1,0 +1,105 @@
+"""Nonsense is one clear line and starts nothing: through `redolab run` and through `make experiment`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+
+from redolab.project import PROJECT
+from redolab.runs.experiment import load_experiment
+from redolab.runs.factors import factors_of
+from redolab.runs.session import MAKE_VARIABLES, given_to_make
+from tests.command import lab_processes, redolab
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--log-size", "8Q"], "--log-size (LOGSIZE=): '8Q' is not a size: write it as 64M, 1.5G or 8G"),
+        (["--log-size", "1K"], "a redo log of 1K is too small for mariadb-10.11: it takes 4M and more"),
+        (["--log-size", "900T"], "a redo log of 900T is too large for mariadb-10.11: it takes 524288M at most"),
+        (["--log-size", "400G"], "a redo log of 400G with dataset, crash image and copies needs about"),
+        (["--log-size", "64M", "--pool", "900G"], "a buffer pool of 900G does not fit into this machine's"),
+        (["--pool", "1M"], "a buffer pool of 1M is too small"),
+        (["--dataset", "1K"], "a dataset of 1K is too small"),
+        (["--repeat", "0"], "--repeat (REPEAT=): '0' is not a whole number from 1 to 1000"),
+        (["--server", "mariadb-99"], "there is no server 'mariadb-99': choose from mysql-5.5, mysql-5.6"),
+        (["--storage", "floppy"], "there is no storage profile 'floppy': choose from native"),
+        (["--workload", "sleep"], "there is no workload 'sleep': choose from bulk-update, oltp_write_only"),
+        (["--provider", "moon"], "there is no provider 'moon'"),
+        (["--kill-at", "300%"], "'300%' is not a percentage"),
+        (["--kill-at", "75%", "--kill-after", "3m"], "--kill-at and --kill-after exclude each other"),
+        (["--sample-every", "0.01s"], "a sample every 0.01 s is not possible: choose 0.1s to 60s"),
+        (["--nonsense"], "No such option"),
+    ],
+)
+def test_nonsense_is_one_line_and_starts_nothing(arguments: list[str], problem: str) -> None:
+    before = sorted(PROJECT.runs.glob("*"))
+    done = redolab("run", "recovery", *arguments)
+    assert done.returncode in (1, 2)
+    assert done.stdout == ""
+    assert done.stderr.startswith("redolab: ")
+    assert done.stderr.count("\n") == 1
+    assert problem in done.stderr
+    assert sorted(PROJECT.runs.glob("*")) == before
+    assert lab_processes() == []
+
+
+def test_an_unknown_experiment_names_the_ones_there_are() -> None:
+    done = redolab("run", "coffee")
+    assert done.returncode == 2
+    assert done.stderr == "redolab: there is no experiment 'coffee': choose from inflation, recovery\n"
+
+
+def make(*words: str) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    return subprocess.run(
+        ["make", "--no-print-directory", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=PROJECT.root,
+        env=environment,
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["recovery", "LOGSIZE=8Q"], "--log-size (LOGSIZE=): '8Q' is not a size"),
+        (["recovery", "LOGSISE=8G"], "LOGSISE= means nothing to this experiment: it knows LOGSIZE, SERVER"),
+        (["recovery", "REPEAT=0"], "--repeat (REPEAT=): '0'"),
+        (["recovery", "LOGSIZE=$(touch hacked)"], "is not a size"),
+        (["coffee"], "there is no experiment 'coffee'"),
+    ],
+)
+def test_make_refuses_nonsense(words: list[str], problem: str) -> None:
+    done = make("experiment", *words)
+    assert done.returncode != 0
+    assert problem in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (PROJECT.root / "hacked").exists()
+
+
+def test_make_alone_lists_every_command() -> None:
+    said = make().stdout
+    for target in ("experiment", "doctor", "runs", "test", "lint", "format", "clean"):
+        assert f"make {target}" in said
+
+
+def test_every_factor_has_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    experiment = load_experiment("recovery")
+    variables = [factor.variable for factor in factors_of(experiment.factors)]
+    for wanted in ("LOGSIZE", "SERVER", "STORAGE", "POOL", "WORKLOAD", "REPEAT", "PROVIDER", "DATASET"):
+        assert wanted in variables
+    monkeypatch.setenv(MAKE_VARIABLES, r"LOGSIZE=8G SERVER=a,b KILLAT=75\%")
+    assert given_to_make(experiment.factors) == {"log_size": "8G", "server": "a,b", "kill_at": "75%"}
+
+
+def test_help_lists_factors_with_defaults() -> None:
+    said = redolab("run", "recovery", "--help").stdout
+    assert "How long does crash recovery take" in said
+    assert "--open-transaction" in said
+    assert "[default: 100000]" in said

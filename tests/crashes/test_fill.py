@@ -1,0 +1,83 @@
+"""When the kill comes, on made-up series of counters: the rule is a pure function of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from redolab.counters import Counters
+from redolab.crashes.fill import PATIENCE, Fill, KillRule
+from redolab.errors import InvalidInput
+from redolab.models.capacity import capacity_before_8_0, two_files
+from redolab.units import MIB
+
+CAPACITY = capacity_before_8_0(two_files(512 * MIB), header=2048)
+
+
+def counters(age: int, lsn: int = 0) -> Counters:
+    return Counters(checkpoint_age=age * MIB, lsn=lsn * MIB, sync_flush_point=700 * MIB, hard_limit=800 * MIB)
+
+
+def test_the_default_target_is_the_servers_own_forced_flush_limit() -> None:
+    fill = Fill(KillRule(), CAPACITY, began=0.0)
+    assert fill.reason_to_kill(1.0, counters(699)) is None
+    assert "reached its target of 700M" in (fill.reason_to_kill(2.0, counters(700)) or "")
+
+
+def test_a_percentage_is_of_the_usable_capacity() -> None:
+    fill = Fill(KillRule(age_fraction=0.5), CAPACITY, began=0.0)
+    assert fill.reason_to_kill(1.0, counters(399)) is None
+    assert fill.reason_to_kill(1.1, counters(400)) is not None
+
+
+def test_an_age_in_bytes() -> None:
+    fill = Fill(KillRule.from_options("300M", None), CAPACITY, began=0.0)
+    assert fill.reason_to_kill(1.0, counters(299)) is None
+    assert fill.reason_to_kill(1.1, counters(300)) is not None
+
+
+def test_after_a_time_whatever_the_age() -> None:
+    fill = Fill(KillRule(after=30.0), CAPACITY, began=100.0)
+    assert fill.reason_to_kill(129.9, counters(800)) is None
+    assert "30.0 s of the workload" in (fill.reason_to_kill(130.0, counters(1)) or "")
+
+
+def test_an_age_that_stops_growing_is_noticed_near_its_peak() -> None:
+    fill = Fill(KillRule(), CAPACITY, began=0.0)
+    assert fill.reason_to_kill(1.0, counters(500)) is None
+    # It saws below its peak: the kill waits for the next time it is high.
+    assert fill.reason_to_kill(2.0 + PATIENCE, counters(300)) is None
+    reason = fill.reason_to_kill(3.0 + PATIENCE, counters(495))
+    assert reason is not None
+    assert "stopped growing at 500M, short of its target of 700M" in reason
+
+
+def test_an_age_that_never_comes_near_its_peak_again_does_not_keep_the_run_waiting() -> None:
+    fill = Fill(KillRule(), CAPACITY, began=0.0)
+    assert fill.reason_to_kill(1.0, counters(500)) is None
+    assert fill.reason_to_kill(1.0 + 2.9 * PATIENCE, counters(300)) is None
+    assert fill.reason_to_kill(2.0 + 3.0 * PATIENCE, counters(300)) is not None
+
+
+def test_a_growing_age_is_left_alone_for_as_long_as_it_takes() -> None:
+    fill = Fill(KillRule(), CAPACITY, began=0.0)
+    assert all(fill.reason_to_kill(10.0 * step, counters(step)) is None for step in range(600))
+
+
+def test_the_time_left_is_what_is_missing_at_the_present_rate() -> None:
+    fill = Fill(KillRule(), CAPACITY, began=0.0)
+    for second in range(5):
+        fill.reason_to_kill(float(second), counters(100 + 50 * second, lsn=1000 + 50 * second))
+    assert fill.rate() == 50 * MIB
+    assert fill.seconds_left(4.0, counters(300)) == pytest.approx(8.0)
+    assert "50 MiB/s of LSN · 321 commits/s · 8.00 s left" in fill.words(4.0, counters(300), 321.4)
+
+
+def test_a_server_that_does_not_tell_its_limit_is_held_to_the_formula() -> None:
+    fill = Fill(KillRule(), CAPACITY, began=0.0)
+    assert fill.reason_to_kill(1.0, Counters(checkpoint_age=CAPACITY.sync_flush_point - 1)) is None
+    assert fill.reason_to_kill(1.1, Counters(checkpoint_age=CAPACITY.sync_flush_point)) is not None
+
+
+def test_both_rules_at_once_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="exclude each other"):
+        KillRule.from_options("75%", 30.0)

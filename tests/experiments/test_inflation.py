@@ -1,0 +1,215 @@
+"""The inflation experiment on real servers, small."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars
+import pytest
+
+from experiments.inflation.bench import (
+    InflationBench,
+    InflationConditions,
+    InflationPlan,
+    PlannedInserts,
+    PlannedInstance,
+)
+from experiments.inflation.factors import Factors
+from experiments.inflation.table import findings, in_words
+from experiments.inflation.trial import InflationTrial
+from redolab.errors import LabError
+from redolab.lab import Lab
+from redolab.machine import files
+from redolab.machine.journal import Journal
+from redolab.models.inflation import Counted
+from redolab.project import PROJECT
+from redolab.runs.factors import read_factors
+from redolab.runs.plan import draw_plan
+from redolab.runs.schema import State
+from redolab.runs.store import Run, RunStore, new_session
+from redolab.servers.instance import UsedInstance
+from redolab.servers.known import server_catalogue
+from redolab.storage.loop import LoopDisk
+from redolab.units import MIB
+from tests.command import lab_processes, redolab, signal_at
+from tests.examples import MACHINE
+
+SMALL = (
+    "run",
+    "inflation",
+    "--threads",
+    "1",
+    "--row-bytes",
+    "100",
+    "--rows",
+    "1",
+    "--log-size",
+    "64M",
+    "--repeat",
+    "2",
+)
+MEANINGS = {
+    "mysql-5.5": Counted.BLOCKS,
+    "mysql-5.6": Counted.BLOCKS,
+    "mysql-5.7": Counted.BLOCKS_AND_PADDING,
+    "mysql-8.0": Counted.BLOCKS,
+    "mysql-9": Counted.BLOCKS,
+    "mariadb-10.2": Counted.BLOCKS_AND_PADDING,
+    "mariadb-10.5": Counted.BLOCKS_AND_PADDING,
+    "mariadb-10.11": Counted.LSN,
+    "mariadb-11.4": Counted.LSN,
+    "mariadb-11.8": Counted.LSN,
+}
+"""As measured; a new server of the catalogue is one more line."""
+
+
+@pytest.fixture(scope="module")
+def has_device(tmp_path_factory: pytest.TempPathFactory) -> bool:
+    """Whether this machine lets the lab have a block device of its own."""
+    try:
+        with LoopDisk.attached(tmp_path_factory.mktemp("trial") / "disk", 32 * MIB, None):
+            return True
+    except LabError:
+        return False
+
+
+@pytest.mark.parametrize("name", server_catalogue().names())
+def test_what_a_server_counts_is_told_from_what_it_did(
+    name: str, lab: Lab, home: Path, tmp_path: Path, has_device: bool
+) -> None:
+    step = PlannedInserts(trx_commit=1, threads=1, row_bytes=100, rows_per_transaction=1)
+    group = PlannedInstance(server=name, binary_log=False)
+    conditions = InflationConditions(seconds=1, log_size=64 * MIB)
+    plan: InflationPlan = draw_plan([(group, [step])], repeat=1, seed=1, conditions=conditions, keep=False)
+    run = RunStore(tmp_path).create("inflation", {}, new_session(MACHINE, "", {}))
+    bench = InflationBench(lab, plan)
+    with bench.opened(run):
+        made = bench.make(0, run)
+        trials = [bench.measure(0, plan.steps[0], made, run).trial]
+        bench.release(0, made)
+    (kept,) = (run.folder / "instances").iterdir()
+    used = run.kept(kept.stem, UsedInstance)
+
+    (finding,) = findings(trials)
+    (row,) = finding.rows
+    assert finding.counted is MEANINGS[name]
+    assert row.off is not None
+    # One second on a machine that may be busy: enough to tell the meanings apart, which are a factor of 3 from each other.
+    assert abs(row.off) < (0.02 if name == "mysql-5.6" else 0.2)
+    assert in_words(finding).startswith(f"{name} (")
+
+    (trial,) = trials
+    assert trial.commits > 50
+    # One client: every commit is a write of its own, and on MySQL 8.0 and later up to two or three.
+    assert 0.95 < trial.growth.log_writes / trial.commits < 3.5
+    assert used.variables["innodb_flush_log_at_trx_commit"] == "1"
+    instrumented = finding.counted is not Counted.LSN
+    assert (row.file_layer_per_lsn_byte is not None) == instrumented
+    assert ("file layer" in trial.why_blank) == (not instrumented)
+    if row.file_layer_per_lsn_byte is not None:
+        assert row.file_layer_per_lsn_byte > 0.995 * row.os_log_written_per_lsn_byte
+    assert (row.device_per_lsn_byte is not None) == has_device == ("device" not in trial.why_blank)
+    if row.device_per_lsn_byte is not None:
+        # Each commit is at least a block: of the file system, or of the device where the log is written past the page cache.
+        past_the_cache = used.variables.get("innodb_log_file_buffering") == "OFF"
+        assert past_the_cache == (finding.counted is Counted.LSN)
+        assert row.device_per_lsn_byte > (512 if past_the_cache else 4096) / row.lsn_per_commit_bytes * 0.95
+    assert lab.journal.clear() == []
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    """A run of two servers, with two values of two factors."""
+    before = {each.name for each in RunStore().all()}
+    done = redolab(*SMALL, "--server", "mysql-5.6,mariadb-10.11", "--trx-commit", "1,2", "--binary-log", "off,on")
+    assert done.returncode == 0, done.stderr
+    (made,) = [each for each in RunStore().all() if each.name not in before]
+    return made
+
+
+def test_one_factor_at_a_time_is_changed_from_the_first_values(run: Run) -> None:
+    trials = [record.trial for record in run.trials(InflationTrial)]
+    assert run.record().state is State.COMPLETE
+    assert len(trials) == 2 * 3 * 2
+    cells = {(trial.cell.trx_commit, trial.cell.binary_log) for trial in trials}
+    assert cells == {(1, False), (2, False), (1, True)}
+    assert lab_processes() == []
+
+
+def test_crossed_it_is_every_combination() -> None:
+    given = {"trx_commit": "1,2", "threads": "1,4", "row_bytes": "10,100", "rows": "1", "binary_log": "off"}
+    crossed = read_factors(Factors, {**given, "cross": "on"}).cells()
+    assert len(crossed) == len(set(crossed)) == 8
+    assert len(read_factors(Factors, given).cells()) == 4
+
+
+def test_the_table_and_the_plots_are_there(run: Run) -> None:
+    frame = polars.read_parquet(run.folder / "table.parquet")
+    assert frame.height == 6
+    assert set(frame["counted"]) == {"blocks", "lsn"}
+    text = (run.folder / "table.txt").read_text()
+    assert "mariadb-10.11 (10.11" in text
+    assert "is the LSN under another name" in text
+    assert "counts whole blocks of 512 bytes" in text
+    for name in ("ratio", "layers"):
+        for ending in ("svg", "png"):
+            assert (run.folder / "plots" / f"{name}.{ending}").stat().st_size > 5000
+    assert len(list((run.folder / "instances").iterdir())) == 4
+    assert (run.folder / "logs/mysql-5.6-binlog.log").stat().st_size > 100
+
+
+def test_it_is_shown_again(run: Run) -> None:
+    shown = redolab("show", run.name)
+    assert (run.folder / "table.txt").read_text().strip() in shown.stdout
+
+
+@pytest.fixture
+def interrupted() -> Iterator[Path]:
+    """The lab's native storage, in which an interrupted run must leave nothing."""
+    yield PROJECT.lab / "storage/native/instances"
+    assert Journal(PROJECT.lab / "journal").clear() == []
+
+
+def test_interrupted_it_leaves_nothing(interrupted: Path) -> None:
+    status, said = signal_at("inserting into", signal.SIGINT, [*SMALL, "--server", "mariadb-10.11"])
+    assert status == 130, said
+    assert lab_processes() == []
+    assert files.names(interrupted) == []
+
+
+def test_killed_the_next_command_takes_away_what_it_left(interrupted: Path) -> None:
+    command = [sys.executable, "-m", "redolab", *SMALL, "--server", "mariadb-10.11"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=PROJECT.root) as process:
+        data_file = interrupted / "mariadb-10.11-inflation/data/ibdata1"
+        deadline = time.monotonic() + 60
+        while not data_file.exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+    assert data_file.exists()
+    cleaned = redolab("rm-image", "none")
+    assert cleaned.returncode == 2
+    assert "left the instance of mariadb-10.11 for the inflation experiment: cleaned up" in cleaned.stdout
+    assert files.names(interrupted) == []
+    assert lab_processes() == []
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--trx-commit", "3", "--trx-commit (TRXCOMMIT=): '3' is not a whole number from 0 to 2"),
+        ("--log-size", "1M", "a redo log of 1M is too small: give it 64M or more"),
+        ("--binary-log", "maybe", "--binary-log (BINARYLOG=): 'maybe' is neither on nor off"),
+        ("--seconds", "0", "--seconds (SECONDS=): '0' is not a whole number from 1 to 3600"),
+    ],
+)
+def test_nonsense_starts_nothing(option: str, value: str, said: str) -> None:
+    before = [each.name for each in RunStore().all()]
+    done = redolab("run", "inflation", option, value)
+    assert (done.returncode, done.stderr) == (2, f"redolab: {said}\n")
+    assert [each.name for each in RunStore().all()] == before

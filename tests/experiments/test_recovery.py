@@ -1,0 +1,359 @@
+"""The recovery experiment from its command to its table, on a real server; and whatever goes wrong in between."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import polars
+import psutil
+import pytest
+
+from redolab.crashes.bench import crashes_of, samples_of
+from redolab.crashes.images import CrashImage, ImageStore
+from redolab.lab import native_folder
+from redolab.machine import files, processes
+from redolab.project import PROJECT
+from redolab.runs.schema import State
+from redolab.runs.store import Run, RunStore
+from redolab.servers.instance import UsedInstance
+from redolab.timeline import Phase
+from tests.command import SMALL, UNCHECKED, lab_processes, nothing_is_left, recoveries, redolab, signal_at
+
+EXPERIMENT = ["run", "recovery", *SMALL]
+
+
+def images() -> ImageStore:
+    return ImageStore(native_folder(PROJECT.lab))
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Run]:
+    """One run with two pools and two repeats, and its crash image."""
+    for old in images().all():
+        images().remove(old.name)
+    done = redolab(*EXPERIMENT, "--repeat", "2", "--pool", "32M,128M", "--sample-every", "0.1s")
+    assert done.returncode == 0, done.stderr
+    made = RunStore().get("latest")
+    (made.folder / "said").write_text(done.stdout)
+    yield made
+    RunStore().remove(made)
+
+
+@pytest.fixture(scope="module")
+def image(run: Run) -> CrashImage:
+    (made,) = crashes_of(run)
+    return made
+
+
+def test_the_run_is_complete_and_nothing_is_left_beside_it(run: Run) -> None:
+    assert run.record().state is State.COMPLETE
+    assert run.trial_count() == 4
+    assert nothing_is_left()
+
+
+def test_the_age_reached_its_target(image: CrashImage) -> None:
+    last = image.last_sample
+    assert last.sync_flush_point is not None
+    assert last.checkpoint_age is not None
+    assert last.checkpoint_age >= last.sync_flush_point * 0.97
+    assert (last.dirty_pages or 0) > 500
+
+
+def test_each_recovery_is_timed_by_arriving_lines(run: Run) -> None:
+    for trial in recoveries(run):
+        assert trial.timeline.clock == "arrival"
+        assert trial.timeline.complete
+        phases = [time.seconds for time in trial.timeline.phases if time.phase is not Phase.ROLLBACK]
+        assert all(seconds is not None and seconds >= 0 for seconds in phases)
+        assert sum(seconds or 0 for seconds in phases) == pytest.approx(trial.timeline.seconds_to_ready, abs=1e-3)
+        assert 0 < trial.first_connection <= trial.first_write
+        assert trial.rollback_ended is not None
+
+
+def test_the_log_was_read_from_the_checkpoint_of_the_last_sample_to_its_end(run: Run, image: CrashImage) -> None:
+    for trial in recoveries(run):
+        # The server ran on between the last sample and the signal, and may have moved its checkpoint on.
+        last = image.last_sample
+        assert (last.checkpoint_lsn or 0) <= (trial.timeline.checkpoint_lsn or 0) <= (last.lsn or 0)
+        assert (trial.timeline.end_lsn or 0) >= (last.flushed_lsn or 0)
+
+
+def test_the_open_transaction_was_rolled_back_and_the_tables_checked(run: Run) -> None:
+    for trial in recoveries(run):
+        assert (trial.timeline.rows or 0) >= 5000
+        assert [check.what for check in trial.checks if not check.passed] == []
+        assert any("EXTENDED" in check.what for check in trial.checks)
+        assert any("transaction that was open" in check.what for check in trial.checks)
+
+
+def test_each_recovery_had_its_pool_and_the_log_its_size(run: Run) -> None:
+    # In an order drawn at random.
+    used = sorted(
+        (int(used.variables["innodb_buffer_pool_size"]), int(used.variables["innodb_log_file_size"]))
+        for used in (run.kept(trial.instance, UsedInstance) for trial in recoveries(run))
+    )
+    assert used == [(32 << 20, 64 << 20)] * 2 + [(128 << 20, 64 << 20)] * 2
+
+
+def test_samples_go_from_the_start_of_the_fill_to_the_kill(run: Run, image: CrashImage) -> None:
+    samples = samples_of(run, image.name)
+    assert len(samples) >= 3
+    assert samples[-1] == image.last_sample
+    lsns = [sample.lsn or 0 for sample in samples]
+    assert lsns == sorted(lsns)
+    assert lsns[-1] - lsns[0] > 10_000_000
+
+
+def test_the_table_is_there_in_every_form(run: Run) -> None:
+    frame = polars.read_parquet(run.folder / "table.parquet")
+    with (run.folder / "table.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert frame.height == len(rows) == 2
+    assert frame["n"].to_list() == [2, 2]
+    for row in frame.iter_rows(named=True):
+        phases = [row[f"{phase}_s"] for phase in ("start", "discover", "scan", "apply", "open", "accept")]
+        # They are those of one recovery; of two, the median is neither.
+        assert row["ready_min_s"] - 0.002 <= sum(phases) <= row["ready_max_s"] + 0.002
+        assert row["ready_min_s"] <= row["ready_median_s"] <= row["ready_max_s"]
+        assert row["redo_from_recovery_bytes"] > 30 << 20
+    text = (run.folder / "table.txt").read_text()
+    assert "rollback after ready" in text
+    assert (run.folder / "table.md").read_text().startswith("| server")
+    assert text.splitlines()[2].split("|")[0].strip() in (run.folder / "said").read_text()
+
+
+def test_the_plots_are_drawn(run: Run, image: CrashImage) -> None:
+    for name in (f"age-{image.name}", "phases"):
+        assert (run.folder / "plots" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert "<svg" in (run.folder / "plots" / f"{name}.svg").read_text()[:1000]
+
+
+def test_the_run_keeps_machine_commit_and_logs(run: Run) -> None:
+    record = run.record()
+    (session,) = record.sessions
+    assert session.machine.cores >= 1
+    assert session.machine.memory > 0
+    assert session.machine.disk.file_system
+    assert record.options["log_size"] == str(64 << 20)
+    logs = sorted(path.name for path in (run.folder / "logs").iterdir())
+    assert len(logs) == 4
+    assert "Starting crash recovery" in (run.folder / "logs" / logs[0]).read_text()
+
+
+def test_an_image_is_not_changed_by_its_recoveries(image: CrashImage) -> None:
+    assert files.hash_folder(images().data(image)) == image.hashes
+
+
+def test_the_same_plan_uses_the_image_again(run: Run, image: CrashImage) -> None:
+    done = redolab(*EXPERIMENT, "--repeat", "1")
+    assert done.returncode == 0, done.stderr
+    assert f"crash image {image.name}: made to this very plan earlier" in done.stdout
+    again = RunStore().get("latest")
+    assert [crash.name for crash in crashes_of(again)] == [image.name]
+    # Another run used the image: it stays when this one is removed.
+    assert redolab("rm", again.name).returncode == 0
+    assert image.name in [each.name for each in images().all()]
+
+
+def test_a_run_that_keeps_nothing_can_be_stopped_and_go_on_too() -> None:
+    before = images().names()
+    once = ["run", "recovery", *SMALL, "--repeat", "2", "--new-crash", "on", "--keep", "off"]
+    status, said = signal_at("2 of 2", signal.SIGINT, once)
+    assert status == 130, said
+    stopped = RunStore().get("latest")
+    (kept,) = set(images().names()) - set(before)
+    assert f"{kept} stays for '--resume {stopped.name}'" in said
+
+    done = redolab("run", "recovery", "--resume", stopped.name)
+    assert done.returncode == 0, done.stderr
+    assert f"crash image {kept}: made to this very plan earlier" in done.stdout
+    assert {trial.image for trial in recoveries(stopped)} == {kept}
+    assert stopped.trial_count() == 2
+    assert images().names() == before
+    assert nothing_is_left()
+    RunStore().remove(stopped)
+
+
+def test_recover_times_more_recoveries(image: CrashImage) -> None:
+    done = redolab("recover", image.name, "--repeat", "1", "--pool", "64M", *UNCHECKED)
+    assert done.returncode == 0, done.stderr
+    made = RunStore().get("latest")
+    assert [trial.buffer_pool for trial in recoveries(made)] == [64 << 20]
+    RunStore().remove(made)
+
+
+def test_runs_images_and_show_list_it(run: Run, image: CrashImage) -> None:
+    assert run.name in redolab("runs").stdout
+    assert image.name in redolab("images").stdout
+    shown = redolab("show", run.name).stdout
+    assert (run.folder / "table.txt").read_text().strip() in shown
+    assert "cores of" in shown
+    missing = redolab("show", "nothing")
+    assert (missing.returncode, missing.stderr) == (
+        2,
+        "redolab: there is no run 'nothing': 'redolab runs' lists them\n",
+    )
+
+
+def test_recovering_what_is_not_there_is_refused(run: Run, image: CrashImage) -> None:
+    done = redolab("recover", "no-such-image")
+    assert done.returncode == 2
+    assert f"there is no crash image 'no-such-image': choose from {image.name}" in done.stderr
+
+
+def test_an_image_of_another_redo_format_is_refused_before_anything_starts(image: CrashImage) -> None:
+    mark = images().folder(image.name) / "image.json"
+    original = mark.read_bytes()
+    mark.write_bytes(msgspec.json.encode(msgspec.structs.replace(image, redo_format="some-other")))
+    try:
+        done = redolab("recover", image.name)
+    finally:
+        mark.write_bytes(original)
+    assert done.returncode == 2
+    assert "has redo of format some-other, and mariadb-10.11 reads MariaDB 10.8 only" in done.stderr
+    assert nothing_is_left()
+
+
+def test_a_server_of_another_redo_format_is_refused_and_one_of_the_same_recovers_it(image: CrashImage) -> None:
+    refused = redolab("recover", image.name, "--server", "mysql-9")
+    assert refused.returncode == 2
+    assert "has redo of format MariaDB 10.8, and mysql-9 reads MySQL 8.0.30 only" in refused.stderr
+    done = redolab("recover", image.name, "--server", "mariadb-11.8", "--repeat", "1", *UNCHECKED)
+    assert done.returncode == 0, done.stderr
+    assert "mariadb-11.8 (11.8.6)" in done.stdout
+    RunStore().remove(RunStore().get("latest"))
+
+
+STAGES = ["… loading", "… copying the dataset", "… filling", "… copying mariadb", "… recovery 1", "… checking"]
+
+
+def _fresh(stage: str) -> list[str]:
+    """A run that comes to the stage: with a dataset of its own to load, or a crash of its own to fill for."""
+    dataset = ["--dataset", "33M"] if stage == "… loading" else []
+    return [*EXPERIMENT, *dataset, "--repeat", "1", "--new-crash", "on"]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_ctrl_c_leaves_nothing_at_any_stage(run: Run, stage: str) -> None:
+    status, said = signal_at(stage, signal.SIGINT, _fresh(stage))
+    assert status == 130, said
+    assert "redolab: stopped by SIGINT" in said
+    assert "Traceback" not in said
+    assert nothing_is_left()
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_what_a_sigkill_leaves_is_named_and_cleaned_up_by_the_next_command(run: Run, stage: str) -> None:
+    status, _ = signal_at(stage, signal.SIGKILL, _fresh(stage))
+    assert status == -signal.SIGKILL
+    deadline = time.monotonic() + 10
+    while lab_processes():
+        assert time.monotonic() < deadline, "the server outlived the lab"
+        time.sleep(0.05)
+    done = redolab("recover", images().all()[-1].name, "--repeat", "1", *UNCHECKED)
+    assert done.returncode == 0, done.stderr
+    assert "an earlier run was killed and left" in done.stdout
+    assert nothing_is_left()
+    RunStore().remove(RunStore().get("latest"))
+
+
+def test_a_second_run_says_so_and_stops(run: Run, image: CrashImage) -> None:
+    first = subprocess.Popen(
+        [sys.executable, "-m", "redolab", *EXPERIMENT, "--repeat", "1"],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=PROJECT.root,
+    )
+    with first:
+        assert first.stdout is not None
+        assert first.stdout.readline()
+        second = redolab("recover", image.name)
+        assert second.returncode == 1
+        assert f"redolab: another redolab run (process {first.pid}) has this machine" in second.stderr
+        first.stdout.read()
+    assert first.returncode == 0
+
+
+def test_a_workload_that_dies_ends_the_run_with_its_reason(run: Run) -> None:
+    def kill_sysbench() -> None:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            # Processes come and go while they are looked at.
+            with contextlib.suppress(psutil.NoSuchProcess):
+                for process in psutil.Process().children(recursive=True):
+                    if process.name() == "sysbench" and "run" in process.cmdline():
+                        process.kill()
+                        return
+            time.sleep(0.005)
+
+    killer = threading.Thread(target=kill_sysbench)
+    killer.start()
+    done = redolab(*EXPERIMENT, "--workload", "oltp_write_only", "--new-crash", "on")
+    killer.join()
+    assert done.returncode == 1
+    assert "redolab: sysbench ended by itself with status -9" in done.stderr
+    assert nothing_is_left()
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing(run: Run, tmp_path: Path) -> None:
+    if not processes.is_root():
+        pytest.skip("mounting a small file system needs root")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1200M,mode=0755", "tmpfs", str(disk)], check=True)
+    try:
+        arguments = [
+            "run",
+            "recovery",
+            "--log-size",
+            "16M",
+            "--dataset",
+            "16M",
+            "--kill-after",
+            "300s",
+            "--repeat",
+            "1",
+            *UNCHECKED,
+        ]
+        (disk / "servers").mkdir()
+        subprocess.run(
+            ["cp", "--archive", str(PROJECT.lab / "servers/mariadb-10.11"), str(disk / "servers")], check=True
+        )
+        filler = disk / "filler"
+
+        def fill_up() -> None:
+            deadline = time.monotonic() + 60
+            while not list(disk.glob("storage/native/instances/*/workload.log")):
+                if time.monotonic() > deadline:
+                    return
+                time.sleep(0.02)
+            with filler.open("wb") as file:
+                try:
+                    while True:
+                        file.write(bytes(1 << 20))
+                        file.flush()
+                except OSError:
+                    return
+
+        filling = threading.Thread(target=fill_up)
+        filling.start()
+        done = redolab(*arguments, environment={"REDOLAB_LAB": str(disk), "REDOLAB_RUNS": str(tmp_path / "runs")})
+        filling.join()
+        assert done.returncode == 1
+        assert "Traceback" not in done.stderr
+        assert done.stderr.startswith("redolab: ")
+        assert filler.exists(), "the run ended before its workload began"
+        filler.unlink()
+        assert files.names(disk / "storage/native/instances") == []
+        assert files.names(disk / "journal") == []
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)

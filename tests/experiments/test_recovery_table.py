@@ -1,0 +1,62 @@
+"""The numbers of the table, from trials as data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from experiments.recovery.plots import bar_segments, enlarged_to
+from experiments.recovery.table import recovery_rows, recovery_table
+from redolab.timeline import Phase, PhaseTime
+from tests.examples import image, record, trial
+
+
+def test_a_row_is_the_median_its_range_and_the_phases_of_the_recovery_nearest_to_it() -> None:
+    trials = [record(trial(3.3)), record(trial(4.3, slower_apply=1.0)), record(trial(5.3, slower_apply=2.0))]
+    (row,) = recovery_rows(trials, [image()])
+    assert (row.n, row.ready_median_s, row.ready_min_s, row.ready_max_s) == (3, 4.3, 3.3, 5.3)
+    phases = [row.start_s, row.discover_s, row.scan_s, row.apply_s, row.open_s, row.accept_s]
+    assert phases == pytest.approx([0.1, 0.1, 1.02, 2.98, 0.05, 0.05], abs=0.011)
+    assert sum(phase or 0.0 for phase in phases) == pytest.approx(4.3)
+    assert row.rollback_s == pytest.approx(0.5)
+    assert row.redo_from_recovery_bytes == 40_000_000
+    assert row.redo_from_last_sample_bytes == 40_500_000
+    assert (row.dirty_pages, row.pages_recovered) == (2345, 2000)
+
+
+def test_the_median_of_an_even_number_is_the_middle_of_two() -> None:
+    (row,) = recovery_rows([record(trial(3.3)), record(trial(4.3, slower_apply=1.0))], [image()])
+    assert row.ready_median_s == pytest.approx(3.8)
+
+
+def test_what_the_log_cannot_time_is_blank_with_the_reason_and_never_drawn_as_nothing() -> None:
+    whole = trial(3.3)
+    untold = [
+        PhaseTime(each.phase, None, "the log does not tell") if each.phase in (Phase.SCAN, Phase.APPLY) else each
+        for each in whole.timeline.phases
+    ]
+    blank = msgspec.structs.replace(whole, timeline=replace(whole.timeline, phases=tuple(untold)))
+    (row,) = recovery_rows([record(blank)], [image()])
+    assert row.scan_s is None
+    table = recovery_table([row], [image()])
+    assert "–" in table.cells[0]
+    assert any("scan: the log does not tell" in note for note in table.notes)
+    segments = bar_segments(row)
+    assert [name for name, _ in segments] == ["start", "discover", "untold", "open", "accept", "rollback"]
+    assert sum(width for name, width in segments if name != "rollback") == pytest.approx(3.3)
+
+
+def test_notes_say_what_a_reader_must_know() -> None:
+    short = image("the checkpoint age had stopped growing at 40M, short of its target of 44.8M")
+    rows = recovery_rows([record(msgspec.structs.replace(trial(), cache_dropped=False))], [short])
+    notes = " ".join(recovery_table(rows, [short]).notes)
+    assert "stopped growing at 40M, short of its target" in notes
+    assert "page cache could not be dropped" in notes
+
+
+def test_bars_are_enlarged_where_one_dwarfs_the_others() -> None:
+    assert enlarged_to([10.0, 12.0, 20.0, 39.0]) is None
+    assert enlarged_to([10.0, 12.0, 14.0, 200.0, 12.0]) == pytest.approx(14.7)
+    assert enlarged_to([5.0]) is None

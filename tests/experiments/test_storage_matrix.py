@@ -1,0 +1,222 @@
+"""One crash recovered on modelled disks: the matrix from its command to its tables; resumed, interrupted, its disk killed."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from redolab.crashes.bench import CrashPlan, crashes_of, storages_of
+from redolab.crashes.images import ImageStore
+from redolab.lab import native_folder
+from redolab.project import PROJECT
+from redolab.runs.schema import State
+from redolab.runs.store import Run, RunStore
+from tests.command import SMALL, UNCHECKED, lab_processes, nothing_is_left, recoveries, redolab, signal_at
+
+pytestmark = pytest.mark.skipif(
+    os.geteuid() != 0 or not Path("/dev/fuse").exists(), reason="modelled disks need root and FUSE"
+)
+
+STORAGES = "cloud-ssd,hdd-raid10"
+MATRIX = ["run", "recovery", *SMALL, "--storage", STORAGES, "--pool", "64M,32M", "--repeat", "1", "--seed", "3"]
+
+
+def images() -> ImageStore:
+    return ImageStore(native_folder(PROJECT.lab))
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Run]:
+    done = redolab(*MATRIX, "--check-disks", "on")
+    assert done.returncode == 0, done.stderr
+    made = RunStore().get("latest")
+    (made.folder / "said").write_text(done.stdout)
+    yield made
+    RunStore().remove(made)
+
+
+def test_every_cell_is_measured_on_its_disk_and_nothing_is_left(run: Run) -> None:
+    assert run.record().state is State.COMPLETE
+    trials = recoveries(run)
+    assert {(trial.storage, trial.buffer_pool >> 20) for trial in trials} == {
+        (storage, pool) for storage in STORAGES.split(",") for pool in (64, 32)
+    }
+    assert [(each.step.storage, each.step.pool) for each in run.plan(CrashPlan).steps] == [
+        (trial.storage, trial.buffer_pool) for trial in trials
+    ]
+    for trial in trials:
+        assert all(check.passed for check in trial.checks)
+        assert trial.copy.reflink
+        assert trial.copy.seconds < 10
+        assert trial.device is not None
+        assert trial.device.read_bytes > 30 * 2**20
+        assert trial.device.written_bytes > 0
+        assert 0 < trial.device.busy <= trial.device.seconds + 0.1
+        assert trial.cpu_seconds is not None
+        assert 0.1 < trial.cpu_seconds < 60
+        assert trial.late_share is not None
+    assert nothing_is_left()
+
+
+def test_the_disks_are_what_they_were_asked_to_be(run: Run) -> None:
+    checks = {check.storage: check for check in storages_of(run)}
+    assert set(checks) == set(STORAGES.split(","))
+    cloud = checks["cloud-ssd"]
+    # The limits are exact whatever else the machine does, as far as it is quick enough; latencies are at least as asked.
+    assert cloud.got.queued_read.per_second <= 1.02 * 3000
+    assert cloud.got.sequential.mb_s <= 1.02 * 131.072
+    assert cloud.got.read.latency_us > 0.5 * 640
+    assert checks["hdd-raid10"].got.sequential.mb_s <= 1.05 * 652
+    assert cloud.overhead_us is not None
+
+
+def test_the_tables_say_what_a_reader_must_know(run: Run) -> None:
+    said = (run.folder / "said").read_text()
+    for words in ("as asked → as fio found it", "bound by", "disk busy, s", "4 of 4, about"):
+        assert words in said, words
+    rows = list(csv.DictReader((run.folder / "table.csv").open()))
+    assert [(row["storage"], int(row["buffer_pool_bytes"]) >> 20) for row in rows] == [
+        ("cloud-ssd", 64), ("cloud-ssd", 32), ("hdd-raid10", 64), ("hdd-raid10", 32),
+    ]  # fmt: skip
+    assert all(float(row["device_read_bytes"]) > 0 and row["bound_by"] for row in rows)
+    figures = list(csv.DictReader((run.folder / "disks.csv").open()))
+    assert len(figures) == 10
+    for name in ("phases", "redo"):
+        assert (run.folder / "plots" / f"{name}.svg").stat().st_size > 1000
+
+
+def test_the_image_is_as_the_kill_left_it(run: Run) -> None:
+    (image,) = crashes_of(run)
+    images().check_unchanged(image)
+
+
+def test_only_what_would_be_done_is_shown(run: Run) -> None:
+    runs = len(RunStore().all())
+    done = redolab(*MATRIX, "--plan")
+    assert done.returncode == 0, done.stderr
+    (image,) = crashes_of(run)
+    assert image.name in done.stdout
+    assert "4 recoveries, 0 crashes to make first: about" in done.stdout
+    assert "disk. The order is drawn with SEED=3" in done.stdout
+    assert len(RunStore().all()) == runs
+
+
+def test_a_run_that_was_stopped_goes_on_where_it_was(run: Run) -> None:
+    status, said = signal_at("2 of 4", signal.SIGINT, MATRIX)
+    assert status == 130, said
+    stopped = RunStore().get("latest")
+    assert stopped.name != run.name
+    assert stopped.record().state is State.STOPPED
+    first = (stopped.folder / "trials.jsonl").read_bytes()
+    assert stopped.trial_count() == 1
+    assert nothing_is_left()
+    # As a SIGKILL in the middle of a write would leave it.
+    with (stopped.folder / "trials.jsonl").open("ab") as file:
+        file.write(b'{"image":')
+
+    done = redolab("run", "recovery", "--resume", stopped.name)
+    assert done.returncode == 0, done.stderr
+    assert "goes on: 1 of 4 recoveries are done" in done.stdout
+    assert "filling the redo log" not in done.stdout
+    again = RunStore().get(stopped.name)
+    assert again.record().state is State.COMPLETE
+    assert (again.folder / "trials.jsonl").read_bytes().startswith(first)
+    assert [(trial.storage, trial.buffer_pool) for trial in recoveries(again)] == [
+        (each.step.storage, each.step.pool) for each in again.plan(CrashPlan).steps
+    ]
+    assert again.plan(CrashPlan).seed == 3
+    assert nothing_is_left()
+
+    finished = redolab("run", "recovery", "--resume", stopped.name)
+    assert finished.returncode == 2
+    assert f"the run {stopped.name} is complete" in finished.stderr
+    RunStore().remove(again)
+
+
+@pytest.mark.parametrize(
+    "stage",
+    ["… writing fio's files", "… measuring what", "… putting", "… copying mariadb", "… recovery 1", "… checking"],
+)
+@pytest.mark.parametrize("with_signal", [signal.SIGINT, signal.SIGKILL])
+def test_stopped_at_any_stage_it_leaves_nothing_to_the_next_command(
+    run: Run, stage: str, with_signal: signal.Signals
+) -> None:
+    status, said = signal_at(stage, with_signal, MATRIX)
+    if with_signal is signal.SIGINT:
+        assert status == 130, said
+        assert "Traceback" not in said
+    else:
+        assert status == -signal.SIGKILL
+        deadline = time.monotonic() + 30
+        while any("diskmodel" in line or "mariadbd" in line for line in lab_processes()):
+            assert time.monotonic() < deadline, "something outlived the lab"
+            time.sleep(0.05)
+        done = redolab("storage", "check", "/nowhere/at/all")
+        assert done.returncode == 2
+        assert "an earlier run was killed and left" in done.stdout
+    assert nothing_is_left()
+
+
+def test_a_disk_model_that_is_killed_ends_the_run_with_its_reason(run: Run) -> None:
+    killed: list[int] = []
+
+    def kill_disk_model() -> None:
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and not killed:
+            # Processes come and go while they are looked at.
+            with contextlib.suppress(psutil.NoSuchProcess):
+                children = psutil.Process().children(recursive=True)
+                servers = [process for process in children if process.name() == "mariadbd"]
+                models = [process for process in children if process.name() == "diskmodel"]
+                if servers and models:
+                    models[0].kill()
+                    killed.append(models[0].pid)
+            time.sleep(0.01)
+
+    killer = threading.Thread(target=kill_disk_model)
+    killer.start()
+    done = redolab(*MATRIX)
+    killer.join()
+    assert killed
+    assert done.returncode == 1
+    assert "redolab: the disk model has ended (status -9), and with it the disk it served" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert nothing_is_left()
+
+
+def test_folders_of_the_users_are_compared_directly_and_left_clean(run: Run, tmp_path: Path) -> None:
+    (image,) = crashes_of(run)
+    places = [tmp_path / "one", tmp_path / "two"]
+    for place in places:
+        place.mkdir()
+    done = redolab(
+        "recover", image.name, "--storage", ",".join(map(str, places)), "--pool", "64M", "--repeat", "1", *UNCHECKED
+    )
+    assert done.returncode == 0, done.stderr
+    made = RunStore().get("latest")
+    assert {trial.storage for trial in recoveries(made)} == {str(place) for place in places}
+    assert [list(place.iterdir()) for place in places] == [[], []]
+    RunStore().remove(made)
+    assert nothing_is_left()
+
+
+def test_nonsense_is_one_line() -> None:
+    for arguments, said in (
+        (["--storage", "cheese"], "there is no storage profile 'cheese': choose from native, tmpfs, nvme"),
+        (["--storage", "/nowhere/at/all"], "there is no folder /nowhere/at/all"),
+        (["--resume", "no-such-run"], "there is no run 'no-such-run'"),
+        (["--seed", "x"], "is not a whole number"),
+    ):
+        done = redolab("run", "recovery", *SMALL, *arguments)
+        assert done.returncode == 2
+        assert done.stderr.count("\n") == 1
+        assert said in done.stderr

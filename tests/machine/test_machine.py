@@ -1,0 +1,183 @@
+"""Programs, files, copies and clocks of this machine."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from redolab.clock import now
+from redolab.errors import CommandFailed, DiskFull
+from redolab.machine import copies, files, processes
+from redolab.machine.processes import Command, ProcessIdentity
+
+
+def test_a_program_is_run_to_its_end() -> None:
+    output = processes.run(Command(["sh", "-c", "cat; echo $WORD >&2; pwd"], Path("/usr"), {"WORD": "said"}, b"fed\n"))
+    assert (output.status, output.out, output.err) == (0, "fed\n/usr\n", "said\n")
+
+
+def test_a_failing_program_is_an_error_with_its_last_words() -> None:
+    with pytest.raises(CommandFailed, match="sh ended with status 3") as error:
+        processes.run(Command(["sh", "-c", "echo why; exit 3"]))
+    assert error.value.details == ("why",)
+    assert processes.run(Command(["sh", "-c", "exit 3"]), check=False).status == 3
+
+
+def test_a_missing_program_and_one_that_takes_too_long() -> None:
+    with pytest.raises(CommandFailed, match="is not on this machine"):
+        processes.run(Command(["no-such-program"]))
+    with pytest.raises(CommandFailed, match="did not end within"):
+        processes.run(Command(["sleep", "60"]), seconds=0.1)
+
+
+def test_lines_are_stamped_as_they_arrive(tmp_path: Path) -> None:
+    began = now().monotonic
+    process = processes.start(Command(["sh", "-c", "echo one; sleep 0.3; printf 'two\\nrest'"]), tmp_path / "log")
+    lines = list(process.lines(began + 30))
+    assert [line.text for line in lines] == ["one", "two", "rest"]
+    arrivals = [line.arrival for line in lines if line.arrival is not None]
+    assert began < arrivals[0] < arrivals[1] <= arrivals[2]
+    assert arrivals[1] - arrivals[0] == pytest.approx(0.3, abs=0.15)
+    assert process.wait(5) == 0
+    assert (tmp_path / "log").read_bytes() == b"one\ntwo\nrest"
+
+
+def test_waiting_for_lines_ends_at_its_deadline(tmp_path: Path) -> None:
+    process = processes.start(Command(["sleep", "60"]), tmp_path / "log")
+    began = now().monotonic
+    assert list(process.lines(began + 0.1)) == []
+    assert now().monotonic - began < 5
+    assert process.stop() == -signal.SIGTERM
+
+
+def test_stop_kills_what_does_not_listen(tmp_path: Path) -> None:
+    process = processes.start(
+        Command(["sh", "-c", "trap '' TERM; echo set; while :; do sleep 0.05; done"]), tmp_path / "log"
+    )
+    assert next(process.lines(now().monotonic + 10)).text == "set"
+    assert process.stop(seconds=0.2) == -signal.SIGKILL
+    assert process.stop() == -signal.SIGKILL
+
+
+def test_only_exactly_the_known_process_is_killed(tmp_path: Path) -> None:
+    process = processes.start(Command(["sleep", "60"]), tmp_path / "log")
+    known = process.identity
+    another = ProcessIdentity(known.pid, known.started - 100)
+    assert not processes.is_running(another)
+    assert not processes.kill(another)
+    assert processes.is_running(known)
+    assert processes.kill(known)
+    assert process.wait(5) == -signal.SIGKILL
+    assert not processes.is_running(known)
+    assert not processes.kill(known)
+
+
+def test_a_process_dies_with_the_lab(tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from pathlib import Path; from redolab.machine.processes import Command, start; "
+        ""
+        f"p = start(Command(['sleep', '321']), Path({str(tmp_path / 'log')!r})); "
+        "print(p.identity.pid, flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as lab:
+        assert lab.stdout is not None
+        pid = int(lab.stdout.readline())
+        assert psutil.pid_exists(pid)
+        lab.kill()
+        lab.wait()
+    deadline = time.monotonic() + 5
+    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < deadline, "it outlived the lab"
+        time.sleep(0.02)
+
+
+def test_children_are_found(tmp_path: Path) -> None:
+    process = processes.start(Command(["sh", "-c", "sleep 60 & echo begun; wait"]), tmp_path / "log")
+    assert next(process.lines(now().monotonic + 10)).text == "begun"
+    (child,) = processes.children(process.identity)
+    assert processes.is_running(child)
+    processes.kill(child)
+    process.stop()
+    assert processes.children(process.identity) == []
+
+
+def test_files_are_there_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "deep/file"
+    files.write_whole(path, b"first")
+    files.write_whole(path, b"second")
+    assert path.read_bytes() == b"second"
+    assert files.names(path.parent) == ["file"]
+    assert files.names(tmp_path / "nowhere") == []
+    with pytest.raises(FileNotFoundError):
+        (tmp_path / "nowhere").read_bytes()
+
+
+def test_an_interrupted_write_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: int) -> None:
+        raise KeyboardInterrupt
+
+    files.write_whole(tmp_path / "file", b"first")
+    monkeypatch.setattr("os.fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        files.write_whole(tmp_path / "file", b"second")
+    assert files.names(tmp_path) == ["file"]
+    assert (tmp_path / "file").read_bytes() == b"first"
+
+
+def test_folders_are_copied_hashed_measured_and_removed(tmp_path: Path) -> None:
+    source, to = tmp_path / "source", tmp_path / "copies/to"
+    files.write_whole(source / "a", b"x" * 100_000)
+    files.write_whole(source / "deep/b", b"y")
+    copy = copies.copy_folder(source, to)
+    assert copy.seconds > 0
+    hashes = files.hash_folder(to)
+    assert hashes == files.hash_folder(source)
+    assert sorted(hashes) == ["a", "deep/b"]
+    assert files.folder_size(to) >= 100_000
+    files.write_whole(to / "a", b"changed")
+    assert files.hash_folder(to) != files.hash_folder(source)
+    files.remove(to)
+    files.remove(to)
+    assert not to.exists()
+
+
+def test_a_copy_that_cannot_be_made_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(CommandFailed, match="could not be copied"):
+        copies.copy_folder(tmp_path / "nowhere", tmp_path / "to")
+    assert not (tmp_path / "to").exists()
+
+
+def test_a_full_disk_is_named(tmp_path: Path) -> None:
+    if not processes.is_root():
+        pytest.skip("mounting a small file system needs root")
+    small, large = tmp_path / "small", tmp_path / "large"
+    small.mkdir()
+    files.write_whole(large / "file", bytes(3_000_000))
+    processes.run(Command(["mount", "-t", "tmpfs", "-o", "size=1M", "tmpfs", str(small)]))
+    try:
+        with pytest.raises(DiskFull, match="is full"):
+            copies.copy_folder(large, small / "copy")
+        with pytest.raises(DiskFull, match="is full"):
+            files.write_whole(small / "file", bytes(3_000_000))
+        assert files.names(small) == []
+    finally:
+        processes.run(Command(["umount", str(small)]))
+
+
+def test_free_space_is_told_for_what_is_not_there_yet(tmp_path: Path) -> None:
+    assert files.free_space(tmp_path / "not/yet/there") == pytest.approx(
+        psutil.disk_usage(str(tmp_path)).free, rel=0.05
+    )
+
+
+def test_both_clocks_go_on() -> None:
+    first = now()
+    second = now()
+    assert second.monotonic >= first.monotonic
+    assert abs(second.wall - time.time()) < 5

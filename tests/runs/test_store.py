@@ -1,0 +1,136 @@
+"""A run's folder, written and read back, whatever happened in between."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from redolab.crashes.recovery import RecoveryTrial
+from redolab.errors import Interrupted, InvalidInput, LabError
+from redolab.runs.schema import GroupRecord, State, TrialRecord
+from redolab.runs.store import Run, RunStore, new_session, used_names
+from redolab.servers.instance import UsedInstance
+from tests.examples import MACHINE, trial
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> RunStore:
+    return RunStore(tmp_path)
+
+
+def create(store: RunStore) -> Run:
+    return store.create("recovery", {"log_size": "1"}, new_session(MACHINE, "abc", {"sysbench": "1.0"}))
+
+
+def record(place: int = 0) -> TrialRecord[RecoveryTrial]:
+    return TrialRecord(place=place, trial=trial(repeat=place + 1))
+
+
+def test_what_is_written_is_read_back(store: RunStore) -> None:
+    run = create(store)
+    run.add_trial(record(0))
+    run.add_trial(record(1))
+    assert run.trials(RecoveryTrial) == [record(0), record(1)]
+    assert [session.machine for session in run.record().sessions] == [MACHINE]
+    assert run.record().state is State.RUNNING
+    assert store.get("latest").name == store.get(run.name[:8]).name == run.name
+
+
+def test_a_torn_last_trial_is_left_out(store: RunStore) -> None:
+    run = create(store)
+    run.add_trial(record())
+    with (run.folder / "trials.jsonl").open("ab") as file:
+        file.write(b'{"image": "half')
+    assert run.trials(RecoveryTrial) == [record()]
+
+
+def test_a_complete_run_says_so_with_its_times(store: RunStore) -> None:
+    run = create(store)
+    with store.running(run, {"fill": 2.0}):
+        run.add_trial(record())
+    assert (run.record().state, run.record().seconds) == (State.COMPLETE, {"fill": 2.0})
+
+
+def test_an_interrupted_run_without_a_trial_goes(store: RunStore) -> None:
+    run = create(store)
+    with pytest.raises(Interrupted), store.running(run, {}):
+        raise Interrupted("stopped")
+    assert store.all() == []
+
+
+def test_a_failed_run_stays_with_its_reason_and_its_evidence(store: RunStore, tmp_path: Path) -> None:
+    run = create(store)
+    instance = tmp_path / "instance"
+    instance.mkdir()
+    (instance / "fill.log").write_text("[ERROR] why")
+    run.keep_failed(instance)
+    with pytest.raises(LabError), store.running(run, {}):
+        raise LabError("it broke", "mend it")
+    assert (run.record().state, run.record().why_stopped) == (State.STOPPED, "it broke: mend it")
+    assert (run.folder / "failed/instance/fill.log").read_text() == "[ERROR] why"
+
+
+def test_a_killed_run_is_settled_by_the_next_command(store: RunStore) -> None:
+    run = create(store)
+    run.add_trial(record())
+    assert store.clear_unfinished() == [f"the run {run.name}, of which 1 trials are kept"]
+    assert run.record().state is State.STOPPED
+    assert store.clear_unfinished() == []
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"format": 0}', "cannot be read"),
+        ('{"format": 2}', "cannot be read"),
+        ("not even JSON", "cannot be read"),
+        ('{"format": 99}', "newer than this lab knows"),
+    ],
+)
+def test_a_run_that_cannot_be_read_is_named_and_stops_no_other(store: RunStore, content: str, said: str) -> None:
+    run = create(store)
+    (run.folder / "run.json").write_text(content)
+    with pytest.raises(LabError, match=said) as error:
+        run.record()
+    assert run.name in str(error.value)
+    assert "remove" not in str(error.value)
+    assert store.clear_unfinished() == []
+    readable, errors = store.readable()
+    assert (readable, len(errors)) == ([], 1)
+
+
+def test_what_is_added_after_a_torn_line_stands_by_itself(store: RunStore) -> None:
+    run = create(store)
+    run.add_trial(record(0))
+    with (run.folder / "trials.jsonl").open("ab") as file:
+        file.write(b'{"place": 1, "tri')
+    run.add_trial(record(1))
+    assert run.trials(RecoveryTrial) == [record(0), record(1)]
+
+
+def test_trials_of_an_attempt_whose_image_is_gone_no_longer_count(store: RunStore) -> None:
+    run = create(store)
+    first = GroupRecord(group=0, attempt=1, session=0, name="first", made=True, seconds=1.0)
+    run.add_group(first)
+    run.add_trial(record(0))
+    run.add_group(msgspec.structs.replace(first, attempt=2, name="second"))
+    again = msgspec.structs.replace(record(0), attempt=2)
+    run.add_trial(again)
+    assert run.trials(RecoveryTrial) == [again]
+    assert used_names(run) == {"first", "second"}
+
+
+def test_equal_settings_and_variables_are_kept_once(store: RunStore) -> None:
+    run = create(store)
+    used = UsedInstance(settings=(), variables={"a": "1"})
+    assert run.keep_once(used) == run.keep_once(UsedInstance(settings=(), variables={"a": "1"}))
+    other = run.keep_once(UsedInstance(settings=(), variables={"a": "2"}))
+    assert len(list((run.folder / "instances").iterdir())) == 2
+    assert run.kept(other, UsedInstance).variables == {"a": "2"}
+
+
+def test_an_ambiguous_name_is_refused(store: RunStore) -> None:
+    with pytest.raises(InvalidInput, match="there is no run 'latest'"):
+        store.get("latest")

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from redolab.errors import InvalidInput
+from redolab.samples.live.connecting import PASSWORD, Address
+
+SECRET = "correct horse"
+
+
+def option_file(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "my.cnf"
+    path.write_text(text)
+    return path
+
+
+def test_a_password_comes_from_the_prompt_the_file_or_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(PASSWORD, SECRET)
+    without = option_file(tmp_path, "[client]\nuser = me\nloose_thing\n")
+    assert Address(without).with_password(None).password == SECRET
+    assert Address(without).with_password("asked").password == "asked"
+    with_one = option_file(tmp_path, f"[client]\npassword = '{SECRET}'\n")
+    assert Address(with_one).with_password(None).password is None
+
+
+def test_no_text_of_an_address_has_its_password() -> None:
+    address = Address(host="db1", port=3307, password=SECRET)
+    assert SECRET not in f"{address} {address!r}"
+    assert str(address) == "db1:3307"
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        (Address(), "no server was named"),
+        (Address(socket="/s", host="h"), "exclude each other"),
+        (Address(Path("/nowhere/my.cnf")), "there is no option file /nowhere/my.cnf"),
+    ],
+)
+def test_nonsense_is_refused(address: Address, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        address.check()
+
+
+def test_an_option_file_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        Address(option_file(tmp_path, "not an option file\n")).check()

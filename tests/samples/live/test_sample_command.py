@@ -1,0 +1,177 @@
+"""`redolab sample` against a real server under load that is killed and restarted meanwhile."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars
+import pytest
+
+from redolab.lab import Lab
+from redolab.project import PROJECT
+from redolab.servers.dialects import SOCKET, InstanceRequest, Purpose
+from redolab.servers.initialise import initialise
+from redolab.servers.install import InstalledServer
+from redolab.servers.instance import Instance
+from redolab.units import MIB
+from redolab.workloads.inserts import EMPTY_TABLE, insert
+from tests.command import redolab
+
+REQUEST = InstanceRequest(purpose=Purpose.RECOVER, log_size=64 * MIB, buffer_pool=64 * MIB)
+USER = "watcher"
+SECRET = "what only the option file knows"
+
+
+@contextmanager
+def running(lab: Lab, server: InstalledServer, folder: Path) -> Iterator[Instance]:
+    with Instance.start(server, folder, REQUEST, folder / "error.log") as instance:
+        instance.wait_ready(60)
+        yield instance
+
+
+def fresh(lab: Lab, server: InstalledServer, folder: Path) -> None:
+    """A server with a user who may connect and nothing else."""
+    initialise(server, folder, REQUEST)
+    with running(lab, server, folder) as instance:
+        with instance.connections.connect() as connection, connection.cursor() as cursor:
+            cursor.execute(f"CREATE USER {USER}@localhost IDENTIFIED BY '{SECRET}'")
+            for statement in EMPTY_TABLE:
+                cursor.execute(statement)
+        instance.shut_down()
+
+
+def load(lab: Lab, instance: Instance, seconds: int) -> int:
+    """Bytes of LSN that inserts came to."""
+    with instance.connections.connect() as connection:
+        before = instance.counters(connection).lsn or 0
+        insert(
+            lab.tools, instance.folder,
+            threads=2, row_bytes=500, rows_per_transaction=1, seconds=seconds, output=instance.folder / "load.log",
+        )  # fmt: skip
+        return (instance.counters(connection).lsn or 0) - before
+
+
+def option_file(folder: Path) -> Path:
+    path = folder.parent / "client.cnf"
+    path.write_text(f'[client]\nuser = {USER}\npassword = "{SECRET}"\nsocket = {folder / SOCKET}\n')
+    return path
+
+
+@contextmanager
+def sampling(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-m", "redolab", "sample", *arguments]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=PROJECT.root
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
+
+
+def test_killed_and_restarted_meanwhile(lab: Lab, mariadb: InstalledServer, tmp_path: Path) -> None:
+    folder, kept = tmp_path / "i", tmp_path / "kept.parquet"
+    fresh(lab, mariadb, folder)
+    with (
+        running(lab, mariadb, folder) as instance,
+        sampling("--defaults-file", str(option_file(folder)), "--every", "0.2s", "-o", str(kept)) as process,
+    ):
+        assert process.stdout is not None
+        said = [process.stdout.readline()]
+        first = load(lab, instance, 2)
+        instance.kill()
+        time.sleep(1.5)
+        with running(lab, mariadb, folder) as again:
+            time.sleep(0.5)
+            second = load(lab, again, 2)
+            time.sleep(0.5)
+            process.terminate()
+            said += process.stdout.readlines()
+            assert process.wait(30) == 0
+    text = "".join(said)
+    assert "Traceback" not in text
+    assert SECRET not in text
+    assert f"socket {folder}" not in text
+    for words in ("the connection is lost", "connected again after", "the server was restarted", "A new row begins"):
+        assert words in text, text
+
+    frame = polars.read_parquet(kept)
+    assert not kept.with_name("kept.parquet.partial.csv").exists()
+    assert SECRET.encode() not in kept.read_bytes()
+    restarts = (frame["uptime"].diff() < 0).sum()
+    assert restarts == 1
+    steps = [after - before for before, after in itertools.pairwise(frame["monotonic"].to_list())]
+    assert statistics.median(steps) == pytest.approx(0.2, abs=0.05)
+    assert max(steps) > 1.0
+    lsn = frame["lsn"].to_list()
+    assert lsn[-1] - lsn[0] >= 0.9 * (first + second)
+
+    read_again = redolab("sample", str(kept))
+    assert read_again.returncode == 0, read_again.stderr
+    assert "A new row begins where the server was restarted" in read_again.stdout
+
+
+@pytest.mark.parametrize("name", ["mysql-5.7", "mysql-8.0", "mysql-9", "mariadb-11.8"])
+def test_what_each_server_offers_to_who_may_only_connect(name: str, lab: Lab, tmp_path: Path) -> None:
+    server = lab.server(name)
+    folder = tmp_path / "i"
+    fresh(lab, server, folder)
+    with running(lab, server, folder) as instance, sampling(
+        "--defaults-file", str(option_file(folder)), "--every", "0.3s", "-o", str(tmp_path / "k.csv")
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        load(lab, instance, 1)
+        time.sleep(1)
+        process.terminate()
+        said += process.stdout.read()
+        assert process.wait(30) == 0, said
+    said = " ".join(said.split())
+    assert (tmp_path / "k.csv").exists()
+    frame = polars.read_csv(tmp_path / "k.csv")
+    tells_lsn = name in ("mysql-9", "mariadb-11.8")
+    assert (frame["lsn"].null_count() == 0) == tells_lsn
+    assert ("this server tells no LSN" in said) == (not tells_lsn)
+    assert ("the range that the model allows" in said) == (not tells_lsn)
+    assert frame["os_log_written"][-1] > frame["os_log_written"][0]
+
+
+def test_root_is_told_the_lsn_of_a_server_with_metrics(lab: Lab, tmp_path: Path) -> None:
+    server = lab.server("mysql-5.7")
+    folder = tmp_path / "i"
+    fresh(lab, server, folder)
+    with running(lab, server, folder):
+        # The lab's own settings enable the metrics.
+        done = redolab("sample", "--socket", str(folder / SOCKET), "--user", "root", "--every", "0.2", "--for", "0.5")
+    assert done.returncode == 0, done.stderr
+    assert "read from the status variables and INNODB_METRICS" in done.stdout
+    assert "os_log_written/LSN" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "no server was named: give --defaults-file FILE, --socket PATH or --host NAME"),
+        (("--host", "h", "--every", "0"), "a sample every 0 s is not possible: choose 0.1s to 3600s"),
+        (("--host", "h", "-o", "samples.txt"), "samples.txt ends neither in .csv nor in .parquet: its ending says how to write it"),
+        (("nowhere.csv",), "there is no file nowhere.csv"),
+        (("a.csv", "--host", "h"), "FILEs are read instead of a server: give either, and no -o with them"),
+    ],
+)  # fmt: skip
+def test_nonsense_is_one_line(arguments: tuple[str, ...], said: str) -> None:
+    done = redolab("sample", *arguments)
+    assert (done.returncode, done.stderr.strip()) == (2, f"redolab: {said}")
+
+
+def test_a_server_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    done = redolab("sample", "--socket", str(tmp_path / "none.sock"))
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith(f"redolab: {tmp_path / 'none.sock'} cannot be sampled (")
