@@ -2,13 +2,13 @@
 
 #include "gate.h"
 
-#include <errno.h>
+#include "clock.h"
+
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct gate {
     pthread_t clock;
@@ -25,13 +25,6 @@ struct gate {
     int64_t requests[3], bytes[3];
     int64_t latency, late; /* ns that the modelled disk took for all requests, and that they came later than that */
 };
-
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static void heap_push(struct gate *gate, struct held *held)
 {
@@ -93,7 +86,7 @@ static void *run_clock(void *argument)
     struct gate *gate = argument;
     pthread_mutex_lock(&gate->lock);
     while (!gate->stopped) {
-        int64_t now = now_ns();
+        int64_t now = clock_now();
         if (gate->next <= now)
             gate->next = gate->timing->advance(gate->timing, now);
         if (gate->count > 0 && gate->heap[0]->request.due <= now) {
@@ -109,12 +102,7 @@ static void *run_clock(void *argument)
         gate->sleeps_for = gate->next;
         if (gate->count > 0 && gate->heap[0]->request.due < gate->sleeps_for)
             gate->sleeps_for = gate->heap[0]->request.due;
-        if (gate->sleeps_for == TIMING_NEVER) {
-            pthread_cond_wait(&gate->sooner, &gate->lock);
-        } else {
-            struct timespec until = {gate->sleeps_for / 1000000000, gate->sleeps_for % 1000000000};
-            pthread_cond_timedwait(&gate->sooner, &gate->lock, &until);
-        }
+        clock_wait(&gate->sooner, &gate->lock, gate->sleeps_for);
         /* Awake, it looks for itself. */
         gate->sleeps_for = 0;
     }
@@ -129,12 +117,8 @@ struct gate *gate_create(struct timing *timing)
         return NULL;
     gate->timing = timing;
     gate->next = TIMING_NEVER;
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_mutex_init(&gate->lock, NULL);
-    pthread_cond_init(&gate->sooner, &attributes);
-    pthread_condattr_destroy(&attributes);
+    clock_condition(&gate->sooner);
     if (pthread_create(&gate->clock, NULL, run_clock, gate) != 0) {
         free(gate);
         return NULL;
@@ -163,7 +147,7 @@ void gate_enter(struct gate *gate, struct held *held, enum operation operation, 
 {
     pthread_mutex_lock(&gate->lock);
     /* Inside the lock, so that requests reach the model in the order of their arrival. */
-    int64_t now = now_ns();
+    int64_t now = clock_now();
     held->request = (struct request){
         .operation = operation, .offset = offset, .length = length, .arrived = now};
     held->limited = gate->limited;
@@ -190,7 +174,7 @@ bool gate_leave(struct gate *gate, struct held *held)
         return true;
     struct request *request = &held->request;
     pthread_mutex_lock(&gate->lock);
-    int64_t now = now_ns();
+    int64_t now = clock_now();
     bool answers = false;
     if (!request->decided) {
         held->ready = true;
@@ -211,20 +195,20 @@ bool gate_obey(struct gate *gate, const char *line)
     int64_t value;
     pthread_mutex_lock(&gate->lock);
     if (strcmp(line, "limits on") == 0) {
-        gate->timing->reset(gate->timing, now_ns());
+        gate->timing->reset(gate->timing, clock_now());
         gate->limited = true;
         memset(gate->requests, 0, sizeof gate->requests);
         memset(gate->bytes, 0, sizeof gate->bytes);
         gate->latency = gate->late = 0;
     } else if (strcmp(line, "limits off") == 0) {
-        gate->timing->reset(gate->timing, now_ns());
+        gate->timing->reset(gate->timing, clock_now());
         gate->limited = false;
     } else if (sscanf(line, "overhead %" SCNd64, &value) == 1 && value >= 0) {
         gate->overhead = value;
     } else {
         obeyed = false;
     }
-    look_ahead(gate, now_ns());
+    look_ahead(gate, clock_now());
     pthread_mutex_unlock(&gate->lock);
     return obeyed;
 }
