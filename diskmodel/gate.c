@@ -2,13 +2,16 @@
 
 #include "gate.h"
 
-#include <errno.h>
+#include "clock.h"
+
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#define SLEEPS 101
+#define SLEEP INT64_C(300000) /* ns: as long as a request waits while the overhead is measured, for longer sleeps are deeper */
 
 struct gate {
     pthread_t clock;
@@ -18,20 +21,14 @@ struct gate {
     bool stopped;
     bool limited;
     int64_t overhead;
+    int64_t waking;     /* what of the overhead is a thread's waking after its time */
     int64_t next;       /* when the model has more to decide */
     int64_t sleeps_for; /* what the clock sleeps for */
     struct held **heap; /* decided and ready, the first to be answered on top */
     size_t count, room;
     int64_t requests[3], bytes[3];
-    int64_t latency, late; /* ns that the modelled disk took for all requests, and that they came later than that */
+    int64_t latency, late; /* ns that the modelled disk took for all requests, and that the client has them later */
 };
-
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static void heap_push(struct gate *gate, struct held *held)
 {
@@ -42,7 +39,7 @@ static void heap_push(struct gate *gate, struct held *held)
             abort();
     }
     size_t place = gate->count++;
-    while (place > 0 && gate->heap[(place - 1) / 2]->request.due > held->request.due) {
+    while (place > 0 && gate->heap[(place - 1) / 2]->leaves > held->leaves) {
         gate->heap[place] = gate->heap[(place - 1) / 2];
         place = (place - 1) / 2;
     }
@@ -57,9 +54,9 @@ static struct held *heap_pop(struct gate *gate)
         size_t child = 2 * place + 1;
         if (child >= gate->count)
             break;
-        if (child + 1 < gate->count && gate->heap[child + 1]->request.due < gate->heap[child]->request.due)
+        if (child + 1 < gate->count && gate->heap[child + 1]->leaves < gate->heap[child]->leaves)
             child++;
-        if (gate->heap[child]->request.due >= last->request.due)
+        if (gate->heap[child]->leaves >= last->leaves)
             break;
         gate->heap[place] = gate->heap[child];
         place = child;
@@ -68,13 +65,57 @@ static struct held *heap_pop(struct gate *gate)
     return top;
 }
 
-/* Has a decided and ready request answered in its time, the gate's own share of it taken off. */
+/*
+ * By how much an answer that leaves now is later for the client than the disk's would be.
+ *
+ * The overhead was measured from end to end: the way in, the waking of the gate's thread from a sleep of that kind, and the way
+ * out. It is taken off when that thread is told to wake, so the answer of a disk that was quick enough leaves at
+ * due - overhead + waking, and the client has it at due. That moment is what counts. Against `due`, an answer could lose the way
+ * in and the way out again without being late; against due - overhead, each answer of an idle machine would be late by one
+ * waking that the overhead has in it. No answer can leave before its request has come: what of an overhead is more than the
+ * latency is no lateness, and fio finds it.
+ */
+static int64_t lateness(const struct gate *gate, const struct request *request, int64_t now)
+{
+    int64_t in_time = request->due - gate->overhead + gate->waking;
+    if (in_time < request->arrived)
+        in_time = request->arrived;
+    return now > in_time ? now - in_time : 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+    int64_t one = *(const int64_t *)a, other = *(const int64_t *)b;
+    return (one > other) - (one < other);
+}
+
+/* How long after its time a thread that slept is awake, as a rule: the median, which a disturbance does not move. */
+static int64_t measure_waking(void)
+{
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t nobody;
+    int64_t after[SLEEPS];
+
+    clock_condition(&nobody);
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < SLEEPS; i++) {
+        int64_t until = clock_now() + SLEEP;
+        while (clock_now() < until)
+            clock_wait(&nobody, &lock, until);
+        after[i] = clock_now() - until;
+    }
+    pthread_mutex_unlock(&lock);
+    pthread_cond_destroy(&nobody);
+    qsort(after, SLEEPS, sizeof *after, compare);
+    return after[SLEEPS / 2];
+}
+
+/* Has a decided and ready request answered in its time. */
 static void schedule(struct gate *gate, struct held *held)
 {
-    if (gate->limited)
-        held->request.due -= gate->overhead;
+    held->leaves = held->request.due - gate->overhead;
     heap_push(gate, held);
-    if (held->request.due < gate->sleeps_for)
+    if (held->leaves < gate->sleeps_for)
         pthread_cond_signal(&gate->sooner);
 }
 
@@ -93,28 +134,21 @@ static void *run_clock(void *argument)
     struct gate *gate = argument;
     pthread_mutex_lock(&gate->lock);
     while (!gate->stopped) {
-        int64_t now = now_ns();
+        int64_t now = clock_now();
         if (gate->next <= now)
             gate->next = gate->timing->advance(gate->timing, now);
-        if (gate->count > 0 && gate->heap[0]->request.due <= now) {
+        if (gate->count > 0 && gate->heap[0]->leaves <= now) {
             struct held *held = heap_pop(gate);
-            int64_t asked = held->request.due + (gate->limited ? gate->overhead : 0);
-            if (now > asked)
-                gate->late += now - asked;
+            gate->late += lateness(gate, &held->request, now);
             pthread_mutex_unlock(&gate->lock);
             held->answer(held);
             pthread_mutex_lock(&gate->lock);
             continue;
         }
         gate->sleeps_for = gate->next;
-        if (gate->count > 0 && gate->heap[0]->request.due < gate->sleeps_for)
-            gate->sleeps_for = gate->heap[0]->request.due;
-        if (gate->sleeps_for == TIMING_NEVER) {
-            pthread_cond_wait(&gate->sooner, &gate->lock);
-        } else {
-            struct timespec until = {gate->sleeps_for / 1000000000, gate->sleeps_for % 1000000000};
-            pthread_cond_timedwait(&gate->sooner, &gate->lock, &until);
-        }
+        if (gate->count > 0 && gate->heap[0]->leaves < gate->sleeps_for)
+            gate->sleeps_for = gate->heap[0]->leaves;
+        clock_wait(&gate->sooner, &gate->lock, gate->sleeps_for);
         /* Awake, it looks for itself. */
         gate->sleeps_for = 0;
     }
@@ -129,12 +163,8 @@ struct gate *gate_create(struct timing *timing)
         return NULL;
     gate->timing = timing;
     gate->next = TIMING_NEVER;
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_mutex_init(&gate->lock, NULL);
-    pthread_cond_init(&gate->sooner, &attributes);
-    pthread_condattr_destroy(&attributes);
+    clock_condition(&gate->sooner);
     if (pthread_create(&gate->clock, NULL, run_clock, gate) != 0) {
         free(gate);
         return NULL;
@@ -163,7 +193,7 @@ void gate_enter(struct gate *gate, struct held *held, enum operation operation, 
 {
     pthread_mutex_lock(&gate->lock);
     /* Inside the lock, so that requests reach the model in the order of their arrival. */
-    int64_t now = now_ns();
+    int64_t now = clock_now();
     held->request = (struct request){
         .operation = operation, .offset = offset, .length = length, .arrived = now};
     held->limited = gate->limited;
@@ -190,16 +220,16 @@ bool gate_leave(struct gate *gate, struct held *held)
         return true;
     struct request *request = &held->request;
     pthread_mutex_lock(&gate->lock);
-    int64_t now = now_ns();
+    int64_t now = clock_now();
     bool answers = false;
     if (!request->decided) {
         held->ready = true;
     } else {
-        answers = request->due - (gate->limited ? gate->overhead : 0) <= now;
-        if (!answers)
+        answers = request->due - gate->overhead <= now;
+        if (answers)
+            gate->late += lateness(gate, request, now);
+        else
             schedule(gate, held);
-        else if (now > request->due)
-            gate->late += now - request->due;
     }
     pthread_mutex_unlock(&gate->lock);
     return answers;
@@ -208,23 +238,27 @@ bool gate_leave(struct gate *gate, struct held *held)
 bool gate_obey(struct gate *gate, const char *line)
 {
     bool obeyed = true;
-    int64_t value;
+    int64_t overhead = -1, waking = 0;
+    /* Before the lock: it takes some 35 ms. Without an overhead, nothing is in it. */
+    if (sscanf(line, "overhead %" SCNd64, &overhead) == 1 && overhead > 0)
+        waking = measure_waking();
     pthread_mutex_lock(&gate->lock);
     if (strcmp(line, "limits on") == 0) {
-        gate->timing->reset(gate->timing, now_ns());
+        gate->timing->reset(gate->timing, clock_now());
         gate->limited = true;
         memset(gate->requests, 0, sizeof gate->requests);
         memset(gate->bytes, 0, sizeof gate->bytes);
         gate->latency = gate->late = 0;
     } else if (strcmp(line, "limits off") == 0) {
-        gate->timing->reset(gate->timing, now_ns());
+        gate->timing->reset(gate->timing, clock_now());
         gate->limited = false;
-    } else if (sscanf(line, "overhead %" SCNd64, &value) == 1 && value >= 0) {
-        gate->overhead = value;
+    } else if (overhead >= 0) {
+        gate->overhead = overhead;
+        gate->waking = waking < overhead ? waking : overhead;
     } else {
         obeyed = false;
     }
-    look_ahead(gate, now_ns());
+    look_ahead(gate, clock_now());
     pthread_mutex_unlock(&gate->lock);
     return obeyed;
 }

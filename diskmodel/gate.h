@@ -16,6 +16,7 @@ struct held {
 
     /* the gate's own */
     struct gate *gate;
+    int64_t leaves; /* when the answer is to leave; known once it is decided and ready */
     bool limited, ready;
 };
 
@@ -36,7 +37,7 @@ bool gate_leave(struct gate *gate, struct held *held);
 
 /*
  * Obeys one line, in words: `limits on`, `limits off`; `overhead NS`, what this program itself takes and is taken off each
- * latency. False for any other.
+ * latency (told while the machine is idle: the gate then measures how much of that is its own waking). False for any other.
  */
 bool gate_obey(struct gate *gate, const char *line);
 

@@ -12,7 +12,9 @@ from redolab.project import PROJECT
 from redolab.timeline import timelines
 from redolab.timeline.logs import read_log
 
-CRASHES = tomllib.loads((PROJECT.root / "data/published/recovery-2010.toml").read_text())["crash"]
+FILE = "data/published/recovery-2010.toml"
+PUBLISHED = tomllib.loads((PROJECT.root / FILE).read_text())
+CRASHES = PUBLISHED["crash"]
 LOGS = Path(__file__).parent / "logs/forms"
 
 
@@ -23,6 +25,12 @@ def test_seconds_are_those_between_the_stamps(crash: dict[str, str | int]) -> No
     minutes, seconds = divmod(int(crash["seconds"]), 60)
     agrees = crash["as_published"] == f"{minutes} min {seconds} s"
     assert agrees or "disagrees with its own stamps" in str(crash["note"])
+
+
+def test_it_says_what_crashed_and_where_that_is_published() -> None:
+    assert {crash["server"] for crash in CRASHES} == {"Percona Server 5.5.7"}
+    assert PUBLISHED["source"] == "Percona, InnoDB Logs, Vol. 1 (e-book)"
+    assert FILE in (PROJECT.root / "docs/recovery.md").read_text()
 
 
 def test_the_parser_finds_the_same() -> None:

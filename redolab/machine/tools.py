@@ -6,11 +6,10 @@ needs no privilege.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-
-from click import unstyle
 
 from redolab.errors import LabError
 from redolab.machine import files, processes
@@ -33,6 +32,16 @@ _NEEDS_ITS_SCRIPTS = ("mvn", "npm")
 """Programs whose packages do not work as they are unpacked."""
 _ASKED_FOR_ITS_VERSION = {"mkfs.xfs": "-V"}
 """Programs that do not know `--version`."""
+_FOR_TERMINALS = re.compile(
+    r"""
+    (?:\x1b\[|\x9b) [0-?]* [ -/]* (?:[@-~]|$)                             # CSI: colours, cursor, modes
+    | (?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f]) .*? (?:\x07|\x1b\\|\x9c|$)  # OSC, DCS, SOS, PM, APC: with text up to their end
+    | \x1b [ -/]* (?:[0-~]|$)                                             # all other escape sequences
+    | [\x00-\x08\x0b-\x1f\x7f-\x9f]                                      # control characters but for tab and newline
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""What ECMA-48 has for terminals. The libraries here know only colours and the cursor (click) or not all ends of a text (rich)."""
 _PATIENCE = 3600.0
 _LOCK = 300
 """Seconds to wait for another package manager, as runs by itself on a fresh machine."""
@@ -102,20 +111,14 @@ class Tools:
             self._install(privilege, packages)
 
     def versions(self) -> dict[str, str]:
-        """What each tool that is there says of its version."""
+        """What each tool that is there says of its version: its first line that is not empty, without what is for terminals."""
         found = {name: self.find(name) for name in PACKAGES}
-        return {
-            name: unstyle(
-                processes.run(
-                    Command(
-                        [str(tool.program), _ASKED_FOR_ITS_VERSION.get(name, "--version")], environment=tool.environment
-                    ),
-                    check=False,
-                ).out
-            ).partition("\n")[0]
-            for name, tool in found.items()
-            if tool is not None
-        }
+        return {name: self._version(name, tool) for name, tool in found.items() if tool is not None}
+
+    def _version(self, name: str, tool: Tool) -> str:
+        ask = Command([str(tool.program), _ASKED_FOR_ITS_VERSION.get(name, "--version")], environment=tool.environment)
+        said = processes.run(ask, check=False).out
+        return _FOR_TERMINALS.sub("", said).strip().partition("\n")[0].rstrip()
 
     def _privilege(self) -> list[str] | None:
         """What to put before a command so that it runs as root; None if there is no way."""

@@ -121,6 +121,26 @@ def test_latency_and_rate_are_those_that_were_asked_for(program: Path, tmp_path:
     assert (tmp_path / "file").read_bytes()[65536 : 65536 + 16384] == content
 
 
+def test_late_is_what_the_client_waits_longer(program: Path, tmp_path: Path) -> None:
+    """A file that takes 25 ms, as a disk of 20 ms whose answers have to leave 10 ms earlier: the client waits 15 ms longer."""
+    disk = ["kind=flash", "write=0", "flush=0", "depth=64"]
+    (tmp_path / "upper").mkdir()
+    with serving(program, tmp_path, [*disk, "read=25000000"]) as lower:
+        upper = DiskModel.serving(
+            HOST, program, lower.file, tmp_path / "upper/model", [*disk, "read=20000000"], tmp_path / "upper/model.log"
+        )
+        with upper as model:
+            model.tell("overhead 10000000")
+            lower.tell("limits on")
+            model.tell("limits on")
+            command = ["dd", f"if={model.file}", "of=/dev/null", "bs=16k", "count=10", "iflag=direct"]
+            subprocess.run(command, capture_output=True, check=True)
+            status = model.status()
+    assert status.reads >= 10
+    # Less what the gate takes for its waking on this machine.
+    assert status.late_ns > status.reads * 11_000_000
+
+
 def test_it_takes_no_nonsense(program: Path, tmp_path: Path) -> None:
     with serving(program, tmp_path, ["kind=unlimited"]) as model:
         before = model.status()
