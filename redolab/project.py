@@ -1,4 +1,4 @@
-"""Where the project's own files lie, and where it keeps what it makes."""
+"""Where the project's own files lie, and where it keeps what it makes: in a clone, or installed as a package."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The folders of a clone."""
+    """The folders of a clone, or of an installed package and the user's own."""
 
     root: Path
+    is_clone: bool
 
     @property
     def provision(self) -> Path:
@@ -25,8 +26,8 @@ class Project:
 
     @property
     def experiments_package(self) -> str:
-        """What the package of the experiments is called."""
-        return "experiments"
+        """What the package of the experiments is called: not `experiments` in an environment that is the user's."""
+        return "experiments" if self.is_clone else "redolab.experiments"
 
     @property
     def own_experiments(self) -> Path | None:
@@ -42,17 +43,20 @@ class Project:
     @property
     def own_storage(self) -> Path:
         """The storage profiles that the user added; $REDOLAB_STORAGE, if set, is another place for them."""
-        return Path(os.environ.get("REDOLAB_STORAGE") or self.provision / "storage.local.toml")
+        own = self.provision / "storage.local.toml" if self.is_clone else _configuration() / "storage.toml"
+        return Path(os.environ.get("REDOLAB_STORAGE") or own)
 
     @property
     def own_servers(self) -> Path:
         """The catalogue of the servers that the user added; $REDOLAB_SERVERS, if set, is another place for it."""
-        return Path(os.environ.get("REDOLAB_SERVERS") or self.provision / "servers.local.json")
+        own = self.provision / "servers.local.json" if self.is_clone else _configuration() / "servers.json"
+        return Path(os.environ.get("REDOLAB_SERVERS") or own)
 
     @property
     def runs(self) -> Path:
         """What runs left; $REDOLAB_RUNS, if set, is another place for it."""
-        return Path(os.environ.get("REDOLAB_RUNS") or self.root / "data/runs")
+        own = self.root / "data/runs" if self.is_clone else Path("redolab-runs")
+        return Path(os.environ.get("REDOLAB_RUNS") or own).absolute()
 
     @property
     def lab(self) -> Path:
@@ -60,8 +64,28 @@ class Project:
 
         $REDOLAB_LAB, if set, is another place for it: a larger disk, a faster one.
         """
-        return Path(os.environ.get("REDOLAB_LAB") or self.root / ".lab").absolute()
+        own = self.root / ".lab" if self.is_clone else _cache()
+        return Path(os.environ.get("REDOLAB_LAB") or own).absolute()
+
+    @property
+    def commit_file(self) -> Path:
+        """Which commit a package was built from."""
+        return self.root / "COMMIT"
 
 
-PROJECT = Project(Path(__file__).resolve().parent.parent)
-"""This clone."""
+def _cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "redolab"
+
+
+def _configuration() -> Path:
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "redolab"
+
+
+def _found() -> Project:
+    package = Path(__file__).resolve().parent
+    is_clone = not (package / "experiments").is_dir()
+    return Project(package.parent if is_clone else package, is_clone)
+
+
+PROJECT = _found()
+"""This clone, or this installed package."""

@@ -8,6 +8,7 @@ from .bench import InflationBench, InflationPlan
 from .factors import Factors
 from .plan import plan
 from .report import report
+from .rows import rows
 
 EXPERIMENT = Experiment(
     question=__doc__.strip(),
@@ -16,6 +17,7 @@ EXPERIMENT = Experiment(
     plan_type=InflationPlan,
     bench=InflationBench,
     report=report,
+    rows=rows,
     group=Noun("instance", "instances"),
     step=Noun("trial", "trials"),
 )

@@ -39,12 +39,12 @@ class PlannedInstance(PlannedGroup, frozen=True, kw_only=True):
 
     server: str
     binary_log: bool
+    trx_commit: int
 
 
 class PlannedInserts(PlannedStep, frozen=True, kw_only=True):
     """A stretch of inserts."""
 
-    trx_commit: int
     threads: int
     row_bytes: int
     rows_per_transaction: int
@@ -115,8 +115,14 @@ class InflationBench(Bench[PlannedInstance, PlannedInserts, InflationTrial]):
         """See `Bench`."""
         planned = self._plan.groups[group]
         on = self._on(planned.server)
-        request = replace(self._request(), redo_apart=on.disk is not None, binary_log=planned.binary_log)
-        name = f"{planned.server}{'-binlog' if planned.binary_log else ''}"
+        # Set at the start: MariaDB decides then whether it writes its log past the page cache.
+        request = replace(
+            self._request(),
+            redo_apart=on.disk is not None,
+            binary_log=planned.binary_log,
+            flush_log_at_trx_commit=planned.trx_commit,
+        )
+        name = f"{planned.server}{'-binlog' if planned.binary_log else ''}-commit{planned.trx_commit}"
         with self._lab.progress.stage(f"starting {planned.server}", "start") as stage, ExitStack() as stack:
             log = run.log(name)
             instance = stack.enter_context(Instance.start(on.server, on.folder, request, log))
@@ -148,7 +154,7 @@ class InflationBench(Bench[PlannedInstance, PlannedInserts, InflationTrial]):
             server=server.name,
             version=server.version,
             cell=InflationCell(
-                trx_commit=step.trx_commit,
+                trx_commit=group.trx_commit,
                 threads=step.threads,
                 row_bytes=step.row_bytes,
                 rows_per_transaction=step.rows_per_transaction,
@@ -199,7 +205,6 @@ class InflationBench(Bench[PlannedInstance, PlannedInserts, InflationTrial]):
         """The layers, inserts into an empty table, the layers."""
         reader = started.reader
         with reader.connection.cursor() as cursor:
-            cursor.execute(f"SET GLOBAL innodb_flush_log_at_trx_commit = {step.trx_commit}")
             for statement in EMPTY_TABLE:
                 cursor.execute(statement)
         reader.settle()

@@ -1,6 +1,8 @@
-"""The plan of the inflation experiment: an instance for each server and binary log, and the cells to be measured on it."""
+"""The plan of the inflation experiment: an instance for each set of start options, and the cells to be measured on it."""
 
 from __future__ import annotations
+
+import random
 
 from redolab.lab import Lab
 from redolab.runs.plan import draw_plan
@@ -10,21 +12,21 @@ from .factors import Factors
 
 
 def plan(factors: Factors, lab: Lab) -> InflationPlan:
-    """The plan: one server after the other, each cell of an instance in an order drawn at random. Raises `InvalidInput`."""
+    """The plan: one server after the other; its instances, and the cells of each, in an order drawn at random. Raises `InvalidInput`."""
     factors.check()
-    groups = []
+    groups: list[tuple[PlannedInstance, list[PlannedInserts]]] = []
+    seed = factors.drawn_seed()
+    draw = random.Random(seed)
     for server in factors.server:
-        for binary_log in factors.binary_log:
-            steps = [
-                PlannedInserts(
-                    trx_commit=cell.trx_commit,
-                    threads=cell.threads,
-                    row_bytes=cell.row_bytes,
-                    rows_per_transaction=cell.rows_per_transaction,
-                )
-                for cell in factors.cells()
-                if cell.binary_log == binary_log
-            ]
-            groups.append((PlannedInstance(server=server, binary_log=binary_log), steps))
+        instances: dict[PlannedInstance, list[PlannedInserts]] = {}
+        for cell in factors.cells():
+            instance = PlannedInstance(server=server, binary_log=cell.binary_log, trx_commit=cell.trx_commit)
+            inserts = PlannedInserts(
+                threads=cell.threads, row_bytes=cell.row_bytes, rows_per_transaction=cell.rows_per_transaction
+            )
+            instances.setdefault(instance, []).append(inserts)
+        of_server = list(instances.items())
+        draw.shuffle(of_server)
+        groups += of_server
     conditions = InflationConditions(seconds=factors.seconds, log_size=factors.log_size)
-    return draw_plan(groups, repeat=factors.repeat, seed=factors.drawn_seed(), conditions=conditions, keep=False)
+    return draw_plan(groups, repeat=factors.repeat, seed=seed, conditions=conditions, keep=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from redolab.crashes.bench import CrashBench, CrashPlan
+from redolab.crashes.rows import recovery_rows
 from redolab.runs.experiment import Experiment, Noun
 
 from .factors import Factors
@@ -16,6 +17,7 @@ EXPERIMENT = Experiment(
     plan_type=CrashPlan,
     bench=CrashBench,
     report=report,
+    rows=recovery_rows,
     group=Noun("crash", "crashes"),
     step=Noun("recovery", "recoveries"),
 )

@@ -34,7 +34,7 @@ class Factors(CommonFactors):
         "native",
     )
     pool: tuple[int, ...] | None = factor(
-        "Buffer pool sizes to recover with, with commas (default: as the server that crashed had, and a quarter of the log).",
+        "Buffer pool sizes to recover with, with commas (default: one that holds the tables, and a quarter of the log).",
         several(parse_size),
     )
     workload: str = factor(

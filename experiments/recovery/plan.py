@@ -9,7 +9,7 @@ from redolab.crashes.dataset import DatasetSpec
 from redolab.crashes.fill import KillRule
 from redolab.crashes.images import CrashSpec, made_with
 from redolab.lab import Lab
-from redolab.models.sizes import default_dataset, fill_pool
+from redolab.models.sizes import default_dataset, default_pool, fill_pool
 from redolab.runs.plan import draw_plan
 from redolab.runs.room import Needs, check_room
 from redolab.servers.dialects import InstanceRequest, Purpose
@@ -51,7 +51,7 @@ def plan(factors: Factors, lab: Lab) -> CrashPlan:
 
 def _check_memory(factors: Factors) -> None:
     """Refuse pools that cannot be had, before a server is fetched."""
-    pools = [fill_pool(_dataset_size(log_size, factors)) for log_size in factors.log_size]
+    pools = [fill_pool(_dataset_size(log_size, factors), log_size) for log_size in factors.log_size]
     check_room(Needs(memory=max([*pools, *(factors.pool or ())])))
 
 
@@ -69,7 +69,7 @@ def _crash(server: InstalledServer, asked_log_size: int, factors: Factors) -> Cr
     request = InstanceRequest(
         purpose=Purpose.FILL,
         log_size=log_size,
-        buffer_pool=fill_pool(size),
+        buffer_pool=fill_pool(size, log_size),
         flush_log_at_trx_commit=factors.trx_commit,
         binary_log=factors.binary_log,
     )
@@ -88,6 +88,6 @@ def _dataset_size(log_size: int, factors: Factors) -> int:
 
 
 def _default_pools(spec: CrashSpec) -> tuple[int, ...]:
-    """As the server that crashed had, and one that cannot hold in one batch what has to be applied."""
+    """One that holds all pages of the tables, and one that cannot hold in one batch what has to be applied."""
     small = max(SMALLEST_POOL, spec.instance.log_size // _SMALL_POOL_SHARE)
-    return tuple(dict.fromkeys((spec.instance.buffer_pool, small)))
+    return tuple(dict.fromkeys((default_pool(spec.dataset.size), small)))

@@ -178,7 +178,8 @@ def plot_redo(folder: Path, rows: Sequence[RecoveryRow]) -> None:
 def bar_segments(row: RecoveryRow) -> list[tuple[str, float]]:
     """The bar of a row: (phase, seconds) to ready, with one segment for all that the log does not tell apart, then the rollback."""
     seconds = {phase: getattr(row, f"{phase}_s") for phase in ("start", "discover", "scan", "apply", "open", "accept")}
-    untold = row.ready_median_s - sum(known for known in seconds.values() if known is not None)
+    # Of the recovery whose phases these are: of two, the median is neither.
+    untold = row.typical_ready_s - sum(known for known in seconds.values() if known is not None)
     segments: list[tuple[str, float]] = []
     for phase, known in seconds.items():
         if known is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from redolab.crashes.bench import CrashPlan, crashes_of, samples_of, storages_of
+from redolab.crashes.bench import CrashPlan, checks_of, crashes_of, samples_of
 from redolab.crashes.recovery import RecoveryTrial
 from redolab.errors import InvalidInput
 from redolab.runs.reporting import Plot, Report
@@ -17,7 +17,7 @@ from .table import CellKey, limits_table, recovery_rows, recovery_table, row_dic
 
 def report(run: Run) -> Report:
     """The tables and the plots of the recoveries that a run has measured."""
-    crashes, disks = crashes_of(run), storages_of(run)
+    crashes, disks = crashes_of(run), checks_of(run)
     rows = recovery_rows(run.trials(RecoveryTrial), crashes, _order(run))
     tables = [recovery_table(rows, crashes, marks(disks)), limits_table(rows)]
     numbers = {"table": row_dictionaries(rows)}

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TypeAlias
 
-from redolab.crashes.images import CrashImage
+from redolab.crashes.images import CrashImage, undo_pages
 from redolab.crashes.recovery import RecoveryTrial
 from redolab.machine.device import DeviceUse
 from redolab.models.bound import Bound, bound_by
@@ -39,6 +39,10 @@ class RecoveryRow:
     redo_from_recovery_bytes: int | None
     redo_from_last_sample_bytes: int | None
     dirty_pages: int | None
+    undo_pages: int | None
+    """By how many pages the files that hold undo grew during the fill: of the dirty pages at most so many are undo."""
+    pages_read: int | None
+    """What the server had read from its files when it was ready: pages to recover, and what its start reads."""
     pages_recovered: int | None
     n: int
     wrong: int
@@ -61,10 +65,16 @@ class RecoveryRow:
     device: DeviceUse | None
     """What the device under the storage did to ready, in that same recovery."""
     cpu_s: float | None
+    busiest_thread_s: float | None
+    cores: int | None
+    typical_ready_s: float
+    """To ready, of the recovery whose phases and usage these are."""
     late_share: float | None
     """By how much the disk model answered late at most, as a share of its latencies."""
     took_median_s: float | None
     page_cache_dropped: bool
+    buffered: bool
+    """Whether the disk model's file was read through the page cache."""
     why_blank: str
     """Why a phase has no number, where one has none."""
     notes: str
@@ -108,6 +118,8 @@ def _row(records: Sequence[TrialRecord[RecoveryTrial]], image: CrashImage) -> Re
         redo_from_recovery_bytes=typical.timeline.redo_bytes,
         redo_from_last_sample_bytes=sampled,
         dirty_pages=last.dirty_pages,
+        undo_pages=undo_pages(image),
+        pages_read=typical.pages_read,
         pages_recovered=typical.timeline.pages,
         n=len(cell),
         wrong=sum(bool(trial.failed_checks) for trial in cell),
@@ -125,10 +137,14 @@ def _row(records: Sequence[TrialRecord[RecoveryTrial]], image: CrashImage) -> Re
         batches=typical.timeline.batches,
         ranges=_ranges(cell),
         device=typical.device,
-        cpu_s=typical.cpu_seconds,
+        cpu_s=None if typical.cpu is None else typical.cpu.seconds,
+        busiest_thread_s=None if typical.cpu is None else typical.cpu.busiest_thread,
+        cores=None if typical.cpu is None else typical.cpu.cores,
+        typical_ready_s=typical.seconds_to_ready,
         late_share=max((trial.late_share for trial in cell if trial.late_share is not None), default=None),
         took_median_s=_median([record.took for record in records]),
         page_cache_dropped=all(trial.cache_dropped for trial in cell),
+        buffered=any(trial.buffered for trial in cell),
         why_blank="; ".join(
             dict.fromkeys(f"{time.phase}: {time.why}" for time in typical.timeline.phases if time.seconds is None)
         ),
@@ -152,13 +168,15 @@ def _median(values: Sequence[float | None]) -> float | None:
 
 
 def bound_of(row: RecoveryRow) -> Bound | None:
-    """What the recovery of a row was bound by; None where the device or the processor was not measured."""
-    if row.device is None or row.cpu_s is None:
+    """What the recovery of a row was bound by; None where the device or the processors were not measured."""
+    if row.device is None or row.cpu_s is None or row.busiest_thread_s is None or row.cores is None:
         return None
     device = row.device
     return bound_by(
-        seconds=row.ready_median_s,
+        seconds=row.typical_ready_s,
         cpu=row.cpu_s,
+        busiest_thread=row.busiest_thread_s,
+        cores=row.cores,
         busy=device.busy,
         reads=device.reads,
         read_bytes=device.read_bytes,
@@ -185,13 +203,19 @@ def _count(count: int | None) -> str:
     return "–" if count is None else f"{count:,}"
 
 
+def _dirty(row: RecoveryRow) -> str:
+    undo = "" if row.undo_pages is None else f" ({_count(min(row.undo_pages, row.dirty_pages or 0))})"
+    return _count(row.dirty_pages) + undo
+
+
 _COLUMNS = [
     Column[RecoveryRow]("server", lambda row: f"{row.server} ({row.version.split('-')[0]})"),
     Column[RecoveryRow]("storage", lambda row: row.storage),
     Column[RecoveryRow]("log", lambda row: format_size(row.log_size_bytes), right=True),
     Column[RecoveryRow]("pool", lambda row: format_size(row.buffer_pool_bytes), right=True),
     Column[RecoveryRow]("redo at crash", _redo, right=True),
-    Column[RecoveryRow]("dirty pages", lambda row: _count(row.dirty_pages), right=True),
+    Column[RecoveryRow]("dirty pages (undo up to)", _dirty, right=True),
+    Column[RecoveryRow]("pages read", lambda row: _count(row.pages_read), right=True),
     Column[RecoveryRow]("ready, s: median (min–max) of n", _ready, right=True),
     Column[RecoveryRow]("batches", lambda row: _count(row.batches), right=True),
     Column[RecoveryRow]("start", lambda row: number(row.start_s), right=True),
@@ -224,9 +248,10 @@ _LIMIT_COLUMNS = [
     Column[RecoveryRow]("storage", lambda row: row.storage),
     Column[RecoveryRow]("log", lambda row: format_size(row.log_size_bytes), right=True),
     Column[RecoveryRow]("pool", lambda row: format_size(row.buffer_pool_bytes), right=True),
-    Column[RecoveryRow]("ready, s", lambda row: f"{row.ready_median_s:.2f}", right=True),
+    Column[RecoveryRow]("ready, s", lambda row: f"{row.typical_ready_s:.2f}", right=True),
     Column[RecoveryRow]("bound by", lambda row: str(bound_of(row) or "–")),
     Column[RecoveryRow]("CPU, s", lambda row: number(row.cpu_s), right=True),
+    Column[RecoveryRow]("busiest thread, s", lambda row: number(row.busiest_thread_s), right=True),
     Column[RecoveryRow](
         "disk busy, s", lambda row: "–" if row.device is None else f"{row.device.busy:.2f}", right=True
     ),
@@ -298,13 +323,20 @@ def recovery_table(
             f"{', '.join(late)}! answered later than the disks they stand for would have, because this machine was slower ('late' "
             "below): on such a disk the recovery is quicker than here."
         )
+    buffered = list(dict.fromkeys(row.storage for row in rows if row.buffered))
+    if buffered:
+        notes.append(
+            f"{', '.join(buffered)}! lies in a file whose file system knows no direct I/O: it is read through the page cache, and so "
+            "quicker than the disk it stands for. Put REDOLAB_LAB on ext4, XFS or btrfs."
+        )
     if not all(row.page_cache_dropped for row in rows):
         notes.append(
             "The page cache could not be dropped before the recoveries (no root): they read part of the files from memory."
         )
     columns = [
         Column[RecoveryRow](
-            column.heading, lambda row: row.storage + "!" * (row.storage in not_as_asked or _is_late(row))
+            column.heading,
+            lambda row: row.storage + "!" * (row.storage in not_as_asked or _is_late(row) or row.buffered),
         )
         if column.heading == "storage"
         else column

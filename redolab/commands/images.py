@@ -33,7 +33,7 @@ def rm_image(name: str) -> None:
 @click.option(
     "--server", help="Another server of the same redo format.  [default: the one that crashed]", metavar="NAME"
 )
-@click.option("--pool", help="Buffer pool sizes, with commas.  [default: as when it crashed]", metavar="SIZE,…")
+@click.option("--pool", help="Buffer pool sizes, with commas.  [default: one that holds the tables]", metavar="SIZE,…")
 @click.option("--storage", help="Storages to recover on, with commas.  [default: native]", metavar="NAME,…")
 @click.option("--repeat", default="3", help="How many recoveries for each.  [default: 3]", metavar="N")
 @click.option("--seed", default="1", help="Of their random order.  [default: 1]", metavar="N")

@@ -48,6 +48,17 @@ def main() -> None:
         sys.exit(130)
 
 
+def _say_version(context: click.Context, _: click.Parameter, asked: bool) -> None:
+    if not asked:
+        return
+    from importlib.metadata import version
+
+    from redolab.machine.commit import lab_commit
+
+    click.echo(f"redolab {version('redolab')}, commit {lab_commit() or 'unknown'}")
+    context.exit()
+
+
 class _InOrder(click.Group):
     """Lists its commands in the order in which they are written here."""
 
@@ -57,7 +68,9 @@ class _InOrder(click.Group):
 
 @click.group(cls=_InOrder, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.option("--debug", is_flag=True, help="On an error, show where in the lab it came from.")
-@click.version_option(package_name="redolab")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_say_version, help="Show version and commit."
+)
 def commands(debug: bool) -> None:
     """Crash real MySQL, MariaDB and Percona servers on purpose, time their recovery, size their redo logs."""
 

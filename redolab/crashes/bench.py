@@ -28,7 +28,7 @@ from redolab.samples.sampler import read_samples
 from redolab.servers.known import server_catalogue
 from redolab.storage import StorageProfile
 from redolab.storage.attaching import DISKS, Contents, Storages, check_possible
-from redolab.storage.figures import DiskCheck, figures_off
+from redolab.storage.figures import DiskCheck, StorageRecord, figures_off
 from redolab.storage.fio import FILES_SIZE
 from redolab.storage.folder import FolderStorage
 from redolab.storage.known import HOME, storage_profile
@@ -232,17 +232,25 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
                 beside.replace(kept / name)
 
     def _check_disks(self, run: Run) -> None:
-        """Have fio look at every storage that the run has not checked yet; say which is not as it was asked for."""
-        if not self._plan.conditions.check_disks:
-            return
+        """Record every storage that the run has not recorded yet, as fio finds it if it is to look; say which is not as asked."""
         known = storages_of(run)
-        self._storages.overhead_from(known)
-        unknown = [name for name in self._plan.conditions.storages if name not in {each.storage for each in known}]
+        self._storages.overhead_from([each.check for each in known if each.check is not None])
+        profiles = self._plan.conditions.storages
+        unknown = [name for name in profiles if name not in {each.storage for each in known}]
+        if not self._plan.conditions.check_disks:
+            for name in unknown:
+                self._record(run, name, None)
+            return
         for check in self._storages.checks(unknown):
-            run.add_line(_STORAGES, check)
+            self._record(run, check.storage, check)
             names = ", ".join(figure.name for figure in figures_off(check))
             if names:
                 self._lab.progress.note(f"{check.storage} is not as asked: {names}; rows measured on it are marked")
+
+    def _record(self, run: Run, name: str, check: DiskCheck | None) -> None:
+        about = self._plan.conditions.storages[name].about
+        lies_on = self._storages.lies_on(name)
+        run.add_line(_STORAGES, StorageRecord(storage=name, about=about, lies_on=lies_on, check=check))
 
 
 def plan_of_image(
@@ -255,12 +263,12 @@ def plan_of_image(
     seed: int,
     check_disks: bool,
 ) -> CrashPlan:
-    """The plan of more recoveries from a kept image, by its own server or another, with its own pool unless others are given."""
+    """The plan of more recoveries from a kept image; with a pool that holds its tables unless others are given."""
     profiles = {name: storage_profile(name) for name in storages or [HOME]}
     steps = [
         PlannedRecovery(storage=storage, pool=pool)
         for storage in profiles
-        for pool in pools or (image.spec.instance.buffer_pool,)
+        for pool in pools or (sizes.default_pool(image.spec.dataset.size),)
     ]
     crash = PlannedCrash(server=server, spec=image.spec, image=image.name)
     conditions = CrashConditions(storages=profiles, check_disks=check_disks)
@@ -285,10 +293,19 @@ def samples_of(run: Run, image: str) -> Sequence[Sample]:
     return read_samples(run.folder / _CRASHES / image / STORY[0])
 
 
-def storages_of(run: Run) -> list[DiskCheck]:
-    """A run's storages as fio last found them."""
-    name = _STORAGES if run.is_current else _STORAGES_OF_FORMAT_1
-    return list({check.storage: check for check in run.lines(name, DiskCheck)}.values())
+def storages_of(run: Run) -> list[StorageRecord]:
+    """A run's storages as they were last recorded. Raises `LabError`."""
+    if run.is_current:
+        records = run.lines(_STORAGES, StorageRecord)
+    else:
+        checks = run.lines(_STORAGES_OF_FORMAT_1, DiskCheck)
+        records = [StorageRecord(storage=check.storage, about=check.about, check=check) for check in checks]
+    return list({record.storage: record for record in records}.values())
+
+
+def checks_of(run: Run) -> list[DiskCheck]:
+    """What fio found of a run's storages, of those that it looked at. Raises `LabError`."""
+    return [record.check for record in storages_of(run) if record.check is not None]
 
 
 def _findings(trial: RecoveryTrial, run: Run, recorder: Recorder) -> list[Finding]:

@@ -15,7 +15,16 @@ from redolab.clock import now
 from redolab.counters import Sample
 from redolab.crashes.dataset import OPEN_TRANSACTION_TABLE, make_dataset
 from redolab.crashes.fill import Fill
-from redolab.crashes.images import FILL_LOG, IMAGE_FORMAT, SAMPLES, WORKLOAD, CrashImage, CrashSpec, ImageStore
+from redolab.crashes.images import (
+    FILL_LOG,
+    IMAGE_FORMAT,
+    SAMPLES,
+    WORKLOAD,
+    CrashImage,
+    CrashSpec,
+    ImageStore,
+    undo_bytes,
+)
 from redolab.errors import LabError
 from redolab.lab import Lab
 from redolab.machine import copies, files
@@ -87,6 +96,7 @@ def make_image(
             variables=crash.used.variables,
             capacity=capacity,
             hashes=hashes,
+            undo_growth=undo_bytes(folder / DATA) - undo_bytes(dataset.folder / DATA),
         )
         ImageStore(storage).keep(image, folder)
     return image

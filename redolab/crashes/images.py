@@ -26,6 +26,7 @@ MARK = "image.json"
 SAMPLES = "samples.csv"
 WORKLOAD = "workload.csv"
 FILL_LOG = "fill.log"
+_UNDO_FILES = ("ibdata*", "undo[0-9][0-9][0-9]", "undo_[0-9][0-9][0-9]")
 STORY = (SAMPLES, WORKLOAD, FILL_LOG)
 """The files that tell how an image came about."""
 
@@ -61,6 +62,8 @@ class CrashImage(msgspec.Struct, frozen=True, kw_only=True):
     """The limits of its redo log by formula; the samples have the server's own where it tells them."""
     hashes: Mapping[str, str]
     """Relative path → XXH3 of every file, as the kill left it."""
+    undo_growth: int | None = None
+    """Bytes by which the files that hold undo (system and undo tablespaces) grew from the dataset to the kill."""
 
 
 class ImageStore:
@@ -140,6 +143,20 @@ def decoded_image(content: bytes) -> CrashImage:
 def made_with(workload: Workload, settings: Sequence[Setting]) -> str:
     """The hash for a `CrashSpec`."""
     return xxhash.xxh3_64_hexdigest(msgspec.json.encode([workload.content(), settings]))
+
+
+def undo_pages(image: CrashImage) -> int | None:
+    """Pages by which the files that hold undo grew; None where that was not looked at.
+
+    Undo that purge has not caught up with is dirtied and redone like any other page, and initialised by recovery without
+    being read.
+    """
+    return None if image.undo_growth is None else image.undo_growth // int(image.variables["innodb_page_size"])
+
+
+def undo_bytes(data: Path) -> int:
+    """Bytes of the files of a data directory that hold undo: `ibdata1`, and undo tablespaces by the names of all versions."""
+    return sum(path.stat().st_size for pattern in _UNDO_FILES for path in data.glob(pattern))
 
 
 def check_format(image: CrashImage, server: str, dialect: Dialect) -> None:

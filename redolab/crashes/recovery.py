@@ -21,6 +21,7 @@ from redolab.lab import Lab
 from redolab.machine import copies, files, mounts
 from redolab.machine.copies import Copy
 from redolab.machine.device import DeviceCounters, DeviceUse, use_between
+from redolab.machine.processes import CpuUse
 from redolab.progress import Stage
 from redolab.servers.dialects import InstanceRequest, Purpose
 from redolab.servers.install import InstalledServer
@@ -70,8 +71,12 @@ class RecoveryTrial(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[TableCheck, ...]
     device: DeviceUse | None = None
     """What the block device under the storage did from the start to ready; None where it has none."""
-    cpu_seconds: float | None = None
-    """Processor time of the server from its start to ready."""
+    cpu: CpuUse | None = None
+    """What the server used of the processors from its start to ready."""
+    pages_read: int | None = None
+    """Pages that the server had read from its files when it was recovered, before the first write."""
+    buffered: bool = False
+    """Whether the disk model's file was read through the page cache, as its file system knows no other way."""
     late_share: float | None = None
     """By how much later than it was to a disk model answered, as a share of all its latencies; None on other storages."""
 
@@ -175,7 +180,9 @@ def recover(lab: Lab, task: RecoveryTask, images: ImageStore, place: Place, reco
         instance=recorder.instance(used),
         checks=tuple(checks),
         device=probe.device_since(before),
-        cpu_seconds=probe.cpu_seconds,
+        cpu=probe.cpu,
+        pages_read=probe.pages_read,
+        buffered=place.buffered,
         late_share=late,
     )
 
@@ -199,7 +206,8 @@ class _Probe:
     """Knocks at a recovering server until it answers, then writes; knows when nothing of the recovery is left to come."""
 
     def __init__(self, instance: Instance, stage: Stage, place: Place) -> None:
-        self.cpu_seconds: float | None = None
+        self.cpu: CpuUse | None = None
+        self.pages_read: int | None = None
         self._instance = instance
         self._stage = stage
         self._place = place
@@ -225,6 +233,9 @@ class _Probe:
             # The line that says ready can come after the server takes connections: what the probe writes is not recovery.
             self._read_usage()
             with self._connection.cursor() as cursor:
+                cursor.execute("SHOW GLOBAL STATUS LIKE 'Innodb_pages_read'")
+                row = cursor.fetchone()
+                self.pages_read = int(row[1]) if row else None
                 cursor.execute(f"INSERT INTO {PROBE_TABLE} (written) VALUES (CURRENT_TIMESTAMP)")
             self._written = self._since_start()
         return self._written is not None and self._instance.has_recovered()
@@ -247,7 +258,7 @@ class _Probe:
         if self._at_ready is None:
             device = self._place.device
             self._at_ready = (device.counters() if device else None, self._since_start())
-            self.cpu_seconds = self._instance.cpu_seconds()
+            self.cpu = self._instance.cpu_use()
 
     def _since_start(self) -> float:
         return now().monotonic - self._instance.started.monotonic

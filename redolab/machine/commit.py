@@ -7,7 +7,12 @@ from redolab.project import PROJECT
 
 
 def lab_commit() -> str:
-    """The commit of this clone, `+changes` behind it if the tree differs; empty outside a git checkout."""
+    """The commit of this clone, `+changes` behind it if the tree differs, or that an installed package was built from.
+
+    Empty where neither is known.
+    """
+    if not PROJECT.is_clone:
+        return PROJECT.commit_file.read_text().strip() if PROJECT.commit_file.exists() else ""
     git = ["git", "-C", str(PROJECT.root)]
     commit = run(Command([*git, "rev-parse", "--short=12", "HEAD"]), check=False)
     if commit.status != 0:

@@ -79,11 +79,14 @@ def read_machine(folder: Path) -> Machine:
         kernel=_said("uname", "-sr"),
         system=system[1] if system else "",
         virtualisation=_said("systemd-detect-virt"),
-        disk=_read_disk(folder),
+        disk=read_disk(folder),
     )
 
 
-def _read_disk(folder: Path) -> Disk:
+def read_disk(folder: Path) -> Disk:
+    """What a folder lies on, or would lie on once it is made."""
+    while not folder.exists():
+        folder = folder.parent
     columns = ("SOURCE", "FSTYPE", "SIZE", "AVAIL", "OPTIONS")
     said = _said(
         "findmnt",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -26,6 +26,17 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     what: str
     mounted: bool = False
     """A file system is mounted somewhere in it."""
+    only_empty: bool = False
+    """It is in a folder of the user's: only what is empty of it goes."""
+
+
+def _remove_empty(folder: Path) -> None:
+    """Remove the empty folders in a folder, and the folder if it is empty then."""
+    for path in sorted((path for path in folder.rglob("*") if path.is_dir()), reverse=True):
+        with suppress(OSError):
+            path.rmdir()
+    with suppress(OSError):
+        folder.rmdir()
 
 
 class Journal:
@@ -58,6 +69,20 @@ class Journal:
                 if not self._still_there(entry):
                     files.remove(note)
 
+    @contextmanager
+    def using(self, path: Path, what: str) -> Iterator[None]:
+        """While in it: `path` is a folder of the lab's among the user's things. It goes afterwards, unless it holds a file."""
+        note = self._folder / f"{xxhash.xxh3_64_hexdigest(str(path).encode())}-using.json"
+        entry = Entry(path=str(path), what=what, only_empty=True)
+        files.write_whole(note, msgspec.json.encode(entry))
+        try:
+            yield
+        finally:
+            try:
+                self._take_away(entry)
+            finally:
+                files.remove(note)
+
     def clear(self) -> list[str]:
         """Take away what a killed lab left; what that was, in words. Only to be called by the one lab that runs."""
         entries = []
@@ -71,7 +96,7 @@ class Journal:
                 files.remove(self._folder / name)
         cleared = []
         # First what is mounted: with the lab may have died the disk on which others lie.
-        for note, entry in sorted(entries, key=lambda each: not each[1].mounted):
+        for note, entry in sorted(entries, key=lambda each: (not each[1].mounted, each[1].only_empty)):
             if self._still_there(entry):
                 self._take_away(entry)
                 cleared.append(entry.what)
@@ -85,6 +110,9 @@ class Journal:
             return False
 
     def _take_away(self, entry: Entry) -> None:
+        if entry.only_empty:
+            _remove_empty(Path(entry.path))
+            return
         if entry.mounted:
             mounts.unmount(Path(entry.path))
         files.remove(Path(entry.path))

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+import msgspec
 import psutil
 
 from redolab.errors import CommandFailed
@@ -61,8 +62,10 @@ class ProcessIdentity:
 class Process:
     """A program that the lab started and that is still its business."""
 
-    def __init__(self, popen: subprocess.Popen[bytes], output: IO[bytes]) -> None:
+    def __init__(self, popen: subprocess.Popen[bytes], output: IO[bytes], arrivals: IO[bytes] | None = None) -> None:
         self._popen = popen
+        self._started = time.monotonic()
+        self._arrivals = arrivals
         self._identity = ProcessIdentity(popen.pid, psutil.Process(popen.pid).create_time())
         self._output = output
         self._lines: queue.SimpleQueue[Line | None] = queue.SimpleQueue()
@@ -120,13 +123,24 @@ class Process:
                 arrival = time.monotonic()
                 self._keep(chunk)
                 *whole, partial = (partial + chunk).split(b"\n")
+                self._keep_arrival(arrival, len(whole))
                 for line in whole:
                     self._lines.put(Line(line.decode(errors="replace"), arrival))
         if partial:
-            self._lines.put(Line(partial.decode(errors="replace"), time.monotonic()))
-        with suppress(OSError):
-            self._output.close()
+            arrival = time.monotonic()
+            self._keep_arrival(arrival, 1)
+            self._lines.put(Line(partial.decode(errors="replace"), arrival))
+        for file in (self._output, self._arrivals):
+            with suppress(OSError):
+                if file is not None:
+                    file.close()
         self._lines.put(None)
+
+    def _keep_arrival(self, arrival: float, lines: int) -> None:
+        if self._arrivals is not None and lines:
+            with suppress(OSError):
+                self._arrivals.write(b"%.6f\n" % (arrival - self._started) * lines)
+                self._arrivals.flush()
 
     def _keep(self, chunk: bytes) -> None:
         """Write to the file; on a full disk the program must still find a reader, or it would hang."""
@@ -201,14 +215,17 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def start(command: Command, output: Path) -> Process:
+def start(command: Command, output: Path, *, arrivals: Path | None = None) -> Process:
     """Start a program that goes on beside the lab; what it prints goes to the file `output` as well as to `lines`.
+
+    When each line arrived, in seconds from the start, goes to the file `arrivals` if one is named.
 
     To be called from the thread that lives as long as the lab: the kernel ends the program with the thread that
     started it (PR_SET_PDEATHSIG), which is how it dies with the lab. Raises `CommandFailed` if it cannot be started.
     """
     output.parent.mkdir(parents=True, exist_ok=True)
     log = output.open("wb")
+    stamps = arrivals.open("wb") if arrivals is not None else None
     try:
         with interrupts.held():
             popen = subprocess.Popen(
@@ -221,10 +238,12 @@ def start(command: Command, output: Path) -> Process:
                 # Ctrl-C reaches the lab alone, which then ends what it started in order.
                 start_new_session=True,
             )
-            process = Process(popen, log)
+            process = Process(popen, log, stamps)
             _running.add(process)
     except OSError as error:
         log.close()
+        if stamps is not None:
+            stamps.close()
         raise CommandFailed(f"{command.arguments[0]} could not be started ({error.strerror})") from error
     return process
 
@@ -261,14 +280,30 @@ def kill(process: ProcessIdentity, with_signal: signal.Signals = signal.SIGKILL)
     return True
 
 
-def cpu_seconds(process: ProcessIdentity) -> float | None:
-    """Seconds of processor time that a process and its threads have used; None if it has ended."""
+class CpuUse(msgspec.Struct, frozen=True, kw_only=True):
+    """Processor time that a process has used, in seconds."""
+
+    seconds: float
+    """Of all its threads, those included that have ended."""
+    busiest_thread: float | None
+    """Of that of the threads there are that has used most; None where it was not looked at."""
+    cores: int | None
+    """How many the machine has."""
+
+
+def cpu_use(process: ProcessIdentity) -> CpuUse | None:
+    """What a process and its threads have used of the processors; None if it has ended."""
     found = _find(process)
-    try:
-        times = found.cpu_times() if found is not None else None
-    except psutil.NoSuchProcess:
+    if found is None:
         return None
-    return None if times is None else times.user + times.system
+    try:
+        times = found.cpu_times()
+        threads = [thread.user_time + thread.system_time for thread in found.threads()]
+    except psutil.Error:
+        return None
+    return CpuUse(
+        seconds=times.user + times.system, busiest_thread=max(threads, default=0.0), cores=os.cpu_count() or 1
+    )
 
 
 def which(program: str) -> Path | None:

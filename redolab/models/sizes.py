@@ -17,7 +17,7 @@ _REWRITTEN = 1.5
 _LAB_DISK = 1.75
 """A lab disk, in sizes of the image on it: the image, and what the recovery of a copy, which shares its blocks, writes anew."""
 _SMALLEST_DEFAULT_DATASET = 64 * MIB
-_SMALLEST_FILL_POOL = 128 * MIB
+_SMALLEST_POOL = 128 * MIB
 _POOL_STEP = 64 * MIB
 
 
@@ -29,9 +29,18 @@ def default_dataset(log_size: int) -> int:
     return max(_SMALLEST_DEFAULT_DATASET, log_size // 2)
 
 
-def fill_pool(dataset: int) -> int:
-    """The buffer pool to fill a log with: every page may be dirty at once, so that the pool forces none out before the log."""
-    return max(_SMALLEST_FILL_POOL, _up(dataset * 3 // 2, _POOL_STEP))
+def default_pool(dataset: int) -> int:
+    """The larger buffer pool to recover with where none is asked for: all pages of the tables fit into it."""
+    return max(_SMALLEST_POOL, _up(dataset * 3 // 2, _POOL_STEP))
+
+
+def fill_pool(dataset: int, log_size: int) -> int:
+    """The buffer pool to fill a log with: the log is to decide when pages are flushed, not the pool.
+
+    Every page of the tables may be dirty at once, and with them the undo that purge has not caught up with: with room for
+    the tables alone, the fill of a 4 GiB log left MariaDB 10.11's pool 98 % dirty.
+    """
+    return default_pool(dataset) + _up(log_size // 2, _POOL_STEP)
 
 
 def data_directory(dataset: int, log_size: int, *, binary_log: bool = False) -> int:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 from redolab.lab import Lab
 from redolab.project import PROJECT
@@ -17,7 +17,10 @@ from redolab.runs.bench import Bench
 from redolab.runs.factors import CommonFactors, one_of
 from redolab.runs.plan import Plan
 from redolab.runs.reporting import Report
+from redolab.runs.schema import TrialRecord
 from redolab.runs.store import Run
+
+Rows: TypeAlias = Sequence[tuple[TrialRecord[Any], Mapping[str, object]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,8 @@ class Experiment:
     """What makes what a plan needs, and measures its steps."""
     report: Callable[[Run], Report]
     """Tables and plots of what a run has measured."""
+    rows: Callable[[Run], Rows]
+    """Its trials with the columns that `redolab.load_runs` gives of each."""
     group: Noun = Noun("group", "groups")
     step: Noun = Noun("step", "steps")
 

@@ -34,6 +34,9 @@ def trial_from_1(trial: dict[str, Any]) -> dict[str, Any]:
         converted["instance"] = content_hash(instance_from_1(trial))
         converted.pop("variables")
         converted.pop("settings")
+    if "cpu_seconds" in converted:
+        seconds = converted.pop("cpu_seconds")
+        converted["cpu"] = None if seconds is None else {"seconds": seconds, "busiest_thread": None, "cores": None}
     if "timeline" in converted:
         phases = [
             {**phase, "phase": "accept"} if phase["phase"] == "ready" else phase

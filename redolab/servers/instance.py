@@ -20,11 +20,12 @@ from redolab.counters import Counters, Sample, sample_at
 from redolab.errors import ServerFailed
 from redolab.lines import Line
 from redolab.machine import files, processes
-from redolab.machine.processes import Command, Process, ProcessIdentity
+from redolab.machine.processes import Command, CpuUse, Process, ProcessIdentity
 from redolab.servers.dialects import PORT, SOCKET, InstanceRequest, Setting, option_file
 from redolab.servers.install import InstalledServer
 from redolab.servers.sandbox import INSTANCE, sandboxed_process
 from redolab.timeline import Event, Timeline, events, timelines
+from redolab.timeline.arrivals import arrivals_of
 
 OPTIONS = "my.cnf"
 DATA = "data"
@@ -97,7 +98,7 @@ class Instance(AbstractContextManager["Instance"]):
         arguments = [f"--defaults-file={INSTANCE / OPTIONS}", *server.sandbox.user_arguments()]
         command = server.sandbox.command(server.program, arguments, folder)
         started = now()
-        instance = cls(server, folder, request, processes.start(command, log), started)
+        instance = cls(server, folder, request, processes.start(command, log, arrivals=arrivals_of(log)), started)
         try:
             instance._server_process = sandboxed_process(instance._process)
         except BaseException:
@@ -197,9 +198,9 @@ class Instance(AbstractContextManager["Instance"]):
             variables = {name: str(value) for name, value in cursor.fetchall()}
         return UsedInstance(settings=tuple(self.server.dialect.settings(self.request)), variables=variables)
 
-    def cpu_seconds(self) -> float | None:
-        """Seconds of processor time that the server has used; None if it has ended."""
-        return None if self._server_process is None else processes.cpu_seconds(self._server_process)
+    def cpu_use(self) -> CpuUse | None:
+        """What the server has used of the processors; None if it has ended."""
+        return None if self._server_process is None else processes.cpu_use(self._server_process)
 
     def open_to_network(self) -> NetworkAddress:
         """Let clients in that reach it over TCP; where. For an instance that was requested so, once it is ready."""

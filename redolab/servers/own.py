@@ -9,6 +9,7 @@ import msgspec
 
 from redolab.errors import InvalidInput
 from redolab.machine import processes
+from redolab.machine.files import write_whole
 from redolab.machine.processes import Command
 from redolab.servers.entry import CatalogueEntry
 from redolab.servers.install import InstalledServer
@@ -49,10 +50,7 @@ class OwnServers:
         self._write(entries)
 
     def _write(self, entries: dict[str, CatalogueEntry]) -> None:
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        beside = self._file.with_suffix(".partial")
-        beside.write_bytes(msgspec.json.format(msgspec.json.encode(entries)))
-        beside.replace(self._file)
+        write_whole(self._file, msgspec.json.format(msgspec.json.encode(entries)))
 
 
 def check_name(name: str, taken: list[str]) -> None:

@@ -11,6 +11,7 @@ from types import TracebackType
 from redolab.errors import InvalidInput
 from redolab.lab import Lab
 from redolab.machine import copies, files, processes
+from redolab.machine.description import Disk, read_disk
 from redolab.machine.device import BlockDevice, RequestQueue
 from redolab.machine.processes import Command
 from redolab.models.sizes import lab_disk, recovered_copy
@@ -105,6 +106,13 @@ class Storages(AbstractContextManager["Storages"]):
             if check.overhead_us is not None:
                 self._overhead_ns = round(check.overhead_us * 1000)
 
+    def lies_on(self, name: str) -> Disk | None:
+        """The disk under a storage, or under the file that stands for it; None in memory."""
+        profile = self._profiles[name]
+        if isinstance(profile, TmpfsStorage):
+            return None
+        return read_disk(self._lab.folder / (profile.path if isinstance(profile, FolderStorage) else DISKS))
+
     def release(self, name: str) -> None:
         """Remove the copy of contents that nobody needs any more."""
         kept = self._disks.pop(name, None)
@@ -185,7 +193,7 @@ class Storages(AbstractContextManager["Storages"]):
     @contextmanager
     def _plain(self, name: str, profile: FolderStorage | TmpfsStorage, size: int) -> Iterator[Place]:
         if isinstance(profile, FolderStorage):
-            with profile.attach(self._lab.folder) as folder:
+            with profile.attach(self._lab.folder, self._lab.journal) as folder:
                 yield Place(name=name, folder=folder, device=BlockDevice.under(folder))
             return
         folder = self._lab.folder / DISKS / name

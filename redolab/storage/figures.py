@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import msgspec
 
+from redolab.machine.description import Disk
+
 OFF = 0.10
 """Share by which a figure may be off before rows measured on that disk are marked."""
 
@@ -59,27 +61,52 @@ class DiskCheck(msgspec.Struct, frozen=True, kw_only=True):
     """What the disk model itself takes, which is taken off its latencies."""
 
 
+class StorageRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A storage of a run: what it lies on, and how fio found it where it was asked to look."""
+
+    storage: str
+    about: str
+    lies_on: Disk | None = None
+    """The disk under its folder, or under the file that a disk model serves; None in memory."""
+    check: DiskCheck | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
     """One figure of a disk in both."""
 
     name: str
+    column: str
+    """What it is called in frames, its unit included."""
     unit: str
     asked: Callable[[AskedDisk], float | None]
     got: Callable[[MeasuredDisk], float]
 
 
 FIGURES = (
-    Figure("random read of 16 KiB", "us", lambda disk: disk.read_us, lambda disk: disk.read.latency_us),
+    Figure("random read of 16 KiB", "read_us", "us", lambda disk: disk.read_us, lambda disk: disk.read.latency_us),
     Figure(
         "random reads, 32 at a time",
+        "queued_reads_per_s",
         "/s",
         lambda disk: disk.queued_reads_per_second,
         lambda disk: disk.queued_read.per_second,
     ),
-    Figure("random write of 16 KiB", "us", lambda disk: disk.write_us, lambda disk: disk.write.latency_us),
-    Figure("sequential read", "MB/s", lambda disk: disk.sequential_mb_s, lambda disk: disk.sequential.mb_s),
-    Figure("synced append of 512 bytes", "us", lambda disk: disk.append_us, lambda disk: disk.append.latency_us),
+    Figure("random write of 16 KiB", "write_us", "us", lambda disk: disk.write_us, lambda disk: disk.write.latency_us),
+    Figure(
+        "sequential read",
+        "sequential_mb_s",
+        "MB/s",
+        lambda disk: disk.sequential_mb_s,
+        lambda disk: disk.sequential.mb_s,
+    ),
+    Figure(
+        "synced append of 512 bytes",
+        "append_us",
+        "us",
+        lambda disk: disk.append_us,
+        lambda disk: disk.append.latency_us,
+    ),
 )
 
 

@@ -10,6 +10,7 @@ import msgspec
 
 from redolab.errors import InvalidInput
 from redolab.machine import files
+from redolab.machine.journal import Journal
 
 _OURS = "redolab"
 """What the lab's folder in one of the user's is called."""
@@ -34,7 +35,7 @@ class FolderStorage(
             raise InvalidInput(f"there is no folder {self.path}", "make it, or mount what is to be there")
 
     @contextmanager
-    def attach(self, lab_folder: Path) -> Iterator[Path]:
+    def attach(self, lab_folder: Path, journal: Journal) -> Iterator[Path]:
         """While in it: the folder. The lab's own stays afterwards; in one of the user's, only a folder of the lab's is used, and goes."""
         if not Path(self.path).is_absolute():
             folder = lab_folder / self.path
@@ -42,10 +43,6 @@ class FolderStorage(
             yield folder
             return
         folder = Path(self.path) / _OURS
-        files.make_folder(folder)
-        try:
+        with journal.using(folder, f"the folder {folder}"):
+            files.make_folder(folder)
             yield folder
-        finally:
-            for below in ("instances", ""):
-                if not files.names(folder / below):
-                    files.remove(folder / below)

@@ -12,7 +12,7 @@ from redolab.machine import files
 from redolab.machine.device import RequestQueue
 from redolab.machine.journal import Journal
 from redolab.storage.disk_model import DiskModel
-from redolab.storage.loop import make_file_system, mounted
+from redolab.storage.loop import is_buffered, make_file_system, mounted
 from redolab.storage.place import FULL, Place
 from redolab.units import format_size
 
@@ -95,4 +95,5 @@ class LabDisk:
                     staged=mounted_at / STAGED,
                     model=model,
                     disk_file=self.file,
+                    buffered=is_buffered(device),
                 )

@@ -84,12 +84,17 @@ class LoopDisk:
         return self._device.counters().written_bytes
 
 
+def is_buffered(device: BlockDevice) -> bool:
+    """Whether what is read from a loop device comes through the page cache of its file's own file system."""
+    return (Path("/sys/class/block") / device.name / "loop/dio").read_text().strip() == "0"
+
+
 def _attach(file: Path) -> str:
     attach = ["losetup", "--find", "--show"]
     direct = processes.run(Command([*attach, "--direct-io=on", str(file)]), check=False)
     if direct.status == 0:
         return direct.out.strip()
-    # Not every file system lets its files be read past the page cache.
+    # Not every file system lets its files be read past the page cache: whoever measures on it asks `is_buffered`.
     return processes.run(Command([*attach, str(file)])).out.strip()
 
 

@@ -27,6 +27,8 @@ class Place:
     """The block device under it, if it has one."""
     staged: Path | None = None
     """Where a copy of the image's data directory lies on it, if it is one that has it."""
+    buffered: bool = False
+    """Whether the device under it reads its file through the page cache, so that it is quicker than it is to be."""
     direct: bool = True
     """Whether its files can be read past the page cache."""
 

@@ -71,7 +71,7 @@ def examine(log_size: int) -> Diagnosis:
 def _hardware(log_size: int) -> Iterator[Finding]:
     machine = read_machine(PROJECT.lab)
     dataset = default_dataset(log_size)
-    pool = fill_pool(dataset)
+    pool = fill_pool(dataset, log_size)
     needed = crash_and_recovery(dataset, log_size, images=1)
     few = "fewer: the workload and the server share them, the log fills slowly"
     yield Finding("cores", f"{machine.cores} ({machine.cpu})", machine.cores >= _FEWEST_CORES, False, few)

@@ -82,8 +82,8 @@ def has_device(tmp_path_factory: pytest.TempPathFactory) -> bool:
 def test_what_a_server_counts_is_told_from_what_it_did(
     name: str, lab: Lab, home: Path, tmp_path: Path, has_device: bool
 ) -> None:
-    step = PlannedInserts(trx_commit=1, threads=1, row_bytes=100, rows_per_transaction=1)
-    group = PlannedInstance(server=name, binary_log=False)
+    step = PlannedInserts(threads=1, row_bytes=100, rows_per_transaction=1)
+    group = PlannedInstance(server=name, binary_log=False, trx_commit=1)
     conditions = InflationConditions(seconds=1, log_size=64 * MIB)
     plan: InflationPlan = draw_plan([(group, [step])], repeat=1, seed=1, conditions=conditions, keep=False)
     run = RunStore(tmp_path).create("inflation", {}, new_session(MACHINE, "", {}))

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from redolab.crashes.bench import CrashPlan, crashes_of, storages_of
+from redolab.crashes.bench import CrashPlan, checks_of, crashes_of
 from redolab.crashes.images import ImageStore
 from redolab.lab import native_folder
 from redolab.project import PROJECT
@@ -61,14 +61,16 @@ def test_every_cell_is_measured_on_its_disk_and_nothing_is_left(run: Run) -> Non
         assert trial.device.read_bytes > 30 * 2**20
         assert trial.device.written_bytes > 0
         assert 0 < trial.device.busy <= trial.device.seconds + 0.1
-        assert trial.cpu_seconds is not None
-        assert 0.1 < trial.cpu_seconds < 60
+        assert trial.cpu is not None
+        assert 0.1 < trial.cpu.seconds < 60
+        assert trial.cpu.busiest_thread is not None
+        assert 0 < trial.cpu.busiest_thread <= trial.cpu.seconds + 0.02
         assert trial.late_share is not None
     assert nothing_is_left()
 
 
 def test_the_disks_are_what_they_were_asked_to_be(run: Run) -> None:
-    checks = {check.storage: check for check in storages_of(run)}
+    checks = {check.storage: check for check in checks_of(run)}
     assert set(checks) == set(STORAGES.split(","))
     cloud = checks["cloud-ssd"]
     # The limits are exact whatever else the machine does, as far as it is quick enough; latencies are at least as asked.

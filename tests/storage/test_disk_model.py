@@ -127,7 +127,7 @@ def test_late_is_what_the_client_waits_longer(program: Path, tmp_path: Path) -> 
     (tmp_path / "upper").mkdir()
     with serving(program, tmp_path, [*disk, "read=25000000"]) as lower:
         upper = DiskModel.serving(
-            HOST, program, lower.file, tmp_path / "upper/model", [*disk, "read=20000000"], tmp_path / "upper/model.log"
+            program, lower.file, tmp_path / "upper/model", [*disk, "read=20000000"], tmp_path / "upper/model.log"
         )
         with upper as model:
             model.tell("overhead 10000000")

@@ -9,6 +9,7 @@ import pytest
 
 from redolab.errors import InvalidInput
 from redolab.machine.device import RequestQueue
+from redolab.machine.journal import Journal
 from redolab.storage.attaching import check_possible
 from redolab.storage.figures import FIGURES, AskedDisk, DiskCheck, Load, MeasuredDisk, figures_off, off
 from redolab.storage.folder import FolderStorage
@@ -93,11 +94,11 @@ def test_the_users_own_file_and_folders(tmp_path: Path, monkeypatch: pytest.Monk
     assert isinstance(storage_profile("my-san"), ModelledDisk)
     folder = storage_profile(str(tmp_path))
     assert isinstance(folder, FolderStorage)
-    with folder.attach(tmp_path / "lab") as place:
+    with folder.attach(tmp_path / "lab", Journal(tmp_path / "journal")) as place:
         (place / "instances").mkdir()
         assert place.parent == tmp_path
     assert not place.exists()
-    with folder.attach(tmp_path / "lab") as place:
+    with folder.attach(tmp_path / "lab", Journal(tmp_path / "journal")) as place:
         (place / "instances").mkdir()
         (place / "instances/kept").touch()
     assert (place / "instances/kept").exists()

@@ -148,6 +148,7 @@ EXPERIMENT = Experiment(
     plan_type=DicePlan,
     bench=DiceBench,
     report=report,
+    rows=lambda run: [(record, msgspec.structs.asdict(record.trial)) for record in run.trials(Thrown)],
     group=Noun("die", "dice"),
     step=Noun("throw", "throws"),
 )

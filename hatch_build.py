@@ -1,0 +1,47 @@
+"""What a wheel has beside the package: the experiments, the catalogues, the disk model's sources, and its commit."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+_BESIDE = ("experiments", "provision", "diskmodel")
+_NOT_OURS = ("__pycache__", "build", "tests")
+_COMMIT = "COMMIT"
+
+
+class CustomBuildHook(BuildHookInterface[Any]):
+    """Puts them into the package, so that a user's environment gets no module called `experiments`."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """See `BuildHookInterface`."""
+        if version == "editable":
+            return
+        root = Path(self.root)
+        inside = "redolab/" if self.target_name == "wheel" else ""
+        included = build_data["force_include"]
+        included[str(_commit_file(root))] = f"{inside}{_COMMIT}"
+        if self.target_name != "wheel":
+            return
+        for path in sorted(path for folder in _BESIDE for path in (root / folder).rglob("*") if path.is_file()):
+            relative = path.relative_to(root)
+            # The user's own servers and storages are nobody else's.
+            if not set(relative.parts) & set(_NOT_OURS) and ".local." not in path.name:
+                included[str(path)] = f"{inside}{relative}"
+
+
+def _commit_file(root: Path) -> Path:
+    """A file with the commit: that of an unpacked source distribution, or one made now."""
+    kept = root / _COMMIT
+    if kept.exists():
+        return kept
+    git = ["git", "-C", str(root)]
+    said = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False)
+    changed = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True, check=False).stdout
+    made = Path(tempfile.mkdtemp()) / _COMMIT
+    made.write_text(said.stdout.strip() + ("+changes" if said.returncode == 0 and changed.strip() else "") + "\n")
+    return made

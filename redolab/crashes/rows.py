@@ -1,0 +1,103 @@
+"""Recoveries as rows: each with its crash image and what fio found of its storage, for frames (docs/run-data.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from redolab.crashes.bench import crashes_of, storages_of
+from redolab.crashes.images import CrashImage
+from redolab.crashes.recovery import RecoveryTrial
+from redolab.machine.device import DeviceUse
+from redolab.runs.experiment import Rows
+from redolab.runs.store import Run
+from redolab.storage.figures import FIGURES, StorageRecord
+from redolab.timeline import Phase
+
+
+def recovery_rows(run: Run) -> Rows:
+    """The recoveries of a run. Raises `LabError`."""
+    images = {image.name: image for image in crashes_of(run)}
+    storages = {record.storage: record for record in storages_of(run)}
+    return [
+        (
+            record,
+            {
+                **_recovery(record.trial),
+                **_image(images[record.trial.image]),
+                **_storage(storages.get(record.trial.storage)),
+            },
+        )
+        for record in run.trials(RecoveryTrial)
+    ]
+
+
+def _recovery(trial: RecoveryTrial) -> Mapping[str, object]:
+    timeline, cpu, device = trial.timeline, trial.cpu, trial.device
+    seconds = {time.phase: time.seconds for time in timeline.phases}
+    logged = timeline.seconds_to_ready
+    return {
+        "image": trial.image,
+        "server": trial.server,
+        "version": trial.version,
+        "storage": trial.storage,
+        "log_size_bytes": trial.log_size,
+        "buffer_pool_bytes": trial.buffer_pool,
+        "repeat": trial.repeat,
+        "started": trial.started,
+        "ready_s": trial.seconds_to_ready,
+        "start_s": None if logged is None else max(0.0, trial.seconds_to_ready - logged),
+        **{f"{phase}_s": seconds[phase] for phase in Phase},
+        "first_connection_s": trial.first_connection,
+        "first_write_s": trial.first_write,
+        "rollback_ended_s": trial.rollback_ended,
+        "clock": timeline.clock,
+        "redo_bytes": timeline.redo_bytes,
+        "pages_to_recover": timeline.pages,
+        "pages_read": trial.pages_read,
+        "batches": timeline.batches,
+        "rows_rolled_back": timeline.rows,
+        "cpu_s": None if cpu is None else cpu.seconds,
+        "busiest_thread_s": None if cpu is None else cpu.busiest_thread,
+        **{f"device_{name}": None if device is None else getattr(device, name) for name in DeviceUse.__struct_fields__},
+        "late_share": trial.late_share,
+        "buffered": trial.buffered,
+        "copy_s": trial.copy.seconds,
+        "copy_reflink": trial.copy.reflink,
+        "cache_dropped": trial.cache_dropped,
+        "failed_checks": len(trial.failed_checks),
+        "instance": trial.instance,
+    }
+
+
+def _image(image: CrashImage) -> Mapping[str, object]:
+    last, spec = image.last_sample, image.spec
+    return {
+        "crashed_server": spec.dataset.server,
+        "crashed_version": spec.dataset.version,
+        "redo_format": image.redo_format,
+        "workload": spec.workload,
+        "threads": spec.threads,
+        "trx_commit": spec.instance.flush_log_at_trx_commit,
+        "binary_log": spec.instance.binary_log,
+        "dataset_bytes": spec.dataset.size,
+        "open_transaction_rows": spec.dataset.open_transaction_rows,
+        "fill_pool_bytes": spec.instance.buffer_pool,
+        "fill_s": image.fill_seconds,
+        "why_killed": image.why_killed,
+        "checkpoint_age_bytes": last.checkpoint_age,
+        "dirty_pages": last.dirty_pages,
+        "undo_growth_bytes": image.undo_growth,
+        "sync_flush_point_bytes": last.sync_flush_point or image.capacity.sync_flush_point,
+        "hard_limit_bytes": last.hard_limit or image.capacity.hard_limit,
+    }
+
+
+def _storage(record: StorageRecord | None) -> Mapping[str, object]:
+    check = None if record is None else record.check
+    lies_on = None if record is None else record.lies_on
+    return {
+        "storage_device": None if lies_on is None else lies_on.device,
+        "storage_file_system": None if lies_on is None else lies_on.file_system,
+        **{f"fio_{figure.column}": None if check is None else figure.got(check.got) for figure in FIGURES},
+        "disk_model_overhead_us": None if check is None else check.overhead_us,
+    }

@@ -1,0 +1,29 @@
+"""When the lines of a log arrived, kept beside it by the lab: some servers stamp their lines late or by whole seconds."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+from redolab.lines import Line
+from redolab.timeline.logs import read_log
+
+_ENDING = ".arrivals"
+
+
+def arrivals_of(log: Path) -> Path:
+    """Where the arrivals of a log's lines are kept: a line for each, in seconds from the start of the server."""
+    return log.with_name(log.name + _ENDING)
+
+
+def read_stamped_log(log: Path) -> Iterator[Line]:
+    """All lines of a log that the lab saw arriving, each with its arrival; where no arrivals are kept, as `read_log`."""
+    if not arrivals_of(log).exists():
+        yield from read_log(log)
+        return
+    with log.open(errors="replace", newline="\n") as lines, arrivals_of(log).open() as stamps:
+        for line, stamp in itertools.zip_longest(lines, stamps):
+            if line is None:
+                return
+            yield Line(line.rstrip("\n"), float(stamp) if stamp and stamp.endswith("\n") else None)
