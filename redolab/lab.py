@@ -24,7 +24,7 @@ _JOURNAL = "journal"
 _JOURNAL_OF_EARLIER_LABS = "ledger"
 
 LAB_FOLDERS = (
-    _JOURNAL, _JOURNAL_OF_EARLIER_LABS, "servers", _HOME, "storage/disks", "tools", "tools.apt", "tools.partial", LOCK,
+    _JOURNAL, _JOURNAL_OF_EARLIER_LABS, "servers", _HOME, "storage/disks", "tools", "tools.partial", LOCK,
 )  # fmt: skip
 """All that the lab makes in its folder."""
 

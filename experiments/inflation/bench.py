@@ -24,7 +24,7 @@ from redolab.servers.initialise import initialise
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import Instance, prepare_folder
 from redolab.storage.loop import LoopDisk
-from redolab.units import MIB
+from redolab.units import MIB, format_size
 from redolab.workloads.inserts import EMPTY_TABLE, Inserted, insert
 
 from .trial import InflationCell, InflationTrial
@@ -83,6 +83,8 @@ class _Started:
     reader: LayerReader
     writer: LogWriter
     on: _Server
+    kept: str
+    """The hash under which the run keeps its settings and variables."""
 
 
 class InflationBench(Bench[PlannedInstance, PlannedInserts, InflationTrial]):
@@ -101,8 +103,13 @@ class InflationBench(Bench[PlannedInstance, PlannedInserts, InflationTrial]):
     def needs(self, missing: Sequence[int]) -> Needs:
         """See `Bench`."""
         disk = sizes.log_disk(self._plan.conditions.log_size) + _DATA
+        home, log = self._lab.home, format_size(self._plan.conditions.log_size)
         return Needs(
-            memory=BUFFER_POOL, disk={self._lab.home: disk}, why={self._lab.home: "a server with its redo log"}
+            memory=BUFFER_POOL,
+            memory_for=f"a buffer pool of {format_size(BUFFER_POOL)}",
+            disk={home: disk},
+            disk_for={home: f"a server with a redo log of {log}"},
+            remedy="choose a smaller LOGSIZE",
         )
 
     @contextmanager
@@ -130,9 +137,9 @@ class InflationBench(Bench[PlannedInstance, PlannedInserts, InflationTrial]):
             stack.enter_context(instance.answering())
             connection = stack.enter_context(instance.connections.connect())
             used = instance.used(connection)
-            run.keep_once(used)
+            kept = run.keep_once(used)
             reader = LayerReader(instance, connection, on.disk)
-            self._started = _Started(instance, reader, on.server.dialect.log_writer(used.variables), on)
+            self._started = _Started(instance, reader, on.server.dialect.log_writer(used.variables), on, kept)
             stage.say("warming up")
             # A server just started still allocates undo segments: what it writes for its first inserts is not counted.
             first = self._plan.steps[self._plan.places(group)[0]].step
@@ -167,6 +174,7 @@ class InflationBench(Bench[PlannedInstance, PlannedInserts, InflationTrial]):
             after=after,
             log_writer=started.writer,
             why_blank=_why_blank(after, started.on.why_no_disk),
+            instance=started.kept,
         )
         return Measured(trial)
 

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from redolab.models.inflation import Lengths, bytes_per_lsn_byte
 from redolab.report.plots import MEASURED, MODEL, WIDTH, plt, save
 
-from .table import InflationRow, ServerFinding
+from .table import CountedServer, InflationRow
 
 _COLUMNS = 2
 _POINTS = 200
@@ -24,16 +24,16 @@ _LAYERS = (
 )
 
 
-def plot_ratio(folder: Path, found: Sequence[ServerFinding]) -> None:
+def plot_ratio(folder: Path, found: Sequence[CountedServer]) -> None:
     """os_log_written per LSN byte against r, a panel a server on the same log axes, the model under it: `ratio.svg`, `.png`."""
     lines = math.ceil(len(found) / _COLUMNS)
     columns = min(_COLUMNS, len(found))
     figure, panels = plt.subplots(
         lines, columns, figsize=(WIDTH, 0.9 + 2.0 * lines), sharex=True, sharey=True, layout="constrained", squeeze=False
     )  # fmt: skip
-    every_r = [row.lsn_per_log_write_bytes for finding in found for row in finding.rows]
-    for panel, finding in zip(panels.flat, found, strict=False):
-        _ratio_panel(panel, finding, min(every_r) * 0.8, max(every_r) * 1.25)
+    every_r = [row.lsn_per_log_write_bytes for of_server in found for row in of_server.rows]
+    for panel, of_server in zip(panels.flat, found, strict=False):
+        _ratio_panel(panel, of_server, min(every_r) * 0.8, max(every_r) * 1.25)
     for panel in panels.flat[len(found) :]:
         panel.set_visible(False)
     for panel in panels[-1]:
@@ -44,15 +44,15 @@ def plot_ratio(folder: Path, found: Sequence[ServerFinding]) -> None:
     save(figure, folder / "ratio")
 
 
-def _ratio_panel(panel: Axes, finding: ServerFinding, least: float, most: float) -> None:
-    if finding.counted is not None:
+def _ratio_panel(panel: Axes, of_server: CountedServer, least: float, most: float) -> None:
+    if of_server.counted is not None:
         lengths = {Lengths.EQUAL: ("-", "model, one client"), Lengths.RANDOM: ("--", "model, several clients")}
         at = [least * (most / least) ** (step / _POINTS) for step in range(_POINTS + 1)]
         for spread, (style, label) in lengths.items():
-            curve = [bytes_per_lsn_byte(finding.writer, finding.counted, r, spread) for r in at]
+            curve = [bytes_per_lsn_byte(of_server.writer, of_server.counted, r, spread) for r in at]
             panel.plot(at, curve, color=MODEL, linestyle=style, linewidth=1, label=label, zorder=1)
     for one_client, marker, label in ((True, "o", "one client"), (False, "^", "several clients")):
-        rows = [row for row in finding.rows if (row.threads == 1) == one_client]
+        rows = [row for row in of_server.rows if (row.threads == 1) == one_client]
         panel.plot(
             [row.lsn_per_log_write_bytes for row in rows],
             [row.os_log_written_per_lsn_byte for row in rows],
@@ -65,13 +65,13 @@ def _ratio_panel(panel: Axes, finding: ServerFinding, least: float, most: float)
     panel.set_ylim(0.93, 8)
     panel.grid(visible=True, color="#DDDDDD", linewidth=0.5)
     panel.set_axisbelow(True)
-    meaning = finding.counted or "not told"
-    panel.set_title(f"{finding.server}: counts {'the LSN' if meaning == 'lsn' else meaning}", fontsize="small")
+    meaning = of_server.counted or "not told"
+    panel.set_title(f"{of_server.server}: counts {'the LSN' if meaning == 'lsn' else meaning}", fontsize="small")
 
 
-def plot_layers(folder: Path, found: Sequence[ServerFinding]) -> None:
+def plot_layers(folder: Path, found: Sequence[CountedServer]) -> None:
     """The layers of the first cell of each server as bars: `layers.svg`, `.png`."""
-    rows = [finding.rows[0] for finding in found]
+    rows = [of_server.rows[0] for of_server in found]
     figure, axes = plt.subplots(figsize=(WIDTH, 1.6 + 0.75 * len(rows)), layout="constrained")
     height = 0.8 / len(_LAYERS)
     for place, row in enumerate(rows):

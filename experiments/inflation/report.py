@@ -11,15 +11,15 @@ from redolab.runs.store import Run
 
 from .factors import Factors
 from .plots import plot_layers, plot_ratio
-from .table import findings, inflation_table, row_dictionaries
+from .table import counted_servers, inflation_table, row_dictionaries
 from .trial import InflationCell, InflationTrial
 
 
 def report(run: Run) -> Report:
     """The table and the plots of what a run has measured."""
     trials = [record.trial for record in run.trials(InflationTrial)]
-    found = findings(trials, _order(run))
-    rows = [row for finding in found for row in finding.rows]
+    found = counted_servers(trials, _order(run))
+    rows = [row for of_server in found for row in of_server.rows]
     return Report(
         tables=[inflation_table(found)],
         rows={"table": row_dictionaries(rows)},

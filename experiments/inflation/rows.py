@@ -35,4 +35,5 @@ def _row(trial: InflationTrial) -> Mapping[str, object]:
         "file_bytes": trial.grown("file_bytes"),
         "file_writes": trial.grown("file_writes"),
         "device_bytes": trial.grown("device_bytes"),
+        "instance": trial.instance or None,
     }

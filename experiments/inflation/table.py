@@ -54,7 +54,7 @@ class InflationRow:
 
 
 @dataclass(frozen=True, slots=True)
-class ServerFinding:
+class CountedServer:
     """What the measurements of one server say of its counter."""
 
     server: str
@@ -64,15 +64,15 @@ class ServerFinding:
     why_blank: dict[str, str]
 
 
-def findings(trials: Sequence[InflationTrial], order: Sequence[InflationCell] = ()) -> list[ServerFinding]:
+def counted_servers(trials: Sequence[InflationTrial], order: Sequence[InflationCell] = ()) -> list[CountedServer]:
     """The rows of each server, cells in the order given and others as they were measured, with what its counter counts."""
     by_server: dict[str, list[InflationTrial]] = defaultdict(list)
     for trial in trials:
         by_server[trial.server].append(trial)
-    return [_finding(name, each, order) for name, each in by_server.items()]
+    return [_counted_server(name, each, order) for name, each in by_server.items()]
 
 
-def _finding(server: str, trials: Sequence[InflationTrial], order: Sequence[InflationCell]) -> ServerFinding:
+def _counted_server(server: str, trials: Sequence[InflationTrial], order: Sequence[InflationCell]) -> CountedServer:
     writer = trials[0].log_writer
     counted = what_is_counted(writer, [trial.growth for trial in trials])
     cells: dict[InflationCell, list[InflationTrial]] = defaultdict(list)
@@ -81,7 +81,7 @@ def _finding(server: str, trials: Sequence[InflationTrial], order: Sequence[Infl
     ranks = {cell: place for place, cell in enumerate(order)}
     rows = [_row(cells[cell], counted) for cell in sorted(cells, key=lambda cell: ranks.get(cell, len(ranks)))]
     why_blank = {layer: why for trial in trials for layer, why in trial.why_blank.items()}
-    return ServerFinding(server, writer, counted, rows, why_blank)
+    return CountedServer(server, writer, counted, rows, why_blank)
 
 
 def _row(trials: Sequence[InflationTrial], counted: Counted | None) -> InflationRow:
@@ -151,14 +151,14 @@ _COLUMNS = [
 ]
 
 
-def inflation_table(found: Sequence[ServerFinding]) -> ReportTable:
+def inflation_table(found: Sequence[CountedServer]) -> ReportTable:
     """The table a person reads, with what every server's counter counts in words."""
-    rows = [row for finding in found for row in finding.rows]
+    rows = [row for of_server in found for row in of_server.rows]
     notes = [
         "All in bytes for each byte by which the LSN grew; each layer's count is of the same stretch of inserts. 'model' is what "
         "docs/inflation.md's formula gives for r and 'off' how far it is from the median measured."
     ]
-    notes += [in_words(finding) for finding in found]
+    notes += [in_words(of_server) for of_server in found]
     worst = [row for row in rows if row.off is not None and abs(row.off) > _WORSE]
     notes += [
         f"{row.server}, trx_commit {row.flush_log_at_trx_commit}, {row.threads} clients, rows of {row.row_bytes} B: the model is "
@@ -168,24 +168,24 @@ def inflation_table(found: Sequence[ServerFinding]) -> ReportTable:
     return ReportTable.of("Redo log writes", rows, _COLUMNS, notes)
 
 
-def in_words(finding: ServerFinding) -> str:
+def in_words(of_server: CountedServer) -> str:
     """What a server's `Innodb_os_log_written` counts, as one would tell it a DBA."""
-    rows = finding.rows
-    name = f"{finding.server} ({rows[0].version.split('-')[0]})"
-    if finding.counted is None:
+    rows = of_server.rows
+    name = f"{of_server.server} ({rows[0].version.split('-')[0]})"
+    if of_server.counted is None:
         return f"{name}: no cell of this run rewrites blocks, so nothing tells what its os_log_written counts."
-    sentences = [f"{name}: {_meaning(finding)}"]
-    if "file layer" in finding.why_blank:
-        sentences.append(f"File layer blank: {finding.why_blank['file layer']}.")
-    if "device" in finding.why_blank:
-        sentences.append(f"Device blank: {finding.why_blank['device']}.")
+    sentences = [f"{name}: {_meaning(of_server)}"]
+    if "file layer" in of_server.why_blank:
+        sentences.append(f"File layer blank: {of_server.why_blank['file layer']}.")
+    if "device" in of_server.why_blank:
+        sentences.append(f"Device blank: {of_server.why_blank['device']}.")
     return " ".join(sentences)
 
 
-def _meaning(finding: ServerFinding) -> str:
-    rows = finding.rows
+def _meaning(of_server: CountedServer) -> str:
+    rows = of_server.rows
     low, high = (pick(row.os_log_written_per_lsn_byte for row in rows) for pick in (min, max))
-    if finding.counted is Counted.LSN:
+    if of_server.counted is Counted.LSN:
         device = max((row.device_per_lsn_byte or 0 for row in rows), default=0)
         paid = f" The device still paid: up to {device:.1f} bytes for each byte of LSN." if device > _REWRITES else ""
         return (
@@ -194,7 +194,7 @@ def _meaning(finding: ServerFinding) -> str:
         )
     span = f"({low:.2f} to {high:.2f} times the LSN)"
     padded = [row.log_padded_per_lsn_byte for row in rows if row.log_padded_per_lsn_byte]
-    if finding.counted is Counted.BLOCKS_AND_PADDING:
+    if of_server.counted is Counted.BLOCKS_AND_PADDING:
         told = (
             f"log_padded tells how much that was, up to {max(padded):.2f} for each byte of LSN"
             if padded
@@ -202,7 +202,7 @@ def _meaning(finding: ServerFinding) -> str:
         )
         meaning = (
             "os_log_written counts whole blocks of 512 bytes, every rewriting of the last one included, and the zeros with which "
-            f"it fills up the {finding.writer.write_ahead} bytes it writes ahead {span}; {told}."
+            f"it fills up the {of_server.writer.write_ahead} bytes it writes ahead {span}; {told}."
         )
     else:
         meaning = f"os_log_written counts whole blocks of 512 bytes, every rewriting of the last one included {span}."
@@ -211,8 +211,10 @@ def _meaning(finding: ServerFinding) -> str:
                 " The zeros of writing ahead are not in it: log_padded has them, "
                 f"up to {max(padded):.2f} for each byte of LSN."
             )
-        elif finding.writer.write_ahead:
-            meaning += " It says that it padded nothing." if finding.rows[0].log_padded_per_lsn_byte is not None else ""
+        elif of_server.writer.write_ahead:
+            meaning += (
+                " It says that it padded nothing." if of_server.rows[0].log_padded_per_lsn_byte is not None else ""
+            )
     return meaning + _against_file_layer(rows)
 
 

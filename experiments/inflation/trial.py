@@ -36,6 +36,8 @@ class InflationTrial(msgspec.Struct, frozen=True, kw_only=True):
     log_writer: LogWriter
     why_blank: Mapping[str, str]
     """Layer → why it is not counted."""
+    instance: str = ""
+    """The hash under which the run keeps the server's settings and variables; empty in runs of format 1."""
 
     def grown(self, layer: str) -> int | None:
         """By how much a layer's count grew; None where it does not count."""

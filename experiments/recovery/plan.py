@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from redolab.crashes.bench import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
+from redolab.crashes.bench import SMALLER, CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
 from redolab.crashes.dataset import DatasetSpec
 from redolab.crashes.fill import KillRule
 from redolab.crashes.images import CrashSpec, made_with
@@ -15,6 +15,7 @@ from redolab.runs.room import Needs, check_room
 from redolab.servers.dialects import InstanceRequest, Purpose
 from redolab.servers.install import InstalledServer
 from redolab.storage.attaching import check_possible
+from redolab.units import format_size
 from redolab.workloads.known import workload_catalogue
 
 from .factors import SMALLEST_POOL, Factors
@@ -52,7 +53,8 @@ def plan(factors: Factors, lab: Lab) -> CrashPlan:
 def _check_memory(factors: Factors) -> None:
     """Refuse pools that cannot be had, before a server is fetched."""
     pools = [fill_pool(_dataset_size(log_size, factors), log_size) for log_size in factors.log_size]
-    check_room(Needs(memory=max([*pools, *(factors.pool or ())])))
+    largest = max([*pools, *(factors.pool or ())])
+    check_room(Needs(memory=largest, memory_for=f"a buffer pool of {format_size(largest)}", remedy=SMALLER))
 
 
 def _crash(server: InstalledServer, asked_log_size: int, factors: Factors) -> CrashSpec:

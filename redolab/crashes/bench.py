@@ -18,6 +18,7 @@ from redolab.crashes.recovery import Recorder, RecoveryTask, RecoveryTrial, reco
 from redolab.errors import LabError
 from redolab.lab import Lab
 from redolab.machine import files
+from redolab.machine.description import same_machine
 from redolab.models import sizes
 from redolab.runs.bench import Bench, Measured
 from redolab.runs.plan import Plan, Planned, PlannedGroup, PlannedStep, draw_plan
@@ -37,6 +38,8 @@ from redolab.storage.tmpfs import TmpfsStorage
 from redolab.units import format_size
 from redolab.workloads.known import workload_catalogue
 
+SMALLER = "choose a smaller LOGSIZE, DATASET or POOL, remove crash images ('redolab images'), or KEEP=off to keep none"
+"""What to do where crashes and recoveries do not fit."""
 _CRASHES = "crashes"
 _STORAGES = "storages"
 _STORAGES_OF_FORMAT_1 = "disks"
@@ -119,22 +122,27 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         plan, home = self._plan, self._lab.home
         pools = [planned.step.pool for planned in plan.steps]
         images = [self._image_size(crash) for crash in plan.groups]
+        largest = format_size(max(crash.spec.instance.log_size for crash in plan.groups))
         disk = {home: self._home_needs(missing)}
-        why = {home: "making the crash images, with their datasets, and recovering a copy"}
+        why = {home: f"a redo log of {largest} with dataset, crash image and copies"}
         memory = max([*pools, *(plan.groups[group].spec.instance.buffer_pool for group in missing)])
+        memory_for = f"a buffer pool of {format_size(memory)}"
         fio = FILES_SIZE * plan.conditions.check_disks
         for name, profile in plan.conditions.storages.items():
             if isinstance(profile, FolderStorage) and Path(profile.path).is_absolute():
                 disk[Path(profile.path)] = sizes.recovered_copy(max(images)) + fio
                 why[Path(profile.path)] = f"a copy of a crash image on {name}"
             elif isinstance(profile, TmpfsStorage):
-                memory = max(memory, sizes.recovered_copy(max(images)) + max(pools))
+                with_copy = sizes.recovered_copy(max(images)) + max(pools)
+                if with_copy > memory:
+                    memory = with_copy
+                    memory_for = f"{name} with a copy of the crash image beside a buffer pool ({format_size(memory)})"
         if any(isinstance(profile, ModelledDisk) for profile in plan.conditions.storages.values()):
             at_once = images if plan.keep else [max(images)]
             disks = self._lab.folder / DISKS
             disk[disks] = sum(sizes.lab_disk(image) for image in at_once) + fio
             why[disks] = "the lab disks with copies of the crash images"
-        return Needs(memory=memory, disk=disk, why=why)
+        return Needs(memory=memory, memory_for=memory_for, disk=disk, disk_for=why, remedy=SMALLER)
 
     def find(self, group: int, name: str | None) -> str | None:
         """See `Bench`."""
@@ -172,7 +180,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
     def use(self, group: int, name: str, run: Run) -> None:
         """See `Bench`."""
         image = self._images.get(name)
-        self._lab.progress.note(f"crash image {name}: made to this very plan earlier")
+        self._lab.progress.note(f"crash image {name}: made earlier")
         with self._lab.progress.stage(f"checking that {name} is as the kill left it", "hash"):
             self._images.check_unchanged(image)
         self._keep_story(run, image)
@@ -233,7 +241,12 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
 
     def _check_disks(self, run: Run) -> None:
         """Record every storage that the run has not recorded yet, as fio finds it if it is to look; say which is not as asked."""
-        known = storages_of(run)
+        sessions = run.record().sessions
+        known = [
+            record
+            for record in storages_of(run)
+            if same_machine(sessions[record.session].machine, sessions[-1].machine)
+        ]
         self._storages.overhead_from([each.check for each in known if each.check is not None])
         profiles = self._plan.conditions.storages
         unknown = [name for name in profiles if name not in {each.storage for each in known}]
@@ -250,7 +263,9 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
     def _record(self, run: Run, name: str, check: DiskCheck | None) -> None:
         about = self._plan.conditions.storages[name].about
         lies_on = self._storages.lies_on(name)
-        run.add_line(_STORAGES, StorageRecord(storage=name, about=about, lies_on=lies_on, check=check))
+        session = len(run.record().sessions) - 1
+        record = StorageRecord(storage=name, about=about, lies_on=lies_on, check=check, session=session)
+        run.add_line(_STORAGES, record)
 
 
 def plan_of_image(

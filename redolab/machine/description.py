@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import psutil
 
-from redolab.machine import processes
+from redolab.machine import files, processes
 from redolab.machine.processes import Command
 from redolab.units import format_size
 
@@ -85,8 +85,7 @@ def read_machine(folder: Path) -> Machine:
 
 def read_disk(folder: Path) -> Disk:
     """What a folder lies on, or would lie on once it is made."""
-    while not folder.exists():
-        folder = folder.parent
+    folder = files.there(folder)
     columns = ("SOURCE", "FSTYPE", "SIZE", "AVAIL", "OPTIONS")
     said = _said(
         "findmnt",

@@ -98,9 +98,19 @@ def folder_size(folder: Path) -> int:
 
 def free_space(path: Path) -> int:
     """Bytes free for the lab on the file system on which `path` lies or would lie."""
+    return psutil.disk_usage(str(there(path))).free
+
+
+def file_system(path: Path) -> int:
+    """The number of the file system on which `path` lies or would lie."""
+    return there(path).stat().st_dev
+
+
+def there(path: Path) -> Path:
+    """`path`, or the nearest folder above it that is there."""
     while not path.exists():
         path = path.parent
-    return psutil.disk_usage(str(path)).free
+    return path
 
 
 def explained(error: OSError, path: Path) -> Exception:

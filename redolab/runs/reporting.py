@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from redolab.machine.description import Machine, same_machine
 from redolab.report.table import ReportTable, write_rows, write_tables
 from redolab.runs.schema import State, TrialRecord
 from redolab.runs.store import Run
@@ -83,16 +84,20 @@ def _evidence(evidence: Sequence[str]) -> str:
 def _machines(experiment: Experiment, run: Run, trials: Sequence[TrialRecord[object]]) -> list[str]:
     """Which groups were measured on which machine, where there is more than one."""
     sessions = run.record().sessions
-    machines: dict[str, list[int]] = {}
+    machines: list[tuple[Machine, list[int]]] = []
     for trial in trials:
-        groups = machines.setdefault(sessions[trial.session].machine.in_words(), [])
+        machine = sessions[trial.session].machine
+        groups = next((groups for other, groups in machines if same_machine(machine, other)), None)
+        if groups is None:
+            groups = []
+            machines.append((machine, groups))
         if trial.group not in groups:
             groups.append(trial.group)
     if len(machines) < 2:
         return []
     planned = run.plan(experiment.plan_type).groups
     parts = [
-        f"{', '.join(' '.join(planned[group].described().values()) for group in groups)} on {machine}"
-        for machine, groups in machines.items()
+        f"{', '.join(' '.join(planned[group].described().values()) for group in groups)} on {machine.in_words()}"
+        for machine, groups in machines
     ]
     return [f"Measured on {len(machines)} machines, whose times do not compare: {'; '.join(parts)}."]

@@ -12,8 +12,6 @@ from redolab.machine.description import total_memory
 from redolab.units import GIB, format_size
 
 LEFT_FOR_THE_SYSTEM = 1 * GIB
-_LESS_MEMORY = "choose a smaller POOL, DATASET or LOGSIZE"
-_LESS_DISK = "choose a smaller LOGSIZE or DATASET, remove crash images ('redolab images'), or KEEP=off to keep none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +19,13 @@ class Needs:
     """What something takes at most, in bytes: of memory, and of the file systems on which folders lie."""
 
     memory: int = 0
+    memory_for: str = ""
+    """What takes the memory, in words."""
     disk: Mapping[Path, int] = field(default_factory=dict)
-    why: Mapping[Path, str] = field(default_factory=dict)
+    disk_for: Mapping[Path, str] = field(default_factory=dict)
     """Folder → what takes the room there, in words."""
-
-    @property
-    def largest(self) -> int:
-        """Bytes on the folder that takes most."""
-        return max(self.disk.values(), default=0)
+    remedy: str = "choose less"
+    """What to ask for so that it takes less."""
 
 
 def check_room(needs: Needs) -> None:
@@ -36,14 +33,18 @@ def check_room(needs: Needs) -> None:
     memory = total_memory()
     if needs.memory and needs.memory + LEFT_FOR_THE_SYSTEM > memory:
         raise InvalidInput(
-            f"{format_size(needs.memory)} for the server does not fit into this machine's {format_size(memory)} of memory",
-            _LESS_MEMORY,
+            f"{needs.memory_for or f'a run that takes {format_size(needs.memory)}'} does not fit into this machine's {format_size(memory)} of memory",
+            needs.remedy,
         )
-    for folder, needed in needs.disk.items():
-        free = files.free_space(folder)
+    on_one_disk: dict[int, list[Path]] = {}
+    for folder in needs.disk:
+        on_one_disk.setdefault(files.file_system(folder), []).append(folder)
+    for folders in on_one_disk.values():
+        needed, free = sum(needs.disk[folder] for folder in folders), files.free_space(folders[0])
         if needed > free:
+            what = " and ".join(needs.disk_for.get(folder, "the run") for folder in folders)
+            verb = "need" if len(folders) > 1 else "needs"
             raise DiskFull(
-                f"{needs.why.get(folder, 'the run')} needs about {format_size(needed)} and the disk under {folder} has "
-                f"{format_size(free)} free",
-                _LESS_DISK,
+                f"{what} {verb} about {format_size(needed)} and the disk under {folders[0]} has {format_size(free)} free",
+                needs.remedy,
             )

@@ -32,7 +32,7 @@ MAKE_VARIABLES = "REDOLAB_MAKE_VARIABLES"
 def run_experiment(name: str, factors: CommonFactors, progress: Progress) -> None:
     """Run an experiment with these factors, go on with a run of it, or only show the plan. Raises `LabError`."""
     if factors.resume is not None:
-        resume_run(factors.resume, progress)
+        resume_run(factors.resume, progress, beside_others=factors.beside_others)
         return
     experiment, store = load_experiment(name), RunStore()
     with open_lab(progress, store.clear_unfinished, beside_others=factors.beside_others) as lab:
@@ -74,10 +74,10 @@ def start_run(
     _carry_out(lab, store, experiment, run, bench, plan, experience)
 
 
-def resume_run(name: str, progress: Progress) -> None:
+def resume_run(name: str, progress: Progress, *, beside_others: bool = False) -> None:
     """Let a run that was stopped go on where it was; what it had made and is gone is made anew. Raises `LabError`."""
     store = RunStore()
-    with open_lab(progress, store.clear_unfinished) as lab:
+    with open_lab(progress, store.clear_unfinished, beside_others=beside_others) as lab:
         run = store.get(name)
         experiment = load_experiment(run.record().experiment)
         if run.record().state is State.COMPLETE:

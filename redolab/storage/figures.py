@@ -69,6 +69,8 @@ class StorageRecord(msgspec.Struct, frozen=True, kw_only=True):
     lies_on: Disk | None = None
     """The disk under its folder, or under the file that a disk model serves; None in memory."""
     check: DiskCheck | None = None
+    session: int = 0
+    """The place of the run's session in which it was recorded: another machine has other disks."""
 
 
 @dataclass(frozen=True, slots=True)

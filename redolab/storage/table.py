@@ -39,8 +39,8 @@ def disks_table(checks: Sequence[DiskCheck]) -> ReportTable:
         ),
     ]
     notes = [
-        "Each figure as asked → as fio found it right before the recoveries; only the latter where nothing is asked. Random reads and "
-        "writes are of 16 KiB, sequential reads of 1 MiB, 4 at a time; an append is 512 bytes and its sync."
+        "Each figure as asked → as fio found it right before the recoveries; without a target, only fio's figure is shown. Random reads "
+        "and writes are of 16 KiB, sequential reads of 1 MiB, 4 at a time; an append is 512 bytes and its sync."
     ]
     overheads = sorted({check.overhead_us for check in checks if check.overhead_us is not None})
     if overheads:

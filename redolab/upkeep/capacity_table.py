@@ -38,9 +38,9 @@ _COLUMNS = [
     Column[ServerCapacity]("server", lambda row: row.server),
     Column[ServerCapacity]("files", _files, right=True),
     Column[ServerCapacity]("usable, bytes", lambda row: f"{row.capacity.usable:,}", right=True),
-    Column[ServerCapacity]("flushes hard from age", lambda row: f"{row.capacity.async_flush_point:,}", right=True),
-    Column[ServerCapacity]("flushing forced at age", lambda row: f"{row.capacity.sync_flush_point:,}", right=True),
-    Column[ServerCapacity]("statements wait at age", lambda row: f"{row.capacity.hard_limit:,}", right=True),
+    Column[ServerCapacity]("async flush point", lambda row: f"{row.capacity.async_flush_point:,}", right=True),
+    Column[ServerCapacity]("sync flush point", lambda row: f"{row.capacity.sync_flush_point:,}", right=True),
+    Column[ServerCapacity]("hard limit", lambda row: f"{row.capacity.hard_limit:,}", right=True),
     Column[ServerCapacity](
         "of the files", lambda row: f"{row.capacity.hard_limit / row.capacity.layout.size:.1%}", right=True
     ),
@@ -56,7 +56,10 @@ def capacity_table(rows: Sequence[ServerCapacity]) -> ReportTable:
         for row in rows
         if row.asked != row.log_size
     ]
-    notes = ["Checkpoint ages are in bytes, for 16 KiB pages; docs/capacity.md has the formulas."]
+    notes = [
+        "Checkpoint ages in bytes, for 16 KiB pages: flushing gets harder from the async flush point, is forced at the sync flush "
+        "point, and statements wait at the hard limit. docs/capacity.md has the formulas."
+    ]
     return ReportTable.of("Redo log capacity", rows, _COLUMNS, notes + limited)
 
 

@@ -24,7 +24,7 @@ _REFLINK = ("xfs", "btrfs", "bcachefs")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Examined:
     """One thing looked at: what there is, what the lab can do with it, and what to do if that is not enough."""
 
     what: str
@@ -42,25 +42,25 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """All findings."""
+    """All that was examined."""
 
-    findings: list[Finding]
+    examined: list[Examined]
 
     @property
     def fit(self) -> bool:
         """Whether a run is possible."""
-        return all(finding.fit for finding in self.findings if finding.needed)
+        return all(each.fit for each in self.examined if each.needed)
 
     @property
     def table(self) -> ReportTable:
         """It as a table."""
         columns = [
-            Column[Finding]("what", lambda finding: finding.what),
-            Column[Finding]("found", lambda finding: finding.found),
-            Column[Finding]("", lambda finding: finding.verdict),
-            Column[Finding]("what to do", lambda finding: "" if finding.fit else finding.remedy),
+            Column[Examined]("what", lambda each: each.what),
+            Column[Examined]("found", lambda each: each.found),
+            Column[Examined]("", lambda each: each.verdict),
+            Column[Examined]("what to do", lambda each: "" if each.fit else each.remedy),
         ]
-        return ReportTable.of("This machine", self.findings, columns, [])
+        return ReportTable.of("This machine", self.examined, columns, [])
 
 
 def examine(log_size: int) -> Diagnosis:
@@ -68,21 +68,21 @@ def examine(log_size: int) -> Diagnosis:
     return Diagnosis([*_hardware(log_size), *_system(), *_tools()])
 
 
-def _hardware(log_size: int) -> Iterator[Finding]:
+def _hardware(log_size: int) -> Iterator[Examined]:
     machine = read_machine(PROJECT.lab)
     dataset = default_dataset(log_size)
     pool = fill_pool(dataset, log_size)
     needed = crash_and_recovery(dataset, log_size, images=1)
     few = "fewer: the workload and the server share them, the log fills slowly"
-    yield Finding("cores", f"{machine.cores} ({machine.cpu})", machine.cores >= _FEWEST_CORES, False, few)
-    yield Finding(
+    yield Examined("cores", f"{machine.cores} ({machine.cpu})", machine.cores >= _FEWEST_CORES, False, few)
+    yield Examined(
         "memory",
         f"{format_size(machine.memory)}; {format_size(pool + GIB)} needed for a log of {format_size(log_size)}",
         machine.memory >= pool + GIB,
         True,
         "choose a smaller LOGSIZE or DATASET",
     )
-    yield Finding(
+    yield Examined(
         "disk",
         f"{format_size(machine.disk.free)} free on {machine.disk.device} ({machine.disk.file_system}); about "
         f"{format_size(needed)} needed for a log of {format_size(log_size)}",
@@ -92,13 +92,13 @@ def _hardware(log_size: int) -> Iterator[Finding]:
     )
 
 
-def _system() -> Iterator[Finding]:
+def _system() -> Iterator[Examined]:
     machine = read_machine(PROJECT.lab)
-    yield Finding("kernel", machine.kernel, True, True)
+    yield Examined("kernel", machine.kernel, True, True)
     try:
-        yield Finding("packages", f"{machine.system}: {distribution()} suites", True, True)
+        yield Examined("packages", f"{machine.system}: {distribution()} suites", True, True)
     except LabError as error:
-        yield Finding("packages", machine.system, False, True, str(error))
+        yield Examined("packages", machine.system, False, True, str(error))
     for what, kinds, remedy in (
         (
             "loop devices",
@@ -108,16 +108,16 @@ def _system() -> Iterator[Finding]:
         ("FUSE", "fuse", "modprobe fuse: without it no modelled disks (STORAGE=hdd and others)"),
     ):
         there = (_KERNEL[kinds]).exists()
-        yield Finding(what, "yes" if there else "no", there, False, remedy)
+        yield Examined(what, "yes" if there else "no", there, False, remedy)
     reflink = machine.disk.file_system in _REFLINK
-    yield Finding(
+    yield Examined(
         "copies",
         f"{machine.disk.file_system} " + ("shares blocks" if reflink else "copies every block"),
         reflink,
         False,
         "an image is copied for each recovery (not counted in its time): XFS or btrfs do it at once ($REDOLAB_LAB)",
     )
-    yield Finding(
+    yield Examined(
         "root",
         "yes" if processes.is_root() else "no",
         processes.is_root(),
@@ -127,16 +127,16 @@ def _system() -> Iterator[Finding]:
     )
 
 
-def _tools() -> Iterator[Finding]:
+def _tools() -> Iterator[Examined]:
     tools = tools_of(PROJECT.lab)
     versions = tools.versions()
     for name, package in PACKAGES.items():
         remedy = f"the first run that wants it gets it, or: apt install {package}"
-        yield Finding(name, versions.get(name, "not there"), name in versions, False, remedy)
+        yield Examined(name, versions.get(name, "not there"), name in versions, False, remedy)
     bubblewrap = tools.find("bwrap")
     if bubblewrap is not None:
         try:
             Sandbox(bubblewrap, Path("/"), Path("/etc")).check()
-            yield Finding("sandbox", "bubblewrap can make namespaces", True, True)
+            yield Examined("sandbox", "bubblewrap can make namespaces", True, True)
         except LabError as error:
-            yield Finding("sandbox", error.problem, False, True, error.remedy)
+            yield Examined("sandbox", error.problem, False, True, error.remedy)

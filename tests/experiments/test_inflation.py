@@ -20,7 +20,7 @@ from experiments.inflation.bench import (
     PlannedInstance,
 )
 from experiments.inflation.factors import Factors
-from experiments.inflation.table import findings, in_words
+from experiments.inflation.table import counted_servers, in_words
 from experiments.inflation.trial import InflationTrial
 from redolab.errors import LabError
 from redolab.lab import Lab
@@ -95,7 +95,7 @@ def test_what_a_server_counts_is_told_from_what_it_did(
     (kept,) = (run.folder / "instances").iterdir()
     used = run.kept(kept.stem, UsedInstance)
 
-    (finding,) = findings(trials)
+    (finding,) = counted_servers(trials)
     (row,) = finding.rows
     assert finding.counted is MEANINGS[name]
     assert row.off is not None
@@ -176,7 +176,7 @@ def interrupted() -> Iterator[Path]:
 
 
 def test_interrupted_it_leaves_nothing(interrupted: Path) -> None:
-    status, said = signal_at("inserting into", signal.SIGINT, [*SMALL, "--server", "mariadb-10.11"])
+    status, said = signal_at("1 of", signal.SIGINT, [*SMALL, "--server", "mariadb-10.11"])
     assert status == 130, said
     assert lab_processes() == []
     assert files.names(interrupted) == []

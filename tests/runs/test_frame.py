@@ -184,7 +184,7 @@ def test_the_report_is_made_again_and_a_broken_plot_spoils_no_run() -> None:
 def test_what_does_not_fit_is_refused_before_anything_is_made() -> None:
     done = dice("--weight", str(2**39))
     assert done.returncode == 2
-    assert "512G for the server does not fit into this machine's" in done.stderr
+    assert "a run that takes 512G does not fit into this machine's" in done.stderr
     assert (runs(), list(BOX.glob("*"))) == ([], [])
 
 

@@ -41,7 +41,6 @@ _REDO_FORMATS = [
     Version(5, 5, 0),
 ]
 # "combined size of log files must be < 4 GB" (5.5); 512 GB since 5.6.3.
-_MARGIN = "MySQL 8.0 before 8.0.30 makes statements wait earlier by a margin that grows with those under way and is 0 when none is."
 _LARGEST_LOG_5_5 = 2 * (2 * GIB - MIB)
 
 STATUS = {

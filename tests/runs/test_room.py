@@ -1,0 +1,42 @@
+"""What a machine has no room for is refused, and says what would take it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from redolab.errors import DiskFull, InvalidInput
+from redolab.machine import files
+from redolab.runs.room import Needs, check_room
+from redolab.units import GIB
+
+
+def test_what_fits_passes(tmp_path: Path) -> None:
+    check_room(Needs(memory=1, disk={tmp_path: 1, tmp_path / "not/there/yet": 1}))
+
+
+def test_memory_that_is_not_there() -> None:
+    with pytest.raises(
+        InvalidInput, match="a pool does not fit into this machine's .* of memory: choose a smaller POOL"
+    ):
+        check_room(Needs(memory=2**60, memory_for="a pool", remedy="choose a smaller POOL"))
+
+
+def test_room_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(
+        DiskFull, match=f"a log needs about 1048576T and the disk under {tmp_path} has .* free: choose less"
+    ):
+        check_room(Needs(disk={tmp_path: 2**60}, disk_for={tmp_path: "a log"}))
+
+
+def test_what_lies_on_one_file_system_adds_up(tmp_path: Path) -> None:
+    half = files.free_space(tmp_path) // 2 + GIB
+    check_room(Needs(disk={tmp_path: half}))
+    with pytest.raises(DiskFull, match="images and copies need about"):
+        check_room(
+            Needs(
+                disk={tmp_path: half, tmp_path / "copies": half},
+                disk_for={tmp_path: "images", tmp_path / "copies": "copies"},
+            )
+        )
