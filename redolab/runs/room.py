@@ -32,8 +32,9 @@ def check_room(needs: Needs) -> None:
     """Refuse what this machine has no memory (`InvalidInput`) or no room (`DiskFull`) for."""
     memory = total_memory()
     if needs.memory and needs.memory + LEFT_FOR_THE_SYSTEM > memory:
+        what = needs.memory_for or f"a run that takes {format_size(needs.memory)}"
         raise InvalidInput(
-            f"{needs.memory_for or f'a run that takes {format_size(needs.memory)}'} does not fit into this machine's {format_size(memory)} of memory",
+            f"{what} does not fit into this machine's {format_size(memory)} of memory",
             needs.remedy,
         )
     on_one_disk: dict[int, list[Path]] = {}

@@ -20,7 +20,7 @@ from tests.command import lab_processes, redolab
         (["--log-size", "8Q"], "--log-size (LOGSIZE=): '8Q' is not a size: write it as 64M, 1.5G or 8G"),
         (["--log-size", "1K"], "a redo log of 1K is too small for mariadb-10.11: it takes 4M and more"),
         (["--log-size", "900T"], "a redo log of 900T is too large for mariadb-10.11: it takes 524288M at most"),
-        (["--log-size", "400G"], "a buffer pool of 800G does not fit into this machine's"),
+        (["--log-size", "400G"], "a buffer pool of 500G does not fit into this machine's"),
         (["--log-size", "64M", "--pool", "900G"], "a buffer pool of 900G does not fit into this machine's"),
         (["--pool", "1M"], "a buffer pool of 1M is too small"),
         (["--dataset", "1K"], "a dataset of 1K is too small"),

@@ -18,14 +18,14 @@ def test_what_fits_passes(tmp_path: Path) -> None:
 
 def test_memory_that_is_not_there() -> None:
     with pytest.raises(
-        InvalidInput, match="a pool does not fit into this machine's .* of memory: choose a smaller POOL"
+        InvalidInput, match=r"a pool does not fit into this machine's .* of memory: choose a smaller POOL"
     ):
         check_room(Needs(memory=2**60, memory_for="a pool", remedy="choose a smaller POOL"))
 
 
 def test_room_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(
-        DiskFull, match=f"a log needs about 1048576T and the disk under {tmp_path} has .* free: choose less"
+        DiskFull, match=rf"a log needs about 1048576T and the disk under {tmp_path} has .* free: choose less"
     ):
         check_room(Needs(disk={tmp_path: 2**60}, disk_for={tmp_path: "a log"}))
 
