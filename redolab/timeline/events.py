@@ -11,6 +11,8 @@ import re
 from enum import StrEnum, auto
 from typing import NamedTuple
 
+import msgspec
+
 
 class Event(StrEnum):
     """Something that a line tells."""
@@ -59,7 +61,7 @@ class Row(NamedTuple):
     family: Family | None = None
 
 
-class Told(NamedTuple):
+class Told(msgspec.Struct, frozen=True):
     """An event with the values that its line gave."""
 
     event: Event

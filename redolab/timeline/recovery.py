@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import NamedTuple
 
+import msgspec
+
 from redolab.timeline.events import Event, Family, Told
 from redolab.timeline.moments import Moment, Total
 from redolab.timeline.stamps import Clock
@@ -81,7 +83,7 @@ _PROOF = frozenset(
 )
 
 
-class Heard(NamedTuple):
+class Heard(msgspec.Struct):
     """A line's event and when it came; `late_form`: it has the form that only MySQL 5.7 writes."""
 
     told: Told
@@ -193,10 +195,11 @@ class Start:
 
     def belongs(self, event: Event) -> bool:
         """Whether a line that tells `event` can be of this start."""
-        stage = STAGES.get(event)
+        role = _ROLES[event]
+        stage = role.stage
         if stage is None:
             return True
-        if event in _ONCE and event in self.marks:
+        if role.once and event in self.marks:
             return False
         if stage is Stage.STARTING:
             return self.stage is Stage.STARTING and (event is Event.INIT or self.marks.keys() <= _BEFORE[event])
@@ -204,16 +207,22 @@ class Start:
 
     def hear(self, line: Heard) -> None:
         """Take in a line of this start."""
-        self.late_notice |= line.late_form and line.event in _ONCE
-        self.family = self.family or line.told.family
-        self.stage = max(self.stage, STAGES.get(line.event, self.stage))
-        self.proven |= line.event in _PROOF and line.value("pages") != "0"
+        told = line.told
+        event = told.event
+        role = _ROLES[event]
+        if role.once and line.late_form:
+            self.late_notice = True
+        if self.family is None:
+            self.family = told.family
+        if role.stage is not None and role.stage > self.stage:
+            self.stage = role.stage
         # A rollback alone is no recovery of redo, unless this is the end of a log whose beginning is lost.
-        self.proven |= line.event in UNDO and self.begun_by is None
-        if handler := _HANDLERS.get(line.event):
-            handler(self, line)
-        if line.event not in _FIRST or line.event not in self.marks:
-            self.marks[line.event] = line.moment
+        if (role.proof and told.values.get("pages") != "0") or (role.undo and self.begun_by is None):
+            self.proven = True
+        if role.handler:
+            role.handler(self, line)
+        if not role.first or event not in self.marks:
+            self.marks[event] = line.moment
 
     def name(self, version: str, vendor: str) -> None:
         """Take in how the server calls itself."""
@@ -361,4 +370,23 @@ _HANDLERS: dict[Event, Callable[[Start, Heard], None]] = {
     Event.OPENED: _on_opened,
     Event.READY: _on_version,
     Event.VERSION: _on_version,
+}
+
+
+class _Role(NamedTuple):
+    """What a kind of line means to a start, looked up once for each line."""
+
+    stage: Stage | None
+    once: bool
+    proof: bool
+    undo: bool
+    first: bool
+    handler: Callable[[Start, Heard], None] | None
+
+
+_ROLES = {
+    event: _Role(
+        STAGES.get(event), event in _ONCE, event in _PROOF, event in UNDO, event in _FIRST, _HANDLERS.get(event)
+    )
+    for event in Event
 }

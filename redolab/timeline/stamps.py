@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 # Long enough for a whole 5.7 percentage line with other lines in it; what is longer is no line of an error
 # log.
@@ -42,7 +42,7 @@ class Clock(IntEnum):
     COLLECTOR = 2
 
 
-class Stamp(NamedTuple):
+class Stamp(msgspec.Struct, frozen=True):
     """A moment as one stamp tells it.
 
     `us`: microseconds since 1970, in UTC when `offset` is known, else in the unnamed local time of the stamp;
@@ -66,8 +66,7 @@ class Stamp(NamedTuple):
         return local.replace(tzinfo=UTC).astimezone(timezone(timedelta(minutes=self.offset)))
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(msgspec.Struct, frozen=True):
     """What one writer said at one moment.
 
     `text`: the message without stamp, thread, label and `InnoDB:`; `stream`: the writer as the collector
@@ -127,6 +126,12 @@ def records(text: str) -> Iterator[Record]:
         yield from _from_json(text[found.end() :], base)
     else:
         yield from _from_text(text[begin:], base)
+
+
+def leading_stamp(text: str) -> str:
+    """The server's stamp that a line begins with, as it stands there; nothing where it begins with none."""
+    found = _SERVER_STAMP.match(text)
+    return found[0] if found else ""
 
 
 def parse_stamp(text: str) -> Stamp | None:
