@@ -65,17 +65,22 @@ def _hits(piece: bytes, end: int) -> Iterator[Line]:
         before = span
 
 
-def _lines_around(piece: bytes, pattern: re.Pattern[bytes], end: int) -> Iterator[tuple[int, int]]:
+def _lines_around(piece: bytes, pattern: re.Pattern[bytes], end: int) -> list[tuple[int, int]]:
     """Where the lines begin and end in which `pattern` is found; a line can come more than once."""
+    spans = []
     same = 0
     for found in pattern.finditer(piece, 0, end):
         at = found.start()
         if at < same:
             continue
-        first = max(0, at - _REACH)
-        last = min(end, at + _REACH)
+        first = at - _REACH if at > _REACH else 0
         begin = piece.rfind(b"\n", first, at) + 1 or first
-        close = piece.find(b"\n", at, last)
-        # Up to here another hit has the same line around it.
-        same = min(begin + _REACH, close if close >= 0 else 0)
-        yield begin, last if close < 0 else close
+        last = at + _REACH
+        close = piece.find(b"\n", at, last if last < end else end)
+        if close < 0:
+            close = last if last < end else end
+        # Other hits in a line of ordinary length have the same line around them.
+        elif close - begin < _REACH:
+            same = close
+        spans.append((begin, close))
+    return spans

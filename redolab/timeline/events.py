@@ -61,7 +61,7 @@ class Row(NamedTuple):
     family: Family | None = None
 
 
-class Told(msgspec.Struct, frozen=True):
+class Told(msgspec.Struct, frozen=True, gc=False):
     """An event with the values that its line gave."""
 
     event: Event

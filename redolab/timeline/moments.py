@@ -7,8 +7,8 @@ negative: a clock that was set back (daylight saving, ntpd) leaves a reason.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import msgspec
 
@@ -26,14 +26,14 @@ DISORDER = "the stamps are out of order"
 MIXED = "one stamp has an offset from UTC and the other has none"
 
 
-class Tick(NamedTuple):
+class Tick(msgspec.Struct, frozen=True, gc=False):
     """A stamp, and how many times its clock had been set back before it."""
 
     stamp: Stamp
     era: int
 
 
-class Moment(msgspec.Struct):
+class Moment(msgspec.Struct, gc=False):
     """One record's place in the log, `number`, and what each clock said, in the order of `Clock`.
 
     A msgspec structure, as is whatever else is made for each line: they are made several times as fast as data classes.
@@ -57,6 +57,14 @@ class Clocks:
     server: Tick | None = None
     collector: Tick | None = None
     waiting: deque[Moment] = field(default_factory=lambda: deque(maxlen=_WAITING))
+
+    def in_use(self) -> Iterator[Clock]:
+        """The server's clock, and the others where they said anything; a better one first."""
+        yield Clock.SERVER
+        if self.arrival:
+            yield Clock.ARRIVAL
+        if self.collector:
+            yield Clock.COLLECTOR
 
     def moment(self, number: int, server: Stamp | None, collector: Stamp | None, arrival: float | None) -> Moment:
         """The moment of the next record of the stream, from its stamps and the time when it was seen.

@@ -22,7 +22,7 @@ STARTED_AGAIN = "server started again (crash during recovery)"
 LOG_ENDS = "log ends here"
 
 
-class Line(msgspec.Struct, frozen=True):
+class Line(msgspec.Struct, frozen=True, gc=False):
     """One line of an error log.
 
     `arrival`: seconds on a monotonic clock when the lab itself saw the line arrive, None for a log given as a
@@ -98,7 +98,7 @@ class _Stream:
             over = self.finish(STARTED_AGAIN)
             start = None
         if start is None and (event in STAGES or event in UNDO):
-            start = self.start = Start(self.group)
+            start = self.start = Start(self.group, self.clocks)
         if start is not None:
             start.hear(Heard(told_now, moment, said.late_form))
         return over

@@ -24,7 +24,7 @@ _LONGEST = 500
 _FRACTION, _ZONE = 20, 26
 
 
-class Said(msgspec.Struct, frozen=True):
+class Said(msgspec.Struct, frozen=True, gc=False):
     """What a record says, when and who says it; `late_form`: it has the form that only MySQL 5.7 writes."""
 
     told: Told | None

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from redolab.timeline.events import Event, Family, Told
-from redolab.timeline.moments import Moment, Total
+from redolab.timeline.moments import Clocks, Moment, Total
 from redolab.timeline.stamps import Clock
 
 # 5.6.31-77.0. Later ones (8.0.32-24) look like a distribution's revision and are known only by the line with
@@ -83,7 +83,7 @@ _PROOF = frozenset(
 )
 
 
-class Heard(msgspec.Struct):
+class Heard(msgspec.Struct, gc=False):
     """A line's event and when it came; `late_form`: it has the form that only MySQL 5.7 writes."""
 
     told: Told
@@ -169,6 +169,7 @@ class Start:
     """What one start of a server has told so far."""
 
     source: str
+    clocks: Clocks
     stage: Stage = Stage.STARTING
     proven: bool = False
     begun_by: Event | None = None
@@ -307,10 +308,12 @@ def _on_batch_end(start: Start, line: Heard) -> None:
 
 def _on_to_recover(start: Start, line: Heard) -> None:
     """A batch of MariaDB begins, or it says again, 15 s later, how large it is."""
-    key = f"a {line.moment.number}" if line.value("which") == "a" else line.value("upto") or _LAST_BATCH
+    values = line.told.values
+    one_of_many = values.get("which") == "a"
+    key = f"a {line.moment.number}" if one_of_many else values.get("upto") or _LAST_BATCH
     if key != start.batch_key:
         start.batch_key = key
-        if line.value("which") == "a":
+        if one_of_many:
             start.redo.mix()
         _on_batch(start, line)
 

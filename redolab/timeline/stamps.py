@@ -42,7 +42,7 @@ class Clock(IntEnum):
     COLLECTOR = 2
 
 
-class Stamp(msgspec.Struct, frozen=True):
+class Stamp(msgspec.Struct, frozen=True, gc=False):
     """A moment as one stamp tells it.
 
     `us`: microseconds since 1970, in UTC when `offset` is known, else in the unnamed local time of the stamp;
@@ -66,7 +66,7 @@ class Stamp(msgspec.Struct, frozen=True):
         return local.replace(tzinfo=UTC).astimezone(timezone(timedelta(minutes=self.offset)))
 
 
-class Record(msgspec.Struct, frozen=True):
+class Record(msgspec.Struct, frozen=True, gc=False):
     """What one writer said at one moment.
 
     `text`: the message without stamp, thread, label and `InnoDB:`; `stream`: the writer as the collector
