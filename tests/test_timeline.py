@@ -158,6 +158,16 @@ def test_a_clock_set_back_costs_the_phase_and_the_total() -> None:
     assert timeline.seconds_to_ready is None
 
 
+def test_a_clock_set_back_is_seen_past_a_stamp_of_another_form() -> None:
+    log = (
+        "090706 15:39:47  InnoDB: Database was not shut down normally!",
+        "2026-11-21  4:38:59 0 [Note] InnoDB: End of log at LSN=402964500",
+        "2016-05-30T18:39:09.750000Z 0 [Note] InnoDB: Rollback of non-prepared transactions completed",
+        "2026-11-21  4:38:28 0 [Note] /usr/sbin/mariadbd: ready for connections.",
+    )
+    check(list(timelines(map(Line, log))))
+
+
 def test_lines_seen_arriving_are_timed_to_the_millisecond() -> None:
     lines = [Line(text, 100 + i * 0.0125) for i, text in enumerate(texts("mariadb-10.11"))]
     (timeline,) = timelines(lines)

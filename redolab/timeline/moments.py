@@ -56,6 +56,8 @@ class Clocks:
     arrival: Tick | None = None
     server: Tick | None = None
     collector: Tick | None = None
+    # The last stamps of forms that cannot be compared with the last one, by their clock and form.
+    others: dict[tuple[Clock, bool, bool], Stamp] = field(default_factory=dict)
     waiting: deque[Moment] = field(default_factory=lambda: deque(maxlen=_WAITING))
 
     def in_use(self) -> Iterator[Clock]:
@@ -75,15 +77,15 @@ class Clocks:
         seen = collected = None
         if arrival is not None:
             stamp = Stamp(round(arrival * MICROSECONDS), None, _ARRIVAL_STEP, False)
-            seen = self.arrival = _next(self.arrival, stamp)
+            seen = self.arrival = self._next(Clock.ARRIVAL, self.arrival, stamp)
         if collector is not None:
-            collected = self.collector = _next(self.collector, collector)
+            collected = self.collector = self._next(Clock.COLLECTOR, self.collector, collector)
         if server is None:
             moment = Moment(number, seen, None, collected)
             self.waiting.append(moment)
             return moment
         before = self.server
-        after = self.server = _next(before, server)
+        after = self.server = self._next(Clock.SERVER, before, server)
         if self.waiting:
             if before == after:
                 for unstamped in self.waiting:
@@ -91,16 +93,19 @@ class Clocks:
             self.waiting.clear()
         return Moment(number, seen, after, collected)
 
-
-def _next(last: Tick | None, stamp: Stamp) -> Tick:
-    """What a clock says after it said `last`."""
-    if last is None:
-        return Tick(stamp, 0)
-    # Many lines have the stamp of the line before.
-    if last.stamp is stamp:
-        return last
-    set_back = stamp.us < last.stamp.us - _DISORDER_US and _comparable(stamp, last.stamp)
-    return Tick(stamp, last.era + set_back)
+    def _next(self, clock: Clock, last: Tick | None, stamp: Stamp) -> Tick:
+        """What `clock` says after it said `last`."""
+        if last is None:
+            return Tick(stamp, 0)
+        before: Stamp | None = last.stamp
+        # Many lines have the stamp of the line before.
+        if before is stamp:
+            return last
+        if not _comparable(stamp, last.stamp):
+            self.others[clock, *_form(last.stamp)] = last.stamp
+            before = self.others.get((clock, *_form(stamp)))
+        set_back = before is not None and stamp.us < before.us - _DISORDER_US
+        return Tick(stamp, last.era + set_back)
 
 
 def between(begin: Moment, end: Moment, clock: Clock) -> int | str:
@@ -117,6 +122,10 @@ def between(begin: Moment, end: Moment, clock: Clock) -> int | str:
 
 def _comparable(a: Stamp, b: Stamp) -> bool:
     return (a.offset is None) == (b.offset is None) and a.dated == b.dated
+
+
+def _form(stamp: Stamp) -> tuple[bool, bool]:
+    return stamp.offset is None, stamp.dated
 
 
 @dataclass(slots=True)
