@@ -140,8 +140,11 @@ TABLE = (
     Row(_E.UNDONE, r"(?:Rollback of trx with id \w+ completed|Rolled back recovered transaction \w+)"),
     Row(_E.UNDO_END, r"Rollback of non-prepared transactions completed"),
     # --- open for use
-    Row(_E.OPENED, rf"(?P<version>\d[\w.-]*) started; log sequence number {_LSN}"),
-    Row(_E.OPENED, rf"(?:Percona XtraDB \([^)]*\) \S+ )?[Ss]tarted; log sequence number {_LSN}"),
+    Row(
+        _E.OPENED,
+        rf"(?P<version>\d[\w.-]*) started; log sequence number {_LSN}(?P<transaction>; transaction id \d+)?",
+    ),
+    Row(_E.OPENED, rf"(?:Percona XtraDB \([^)]*\) (?P<xtradb>\S+) )?[Ss]tarted; log sequence number {_LSN}"),
     Row(_E.OPENED, r"log sequence number (?P<lsn>\d+)(?: \([^)]*\))?; transaction id \d+", _MARIADB),
     Row(
         _E.READY,

@@ -100,7 +100,7 @@ class _Stream:
         if start is None and (event in STAGES or event in UNDO):
             start = self.start = Start(self.group, self.clocks)
         if start is not None:
-            start.hear(Heard(told_now, moment, said.late_form))
+            start.hear(Heard(told_now, moment, said.late_form, said.process_form))
         return over
 
     def finish(self, ended: str) -> Timeline | None:

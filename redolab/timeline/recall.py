@@ -25,10 +25,14 @@ _FRACTION, _ZONE = 20, 26
 
 
 class Said(msgspec.Struct, frozen=True, gc=False):
-    """What a record says, when and who says it; `late_form`: it has the form that only MySQL 5.7 writes."""
+    """What a record says, when and who says it.
+
+    `late_form`: it has the form that only MySQL 5.7 writes; `process_form`: that of MySQL 5.6.
+    """
 
     told: Told | None
     late_form: bool
+    process_form: bool
     server: Stamp | None = None
     collector: Stamp | None = None
     stream: str = ""
@@ -67,7 +71,7 @@ class Recall:
         if not cut:
             return (said,)
         stamp = self._stamp(text, cut)
-        return (Said(said.told, said.late_form, stamp),) if stamp else self._learn(text, cut, known)
+        return (Said(said.told, said.late_form, said.process_form, stamp),) if stamp else self._learn(text, cut, known)
 
     def _stamp(self, text: str, cut: int) -> Stamp | None:
         """The server's stamp that a line begins with, if that ends at `cut`."""
@@ -91,11 +95,11 @@ class Recall:
         said = [_said(record) for part in text.split("\0") for record in records(part)] if matters(text) else []
         plain = "\0" not in text and len(leading_stamp(text)) == cut
         if plain and len(text) <= _LONGEST and all(_is_plain(each, cut > 0) for each in said) and len(said) <= 1:
-            _remember(known, text[cut:], Said(said[0].told, said[0].late_form) if said else None)
+            _remember(known, text[cut:], replace(said[0], server=None) if said else None)
         return said
 
 
-_UNKNOWN = Said(None, False)
+_UNKNOWN = Said(None, False, False)
 _Value = TypeVar("_Value")
 
 
@@ -117,4 +121,12 @@ def _is_plain(said: Said, stamped: bool) -> bool:
 
 def _said(record: Record) -> Said:
     late_form = record.utc_form and not record.modern
-    return Said(told(record.text), late_form, record.server, record.collector, record.stream, record.group)
+    return Said(
+        told(record.text),
+        late_form,
+        record.process_form,
+        record.server,
+        record.collector,
+        record.stream,
+        record.group,
+    )

@@ -22,9 +22,6 @@ from redolab.timeline.stamps import Clock
 # the vendor.
 _PERCONA_VERSION = re.compile(r"\d+\.\d+\.\d+-(?:rel)?\d+\.\d+(?:-log|-debug)*$")
 _NUMBER = re.compile(r"\d+(?:\.\d+)+")
-# 5.5 and older name InnoDB's own version where it is started, MariaDB before 10.3 names the MySQL version
-# it took InnoDB from.
-_OLDEST_NAMED_AT_OPEN = (5, 6)
 
 _LAST_BATCH = "last"
 
@@ -84,11 +81,15 @@ _PROOF = frozenset(
 
 
 class Heard(msgspec.Struct, gc=False):
-    """A line's event and when it came; `late_form`: it has the form that only MySQL 5.7 writes."""
+    """A line's event and when it came.
+
+    `late_form`: it has the form that only MySQL 5.7 writes; `process_form`: that of MySQL 5.6, and of MariaDB from 10.3 on.
+    """
 
     told: Told
     moment: Moment
     late_form: bool
+    process_form: bool
 
     @property
     def event(self) -> Event:
@@ -337,11 +338,34 @@ def _on_undone(start: Start, _line: Heard) -> None:
 def _on_opened(start: Start, line: Heard) -> None:
     start.opened_lsn = start.opened_lsn or _lsn(line.value("lsn"))
     _on_after_apply(start, line)
-    number = _NUMBER.match(line.value("version") or "")
-    if number and start.version is None and start.family is not Family.MARIADB:
-        major, minor = (int(part) for part in number[0].split(".")[:2])
-        if (major, minor) >= _OLDEST_NAMED_AT_OPEN:
-            start.version = number[0]
+    number = _NUMBER.match(line.value("version") or line.value("xtradb") or "")
+    if number is None:
+        return
+    major, minor = (int(part) for part in number[0].split(".")[:2])
+    family, is_servers = _named_at_open((major, minor), line)
+    # Percona Server writes most of its lines as MySQL does.
+    if start.family is None or (start.family is Family.MYSQL and family is Family.PERCONA):
+        start.family = family
+    if start.version is None and is_servers and (family or Family.MYSQL) is (start.family or Family.MYSQL):
+        start.version = number[0]
+
+
+def _named_at_open(generation: tuple[int, int], line: Heard) -> tuple[Family | None, bool]:
+    """Whose InnoDB is opened as of this generation, where only one can be, and whether the number is the server's too.
+
+    5.5 and older have a number of InnoDB's own, and MariaDB before 10.3 has that of the MySQL from which it took InnoDB.
+    """
+    if line.value("xtradb"):
+        # XtraDB 5.6 is in MariaDB 10.0 and 10.1 as well.
+        percona = generation >= (5, 7)
+        return (Family.PERCONA if percona else None), percona
+    if line.value("transaction"):
+        return Family.MARIADB, True
+    if generation == (5, 6):
+        return (Family.MYSQL if line.process_form else None), line.process_form
+    if generation == (5, 7):
+        return None, line.late_form
+    return (Family.MYSQL, True) if (8, 0) <= generation < (10, 0) else (None, False)
 
 
 def _lsn(text: str | None) -> int | None:

@@ -72,7 +72,8 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     `text`: the message without stamp, thread, label and `InnoDB:`; `stream`: the writer as the collector
     names it ("" when nothing does); `group`: the same without the process id; `modern`: the message carried a
     code (MySQL 8 and later);
-    `utc_form`: it was stamped in the form that MySQL introduced with 5.7.
+    `utc_form`: it was stamped in the form that MySQL introduced with 5.7; `process_form`: in that of MySQL 5.6, which names the
+    process behind the time.
     """
 
     text: str
@@ -82,6 +83,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     group: str = ""
     modern: bool = False
     utc_form: bool = False
+    process_form: bool = False
 
 
 _TIME = r"\d{1,2}:\d\d:\d\d"
@@ -112,6 +114,8 @@ _STAMP_FIELDS = re.compile(
 )
 # The rollback's percentages come without line ends, whatever the log's format.
 _JSON = re.compile(r"(?:InnoDB: Progress in percents:)?[\d ]*(?=\{)")
+# A process has at most 7 digits. MariaDB 10.1 and 10.2 have their threads' addresses there, MariaDB 10.0 nothing.
+_PROCESS = re.compile(rf" \d{{1,7}} {_LABEL}")
 _HEADER = re.compile(
     rf"\s*(?:(?:0x)?[0-9a-f]+\s+(?=\[|InnoDB:))?(?:{_LABEL}\s*)?(?P<code>\[MY-\d+\]\s*)?(?:\[(?:InnoDB|Server)\]\s*)?"
     r"(?:InnoDB:\s*)?"
@@ -196,7 +200,14 @@ def _record(text: str, stamp: Stamp | None, utc_form: bool, base: Record) -> Rec
     header = _HEADER.match(text)
     body = text[header.end() :] if header else text
     modern = bool(header and header["code"])
-    return replace(base, text=body.rstrip(), server=stamp, modern=modern, utc_form=utc_form)
+    return replace(
+        base,
+        text=body.rstrip(),
+        server=stamp,
+        modern=modern,
+        utc_form=utc_form,
+        process_form=stamp is not None and not utc_form and _PROCESS.match(text) is not None,
+    )
 
 
 def _from_json(rest: str, base: Record) -> Iterator[Record]:
