@@ -169,11 +169,20 @@ _ANY = re.compile("|".join(f"({text})" for text in _UNNAMED), re.ASCII)
 
 def told(text: str) -> Told | None:
     """What the message `text` tells, or None."""
+    number = row_of(text)
+    return None if number is None else told_by(number, text, 0, len(text))
+
+
+def row_of(text: str) -> int | None:
+    """The number of the row that the message `text` fits, or None."""
     found = _ANY.match(text)
-    if found is None or found.lastindex is None:
-        return None
-    row = TABLE[found.lastindex - 1]
-    values = _PATTERNS[found.lastindex - 1].match(text)
+    return found.lastindex - 1 if found and found.lastindex else None
+
+
+def told_by(number: int, text: str, begin: int, end: int) -> Told:
+    """What the message from `begin` to `end` tells, which fits the row of that number."""
+    row = TABLE[number]
+    values = _PATTERNS[number].match(text, begin, end)
     return Told(row.event, row.family, values.groupdict() if values else {})
 
 

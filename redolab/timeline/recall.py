@@ -1,19 +1,21 @@
 """Lines understood once: what differs between most lines of a log of recoveries is only their stamps.
 
 A server that crashes in its recovery again and again writes the same texts for gigabytes. A stamp says when a
-text was written and changes nothing of what it means: so the text is looked up among those seen before, and
-only a new one is taken apart. That is several times as fast, and what comes out is the same.
+text was written and changes nothing of what it means: so the text is looked up among those seen before. One
+with other numbers in it is still of the same shape, so that only its values are to be found; a new shape is
+taken apart. That is several times as fast, and what comes out is the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
-from redolab.timeline.events import Told, matters, told
+from redolab.timeline.events import Told, matters, row_of, told, told_by
 from redolab.timeline.stamps import Record, Stamp, leading_stamp, parse_stamp, records
 
 # Remembered at a time: many times what one recovery writes, and little memory.
@@ -39,16 +41,53 @@ class Said(msgspec.Struct, frozen=True, gc=False):
     group: str = ""
 
 
+class _Shape(NamedTuple):
+    """What texts that differ only in their digits have in common: the row that they fit, and where their message begins."""
+
+    row: int | None
+    begin: int
+    late_form: bool
+    process_form: bool
+
+
+@dataclass(slots=True)
+class _Known:
+    """What may follow a stamp of one form: what it says, or None where it does not matter; and its shapes, likewise."""
+
+    texts: dict[str, Said | None] = field(default_factory=dict)
+    shapes: dict[str, _Shape | None] = field(default_factory=dict)
+
+    def said(self, text: str) -> Said | None:
+        """What `text` says, `_UNKNOWN` where it has a new shape."""
+        if len(text) > _LONGEST:
+            return _UNKNOWN
+        shape = self.shapes.get(text.translate(_ALIKE), _NO_SHAPE)
+        if shape is _NO_SHAPE:
+            return _UNKNOWN
+        said = _said_as(shape, text) if shape else None
+        _remember(self.texts, text, said)
+        return said
+
+    def learn(self, text: str, record: Record | None) -> None:
+        """Remember what the server's `record` says, which is all that `text` holds; None: it does not matter."""
+        key = text.translate(_ALIKE)
+        shape = None
+        if record:
+            begin = len(text.rstrip()) - len(record.text)
+            shape = _Shape(row_of(record.text), begin, _late_form(record), record.process_form)
+        # Only here does it matter which digits they are: in a stamp, in front of an address, in JSON.
+        if "0:00:00" not in key and "0x" not in key and "{" not in key:
+            _remember(self.shapes, key, shape)
+        _remember(self.texts, text, _said_as(shape, text) if shape else None)
+
+
 class Recall:
     """Reads lines, and remembers their texts."""
 
     def __init__(self) -> None:
-        # By what follows the stamp, for each form of stamps: what it says, or None where it does not matter.
-        self._after_utc: dict[str, Said | None] = {}
-        self._after_iso: dict[str, Said | None] = {}
-        self._after_old: dict[str, Said | None] = {}
-        # Of lines without a stamp.
-        self._whole: dict[str, Said | None] = {}
+        self._after_utc, self._after_iso, self._after_old = _Known(), _Known(), _Known()
+        # Lines without a stamp.
+        self._whole = _Known()
         self._stamps: dict[str, Stamp] = {}
         # Stamps of a second, without their fraction.
         self._seconds: dict[str, Stamp] = {}
@@ -63,7 +102,10 @@ class Recall:
             cut, known = 15, self._after_old
         else:
             cut, known = 0, self._whole
-        said = known.get(text[cut:], _UNKNOWN)
+        rest = text[cut:]
+        said = known.texts.get(rest, _UNKNOWN)
+        if said is _UNKNOWN:
+            said = known.said(rest)
         if said is None:
             return ()
         if said is _UNKNOWN:
@@ -90,16 +132,18 @@ class Recall:
             return stamp
         return Stamp(second.us + int(fraction), second.offset, second.step, second.dated)
 
-    def _learn(self, text: str, cut: int, known: dict[str, Said | None]) -> Sequence[Said]:
+    def _learn(self, text: str, cut: int, known: _Known) -> Sequence[Said]:
         """Take a line apart, and remember what it says unless more than its stamp has to do with that."""
-        said = [_said(record) for part in text.split("\0") for record in records(part)] if matters(text) else []
-        plain = "\0" not in text and len(leading_stamp(text)) == cut
-        if plain and len(text) <= _LONGEST and all(_is_plain(each, cut > 0) for each in said) and len(said) <= 1:
-            _remember(known, text[cut:], replace(said[0], server=None) if said else None)
-        return said
+        found = [record for part in text.split("\0") for record in records(part)] if matters(text) else []
+        plain = "\0" not in text and len(leading_stamp(text)) == cut and len(text) <= _LONGEST
+        if plain and len(found) <= 1 and all(_is_plain(record, cut > 0) for record in found):
+            known.learn(text[cut:], found[0] if found else None)
+        return [_said(record) for record in found]
 
 
 _UNKNOWN = Said(None, False, False)
+_NO_SHAPE = _Shape(None, 0, False, False)
+_ALIKE = str.maketrans("123456789", "000000000")
 _Value = TypeVar("_Value")
 
 
@@ -114,16 +158,24 @@ def _stamp_to(text: str, cut: int) -> Stamp | None:
     return parse_stamp(stamp) if len(stamp) == cut else None
 
 
-def _is_plain(said: Said, stamped: bool) -> bool:
+def _is_plain(record: Record, stamped: bool) -> bool:
     """Whether only a server wrote a line, with a stamp or without."""
-    return bool(said.server) == stamped and not (said.collector or said.stream or said.group)
+    return bool(record.server) == stamped and not (record.collector or record.stream or record.group)
+
+
+def _late_form(record: Record) -> bool:
+    return record.utc_form and not record.modern
+
+
+def _said_as(shape: _Shape, text: str) -> Said:
+    found = None if shape.row is None else told_by(shape.row, text, shape.begin, len(text.rstrip()))
+    return Said(found, shape.late_form, shape.process_form)
 
 
 def _said(record: Record) -> Said:
-    late_form = record.utc_form and not record.modern
     return Said(
         told(record.text),
-        late_form,
+        _late_form(record),
         record.process_form,
         record.server,
         record.collector,
