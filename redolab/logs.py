@@ -49,7 +49,7 @@ def _lines(stream: IO[bytes]) -> Iterator[Line]:
     yield from _hits(rest, len(rest))
 
 
-def _hits(piece: bytes, end: int) -> Iterator[Line]:
+def _hits(piece: bytes, end: int) -> list[Line]:
     """The lines of `piece` up to `end` that hold one of the needles."""
     spans: list[tuple[int, int]] = []
     for word, pattern in _NEEDLES:
@@ -58,11 +58,7 @@ def _hits(piece: bytes, end: int) -> Iterator[Line]:
             spans += _lines_around(piece, pattern, end)
     # In runs that are sorted already, one for each word; a line can be in several.
     spans.sort()
-    before = None
-    for span in spans:
-        if span != before:
-            yield Line(piece[span[0] : span[1]].rstrip(b"\r").decode("utf-8", "replace"))
-        before = span
+    return [Line(piece[begin:close].rstrip(b"\r").decode("utf-8", "replace")) for begin, close in dict.fromkeys(spans)]
 
 
 def _lines_around(piece: bytes, pattern: re.Pattern[bytes], end: int) -> list[tuple[int, int]]:

@@ -16,14 +16,14 @@ import msgspec
 from msgspec.structs import replace
 
 from redolab.timeline.events import Told, matters, row_of, told, told_by
-from redolab.timeline.stamps import Record, Stamp, leading_stamp, parse_stamp, records
+from redolab.timeline.stamps import MICROSECONDS, Record, Stamp, leading_stamp, parse_stamp, records
 
 # Remembered at a time: many times what one recovery writes, and little memory.
 _MOST = 10_000
 # What is longer is rare, and not the same twice.
 _LONGEST = 500
-# Up to the first digit of a fraction of microseconds, and behind its last one: 2016-05-30T18:19:03.990000Z.
-_FRACTION, _ZONE = 20, 26
+# Where they begin in a stamp like 2016-05-30T18:19:03.990000Z, and where the seconds end.
+_SECONDS, _SECONDS_END, _FRACTION, _ZONE = 17, 19, 20, 26
 
 
 class Said(msgspec.Struct, frozen=True, gc=False):
@@ -70,15 +70,16 @@ class _Known:
 
     def learn(self, text: str, record: Record | None) -> None:
         """Remember what the server's `record` says, which is all that `text` holds; None: it does not matter."""
+        _remember(self.texts, text, replace(_said(record), server=None) if record else None)
         key = text.translate(_ALIKE)
+        # Only here does it matter which digits they are: in a stamp, in front of an address, in JSON.
+        if "0:00:00" in key or "0x" in key or "{" in key:
+            return
         shape = None
         if record:
             begin = len(text.rstrip()) - len(record.text)
             shape = _Shape(row_of(record.text), begin, _late_form(record), record.process_form)
-        # Only here does it matter which digits they are: in a stamp, in front of an address, in JSON.
-        if "0:00:00" not in key and "0x" not in key and "{" not in key:
-            _remember(self.shapes, key, shape)
-        _remember(self.texts, text, _said_as(shape, text) if shape else None)
+        _remember(self.shapes, key, shape)
 
 
 class Recall:
@@ -89,8 +90,9 @@ class Recall:
         # Lines without a stamp.
         self._whole = _Known()
         self._stamps: dict[str, Stamp] = {}
-        # Stamps of a second, without their fraction.
-        self._seconds: dict[str, Stamp] = {}
+        # Stamps of a minute, without seconds and their fraction.
+        self._minutes: dict[str, Stamp] = {}
+        self._last, self._last_stamp = "", Stamp(0, None, 0)
 
     def read(self, text: str) -> Sequence[Said]:
         """What a line says that may matter: usually nothing or one record."""
@@ -117,20 +119,33 @@ class Recall:
 
     def _stamp(self, text: str, cut: int) -> Stamp | None:
         """The server's stamp that a line begins with, if that ends at `cut`."""
-        fraction = text[_FRACTION:_ZONE] if cut >= _ZONE else ""
-        if not fraction.isdecimal():
-            stamp = self._stamps.get(text[:cut])
-            if stamp is None and (stamp := _stamp_to(text, cut)):
-                _remember(self._stamps, text[:cut], stamp)
-            return stamp
-        # Hardly ever the same twice, but in the same second.
-        key = text[:_FRACTION] + text[_ZONE:cut]
-        second = self._seconds.get(key)
-        if second is None:
+        head = text[:cut]
+        # Whole seconds are those of the line before more often than not.
+        if head == self._last:
+            return self._last_stamp
+        stamp = self._in_minute(text, cut) if cut == _SECONDS_END or cut >= _ZONE else self._stamps.get(head)
+        if stamp is None and (stamp := _stamp_to(text, cut)):
+            _remember(self._stamps, head, stamp)
+        if stamp:
+            self._last, self._last_stamp = head, stamp
+        return stamp
+
+    def _in_minute(self, text: str, cut: int) -> Stamp | None:
+        """A stamp of the forms `2026-11-21 04:38:27` and `2016-05-30T18:19:03.990000Z`."""
+        seconds = text[_SECONDS:_SECONDS_END]
+        fraction = text[_FRACTION:_ZONE] if cut > _SECONDS_END else "0"
+        if not (seconds.isdecimal() and fraction.isdecimal()) or seconds > "59":
+            return None
+        key = (
+            text[:_SECONDS] + text[_SECONDS_END:_FRACTION] + text[_ZONE:cut] if cut > _SECONDS_END else text[:_SECONDS]
+        )
+        us = int(seconds) * MICROSECONDS + int(fraction)
+        minute = self._minutes.get(key)
+        if minute is None:
             if stamp := _stamp_to(text, cut):
-                _remember(self._seconds, key, replace(stamp, us=stamp.us - int(fraction)))
+                _remember(self._minutes, key, replace(stamp, us=stamp.us - us))
             return stamp
-        return Stamp(second.us + int(fraction), second.offset, second.step, second.dated)
+        return Stamp(minute.us + us, minute.offset, minute.step, minute.dated)
 
     def _learn(self, text: str, cut: int, known: _Known) -> Sequence[Said]:
         """Take a line apart, and remember what it says unless more than its stamp has to do with that."""

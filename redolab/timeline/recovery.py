@@ -295,11 +295,7 @@ def _on_scanned(start: Start, line: Heard) -> None:
 
 def _on_batch(start: Start, line: Heard) -> None:
     start.redo.batch(line.moment)
-    _count_pages(start, line)
-
-
-def _count_pages(start: Start, line: Heard) -> None:
-    if pages := line.value("pages"):
+    if pages := line.told.values.get("pages"):
         start.pages = (start.pages or 0) + int(pages)
 
 
