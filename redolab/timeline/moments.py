@@ -17,6 +17,7 @@ from redolab.timeline.stamps import MICROSECONDS, Clock, Stamp
 # Threads stamp their lines before they take turns at writing them: so much disorder is no clock set back.
 _DISORDER_US = 2 * MICROSECONDS
 _ARRIVAL_STEP = 1000
+_CLOCKS = tuple(Clock)
 # Lines without a stamp that wait for the next stamped one.
 _WAITING = 64
 
@@ -132,21 +133,17 @@ def _form(stamp: Stamp) -> tuple[bool, bool]:
 class Total:
     """A sum of times on every clock: a number only while every part is one."""
 
-    parts: list[int | str] = field(default_factory=lambda: [0] * len(Clock))
+    parts: list[int | str] = field(default_factory=lambda: [0, 0, 0])
 
     def add(self, begin: Moment, end: Moment) -> None:
         """Add the time from `begin` to `end`."""
-        for clock in Clock:
-            part = between(begin, end, clock)
+        for clock in _CLOCKS:
             so_far = self.parts[clock]
-            self.parts[clock] = (
-                so_far + part if isinstance(so_far, int) and isinstance(part, int) else _reason(so_far, part)
-            )
+            # The first reason stays.
+            if isinstance(so_far, int):
+                part = between(begin, end, clock)
+                self.parts[clock] = so_far + part if isinstance(part, int) else part
 
     def fail(self, reason: str) -> None:
         """A part is not known on any clock."""
-        self.parts = [_reason(so_far, reason) for so_far in self.parts]
-
-
-def _reason(*parts: int | str) -> str:
-    return next(part for part in parts if isinstance(part, str))
+        self.parts = [so_far if isinstance(so_far, str) else reason for so_far in self.parts]

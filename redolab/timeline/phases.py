@@ -245,6 +245,8 @@ class _Measure:
 
     def together(self, times: tuple[PhaseTime, ...]) -> Iterator[str]:
         """For phases in a row that the log cannot tell apart, what they took together."""
+        if all(time.seconds is not None for time in times[:-1]):
+            return
         known = [(i, b) for i, b in enumerate(self.bounds()) if isinstance(b, Moment) and b.tick(self.clock)]
         for (i, begin), (j, end) in pairwise(known):
             took = between(begin, end, self.clock)
