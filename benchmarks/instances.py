@@ -15,6 +15,7 @@ from redolab.machine import copies, files
 from redolab.progress import Progress
 from redolab.runs.store import RunStore
 from redolab.servers.dialects import InstanceRequest
+from redolab.servers.initialise import initialise
 from redolab.servers.instance import DATA, Instance, prepare_folder
 from redolab.workloads.contract import RunningWorkload
 from redolab.workloads.known import workload_catalogue
@@ -37,6 +38,17 @@ def bench_lab() -> Iterator[Lab]:
     """While in it: an open lab."""
     with open_lab(Progress(Console()), RunStore().clear_unfinished) as lab:
         yield lab
+
+
+@contextmanager
+def at_rest(lab: Lab, request: InstanceRequest) -> Iterator[Instance]:
+    """While in it: a server with an empty data directory, which nobody else asks anything."""
+    server, folder = lab.server(SERVER), native_folder(lab.folder) / "instances/benchmark"
+    with lab.journal.making(folder, "the instance of a benchmark"):
+        initialise(server, folder, request)
+        with Instance.start(server, folder, request, folder / "error.log") as instance:
+            instance.wait_ready()
+            yield instance
 
 
 @contextmanager

@@ -12,16 +12,18 @@ from contextlib import nullcontext
 from pymysql.connections import Connection
 from scipy import stats
 
-from benchmarks.instances import SERVER, THREADS, Loaded, bench_lab, under_load
+from benchmarks.instances import SERVER, THREADS, Loaded, at_rest, bench_lab, under_load
 from redolab.counters import Sample
 from redolab.samples.sampler import Sampler
 from redolab.servers.dialects import InstanceRequest, Purpose
+from redolab.servers.instance import Instance
 from redolab.units import GIB, MIB
 
 _PAIRS = 60
 # Short, so that the disk's own moods, which last for seconds, fall on both halves of a pair alike.
 _BLOCK = 1.5
 _ANSWERS = 500
+_COUNTED = 5000
 _WARM_UP = 10.0
 _CONFIDENCE = 0.95
 _REQUEST = InstanceRequest(purpose=Purpose.RECOVER, log_size=2 * GIB, buffer_pool=1 * GIB, flush_log_at_trx_commit=2)
@@ -43,6 +45,8 @@ def main() -> None:
             rates = {sampled: _rate(loaded, counting, sampling, sampled) for sampled in order}
             costs.append(1 - rates[True] / rates[False])
         answers = [_answer(loaded, sampling) for _ in range(_ANSWERS)]
+    with bench_lab() as lab, at_rest(lab, _REQUEST) as instance, instance.connections.connect() as connection:
+        server, sampler = _processor_time(instance, connection)
     mean = statistics.mean(costs)
     half = stats.sem(costs) * stats.t.ppf((1 + _CONFIDENCE) / 2, len(costs) - 1)
     print(f"{SERVER}, oltp_write_only, {THREADS} clients, {_PAIRS} pairs of {_BLOCK} s")
@@ -50,8 +54,23 @@ def main() -> None:
         f"cost of sampling once a second: {mean:.2%} of the commits, 95 % interval {mean - half:.2%} to {mean + half:.2%}"
     )
     print(
+        f"processor time of a sample: {server * 1000:.2f} ms of the server, {sampler * 1000:.2f} ms of the sampler "
+        f"({_COUNTED} samples of a server at rest); once a second that is {server + sampler:.3%} of a core"
+    )
+    print(
         f"one sample is answered in {statistics.median(answers) * 1000:.2f} ms under that load (median of {_ANSWERS})"
     )
+
+
+def _processor_time(instance: Instance, connection: Connection) -> tuple[float, float]:
+    """Seconds of processor time a sample: of the server, which does nothing else, and of the sampler."""
+    before, began = instance.cpu_use(), time.thread_time()
+    for _ in range(_COUNTED):
+        instance.sample(connection)
+    ended, after = time.thread_time(), instance.cpu_use()
+    assert before is not None
+    assert after is not None
+    return (after.seconds - before.seconds) / _COUNTED, (ended - began) / _COUNTED
 
 
 def _rate(loaded: Loaded, counting: Connection, sampling: Connection, sampled: bool) -> float:

@@ -12,9 +12,21 @@ from redolab.lab import Lab
 from redolab.servers.dialects import InstanceRequest, Purpose
 from redolab.servers.install import InstalledServer
 from redolab.units import MIB
+from redolab.workloads.contract import Workload
 from redolab.workloads.known import workload_catalogue
 
 WORKLOAD = "bulk-update"
+
+
+def small_dataset(server: InstalledServer, workload: Workload, open_transaction_rows: int = 5000) -> DatasetSpec:
+    """A dataset that is loaded in seconds."""
+    return DatasetSpec(
+        server=server.name,
+        version=server.version,
+        size=16 * MIB,
+        data=workload.data(16 * MIB),
+        open_transaction_rows=open_transaction_rows,
+    )
 
 
 def small_crash(
@@ -29,13 +41,7 @@ def small_crash(
     """A crash that takes seconds."""
     workload = workload_catalogue().get(WORKLOAD)
     spec = CrashSpec(
-        dataset=DatasetSpec(
-            server=server.name,
-            version=server.version,
-            size=16 * MIB,
-            data=workload.data(16 * MIB),
-            open_transaction_rows=open_transaction_rows,
-        ),
+        dataset=small_dataset(server, workload, open_transaction_rows),
         workload=WORKLOAD,
         threads=4,
         kill=KillRule(),

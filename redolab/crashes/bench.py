@@ -17,7 +17,7 @@ from redolab.crashes.images import MARK, STORY, CrashImage, CrashSpec, ImageStor
 from redolab.crashes.recovery import Recorder, RecoveryTask, RecoveryTrial, recover
 from redolab.errors import LabError
 from redolab.lab import Lab
-from redolab.machine import files
+from redolab.machine import copies, files
 from redolab.machine.description import same_machine
 from redolab.models import sizes
 from redolab.runs.bench import Bench, Measured
@@ -143,6 +143,18 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
             disk[disks] = sum(sizes.lab_disk(image) for image in at_once) + fio
             why[disks] = "the lab disks with copies of the crash images"
         return Needs(memory=memory, memory_for=memory_for, disk=disk, disk_for=why, remedy=SMALLER)
+
+    def remarks(self) -> Sequence[str]:
+        """See `Bench`: where copies take long."""
+        home, profiles = self._lab.home, self._plan.conditions.storages
+        copied = [each for each in self._plan.steps if not isinstance(profiles[each.step.storage], ModelledDisk)]
+        if not copied or copies.shares_blocks(home):
+            return ()
+        size = sum(self._image_size(self._plan.groups[each.group]) for each in copied)
+        return (
+            f"{len(copied)} recoveries copy their crash images block by block, {format_size(size)} in all, as the file system under "
+            f"{home} shares none: REDOLAB_LAB=/folder on XFS or btrfs has copies made at once",
+        )
 
     def find(self, group: int, name: str | None) -> str | None:
         """See `Bench`."""

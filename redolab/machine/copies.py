@@ -11,10 +11,12 @@ from pathlib import Path
 import msgspec
 
 from redolab.errors import CommandFailed, DiskFull
+from redolab.machine.description import read_disk
 from redolab.machine.files import disk_full, remove
 from redolab.machine.processes import Command, Output, run
 
 _PATIENCE = 24 * 3600.0
+_SHARING = ("xfs", "btrfs", "bcachefs")
 
 
 class Copy(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +25,11 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     reflink: bool
     """Blocks shared instead of copied: no data was moved."""
+
+
+def shares_blocks(folder: Path) -> bool:
+    """Whether the file system on which a folder lies copies files by sharing their blocks, so that it takes no time."""
+    return read_disk(folder).file_system in _SHARING
 
 
 def copy_folder(source: Path, to: Path) -> Copy:

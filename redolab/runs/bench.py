@@ -44,6 +44,10 @@ class Bench(ABC, Generic[G, S, T]):
         """What the plan takes at most, when these groups are still to be made."""
         return Needs()
 
+    def remarks(self) -> Sequence[str]:
+        """What somebody who is about to start the plan had better know."""
+        return ()
+
     def find(self, group: int, name: str | None) -> str | None:
         """What was made for a group earlier, if it is still there: that of this name, or without one any that serves."""
         return None

@@ -11,7 +11,7 @@ from redolab.lab import Lab
 from redolab.runs.bench import Bench
 from redolab.runs.estimate import Experience
 from redolab.runs.plan import Plan, last_places, remaining
-from redolab.runs.schema import Finding, GroupRecord, TrialRecord
+from redolab.runs.schema import GroupRecord, TrialRecord
 from redolab.runs.store import Run, RunStore
 
 _BRIEFLY = 10.0
@@ -47,9 +47,8 @@ class Carrying:
         """The places of the steps that are still to be done: those of a group whose making is gone are done anew."""
         return self._todo
 
-    def carry_out(self) -> list[Finding]:
-        """Make and measure all that is to be done; what was found. Raises `LabError`."""
-        findings: list[Finding] = []
+    def carry_out(self) -> None:
+        """Make and measure all that is to be done. Raises `LabError`."""
         last = last_places(self._plan, self._todo)
         with self._bench.opened(self._run), self._removed_if_not_kept():
             if self._plan.keep:
@@ -59,12 +58,11 @@ class Carrying:
                 group = self._plan.steps[place].group
                 name = self._name(group)
                 self._say_how_far(done)
-                findings += self._measure(place, name)
+                self._measure(place, name)
                 if place == last[group]:
                     self._bench.release(group, name)
                     del self._names[group]
                     self._remove_unless_kept(group)
-        return findings
 
     def _done(self) -> set[int]:
         """The places of the steps that are measured, and stay so."""
@@ -119,7 +117,7 @@ class Carrying:
             self._experience.learn(record.alike, record.seconds)
         return name
 
-    def _measure(self, place: int, name: str) -> Sequence[Finding]:
+    def _measure(self, place: int, name: str) -> None:
         planned = self._plan.steps[place]
         began = time.monotonic()
         measured = self._bench.measure(place, planned, name, self._run)
@@ -137,7 +135,6 @@ class Carrying:
         self._experience.learn(record.alike, record.took)
         for finding in measured.findings:
             self._lab.progress.note(f"FINDING: {finding.what}")
-        return measured.findings
 
     def _say_how_far(self, done: int) -> None:
         """As in `17 of 36, about 12 min left`."""
@@ -154,6 +151,9 @@ class Carrying:
         """Where nothing is to be kept, what this run made goes, unless another run measured on it too."""
         record = self._standing[group]
         if self._plan.keep or not record.made or record.name in self._store.names_used(self._run):
+            return
+        if any(trial.findings for trial in self._run.trials(object) if trial.group == group):
+            self._lab.progress.note(f"{record.name} stays: a finding was made on it; 'redolab rm-image' removes it")
             return
         self._bench.remove(record.name)
 

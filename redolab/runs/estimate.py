@@ -25,14 +25,15 @@ class Estimate:
     """Seconds that what is known takes, and how much of it is not known."""
 
     seconds: float
-    steps: int
+    parts: int
+    """Steps, and groups to be made."""
     unknown: int
-    """Steps and groups of which nothing alike has been measured; each step is taken for the mean of the known."""
+    """Parts of which nothing alike has been measured: each such step is taken for the mean of the known, each group for nothing."""
 
     def in_words(self) -> str:
         """As in `about 12 min 3 s`."""
         about = f"about {format_duration(self.seconds)}"
-        return about if not self.unknown else f"{about} (nothing like {self.unknown} of these measured here yet)"
+        return about if not self.unknown else f"{about} (a guess for {self.unknown} of {self.parts} parts)"
 
 
 class Took(msgspec.Struct, frozen=True):
@@ -82,7 +83,7 @@ class Experience:
         making = [self.seconds(plan.groups[group].alike()) for group in groups]
         unknown = len(known) - len(measured)
         whole = sum(measured) + unknown * statistics.fmean(measured) + sum(seconds or 0.0 for seconds in making)
-        return Estimate(whole, len(known), unknown + sum(seconds is None for seconds in making))
+        return Estimate(whole, len(known) + len(making), unknown + sum(seconds is None for seconds in making))
 
 
 def in_words(estimate: Estimate | None) -> str:

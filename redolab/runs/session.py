@@ -65,6 +65,8 @@ def start_run(
         f"{experiment.step.of(len(plan.steps))}, {experiment.group.of(len(missing))} to make first: {how_long} "
         f"(seed {plan.seed})"
     )
+    for remark in bench.remarks():
+        lab.progress.note(remark)
     if only_shown:
         lab.progress.console.print()
         plan_table(plan, found, needs).show(lab.progress.console)
@@ -85,18 +87,7 @@ def resume_run(name: str, progress: Progress, *, beside_others: bool = False) ->
         plan = run.plan(experiment.plan_type)
         bench = experiment.bench(lab, plan)
         bench.check()
-        standing = run.groups()
-        unfinished = {
-            group
-            for group in range(len(plan.groups))
-            if {record.place for record in run.trials(object) if record.group == group} < set(plan.places(group))
-        }
-        missing = [
-            group
-            for group in sorted(unfinished)
-            if bench.find(group, standing[group].name if group in standing else None) is None
-        ]
-        check_room(bench.needs(missing))
+        check_room(bench.needs(_to_make(run, bench, plan)))
         machine = read_machine(lab.home)
         experience = Experience.of_runs(store, machine)
         store.reopen(run, new_session(machine, lab_commit(), lab.tools.versions()))
@@ -124,6 +115,14 @@ def given_to_make(factors: type[CommonFactors]) -> dict[str, str]:
     return given
 
 
+def _to_make(run: Run, bench: Bench[Any, Any, Any], plan: Plan[Any, Any, Any]) -> list[int]:
+    """The groups of a stopped run that are not finished and of which what they need is not there."""
+    standing, measured = run.groups(), {record.place for record in run.trials(object)}
+    unfinished = [group for group in range(len(plan.groups)) if not measured >= set(plan.places(group))]
+    names = {group: record.name for group, record in standing.items()}
+    return [group for group in unfinished if bench.find(group, names.get(group)) is None]
+
+
 def _carry_out(
     lab: Lab,
     store: RunStore,
@@ -141,7 +140,7 @@ def _carry_out(
             done = len(plan.steps) - len(carrying.todo)
             if len(run.record().sessions) > 1:
                 progress.note(f"the run {run.name} goes on: {done} of {experiment.step.of(len(plan.steps))} are done")
-            findings = carrying.carry_out()
+            carrying.carry_out()
     except BaseException:
         if run.folder.exists() and run.trial_count():
             try:
@@ -153,6 +152,7 @@ def _carry_out(
     shares = " · ".join(f"{kind} {format_duration(seconds)}" for kind, seconds in progress.seconds.items())
     progress.note(f"time: {shares}")
     progress.note(f"everything is in {run.folder}")
+    findings = [finding for record in run.trials(object) for finding in record.findings]
     if findings:
         raise _told(experiment, run, plan, findings)
 

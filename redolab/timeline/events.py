@@ -11,6 +11,8 @@ import re
 from enum import StrEnum, auto
 from typing import NamedTuple
 
+import msgspec
+
 
 class Event(StrEnum):
     """Something that a line tells."""
@@ -59,7 +61,7 @@ class Row(NamedTuple):
     family: Family | None = None
 
 
-class Told(NamedTuple):
+class Told(msgspec.Struct, frozen=True, gc=False):
     """An event with the values that its line gave."""
 
     event: Event
@@ -138,8 +140,11 @@ TABLE = (
     Row(_E.UNDONE, r"(?:Rollback of trx with id \w+ completed|Rolled back recovered transaction \w+)"),
     Row(_E.UNDO_END, r"Rollback of non-prepared transactions completed"),
     # --- open for use
-    Row(_E.OPENED, rf"(?P<version>\d[\w.-]*) started; log sequence number {_LSN}"),
-    Row(_E.OPENED, rf"(?:Percona XtraDB \([^)]*\) \S+ )?[Ss]tarted; log sequence number {_LSN}"),
+    Row(
+        _E.OPENED,
+        rf"(?P<version>\d[\w.-]*) started; log sequence number {_LSN}(?P<transaction>; transaction id \d+)?",
+    ),
+    Row(_E.OPENED, rf"(?:Percona XtraDB \([^)]*\) (?P<xtradb>\S+) )?[Ss]tarted; log sequence number {_LSN}"),
     Row(_E.OPENED, r"log sequence number (?P<lsn>\d+)(?: \([^)]*\))?; transaction id \d+", _MARIADB),
     Row(
         _E.READY,
@@ -164,11 +169,20 @@ _ANY = re.compile("|".join(f"({text})" for text in _UNNAMED), re.ASCII)
 
 def told(text: str) -> Told | None:
     """What the message `text` tells, or None."""
+    number = row_of(text)
+    return None if number is None else told_by(number, text, 0, len(text))
+
+
+def row_of(text: str) -> int | None:
+    """The number of the row that the message `text` fits, or None."""
     found = _ANY.match(text)
-    if found is None or found.lastindex is None:
-        return None
-    row = TABLE[found.lastindex - 1]
-    values = _PATTERNS[found.lastindex - 1].match(text)
+    return found.lastindex - 1 if found and found.lastindex else None
+
+
+def told_by(number: int, text: str, begin: int, end: int) -> Told:
+    """What the message from `begin` to `end` tells, which fits the row of that number."""
+    row = TABLE[number]
+    values = _PATTERNS[number].match(text, begin, end)
     return Told(row.event, row.family, values.groupdict() if values else {})
 
 

@@ -49,20 +49,34 @@ def _lines(stream: IO[bytes]) -> Iterator[Line]:
     yield from _hits(rest, len(rest))
 
 
-def _hits(piece: bytes, end: int) -> Iterator[Line]:
+def _hits(piece: bytes, end: int) -> list[Line]:
     """The lines of `piece` up to `end` that hold one of the needles."""
-    spans: set[tuple[int, int]] = set()
+    spans: list[tuple[int, int]] = []
     for word, pattern in _NEEDLES:
         # A word is found several times as fast as a pattern, and most pieces do not have it.
         if piece.find(word, 0, end) >= 0:
-            spans.update(_line_around(piece, found.start(), end) for found in pattern.finditer(piece, 0, end))
-    for begin, close in sorted(spans):
-        yield Line(piece[begin:close].rstrip(b"\r").decode("utf-8", "replace"))
+            spans += _lines_around(piece, pattern, end)
+    # In runs that are sorted already, one for each word; a line can be in several.
+    spans.sort()
+    return [Line(piece[begin:close].rstrip(b"\r").decode("utf-8", "replace")) for begin, close in dict.fromkeys(spans)]
 
 
-def _line_around(piece: bytes, at: int, end: int) -> tuple[int, int]:
-    first = max(0, at - _REACH)
-    last = min(end, at + _REACH)
-    begin = piece.rfind(b"\n", first, at) + 1 or first
-    close = piece.find(b"\n", at, last)
-    return begin, last if close < 0 else close
+def _lines_around(piece: bytes, pattern: re.Pattern[bytes], end: int) -> list[tuple[int, int]]:
+    """Where the lines begin and end in which `pattern` is found; a line can come more than once."""
+    spans = []
+    same = 0
+    for found in pattern.finditer(piece, 0, end):
+        at = found.start()
+        if at < same:
+            continue
+        first = at - _REACH if at > _REACH else 0
+        begin = piece.rfind(b"\n", first, at) + 1 or first
+        last = at + _REACH
+        close = piece.find(b"\n", at, last if last < end else end)
+        if close < 0:
+            close = last if last < end else end
+        # Other hits in a line of ordinary length have the same line around them.
+        elif close - begin < _REACH:
+            same = close
+        spans.append((begin, close))
+    return spans

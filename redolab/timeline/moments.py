@@ -7,14 +7,17 @@ negative: a clock that was set back (daylight saving, ntpd) leaves a reason.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from redolab.timeline.stamps import MICROSECONDS, Clock, Record, Stamp
+import msgspec
+
+from redolab.timeline.stamps import MICROSECONDS, Clock, Stamp
 
 # Threads stamp their lines before they take turns at writing them: so much disorder is no clock set back.
 _DISORDER_US = 2 * MICROSECONDS
 _ARRIVAL_STEP = 1000
+_CLOCKS = tuple(Clock)
 # Lines without a stamp that wait for the next stamped one.
 _WAITING = 64
 
@@ -24,63 +27,86 @@ DISORDER = "the stamps are out of order"
 MIXED = "one stamp has an offset from UTC and the other has none"
 
 
-class Tick(NamedTuple):
+class Tick(msgspec.Struct, frozen=True, gc=False):
     """A stamp, and how many times its clock had been set back before it."""
 
     stamp: Stamp
     era: int
 
 
-@dataclass(slots=True)
-class Moment:
-    """One record's place in the log, `number`, and what each clock said."""
+class Moment(msgspec.Struct, gc=False):
+    """One record's place in the log, `number`, and what each clock said, in the order of `Clock`.
+
+    A msgspec structure, as is whatever else is made for each line: they are made several times as fast as data classes.
+    """
 
     number: int
-    ticks: list[Tick | None]
+    arrival: Tick | None
+    server: Tick | None
+    collector: Tick | None
 
     def tick(self, clock: Clock) -> Tick | None:
         """What `clock` said."""
-        return self.ticks[clock]
+        return (self.arrival, self.server, self.collector)[clock]
 
 
 @dataclass(slots=True)
 class Clocks:
     """Makes the moments of one stream of records."""
 
-    last: list[Tick | None] = field(default_factory=lambda: [None] * len(Clock))
+    arrival: Tick | None = None
+    server: Tick | None = None
+    collector: Tick | None = None
+    # The last stamps of forms that cannot be compared with the last one, by their clock and form.
+    others: dict[tuple[Clock, bool, bool], Stamp] = field(default_factory=dict)
     waiting: deque[Moment] = field(default_factory=lambda: deque(maxlen=_WAITING))
 
-    def moment(self, number: int, record: Record, arrival: float | None) -> Moment:
-        """The moment of the next record of the stream.
+    def in_use(self) -> Iterator[Clock]:
+        """The server's clock, and the others where they said anything; a better one first."""
+        yield Clock.SERVER
+        if self.arrival:
+            yield Clock.ARRIVAL
+        if self.collector:
+            yield Clock.COLLECTOR
+
+    def moment(self, number: int, server: Stamp | None, collector: Stamp | None, arrival: float | None) -> Moment:
+        """The moment of the next record of the stream, from its stamps and the time when it was seen.
 
         A line without a server's stamp gets one later when the stamped lines before and after it say the
         same.
         """
-        seen = None if arrival is None else Stamp(round(arrival * MICROSECONDS), None, _ARRIVAL_STEP, False)
-        before = self.last[Clock.SERVER]
-        moment = Moment(
-            number,
-            [self._next(c, s) for c, s in zip(Clock, (seen, record.server, record.collector), strict=True)],
-        )
-        after = moment.ticks[Clock.SERVER]
-        if after is None:
+        seen = collected = None
+        if arrival is not None:
+            stamp = Stamp(round(arrival * MICROSECONDS), None, _ARRIVAL_STEP, False)
+            seen = self.arrival = self._next(Clock.ARRIVAL, self.arrival, stamp)
+        if collector is not None:
+            collected = self.collector = self._next(Clock.COLLECTOR, self.collector, collector)
+        if server is None:
+            moment = Moment(number, seen, None, collected)
             self.waiting.append(moment)
-        else:
+            return moment
+        before = self.server
+        after = self.server = self._next(Clock.SERVER, before, server)
+        if self.waiting:
             if before == after:
                 for unstamped in self.waiting:
-                    unstamped.ticks[Clock.SERVER] = after
+                    unstamped.server = after
             self.waiting.clear()
-        return moment
+        return Moment(number, seen, after, collected)
 
-    def _next(self, clock: Clock, stamp: Stamp | None) -> Tick | None:
-        if stamp is None:
-            return None
-        last = self.last[clock]
-        era = last.era if last else 0
-        if last and stamp.us < last.stamp.us - _DISORDER_US and _comparable(stamp, last.stamp):
-            era += 1
-        self.last[clock] = tick = Tick(stamp, era)
-        return tick
+    def _next(self, clock: Clock, last: Tick | None, stamp: Stamp) -> Tick:
+        """What `clock` says after it said `last`."""
+        if last is None:
+            return Tick(stamp, 0)
+        before: Stamp | None = last.stamp
+        # Many lines have the stamp of the line before.
+        if before is stamp:
+            return last
+        if not _comparable(stamp, last.stamp):
+            self.others[clock, *_form(last.stamp)] = last.stamp
+            before = self.others.get((clock, *_form(stamp)))
+        set_back = before is not None and stamp.us < before.us - _DISORDER_US
+        return Tick(stamp, last.era + set_back)
 
 
 def between(begin: Moment, end: Moment, clock: Clock) -> int | str:
@@ -99,25 +125,25 @@ def _comparable(a: Stamp, b: Stamp) -> bool:
     return (a.offset is None) == (b.offset is None) and a.dated == b.dated
 
 
+def _form(stamp: Stamp) -> tuple[bool, bool]:
+    return stamp.offset is None, stamp.dated
+
+
 @dataclass(slots=True)
 class Total:
     """A sum of times on every clock: a number only while every part is one."""
 
-    parts: list[int | str] = field(default_factory=lambda: [0] * len(Clock))
+    parts: list[int | str] = field(default_factory=lambda: [0, 0, 0])
 
     def add(self, begin: Moment, end: Moment) -> None:
         """Add the time from `begin` to `end`."""
-        for clock in Clock:
-            part = between(begin, end, clock)
+        for clock in _CLOCKS:
             so_far = self.parts[clock]
-            self.parts[clock] = (
-                so_far + part if isinstance(so_far, int) and isinstance(part, int) else _reason(so_far, part)
-            )
+            # The first reason stays.
+            if isinstance(so_far, int):
+                part = between(begin, end, clock)
+                self.parts[clock] = so_far + part if isinstance(part, int) else part
 
     def fail(self, reason: str) -> None:
         """A part is not known on any clock."""
-        self.parts = [_reason(so_far, reason) for so_far in self.parts]
-
-
-def _reason(*parts: int | str) -> str:
-    return next(part for part in parts if isinstance(part, str))
+        self.parts = [so_far if isinstance(so_far, str) else reason for so_far in self.parts]

@@ -38,8 +38,7 @@ class Phase(StrEnum):
     ROLLBACK = "rollback"
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseTime:
+class PhaseTime(msgspec.Struct, frozen=True):
     """How long a phase took: `seconds`, or None and in `why` the reason in words."""
 
     phase: Phase
@@ -113,12 +112,11 @@ def to_json(timeline: Timeline) -> dict[str, Any]:
 def timeline(start: Start, ended: str) -> Timeline:
     """What `start` told; `ended`: why no more lines of it follow."""
     start.redo.settle()
-    clock = _clock(start, ended)
+    measure, times = _measured(start, ended)
+    clock = measure.clock
     origin = start.began or start.discovered
     ready, undone = start.marks.get(Event.READY), start.marks.get(Event.UNDO_END)
     end = max((moment for moment in (ready, undone) if moment), key=lambda moment: moment.number, default=None)
-    measure = _Measure(start, clock, ended)
-    times = measure.phases()
     # A clock that goes wrong within a recovery leaves its total as little worth as the phase.
     unsound = [time for time in times if time.why in (SET_BACK, DISORDER, MIXED)]
     sound_to_ready = all(time.phase is Phase.ROLLBACK for time in unsound)
@@ -247,6 +245,8 @@ class _Measure:
 
     def together(self, times: tuple[PhaseTime, ...]) -> Iterator[str]:
         """For phases in a row that the log cannot tell apart, what they took together."""
+        if all(time.seconds is not None for time in times[:-1]):
+            return
         known = [(i, b) for i, b in enumerate(self.bounds()) if isinstance(b, Moment) and b.tick(self.clock)]
         for (i, begin), (j, end) in pairwise(known):
             took = between(begin, end, self.clock)
@@ -266,17 +266,19 @@ def _seconds(us: int | str) -> float | None:
     return us / MICROSECONDS if isinstance(us, int) else None
 
 
-def _clock(start: Start, ended: str) -> Clock:
-    """The clock that times most phases; of equals the finest.
+def _measured(start: Start, ended: str) -> tuple[_Measure, tuple[PhaseTime, ...]]:
+    """The phases on the clock that times most of them; of equals on the finest.
 
     The lab's own is not simply the best: MySQL 8.0 holds back all lines until the server is nearly ready.
     """
 
-    def merit(clock: Clock) -> tuple[int, float]:
-        timed = sum(time.seconds is not None for time in _Measure(start, clock, ended).phases())
-        return timed, -_resolution(start, clock)
+    def merit(measured: tuple[_Measure, tuple[PhaseTime, ...]]) -> tuple[int, float]:
+        measure, times = measured
+        return sum(time.seconds is not None for time in times), -_resolution(start, measure.clock)
 
-    return max((Clock.SERVER, Clock.ARRIVAL, Clock.COLLECTOR), key=merit)
+    measures = [_Measure(start, clock, ended) for clock in start.clocks.in_use()]
+    measured = [(measure, measure.phases()) for measure in measures]
+    return max(measured, key=merit) if len(measured) > 1 else measured[0]
 
 
 def _resolution(start: Start, clock: Clock) -> float:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import count
 
 from redolab.lines import Line
-from redolab.timeline.events import Event, Told, matters, told
-from redolab.timeline.moments import Clocks, Moment
+from redolab.timeline.events import Event, matters, told
+from redolab.timeline.moments import Clocks
 from redolab.timeline.phases import Timeline, timeline
-from redolab.timeline.stamps import Record, records
+from redolab.timeline.recall import Recall, Said
+from redolab.timeline.stamps import records
 from redolab.timeline.start import STAGES, UNDO, Heard, Start
 
 # Writers followed at the same time; the one longest silent makes room.
@@ -27,21 +27,26 @@ def timelines(lines: Iterable[Line]) -> Iterator[Timeline]:
     Memory does not grow with the log.
     """
     streams: OrderedDict[str, _Stream] = OrderedDict()
-    numbers = count()
+    recall = Recall()
+    stream, name = None, ""
+    number = -1
     for line in lines:
-        if not matters(line.text):
-            continue
-        for text in line.text.split("\0"):
-            for record in records(text):
-                stream = streams.get(record.stream)
+        for said in recall.read(line.text):
+            number += 1
+            if stream is None or said.stream != name:
+                name = said.stream
+                stream = streams.get(name)
                 if stream is None:
-                    stream = streams[record.stream] = _Stream(record.group)
-                streams.move_to_end(record.stream)
-                yield from stream.take(record, next(numbers), line.arrival)
+                    stream = streams[name] = _Stream(said.group)
+                streams.move_to_end(name)
+            if over := stream.take(said, number, line.arrival):
+                yield over
         while len(streams) > _STREAMS:
-            yield from streams.popitem(last=False)[1].finish(LOG_ENDS)
-    for stream in streams.values():
-        yield from stream.finish(_last_word(stream, streams.values()))
+            if over := streams.popitem(last=False)[1].finish(LOG_ENDS):
+                yield over
+    for each in streams.values():
+        if over := each.finish(_last_word(each, streams.values())):
+            yield over
 
 
 def events(line: Line) -> Iterator[Event]:
@@ -62,33 +67,35 @@ class _Stream:
     last: int = 0
     leaving: str | None = None
 
-    def take(self, record: Record, number: int, arrival: float | None) -> Iterator[Timeline]:
+    def take(self, said: Said, number: int, arrival: float | None) -> Timeline | None:
         """Take in the next record; a recovery that it shows to be over comes out."""
-        moment = self.clocks.moment(number, record, arrival)
-        self.first = number if self.first is None else self.first
+        moment = self.clocks.moment(number, said.server, said.collector, arrival)
+        if self.first is None:
+            self.first = number
         self.last = number
-        told_now = told(record.text)
+        told_now = said.told
         if told_now is None:
-            return
-        if told_now.event in _LEAVING:
-            self.leaving = self.leaving or _LEAVING[told_now.event].format(**told_now.values)
-            return
-        if self.start and not self.start.belongs(told_now.event):
-            yield from self.finish(STARTED_AGAIN)
-        self._see(told_now, moment, record)
+            return None
+        event = told_now.event
+        if event in _LEAVING:
+            self.leaving = self.leaving or _LEAVING[event].format(**told_now.values)
+            return None
+        over = None
+        start = self.start
+        if start is not None and not start.belongs(event):
+            over = self.finish(STARTED_AGAIN)
+            start = None
+        if start is None and (event in STAGES or event in UNDO):
+            start = self.start = Start(self.group, self.clocks)
+        if start is not None:
+            start.hear(Heard(told_now, moment, said.late_form, said.process_form))
+        return over
 
-    def finish(self, ended: str) -> Iterator[Timeline]:
-        """No more lines of the current start follow."""
-        if self.start and self.start.proven:
-            yield timeline(self.start, self.leaving or ended)
+    def finish(self, ended: str) -> Timeline | None:
+        """No more lines of the current start follow; its recovery comes out, if it was one."""
+        start, leaving = self.start, self.leaving
         self.start = self.leaving = None
-
-    def _see(self, told_now: Told, moment: Moment, record: Record) -> None:
-        if self.start is None:
-            if told_now.event not in STAGES and told_now.event not in UNDO:
-                return
-            self.start = Start(self.group)
-        self.start.hear(Heard(told_now, moment, record.utc_form and not record.modern))
+        return timeline(start, leaving or ended) if start and start.proven else None
 
 
 _LEAVING = {

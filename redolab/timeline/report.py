@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -20,22 +20,45 @@ _COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"(\xb5/\xfd")
 _LABELS = {Phase.ROLLBACK: "rollback after ready"}
 
 
+class _Unreadable(Exception):
+    """A file cannot be read; nothing else than that, such as a reader of the output that went away."""
+
+
 def report_timelines(console: Console, files: Sequence[Path], as_json: bool) -> bool:
     """Print the recoveries in every file; whether all could be read. What is wrong with one is said and the next is read."""
     all_read = True
     for path in files:
         try:
-            found = list(timelines(read_log(sys.stdin.buffer if str(path) == _STANDARD_INPUT else path)))
-        except OSError as error:
-            sys.stderr.write(f"redolab: {path} cannot be read ({error.strerror}): give the server's error log\n")
+            if as_json:
+                _write_json(path)
+            else:
+                _print(console, path, list(_recoveries(path)))
+        except _Unreadable as problem:
+            sys.stderr.write(f"redolab: {path} cannot be read ({problem}): give the server's error log\n")
             all_read = False
-            continue
-        if as_json:
-            line = {"file": str(path), "recoveries": [to_json(timeline) for timeline in found]}
-            sys.stdout.write(msgspec.json.encode(line).decode() + "\n")
-        else:
-            _print(console, path, found)
     return all_read
+
+
+def _recoveries(path: Path) -> Iterator[Timeline]:
+    try:
+        yield from timelines(read_log(sys.stdin.buffer if str(path) == _STANDARD_INPUT else path))
+    except OSError as error:
+        raise _Unreadable(error.strerror) from error
+
+
+def _write_json(path: Path) -> None:
+    """One line, written as the recoveries are found: a log can hold more of them than memory."""
+    begin = f'{{"file":{msgspec.json.encode(str(path)).decode()},"recoveries":['
+    before = begin
+    try:
+        for timeline in _recoveries(path):
+            sys.stdout.write(before + msgspec.json.encode(to_json(timeline)).decode())
+            before = ","
+    except _Unreadable:
+        # What was found until then is a whole line too.
+        sys.stdout.write("" if before is begin else "]}\n")
+        raise
+    sys.stdout.write(f"{begin if before is begin else ''}]}}\n")
 
 
 def _print(console: Console, path: Path, found: Sequence[Timeline]) -> None:
@@ -43,10 +66,14 @@ def _print(console: Console, path: Path, found: Sequence[Timeline]) -> None:
         console.print(
             f"{path}: no crash recovery in it{_why_none(path)}", markup=False, highlight=False, soft_wrap=True
         )
+        return
+    with console.capture() as capture:
+        console.print(f"[bold]{escape(str(path))}[/]", highlight=False, soft_wrap=True, end="")
+    # Nothing but the name has a style, and through the console these lines would take longer than reading the log.
+    name = capture.get()
     for number, timeline in enumerate(found, 1):
-        console.print(f"[bold]{escape(str(path))}[/]: recovery {number} of {len(found)}", highlight=False)
-        for line in _lines(timeline):
-            console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
+        lines = "".join(f"  {line}\n" for line in _lines(timeline))
+        console.file.write(f"{name}: recovery {number} of {len(found)}\n{lines}")
 
 
 def _lines(timeline: Timeline) -> list[str]:

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 # Long enough for a whole 5.7 percentage line with other lines in it; what is longer is no line of an error
 # log.
@@ -42,7 +42,7 @@ class Clock(IntEnum):
     COLLECTOR = 2
 
 
-class Stamp(NamedTuple):
+class Stamp(msgspec.Struct, frozen=True, gc=False):
     """A moment as one stamp tells it.
 
     `us`: microseconds since 1970, in UTC when `offset` is known, else in the unnamed local time of the stamp;
@@ -66,14 +66,14 @@ class Stamp(NamedTuple):
         return local.replace(tzinfo=UTC).astimezone(timezone(timedelta(minutes=self.offset)))
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(msgspec.Struct, frozen=True, gc=False):
     """What one writer said at one moment.
 
     `text`: the message without stamp, thread, label and `InnoDB:`; `stream`: the writer as the collector
     names it ("" when nothing does); `group`: the same without the process id; `modern`: the message carried a
     code (MySQL 8 and later);
-    `utc_form`: it was stamped in the form that MySQL introduced with 5.7.
+    `utc_form`: it was stamped in the form that MySQL introduced with 5.7; `process_form`: in that of MySQL 5.6, which names the
+    process behind the time.
     """
 
     text: str
@@ -83,6 +83,7 @@ class Record:
     group: str = ""
     modern: bool = False
     utc_form: bool = False
+    process_form: bool = False
 
 
 _TIME = r"\d{1,2}:\d\d:\d\d"
@@ -113,6 +114,8 @@ _STAMP_FIELDS = re.compile(
 )
 # The rollback's percentages come without line ends, whatever the log's format.
 _JSON = re.compile(r"(?:InnoDB: Progress in percents:)?[\d ]*(?=\{)")
+# A process has at most 7 digits. MariaDB 10.1 and 10.2 have their threads' addresses there, MariaDB 10.0 nothing.
+_PROCESS = re.compile(rf" \d{{1,7}} {_LABEL}")
 _HEADER = re.compile(
     rf"\s*(?:(?:0x)?[0-9a-f]+\s+(?=\[|InnoDB:))?(?:{_LABEL}\s*)?(?P<code>\[MY-\d+\]\s*)?(?:\[(?:InnoDB|Server)\]\s*)?"
     r"(?:InnoDB:\s*)?"
@@ -127,6 +130,12 @@ def records(text: str) -> Iterator[Record]:
         yield from _from_json(text[found.end() :], base)
     else:
         yield from _from_text(text[begin:], base)
+
+
+def leading_stamp(text: str) -> str:
+    """The server's stamp that a line begins with, as it stands there; nothing where it begins with none."""
+    found = _SERVER_STAMP.match(text)
+    return found[0] if found else ""
 
 
 def parse_stamp(text: str) -> Stamp | None:
@@ -191,7 +200,14 @@ def _record(text: str, stamp: Stamp | None, utc_form: bool, base: Record) -> Rec
     header = _HEADER.match(text)
     body = text[header.end() :] if header else text
     modern = bool(header and header["code"])
-    return replace(base, text=body.rstrip(), server=stamp, modern=modern, utc_form=utc_form)
+    return replace(
+        base,
+        text=body.rstrip(),
+        server=stamp,
+        modern=modern,
+        utc_form=utc_form,
+        process_form=stamp is not None and not utc_form and _PROCESS.match(text) is not None,
+    )
 
 
 def _from_json(rest: str, base: Record) -> Iterator[Record]:

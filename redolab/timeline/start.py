@@ -12,17 +12,16 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import NamedTuple
 
+import msgspec
+
 from redolab.timeline.events import Event, Family, Told
-from redolab.timeline.moments import Moment, Total
+from redolab.timeline.moments import Clocks, Moment, Total
 from redolab.timeline.stamps import Clock
 
 # 5.6.31-77.0. Later ones (8.0.32-24) look like a distribution's revision and are known only by the line with
 # the vendor.
 _PERCONA_VERSION = re.compile(r"\d+\.\d+\.\d+-(?:rel)?\d+\.\d+(?:-log|-debug)*$")
 _NUMBER = re.compile(r"\d+(?:\.\d+)+")
-# 5.5 and older name InnoDB's own version where it is started, MariaDB before 10.3 names the MySQL version
-# it took InnoDB from.
-_OLDEST_NAMED_AT_OPEN = (5, 6)
 
 _LAST_BATCH = "last"
 
@@ -81,12 +80,16 @@ _PROOF = frozenset(
 )
 
 
-class Heard(NamedTuple):
-    """A line's event and when it came; `late_form`: it has the form that only MySQL 5.7 writes."""
+class Heard(msgspec.Struct, gc=False):
+    """A line's event and when it came.
+
+    `late_form`: it has the form that only MySQL 5.7 writes; `process_form`: that of MySQL 5.6, and of MariaDB from 10.3 on.
+    """
 
     told: Told
     moment: Moment
     late_form: bool
+    process_form: bool
 
     @property
     def event(self) -> Event:
@@ -167,6 +170,7 @@ class Start:
     """What one start of a server has told so far."""
 
     source: str
+    clocks: Clocks
     stage: Reached = Reached.STARTING
     proven: bool = False
     begun_by: Event | None = None
@@ -193,10 +197,11 @@ class Start:
 
     def belongs(self, event: Event) -> bool:
         """Whether a line that tells `event` can be of this start."""
-        stage = STAGES.get(event)
+        role = _ROLES[event]
+        stage = role.stage
         if stage is None:
             return True
-        if event in _ONCE and event in self.marks:
+        if role.once and event in self.marks:
             return False
         if stage is Reached.STARTING:
             return self.stage is Reached.STARTING and (event is Event.INIT or self.marks.keys() <= _BEFORE[event])
@@ -204,16 +209,22 @@ class Start:
 
     def hear(self, line: Heard) -> None:
         """Take in a line of this start."""
-        self.late_notice |= line.late_form and line.event in _ONCE
-        self.family = self.family or line.told.family
-        self.stage = max(self.stage, STAGES.get(line.event, self.stage))
-        self.proven |= line.event in _PROOF and line.value("pages") != "0"
+        told = line.told
+        event = told.event
+        role = _ROLES[event]
+        if role.once and line.late_form:
+            self.late_notice = True
+        if self.family is None:
+            self.family = told.family
+        if role.stage is not None and role.stage > self.stage:
+            self.stage = role.stage
         # A rollback alone is no recovery of redo, unless this is the end of a log whose beginning is lost.
-        self.proven |= line.event in UNDO and self.begun_by is None
-        if handler := _HANDLERS.get(line.event):
-            handler(self, line)
-        if line.event not in _FIRST or line.event not in self.marks:
-            self.marks[line.event] = line.moment
+        if (role.proof and told.values.get("pages") != "0") or (role.undo and self.begun_by is None):
+            self.proven = True
+        if role.handler:
+            role.handler(self, line)
+        if not role.first or event not in self.marks:
+            self.marks[event] = line.moment
 
     def name(self, version: str, vendor: str) -> None:
         """Take in how the server calls itself."""
@@ -284,11 +295,7 @@ def _on_scanned(start: Start, line: Heard) -> None:
 
 def _on_batch(start: Start, line: Heard) -> None:
     start.redo.batch(line.moment)
-    _count_pages(start, line)
-
-
-def _count_pages(start: Start, line: Heard) -> None:
-    if pages := line.value("pages"):
+    if pages := line.told.values.get("pages"):
         start.pages = (start.pages or 0) + int(pages)
 
 
@@ -298,10 +305,12 @@ def _on_batch_end(start: Start, line: Heard) -> None:
 
 def _on_to_recover(start: Start, line: Heard) -> None:
     """A batch of MariaDB begins, or it says again, 15 s later, how large it is."""
-    key = f"a {line.moment.number}" if line.value("which") == "a" else line.value("upto") or _LAST_BATCH
+    values = line.told.values
+    one_of_many = values.get("which") == "a"
+    key = f"a {line.moment.number}" if one_of_many else values.get("upto") or _LAST_BATCH
     if key != start.batch_key:
         start.batch_key = key
-        if line.value("which") == "a":
+        if one_of_many:
             start.redo.mix()
         _on_batch(start, line)
 
@@ -325,11 +334,34 @@ def _on_undone(start: Start, _line: Heard) -> None:
 def _on_opened(start: Start, line: Heard) -> None:
     start.opened_lsn = start.opened_lsn or _lsn(line.value("lsn"))
     _on_after_apply(start, line)
-    number = _NUMBER.match(line.value("version") or "")
-    if number and start.version is None and start.family is not Family.MARIADB:
-        major, minor = (int(part) for part in number[0].split(".")[:2])
-        if (major, minor) >= _OLDEST_NAMED_AT_OPEN:
-            start.version = number[0]
+    number = _NUMBER.match(line.value("version") or line.value("xtradb") or "")
+    if number is None:
+        return
+    major, minor = (int(part) for part in number[0].split(".")[:2])
+    family, is_servers = _named_at_open((major, minor), line)
+    # Percona Server writes most of its lines as MySQL does.
+    if start.family is None or (start.family is Family.MYSQL and family is Family.PERCONA):
+        start.family = family
+    if start.version is None and is_servers and (family or Family.MYSQL) is (start.family or Family.MYSQL):
+        start.version = number[0]
+
+
+def _named_at_open(generation: tuple[int, int], line: Heard) -> tuple[Family | None, bool]:
+    """Whose InnoDB is opened as of this generation, where only one can be, and whether the number is the server's too.
+
+    5.5 and older have a number of InnoDB's own, and MariaDB before 10.3 has that of the MySQL from which it took InnoDB.
+    """
+    if line.value("xtradb"):
+        # XtraDB 5.6 is in MariaDB 10.0 and 10.1 as well.
+        percona = generation >= (5, 7)
+        return (Family.PERCONA if percona else None), percona
+    if line.value("transaction"):
+        return Family.MARIADB, True
+    if generation == (5, 6):
+        return (Family.MYSQL if line.process_form else None), line.process_form
+    if generation == (5, 7):
+        return None, line.late_form
+    return (Family.MYSQL, True) if (8, 0) <= generation < (10, 0) else (None, False)
 
 
 def _lsn(text: str | None) -> int | None:
@@ -361,4 +393,23 @@ _HANDLERS: dict[Event, Callable[[Start, Heard], None]] = {
     Event.OPENED: _on_opened,
     Event.READY: _on_version,
     Event.VERSION: _on_version,
+}
+
+
+class _Role(NamedTuple):
+    """What a kind of line means to a start, looked up once for each line."""
+
+    stage: Reached | None
+    once: bool
+    proof: bool
+    undo: bool
+    first: bool
+    handler: Callable[[Start, Heard], None] | None
+
+
+_ROLES = {
+    event: _Role(
+        STAGES.get(event), event in _ONCE, event in _PROOF, event in UNDO, event in _FIRST, _HANDLERS.get(event)
+    )
+    for event in Event
 }

@@ -10,9 +10,10 @@ from redolab.errors import LabError
 from redolab.lab import tools_of
 from redolab.machine import processes
 from redolab.machine.apt import distribution
+from redolab.machine.copies import shares_blocks
 from redolab.machine.description import read_machine
 from redolab.machine.tools import PACKAGES
-from redolab.models.sizes import crash_and_recovery, default_dataset, fill_pool
+from redolab.models.sizes import crash_and_recovery, data_directory, default_dataset, fill_pool
 from redolab.project import PROJECT
 from redolab.report.table import Column, ReportTable
 from redolab.servers.sandbox import Sandbox
@@ -20,7 +21,6 @@ from redolab.units import GIB, format_size
 
 _FEWEST_CORES = 2
 _KERNEL = {"loop": Path("/dev/loop-control"), "fuse": Path("/dev/fuse")}
-_REFLINK = ("xfs", "btrfs", "bcachefs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Diagnosis:
 
 def examine(log_size: int) -> Diagnosis:
     """Look at this machine with a redo log of so many bytes in mind."""
-    return Diagnosis([*_hardware(log_size), *_system(), *_tools()])
+    return Diagnosis([*_hardware(log_size), *_system(log_size), *_tools()])
 
 
 def _hardware(log_size: int) -> Iterator[Examined]:
@@ -92,7 +92,7 @@ def _hardware(log_size: int) -> Iterator[Examined]:
     )
 
 
-def _system() -> Iterator[Examined]:
+def _system(log_size: int) -> Iterator[Examined]:
     machine = read_machine(PROJECT.lab)
     yield Examined("kernel", machine.kernel, True, True)
     try:
@@ -109,13 +109,15 @@ def _system() -> Iterator[Examined]:
     ):
         there = (_KERNEL[kinds]).exists()
         yield Examined(what, "yes" if there else "no", there, False, remedy)
-    reflink = machine.disk.file_system in _REFLINK
+    reflink = shares_blocks(PROJECT.lab)
+    size = format_size(data_directory(default_dataset(log_size), log_size))
     yield Examined(
         "copies",
         f"{machine.disk.file_system} " + ("shares blocks" if reflink else "copies every block"),
         reflink,
         False,
-        "an image is copied for each recovery (not counted in its time): XFS or btrfs do it at once ($REDOLAB_LAB)",
+        f"a crash image (up to {size} for a log of {format_size(log_size)}) is copied for each recovery, which is not counted in its "
+        "time: REDOLAB_LAB=/folder on XFS or btrfs has it done at once",
     )
     yield Examined(
         "root",

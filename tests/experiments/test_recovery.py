@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import pytest
 
 from redolab.crashes.bench import crashes_of, samples_of
 from redolab.crashes.images import CrashImage, ImageStore
+from redolab.crashes.recovery import RecoveryTrial
 from redolab.lab import native_folder
 from redolab.machine import files, processes
 from redolab.project import PROJECT
@@ -231,6 +233,87 @@ def test_a_server_of_another_redo_format_is_refused_and_one_of_the_same_recovers
     assert done.returncode == 0, done.stderr
     assert "mariadb-11.8 (11.8.6)" in done.stdout
     RunStore().remove(RunStore().get("latest"))
+
+
+def test_a_wrong_recovery_is_a_finding_with_its_evidence(image: CrashImage) -> None:
+    mark = images().folder(image.name) / "image.json"
+    original = mark.read_bytes()
+    # As if rows had been lost: one more is expected than there is.
+    dataset = msgspec.structs.replace(
+        image.spec.dataset, open_transaction_rows=image.spec.dataset.open_transaction_rows + 1
+    )
+    spec = msgspec.structs.replace(image.spec, dataset=dataset)
+    mark.write_bytes(msgspec.json.encode(msgspec.structs.replace(image, spec=spec)))
+    try:
+        done = redolab("recover", image.name, "--repeat", "1", "--pool", "64M", *UNCHECKED)
+    finally:
+        mark.write_bytes(original)
+    assert done.returncode == 3
+    assert done.stderr.startswith("redolab: 1 finding in 1 recovery: the evidence is in ")
+    assert "rows of it: 5000 instead of 5001" in done.stderr
+    assert "of 1, 1 WRONG" in done.stdout
+    run = RunStore().get("latest")
+    assert run.record().state is State.COMPLETE
+    (record,) = run.trials(RecoveryTrial)
+    assert [check.what for check in record.trial.failed_checks] == ["rows of it"]
+    (finding,) = record.findings
+    log, data = (run.folder / path for path in finding.evidence)
+    assert "Starting crash recovery" in log.read_text()
+    assert (data / "ibdata1").exists()
+    assert nothing_is_left()
+    RunStore().remove(run)
+
+
+def test_a_run_whose_crash_image_is_gone_makes_it_anew_and_measures_its_recoveries_again() -> None:
+    once = ["run", "recovery", *SMALL, "--repeat", "2", "--new-crash", "on"]
+    status, said = signal_at("2 of 2", signal.SIGINT, once)
+    assert status == 130, said
+    stopped = RunStore().get("latest")
+    (first,) = crashes_of(stopped)
+    assert redolab("rm-image", first.name).returncode == 0
+
+    done = redolab("run", "recovery", "--resume", stopped.name)
+    assert done.returncode == 0, done.stderr
+    assert "filling the redo log" in done.stdout
+    assert "0 of 2 recoveries are done" in done.stdout
+    used = {trial.image for trial in recoveries(stopped)}
+    assert len(recoveries(stopped)) == 2
+    assert first.name not in used
+    assert stopped.trial_count() == 3
+    assert nothing_is_left()
+    RunStore().remove(stopped)
+    for name in used:
+        images().remove(name)
+
+
+def test_beside_another_database_server_it_wants_to_be_told(image: CrashImage, tmp_path: Path) -> None:
+    other = tmp_path / "mysqld"
+    shutil.copy(shutil.which("sleep") or "", other)
+    with subprocess.Popen([other, "600"]) as server:
+        try:
+            refused = redolab(*EXPERIMENT, "--plan")
+            told = redolab(*EXPERIMENT, "--plan", "--beside-others")
+        finally:
+            server.kill()
+    assert refused.returncode == 2
+    assert f"redolab: mysqld (process {server.pid}) runs on this machine" in refused.stderr
+    assert told.returncode == 0, told.stderr
+    assert "Nothing was loaded, crashed or measured." in told.stdout
+
+
+def test_killed_on_a_folder_of_the_users_it_leaves_nothing_there(image: CrashImage, tmp_path: Path) -> None:
+    on_it = ("recover", image.name, "--storage", str(tmp_path), "--pool", "64M", "--repeat", "1", *UNCHECKED)
+    status, _ = signal_at("… recovery 1", signal.SIGKILL, on_it)
+    assert status == -signal.SIGKILL
+    deadline = time.monotonic() + 10
+    while lab_processes():
+        assert time.monotonic() < deadline, "the server outlived the lab"
+        time.sleep(0.05)
+    cleaned = redolab("rm-image", "none")
+    assert cleaned.returncode == 2
+    assert f"left the folder {tmp_path / 'redolab'}: cleaned up" in cleaned.stdout
+    assert list(tmp_path.iterdir()) == []
+    assert nothing_is_left()
 
 
 STAGES = ["… loading", "… copying the dataset", "… filling", "… copying mariadb", "… recovery 1", "… checking"]

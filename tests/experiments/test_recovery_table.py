@@ -9,7 +9,9 @@ import pytest
 
 from experiments.recovery.plots import bar_segments, enlarged_to
 from experiments.recovery.table import recovery_rows, recovery_table
+from redolab.crashes.recovery import RecoveryTrial
 from redolab.timeline import Phase, PhaseTime
+from redolab.workloads.contract import TableCheck
 from tests.examples import image, record, trial
 
 
@@ -60,3 +62,34 @@ def test_bars_are_enlarged_where_one_dwarfs_the_others() -> None:
     assert enlarged_to([10.0, 12.0, 20.0, 39.0]) is None
     assert enlarged_to([10.0, 12.0, 14.0, 200.0, 12.0]) == pytest.approx(14.7)
     assert enlarged_to([5.0]) is None
+
+
+def test_the_bar_of_two_recoveries_is_that_of_one_of_them() -> None:
+    def untold(seconds: float, slower: float) -> RecoveryTrial:
+        whole = trial(seconds, slower_apply=slower)
+        phases = [
+            PhaseTime(each.phase, None, "the log does not tell") if each.phase is Phase.SCAN else each
+            for each in whole.timeline.phases
+        ]
+        return msgspec.structs.replace(whole, timeline=replace(whole.timeline, phases=tuple(phases)))
+
+    (row,) = recovery_rows([record(untold(3.3, 0.0)), record(untold(9.3, 6.0))], [image()])
+    assert row.ready_median_s == pytest.approx(6.3)
+    widths = dict(bar_segments(row))
+    assert widths["untold"] == pytest.approx(1.02, abs=0.02)
+    assert all(width >= 0 for width in widths.values())
+    assert sum(width for name, width in widths.items() if name != "rollback") == pytest.approx(row.typical_ready_s)
+
+
+def test_a_wrong_recovery_is_marked_in_its_row() -> None:
+    wrong = msgspec.structs.replace(trial(), checks=(TableCheck(what="rows", expected="2", found="1"),))
+    (row,) = recovery_rows([record(trial()), record(wrong)], [image()])
+    assert row.wrong == 1
+    assert any("of 2, 1 WRONG" in cell for cell in recovery_table([row], [image()]).cells[0])
+
+
+def test_a_disk_that_is_read_through_the_page_cache_is_marked() -> None:
+    rows = recovery_rows([record(msgspec.structs.replace(trial(), buffered=True))], [image()])
+    table = recovery_table(rows, [image()])
+    assert "native!" in table.cells[0]
+    assert any("knows no direct I/O" in note for note in table.notes)

@@ -54,3 +54,19 @@ def test_a_note_that_was_never_finished_goes_too(tmp_path: Path) -> None:
     files.write_whole(folder / ".0123456789abcdef.json.8521", b'{"path":"/som')
     assert Journal(folder).clear() == []
     assert files.names(folder) == []
+
+
+def test_of_a_folder_among_the_users_things_only_what_is_empty_goes(journal: Journal, tmp_path: Path) -> None:
+    ours, theirs = tmp_path / "theirs/ours", tmp_path / "theirs/file"
+    left = journal.using(ours, "the folder ours")
+    left.__enter__()
+    (ours / "instances").mkdir(parents=True)
+    theirs.touch()
+    again = Journal(tmp_path / "journal")
+    assert again.clear() == ["the folder ours"]
+    assert (ours.exists(), theirs.exists()) == (False, True)
+    with journal.using(ours, "the folder ours"):
+        (ours / "kept").mkdir(parents=True)
+        (ours / "kept/file").touch()
+    assert (ours / "kept/file").exists()
+    assert again.clear() == []

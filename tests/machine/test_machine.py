@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from redolab.clock import now
 from redolab.errors import CommandFailed, DiskFull
 from redolab.machine import copies, files, processes
 from redolab.machine.processes import Command, ProcessIdentity
+from redolab.timeline.arrivals import arrivals_of, read_stamped_log
 
 
 def test_a_program_is_run_to_its_end() -> None:
@@ -181,3 +183,48 @@ def test_both_clocks_go_on() -> None:
     second = now()
     assert second.monotonic >= first.monotonic
     assert abs(second.wall - time.time()) < 5
+
+
+def test_a_program_that_takes_too_long_goes_with_all_that_it_started() -> None:
+    with pytest.raises(CommandFailed, match="did not end within"):
+        processes.run(Command(["sh", "-c", "sleep 4242.5 & sleep 4242.5"]), seconds=0.3)
+    deadline = time.monotonic() + 5
+    while any("4242.5" in (each.info["cmdline"] or []) for each in psutil.process_iter(["cmdline"])):
+        assert time.monotonic() < deadline, "what it had started outlived it"
+        time.sleep(0.02)
+
+
+def test_what_nobody_has_ended_is_ended_with_the_lab(tmp_path: Path) -> None:
+    process = processes.start(Command(["sleep", "60"]), tmp_path / "log")
+    processes.end_all()
+    assert not processes.is_running(process.identity)
+    processes.end_all()
+
+
+def test_arrivals_are_kept_beside_the_log(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    process = processes.start(
+        Command(["sh", "-c", "echo one; sleep 0.3; printf 'two\\nrest'"]), log, arrivals=arrivals_of(log)
+    )
+    assert process.wait(10) == 0
+    lines = list(read_stamped_log(log))
+    assert [line.text for line in lines] == ["one", "two", "rest"]
+    arrivals = [line.arrival for line in lines if line.arrival is not None]
+    assert arrivals == sorted(arrivals)
+    assert arrivals[1] - arrivals[0] == pytest.approx(0.3, abs=0.15)
+
+
+def test_processor_time_is_told_of_the_busiest_thread_too(tmp_path: Path) -> None:
+    code = "import threading, time\ndef spin():\n  end = time.thread_time() + 0.4\n  while time.thread_time() < end: pass\n"
+    code += "each = [threading.Thread(target=spin) for _ in range(2)]\n[t.start() for t in each]\n[t.join() for t in each]\n"
+    code += "print('spun', flush=True); spin(); print('again', flush=True); time.sleep(60)"
+    process = processes.start(Command([sys.executable, "-c", code]), tmp_path / "log")
+    assert [line.text for line in itertools.islice(process.lines(now().monotonic + 60), 2)] == ["spun", "again"]
+    use = processes.cpu_use(process.identity)
+    process.stop()
+    assert use is not None
+    assert use.busiest_thread is not None
+    # Two threads that have ended count for the whole, and not for the busiest that there is.
+    assert use.seconds >= 1.1
+    assert 0.35 <= use.busiest_thread <= use.seconds - 0.7
+    assert processes.cpu_use(process.identity) is None

@@ -68,7 +68,8 @@ def test_how_long_it_takes_is_told_from_what_is_most_alike() -> None:
     estimate = experience.estimate(plan, places, [0])
     assert estimate is not None
     # Two on native with each pool, four on hdd of which nothing is known: their mean; and 1.5 s for the crash.
-    assert (estimate.steps, estimate.unknown) == (8, 4)
+    assert (estimate.parts, estimate.unknown) == (9, 4)
+    assert estimate.in_words().endswith("(a guess for 4 of 9 parts)")
     assert estimate.seconds == 2 * 5.0 + 2 * 9.0 + 4 * 7.0 + 1.5
 
     # Another server's recovery on that storage is better than nothing.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import msgspec
@@ -134,3 +135,29 @@ def test_equal_settings_and_variables_are_kept_once(store: RunStore) -> None:
 def test_an_ambiguous_name_is_refused(store: RunStore) -> None:
     with pytest.raises(InvalidInput, match="there is no run 'latest'"):
         store.get("latest")
+
+
+def test_adding_a_trial_reads_none_of_those_before(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = create(store)
+    monkeypatch.setattr(Run, "_lines", lambda *_: pytest.fail("the trials before were read"))
+    for place in range(5000):
+        run.add_trial(TrialRecord(place=place, trial=None))
+    monkeypatch.undo()
+    assert run.trial_count() == 5000
+    assert [each.place for each in run.trials(object)] == list(range(5000))
+
+
+def test_a_write_that_fails_loses_no_trial_that_is_there(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = create(store)
+    run.add_trial(record(0))
+    with (run.folder / "trials.jsonl").open("ab") as file:
+        file.write(b'{"place": 1, "tri')
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        run.add_trial(record(1))
+    monkeypatch.undo()
+    assert run.trials(RecoveryTrial)[0] == record(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,18 +10,23 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from redolab.crashes.dataset import make_dataset
 from redolab.crashes.images import FILL_LOG, ImageStore
 from redolab.crashes.recovery import Recorder, RecoveryTask, recover
 from redolab.errors import InvalidInput
 from redolab.lab import Lab
-from redolab.machine import files
-from redolab.servers.instance import UsedInstance
+from redolab.machine import files, processes
+from redolab.machine.copies import copy_folder
+from redolab.machine.processes import Command
+from redolab.servers.dialects import InstanceRequest, Purpose, ServerLog
+from redolab.servers.instance import DATA, Instance, UsedInstance, prepare_folder
 from redolab.servers.known import server_catalogue
 from redolab.storage.place import Place
 from redolab.timeline import timelines
 from redolab.timeline.logs import read_log
 from redolab.units import MIB
-from tests.small_crash import small_crash
+from redolab.workloads.known import workload_catalogue
+from tests.small_crash import WORKLOAD, small_crash, small_dataset
 
 
 @pytest.fixture
@@ -100,3 +106,52 @@ def test_servers_of_different_formats_do_not_share_images() -> None:
     assert not {formats[name] for name in formats if name.startswith("mysql")} & {
         formats[name] for name in formats if name.startswith("mariadb")
     }
+
+
+CLIENT = """
+import sys, pymysql
+host, port, user = sys.argv[1:]
+with pymysql.connect(host=host, port=int(port), user=user) as connection, connection.cursor() as cursor:
+    cursor.execute("SELECT COUNT(*) FROM redolab.sbtest1")
+    print(cursor.fetchone()[0], "rows over TCP")
+"""
+
+
+@pytest.mark.parametrize("name", server_catalogue().names())
+def test_a_server_as_in_production_is_reached_over_tcp_by_those_alone_who_join_its_network(
+    name: str, lab: Lab, home: Path, tmp_path: Path
+) -> None:
+    server, workload = lab.server(name), workload_catalogue().get(WORKLOAD)
+    dataset = make_dataset(lab, home, server, workload, small_dataset(server, workload))
+    folder = home / "instances/production"
+    request = InstanceRequest(
+        purpose=Purpose.PRODUCTION,
+        log_size=32 * MIB,
+        buffer_pool=64 * MIB,
+        binary_log=True,
+        network=True,
+        logs=(ServerLog.SLOW, ServerLog.GENERAL),
+    )
+    with lab.journal.making(folder, "the instance of a test"):
+        prepare_folder(server, folder)
+        files.remove(folder / DATA)
+        copy_folder(dataset.folder / DATA, folder / DATA)
+        for log_file in server.dialect.old_log_files:
+            files.remove(folder / DATA / log_file)
+        with Instance.start(server, folder, request, tmp_path / "error.log") as instance:
+            instance.wait_ready(120)
+            address = instance.open_to_network()
+            client = Command([sys.executable, "-c", CLIENT, address.host, str(address.port), address.user])
+            said = processes.run(instance.in_its_network(client)).out
+            assert said == f"{dataset.spec.data.rows} rows over TCP\n"
+            # Outside its namespace nobody finds it.
+            assert processes.run(client, check=False).status != 0
+            with instance.connections.connect() as connection:
+                used = instance.used(connection)
+            assert used.variables["log_bin"] == "ON"
+            written = {setting.name: setting.value for setting in used.settings}
+            assert used.variables["sync_binlog"] == written["sync_binlog"]
+            instance.shut_down()
+            instance.copy_logs(tmp_path)
+    for log in ServerLog:
+        assert "redolab.sbtest1" in (tmp_path / f"{name}-{log}.log").read_text(errors="replace")

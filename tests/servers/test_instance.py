@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import signal
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
+import pymysql
 import pytest
 
 from redolab.errors import ServerFailed
 from redolab.lab import Lab
 from redolab.machine import processes
 from redolab.machine.device import BlockDevice
-from redolab.servers.dialects import SOCKET, InstanceRequest, Purpose
+from redolab.servers.dialects import SOCKET, InstanceRequest, Purpose, Setting
 from redolab.servers.initialise import initialise
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance
@@ -29,7 +32,7 @@ def folder(lab: Lab, mariadb: InstalledServer, tmp_path: Path) -> Path:
     return made
 
 
-def start(lab: Lab, server: InstalledServer, folder: Path) -> Instance:
+def start(server: InstalledServer, folder: Path) -> Instance:
     return Instance.start(server, folder, REQUEST, folder / "error.log")
 
 
@@ -45,7 +48,7 @@ def server_process(folder: Path) -> psutil.Process:
 
 
 def test_it_is_private_unprivileged_and_as_asked(lab: Lab, mariadb: InstalledServer, folder: Path) -> None:
-    with start(lab, mariadb, folder) as instance:
+    with start(mariadb, folder) as instance:
         instance.wait_ready(60)
         process = server_process(folder)
         assert process.uids().real == (SERVER_USER if processes.is_root() else psutil.Process().uids().real)
@@ -61,7 +64,7 @@ def test_it_is_private_unprivileged_and_as_asked(lab: Lab, mariadb: InstalledSer
 
 
 def test_a_sample_holds_together(lab: Lab, mariadb: InstalledServer, folder: Path) -> None:
-    with start(lab, mariadb, folder) as instance:
+    with start(mariadb, folder) as instance:
         instance.wait_ready(60)
         with instance.connections.connect() as connection:
             first = instance.sample(connection)
@@ -84,7 +87,7 @@ def test_a_sample_holds_together(lab: Lab, mariadb: InstalledServer, folder: Pat
 def test_it_sees_the_disk_that_it_lies_on(lab: Lab, mariadb: InstalledServer, folder: Path) -> None:
     if BlockDevice.under(folder) is None:
         pytest.skip("a file system without a block device")
-    with start(lab, mariadb, folder) as instance:
+    with start(mariadb, folder) as instance:
         instance.wait_ready(60)
         with instance.connections.connect() as connection, connection.cursor() as cursor:
             # It writes its log past the page cache where it finds out how large the disk's blocks are.
@@ -93,16 +96,16 @@ def test_it_sees_the_disk_that_it_lies_on(lab: Lab, mariadb: InstalledServer, fo
 
 
 def test_a_clean_stop_and_a_start_without_recovery(lab: Lab, mariadb: InstalledServer, folder: Path) -> None:
-    with start(lab, mariadb, folder) as instance:
+    with start(mariadb, folder) as instance:
         instance.wait_ready(60)
         instance.shut_down(60)
-    with start(lab, mariadb, folder) as again:
+    with start(mariadb, folder) as again:
         again.wait_ready(60)
         assert again.recovery() is None
 
 
 def test_a_kill_hits_the_server_and_the_next_start_recovers(lab: Lab, mariadb: InstalledServer, folder: Path) -> None:
-    with start(lab, mariadb, folder) as instance:
+    with start(mariadb, folder) as instance:
         instance.wait_ready(60)
         with instance.connections.connect() as connection, connection.cursor() as cursor:
             cursor.execute("CREATE TABLE mysql.t (a INT PRIMARY KEY) ENGINE=InnoDB")
@@ -110,7 +113,7 @@ def test_a_kill_hits_the_server_and_the_next_start_recovers(lab: Lab, mariadb: I
         process = server_process(folder)
         instance.kill()
         assert not process.is_running()
-    with start(lab, mariadb, folder) as again:
+    with start(mariadb, folder) as again:
         again.wait_ready(60)
         recovery = again.recovery()
     assert recovery is not None
@@ -121,13 +124,13 @@ def test_a_kill_hits_the_server_and_the_next_start_recovers(lab: Lab, mariadb: I
 
 def test_a_server_that_does_not_start_shows_its_last_lines(lab: Lab, mariadb: InstalledServer, folder: Path) -> None:
     (folder / DATA / "ibdata1").write_bytes(b"not a tablespace" * 100_000)
-    with start(lab, mariadb, folder) as instance, pytest.raises(ServerFailed, match="ended with status") as error:
+    with start(mariadb, folder) as instance, pytest.raises(ServerFailed, match="ended with status") as error:
         instance.wait_ready(60)
     assert any("ibdata1" in line or "InnoDB" in line for line in error.value.details)
 
 
 def test_a_server_that_ends_by_itself_is_noticed(lab: Lab, mariadb: InstalledServer, folder: Path) -> None:
-    with start(lab, mariadb, folder) as instance:
+    with start(mariadb, folder) as instance:
         instance.wait_ready(60)
         instance.check_running()
         process = server_process(folder)
@@ -140,7 +143,7 @@ def test_a_server_that_ends_by_itself_is_noticed(lab: Lab, mariadb: InstalledSer
 def test_a_deep_folder_is_no_obstacle(lab: Lab, mariadb: InstalledServer, tmp_path: Path) -> None:
     deep = tmp_path / ("d" * 100) / "instance"
     initialise(mariadb, deep, REQUEST)
-    with start(lab, mariadb, deep) as instance:
+    with start(mariadb, deep) as instance:
         instance.wait_ready(60)
         instance.connections.connect().close()
 
@@ -149,5 +152,44 @@ def test_a_folder_only_the_lab_may_enter_is_no_obstacle(lab: Lab, mariadb: Insta
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o700)
     initialise(mariadb, closed / "instance", REQUEST)
-    with start(lab, mariadb, closed / "instance") as instance:
+    with start(mariadb, closed / "instance") as instance:
         instance.wait_ready(60)
+
+
+def test_a_server_that_listens_and_never_greets_does_not_hold_the_lab_up(
+    mariadb: InstalledServer, folder: Path
+) -> None:
+    with start(mariadb, folder) as instance:
+        instance.wait_ready(60)
+        process = server_process(folder)
+        process.suspend()
+        try:
+            began = time.monotonic()
+            with pytest.raises(pymysql.err.OperationalError):
+                instance.connections.connect(0.5)
+            assert time.monotonic() - began < 5
+        finally:
+            process.resume()
+        # What bounded the greeting bounds no statement.
+        with instance.connections.connect(0.5) as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT SLEEP(1)")
+
+
+def test_settings_can_be_overridden_and_a_setting_stands_once(mariadb: InstalledServer, folder: Path) -> None:
+    request = replace(
+        REQUEST,
+        purpose=Purpose.PRODUCTION,
+        overrides=(
+            Setting("innodb-io-capacity", "333", "a test"),
+            Setting("max_connections", "77", "a test"),
+        ),
+    )
+    with Instance.start(mariadb, folder, request, folder / "error.log") as instance:
+        instance.wait_ready(60)
+        with instance.connections.connect() as connection:
+            used = instance.used(connection)
+    assert (used.variables["innodb_io_capacity"], used.variables["max_connections"]) == ("333", "77")
+    assert used.variables["innodb_adaptive_flushing"] == "ON"
+    options = (folder / "my.cnf").read_text()
+    assert "innodb_io_capacity =" not in options
+    assert "innodb-io-capacity = 333  # a test" in options

@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from redolab.errors import LabError
+from redolab.machine import processes
 from redolab.machine.device import BlockDevice, RequestQueue
 from redolab.machine.journal import Journal
-from redolab.storage.loop import LoopDisk
+from redolab.machine.processes import Command
+from redolab.storage.loop import LoopDisk, is_buffered
 from redolab.units import MIB
 
 
@@ -78,3 +80,22 @@ def test_without_root_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         LoopDisk.attached(tmp_path / "disk", 32 * MIB, None),
     ):
         pass
+
+
+def test_a_file_system_without_direct_io_is_noticed(tmp_path: Path) -> None:
+    if not processes.is_root():
+        pytest.skip("mounting needs root")
+    with LoopDisk.attached(tmp_path / "disk", 32 * MIB, None) as disk:
+        device = BlockDevice.under(disk.folder)
+        assert device is not None
+        assert not is_buffered(device)
+    memory = tmp_path / "memory"
+    memory.mkdir()
+    processes.run(Command(["mount", "-t", "ramfs", "ramfs", str(memory)]))
+    try:
+        with LoopDisk.attached(memory / "disk", 32 * MIB, None) as disk:
+            device = BlockDevice.under(disk.folder)
+            assert device is not None
+            assert is_buffered(device)
+    finally:
+        processes.run(Command(["umount", str(memory)]))

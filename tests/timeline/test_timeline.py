@@ -107,6 +107,86 @@ def test_a_scan_whose_end_is_not_told_ends_where_the_server_opens() -> None:
     assert "the log does not tell where the scan ended: the end LSN is the one with which InnoDB opened" in cut.notes
 
 
+def innodb_alone(log: Path) -> list[str]:
+    """What `grep InnoDB` leaves of a log: neither the line of the start nor the one with the version."""
+    return [line for line in log.read_bytes().decode().split("\n") if "InnoDB:" in line or "[InnoDB]" in line]
+
+
+@pytest.mark.parametrize(
+    ("name", "server"),
+    [
+        ("mysql-5.6-plain", ("mysql", "5.6.24")),
+        ("mysql-5.6-small-pool", ("mysql", "5.6.24")),
+        ("mysql-8.0-plain", ("mysql", "8.0.15")),
+        ("mysql-9-plain", ("mysql", "9.7.4")),
+        ("mariadb-10.2-plain", ("mariadb", None)),  # its InnoDB calls itself 5.7.20
+        ("mariadb-10.5-plain", ("mariadb", "10.5.23")),
+        ("mariadb-11.8-plain", ("mariadb", None)),
+    ],
+)
+def test_the_lines_of_innodb_alone_name_the_server_where_they_can(
+    name: str, server: tuple[str | None, str | None]
+) -> None:
+    (timeline,) = timelines(map(Line, innodb_alone(LOGS / f"real/{name}.log")))
+    assert (timeline.family, timeline.version) == server
+
+
+@pytest.mark.parametrize(
+    ("opened", "server"),
+    [
+        ("2026-11-21 10:12:05 27734 [Note] InnoDB: 5.6.24 started; log sequence number 9", ("mysql", "5.6.24")),
+        # The InnoDB of MariaDB 10.1 and 10.0, where it is loaded instead of XtraDB.
+        ("2016-05-30 18:19:09 140737353992960 [Note] InnoDB: 5.6.49 started; log sequence number 9", (None, None)),
+        ("160530 18:19:09 [Note] InnoDB: 5.6.49 started; log sequence number 9", (None, None)),
+        ("InnoDB: 5.6.49 started; log sequence number 9", (None, None)),
+        # XtraDB 5.6 is Percona's and MariaDB's, later ones only Percona's.
+        (
+            "2014-02-24 19:10:21 27734 [Note] InnoDB:  Percona XtraDB (http://www.percona.com) 5.6.31-77.0 started; "
+            "log sequence number 9",
+            (None, None),
+        ),
+        (
+            "2020-01-09T10:20:31.716560Z 0 [Note] InnoDB: Percona XtraDB (http://www.percona.com) 5.7.26-29 started; "
+            "log sequence number 9",
+            ("percona", "5.7.26"),
+        ),
+        (
+            "2021-04-05T13:34:57.220000Z 1 [Note] [MY-012976] [InnoDB] Percona XtraDB (http://www.percona.com) 8.0.32-25 "
+            "started; log sequence number 9",
+            ("percona", "8.0.32"),
+        ),
+        (
+            "2019-01-09 10:20:31 0 [Note] InnoDB: 10.3.12 started; log sequence number 9; transaction id 21",
+            ("mariadb", "10.3.12"),
+        ),
+        ("2019-01-09 10:20:31 0 [Note] InnoDB: 5.7.25 started; log sequence number 9", (None, None)),
+    ],
+)
+def test_the_line_that_opens_innodb_names_the_server_where_only_one_writes_it(
+    opened: str, server: tuple[str | None, str | None]
+) -> None:
+    (timeline,) = timelines([Line("InnoDB: Starting crash recovery."), Line(opened)])
+    assert (timeline.family, timeline.version) == server
+
+
+def test_xtradb_tells_percona_from_mysql_before_the_vendor_does() -> None:
+    log = [line for line in texts("percona-8.0-batches-in-the-middle-of-the-scan") if "Percona Server" not in line]
+    opened = "[InnoDB] Percona XtraDB (http://www.percona.com) 8.0.32-24 started"
+    (timeline,) = timelines(Line(line.replace("[InnoDB] 8.0.32 started", opened)) for line in log)
+    assert (timeline.family, timeline.version) == ("percona", "8.0.32")
+
+
+@pytest.mark.parametrize("log", sorted(LOGS.glob("real/*.log")), ids=lambda log: log.stem)
+def test_no_piece_of_a_log_names_another_server(log: Path) -> None:
+    whole = json.loads(log.with_suffix(".json").read_text())[-1]
+    lines = log.read_bytes().decode("utf-8", "replace").split("\n")
+    for begin in range(0, len(lines), 7):
+        for piece in (lines[begin:], [line for line in lines[begin:] if "InnoDB" in line], lines[: -begin or None]):
+            for timeline in timelines(map(Line, piece)):
+                assert timeline.family in (None, whole["family"])
+                assert timeline.version in (None, whole["version"])
+
+
 def test_an_offset_stays_with_its_stamp() -> None:
     start = only("mysql-5.7-local-time-with-offset-crlf").start
     assert start is not None
@@ -157,6 +237,16 @@ def test_a_clock_set_back_costs_the_phase_and_the_total() -> None:
     assert timeline.phase(Phase.APPLY).seconds == 20.0
     assert timeline.seconds is None
     assert timeline.seconds_to_ready is None
+
+
+def test_a_clock_set_back_is_seen_past_a_stamp_of_another_form() -> None:
+    log = (
+        "090706 15:39:47  InnoDB: Database was not shut down normally!",
+        "2026-11-21  4:38:59 0 [Note] InnoDB: End of log at LSN=402964500",
+        "2016-05-30T18:39:09.750000Z 0 [Note] InnoDB: Rollback of non-prepared transactions completed",
+        "2026-11-21  4:38:28 0 [Note] /usr/sbin/mariadbd: ready for connections.",
+    )
+    check(list(timelines(map(Line, log))))
 
 
 def test_lines_seen_arriving_are_timed_to_the_millisecond() -> None:

@@ -1,0 +1,57 @@
+"""Interrupts unwind once, and not where something must be whole."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from redolab.errors import Interrupted
+from redolab.machine.interrupts import held, released, unwinding
+
+
+def test_a_signal_unwinds_once_and_handlers_come_back() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+
+    def interrupted_twice() -> None:
+        with unwinding():
+            try:
+                os.kill(os.getpid(), signal.SIGTERM)
+            finally:
+                # While the lab cleans up, it is not interrupted again.
+                os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(Interrupted, match="stopped by SIGTERM"):
+        interrupted_twice()
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_held_it_comes_at_the_end() -> None:
+    reached = []
+
+    def interrupted() -> None:
+        with unwinding():
+            with held():
+                os.kill(os.getpid(), signal.SIGINT)
+                reached.append("whole")
+            reached.append("not this")
+
+    with pytest.raises(Interrupted):
+        interrupted()
+    assert reached == ["whole"]
+
+
+def test_released_within_held_it_comes_at_once() -> None:
+    reached = []
+
+    def interrupted() -> None:
+        with unwinding(), held():
+            os.kill(os.getpid(), signal.SIGINT)
+            reached.append("whole")
+            with released():
+                reached.append("not this")
+
+    with pytest.raises(Interrupted):
+        interrupted()
+    assert reached == ["whole"]
