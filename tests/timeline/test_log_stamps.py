@@ -164,7 +164,7 @@ def test_events(text: str, event: Event | None) -> None:
     assert (found and found.event) == event
 
 
-LOGS = Path(__file__).parent / "logs"
+LOGS = Path(__file__).parent.parent / "logs"
 ALL_LINES = [
     line
     for log in sorted(LOGS.rglob("*.log"))
