@@ -9,8 +9,8 @@ from pathlib import Path
 
 from redolab.errors import InvalidInput
 from redolab.machine import files, processes
+from redolab.machine.clean_up_journal import Journal
 from redolab.machine.interrupts import unwinding
-from redolab.machine.journal import Journal
 from redolab.machine.lock import LOCK, alone
 from redolab.machine.neighbours import neighbours
 from redolab.machine.tools import Tools

@@ -15,7 +15,7 @@ from rich.console import Console
 from experiments.inflation.trial import InflationTrial
 from redolab.lab import open_lab
 from redolab.machine import files, processes
-from redolab.machine.journal import Journal
+from redolab.machine.clean_up_journal import Journal
 from redolab.machine.processes import Command
 from redolab.machine.tools import PACKAGES, Tools
 from redolab.progress import Progress

@@ -55,7 +55,7 @@ def recover(
     from redolab.runs.factors import on_or_off, several, whole_number
     from redolab.storage.known import storage_name
     from redolab.units import parse_size
-    from redolab.upkeep.recovering import recover_image
+    from redolab.upkeep.recover_image import recover_image
 
     recover_image(
         image,

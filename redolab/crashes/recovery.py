@@ -18,9 +18,10 @@ from redolab.crashes.dataset import OPEN_TRANSACTION_TABLE, PROBE_TABLE
 from redolab.crashes.images import CrashImage, ImageStore, check_format
 from redolab.errors import LabError
 from redolab.lab import Lab
-from redolab.machine import copies, files, mounts
+from redolab.machine import copies, files
 from redolab.machine.copies import Copy
 from redolab.machine.device import DeviceCounters, DeviceUse, use_between
+from redolab.machine.page_cache import drop_page_cache
 from redolab.machine.processes import CpuUse
 from redolab.progress import Stage
 from redolab.servers.dialects import InstanceRequest, Purpose
@@ -132,7 +133,7 @@ def recover(lab: Lab, task: RecoveryTask, images: ImageStore, place: Place, reco
         with lab.progress.stage(f"copying {image.name}", "copy"):
             files.remove(folder / DATA)
             copy = copies.copy_folder(place.staged or images.data(image), folder / DATA)
-        cache_dropped = mounts.drop_page_cache()
+        cache_dropped = drop_page_cache()
         if place.device is not None:
             place.device.wait_quiet(_SETTLED)
         with lab.progress.stage(title, "recover") as stage, place.limited():

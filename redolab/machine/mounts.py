@@ -1,17 +1,14 @@
-"""Undoing mounts and loop devices, and forgetting what the kernel has cached of files."""
+"""Undoing mounts and loop devices."""
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 
 import psutil
 
 from redolab.machine.files import STILL_WRITTEN
-from redolab.machine.processes import Command, is_root, run, which
-
-_DROP_CACHES = Path("/proc/sys/vm/drop_caches")
+from redolab.machine.processes import Command, is_root, run
 
 
 def unmount(folder: Path) -> None:
@@ -28,19 +25,6 @@ def unmount(folder: Path) -> None:
     _detach_loops(folder)
     for place in reversed(below):
         _until_done(Command(["umount", str(place)]))
-
-
-def drop_page_cache() -> bool:
-    """Forget what the operating system has cached of files; False if the lab may not."""
-    os.sync()
-    try:
-        _DROP_CACHES.write_text("3\n")
-    except OSError:
-        if which("sudo") is None:
-            return False
-        tee = Command(["sudo", "--non-interactive", "tee", str(_DROP_CACHES)], standard_input=b"3\n")
-        return run(tee, check=False).status == 0
-    return True
 
 
 def _detach_loops(folder: Path) -> None:

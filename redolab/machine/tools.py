@@ -14,7 +14,7 @@ from pathlib import Path
 from redolab.errors import LabError
 from redolab.machine import files, processes
 from redolab.machine.apt import PrivateApt, codename
-from redolab.machine.journal import Journal
+from redolab.machine.clean_up_journal import Journal
 from redolab.machine.processes import Command
 from redolab.progress import Progress
 

@@ -13,7 +13,7 @@ from redolab.machine.commit import lab_commit
 from redolab.machine.description import read_machine
 from redolab.progress import Progress
 from redolab.runs.bench import Bench
-from redolab.runs.carrying import Carrying
+from redolab.runs.carrying_out import Carrying
 from redolab.runs.estimate import Experience, in_words
 from redolab.runs.experiment import Experiment, load_experiment
 from redolab.runs.factors import CommonFactors, factors_of

@@ -10,7 +10,7 @@ import msgspec
 
 from redolab.errors import LabError
 from redolab.machine import files, processes
-from redolab.machine.journal import Journal
+from redolab.machine.clean_up_journal import Journal
 from redolab.machine.tools import Tools
 from redolab.progress import Progress
 from redolab.servers.dialects import Dialect, Version, dialect_of, family_of

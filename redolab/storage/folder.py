@@ -10,7 +10,7 @@ import msgspec
 
 from redolab.errors import InvalidInput
 from redolab.machine import files
-from redolab.machine.journal import Journal
+from redolab.machine.clean_up_journal import Journal
 
 _OURS = "redolab"
 """What the lab's folder in one of the user's is called."""

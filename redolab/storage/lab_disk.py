@@ -9,8 +9,8 @@ from pathlib import Path
 
 from redolab.errors import DiskFull
 from redolab.machine import files
+from redolab.machine.clean_up_journal import Journal
 from redolab.machine.device import RequestQueue
-from redolab.machine.journal import Journal
 from redolab.storage.disk_model import DiskModel
 from redolab.storage.loop import is_buffered, make_file_system, mounted
 from redolab.storage.place import FULL, Place

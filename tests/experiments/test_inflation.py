@@ -25,7 +25,7 @@ from experiments.inflation.trial import InflationTrial
 from redolab.errors import LabError
 from redolab.lab import Lab
 from redolab.machine import files
-from redolab.machine.journal import Journal
+from redolab.machine.clean_up_journal import Journal
 from redolab.models.inflation import Counted
 from redolab.project import PROJECT
 from redolab.runs.factors import read_factors

@@ -19,7 +19,8 @@ from rich.console import Console
 
 from redolab.crashes.images import CrashImage, ImageStore
 from redolab.lab import Lab, native_folder, open_lab
-from redolab.machine import copies, files, mounts
+from redolab.machine import copies, files
+from redolab.machine.page_cache import drop_page_cache
 from redolab.progress import Progress
 from redolab.runs.store import RunStore
 from redolab.servers.dialects import Purpose
@@ -100,7 +101,7 @@ def _recover(
         prepare_folder(server, folder)
         files.remove(folder / DATA)
         copies.copy_folder(images.data(image), folder / DATA)
-        mounts.drop_page_cache()
+        drop_page_cache()
         return Instance.start(server, folder, request, into)
 
     with lab.journal.making(folder, f"a recovery of {server.name} for the golden logs"):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from redolab.machine.journal import Journal
+from redolab.machine.clean_up_journal import Journal
 from redolab.machine.tools import Tools
 
 MAVEN = b"\x1b[1mApache Maven 3.8.7\x1b[m\nMaven home: /usr/share/maven\n"

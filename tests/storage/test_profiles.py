@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from redolab.errors import InvalidInput
+from redolab.machine.clean_up_journal import Journal
 from redolab.machine.device import RequestQueue
-from redolab.machine.journal import Journal
 from redolab.storage.attaching import check_possible
 from redolab.storage.figures import FIGURES, AskedDisk, DiskCheck, Load, MeasuredDisk, figures_off, off
 from redolab.storage.folder import FolderStorage

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from redolab.machine import files
-from redolab.machine.journal import Journal
+from redolab.machine.clean_up_journal import Journal
 
 
 @pytest.fixture
