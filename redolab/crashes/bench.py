@@ -14,7 +14,8 @@ from redolab.counters import Sample
 from redolab.crashes.crash import make_image
 from redolab.crashes.dataset import find_dataset, remove_dataset
 from redolab.crashes.images import MARK, STORY, CrashImage, CrashSpec, ImageStore, check_format, decoded_image
-from redolab.crashes.recovery import Recorder, RecoveryTask, RecoveryTrial, recover
+from redolab.crashes.outcome import Outcome
+from redolab.crashes.recovery import STUCK_AFTER, Recorder, RecoveryTask, RecoveryTrial, recover
 from redolab.errors import LabError
 from redolab.lab import Lab
 from redolab.machine import copies, files
@@ -35,7 +36,7 @@ from redolab.storage.folder import FolderStorage
 from redolab.storage.known import HOME, storage_profile
 from redolab.storage.modelled import ModelledDisk
 from redolab.storage.tmpfs import TmpfsStorage
-from redolab.units import format_size
+from redolab.units import format_duration, format_size
 from redolab.workloads.known import workload_catalogue
 
 SMALLER = "choose a smaller LOGSIZE, DATASET or POOL, remove crash images ('redolab images'), or KEEP=off to keep none"
@@ -95,6 +96,8 @@ class CrashConditions(msgspec.Struct, frozen=True, kw_only=True):
     """Crash anew even if an image made to the same spec is kept."""
     check_disks: bool = True
     """Whether fio looks at every storage before."""
+    stuck_after: float = STUCK_AFTER
+    """Seconds without progress after which a recovery counts as stuck."""
 
 
 CrashPlan: TypeAlias = Plan[PlannedCrash, PlannedRecovery, CrashConditions]
@@ -204,8 +207,14 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         label = step.storage.strip("/").replace("/", "-")
         trial_name = f"{place + 1:03}-{server.name}-{label}-{format_size(step.pool)}-{planned.repeat}"
         contents = Contents(name, self._images.data(image), files.folder_size(self._images.folder(name)))
-        task = RecoveryTask(image=image, server=server, pool=step.pool, repeat=planned.repeat)
-        evidence = run.folder / "evidence" / trial_name / "data"
+        task = RecoveryTask(
+            image=image,
+            server=server,
+            pool=step.pool,
+            repeat=planned.repeat,
+            stuck_after=self._plan.conditions.stuck_after,
+        )
+        evidence = run.folder / "evidence" / trial_name
         recorder = Recorder(log=run.log(trial_name), instance=run.keep_once, evidence=evidence)
         self._storages.prepare(step.storage, contents)
         with self._storages.attached(step.storage, contents) as attached:
@@ -289,6 +298,7 @@ def plan_of_image(
     repeat: int,
     seed: int,
     check_disks: bool,
+    stuck_after: float = STUCK_AFTER,
 ) -> CrashPlan:
     """The plan of more recoveries from a kept image; with a pool that holds its tables unless others are given."""
     profiles = {name: storage_profile(name) for name in storages or [HOME]}
@@ -298,7 +308,7 @@ def plan_of_image(
         for pool in pools or (sizes.default_pool(image.spec.dataset.size),)
     ]
     crash = PlannedCrash(server=server, spec=image.spec, image=image.name)
-    conditions = CrashConditions(storages=profiles, check_disks=check_disks)
+    conditions = CrashConditions(storages=profiles, check_disks=check_disks, stuck_after=stuck_after)
     return draw_plan([(crash, steps)], repeat=repeat, seed=seed, conditions=conditions)
 
 
@@ -336,13 +346,24 @@ def checks_of(run: Run) -> list[DiskCheck]:
 
 
 def _findings(trial: RecoveryTrial, run: Run, recorder: Recorder) -> list[Finding]:
-    if not trial.failed_checks:
+    what = _what_is_bad(trial)
+    if what is None:
         return []
-    said = "; ".join(f"{check.what}: {check.found} instead of {check.expected}" for check in trial.failed_checks)
-    kept = [recorder.log, *([recorder.evidence] if recorder.evidence.exists() else [])]
-    return [
-        Finding(
-            what=f"{trial.server} recovered {trial.image} wrongly on {trial.storage} ({said})",
-            evidence=tuple(str(path.relative_to(run.folder)) for path in kept),
-        )
-    ]
+    kept = [recorder.log, *sorted(recorder.evidence.glob("*"))]
+    return [Finding(what=what, evidence=tuple(str(path.relative_to(run.folder)) for path in kept))]
+
+
+def _what_is_bad(trial: RecoveryTrial) -> str | None:
+    """In words; None of a recovery that is as it must be."""
+    which = f"{trial.image} on {trial.storage} with a buffer pool of {format_size(trial.buffer_pool)}"
+    if trial.unfinished is not None:
+        end = trial.unfinished
+        if trial.outcome is Outcome.STUCK:
+            quiet = format_duration(end.ended - end.progress_ended)
+            said = f", saying {end.repeated[0].times:,} times '{end.repeated[0].text}'" if end.repeated else ""
+            return f"{trial.server} was stuck recovering {which}: at {end.where} it got no further for {quiet}{said}"
+        return f"{trial.server} gave up recovering {which}: it ended with status {end.status} at {end.where}"
+    if trial.failed_checks:
+        said = "; ".join(f"{each.what}: {each.found} instead of {each.expected}" for each in trial.failed_checks)
+        return f"{trial.server} recovered {which} wrongly ({said})"
+    return None
