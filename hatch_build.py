@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -39,9 +40,17 @@ def _commit_file(root: Path) -> Path:
     kept = root / _COMMIT
     if kept.exists():
         return kept
-    git = ["git", "-C", str(root)]
-    said = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False)
-    changed = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True, check=False).stdout
+    commit = _said_by_git(root, "rev-parse", "--short=12", "HEAD")
+    changed = commit and _said_by_git(root, "status", "--porcelain")
     made = Path(tempfile.mkdtemp()) / _COMMIT
-    made.write_text(said.stdout.strip() + ("+changes" if said.returncode == 0 and changed.strip() else "") + "\n")
+    made.write_text(f"{commit}{'+changes' if changed else ''}\n")
     return made
+
+
+def _said_by_git(root: Path, *arguments: str) -> str:
+    """What git says; nothing where there is no git, or no clone."""
+    if shutil.which("git") is None:
+        return ""
+    return subprocess.run(
+        ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False
+    ).stdout.strip()

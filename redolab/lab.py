@@ -20,11 +20,11 @@ from redolab.servers.install import InstalledServer, Servers
 from redolab.servers.known import server_catalogue
 
 _HOME = "storage/native"
-_JOURNAL = "journal"
+JOURNAL = "journal"
 _JOURNAL_OF_EARLIER_LABS = "ledger"
 
 LAB_FOLDERS = (
-    _JOURNAL, _JOURNAL_OF_EARLIER_LABS, "servers", _HOME, "storage/disks", "tools", "tools.partial", LOCK,
+    JOURNAL, _JOURNAL_OF_EARLIER_LABS, "servers", _HOME, "storage/disks", "tools", "tools.partial", LOCK,
 )  # fmt: skip
 """All that the lab makes in its folder."""
 
@@ -58,7 +58,7 @@ def native_folder(lab_folder: Path) -> Path:
 
 def journal_of(folder: Path) -> Journal:
     """The clean-up journal in the lab's folder."""
-    return Journal(folder / _JOURNAL)
+    return Journal(folder / JOURNAL)
 
 
 def tools_of(folder: Path) -> Tools:

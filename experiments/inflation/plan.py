@@ -22,11 +22,14 @@ def plan(factors: Factors, lab: Lab) -> InflationPlan:
         for cell in factors.cells():
             instance = PlannedInstance(server=server, binary_log=cell.binary_log, trx_commit=cell.trx_commit)
             inserts = PlannedInserts(
-                threads=cell.threads, row_bytes=cell.row_bytes, rows_per_transaction=cell.rows_per_transaction
+                threads=cell.threads,
+                row_bytes=cell.row_bytes,
+                rows_per_transaction=cell.rows_per_transaction,
+                seconds=factors.seconds,
             )
             instances.setdefault(instance, []).append(inserts)
         of_server = list(instances.items())
         draw.shuffle(of_server)
         groups += of_server
-    conditions = InflationConditions(seconds=factors.seconds, log_size=factors.log_size)
+    conditions = InflationConditions(log_size=factors.log_size)
     return draw_plan(groups, repeat=factors.repeat, seed=seed, conditions=conditions, keep=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from redolab.errors import InvalidInput
+from redolab.errors import LabError
 from redolab.runs.factors import read_factors
 from redolab.runs.reporting import Plot, Report
 from redolab.runs.store import Run
@@ -31,5 +31,5 @@ def _order(run: Run) -> list[InflationCell]:
     """The cells in the order in which they were asked for; none where that can no longer be read."""
     try:
         return read_factors(Factors, run.record().options).cells()
-    except InvalidInput:
+    except LabError:
         return []

@@ -57,6 +57,9 @@ class Factors(CommonFactors):
     sample_every: float = factor("Time between two samples of the counters, 0.1s to 60s.", parse_duration, "1s")
     new_crash: bool = factor("Crash anew even if a crash image made to the same plan is kept.", on_or_off, "off")
     keep: bool = keep_factor()
+    stuck_after: float = factor(
+        "Without progress for so long, a recovery is stuck: a finding, and the next one follows.", parse_duration, "2m"
+    )
     check_disks: bool = factor("Have fio look at every storage before, once.", on_or_off, "on")
 
     def check(self) -> None:
@@ -86,6 +89,8 @@ class Factors(CommonFactors):
             )
         if not 0.1 <= self.sample_every <= 60:
             raise InvalidInput(f"a sample every {self.sample_every} s is not possible", "choose 0.1s to 60s")
+        if not 5 <= self.stuck_after <= 6 * 3600:
+            raise InvalidInput(f"stuck after {self.stuck_after:g} s is not possible", "choose 5s to 6h")
         KillRule.from_options(self.kill_at, self.kill_after)
 
     def profiles(self) -> dict[str, StorageProfile]:

@@ -44,6 +44,7 @@ def plan(factors: Factors, lab: Lab) -> CrashPlan:
         sample_every=factors.sample_every,
         new_crash=factors.new_crash,
         check_disks=factors.check_disks,
+        stuck_after=factors.stuck_after,
     )
     return draw_plan(
         crashes, repeat=factors.repeat, seed=factors.drawn_seed(), conditions=conditions, keep=factors.keep

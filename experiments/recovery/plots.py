@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import statistics
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -105,7 +106,7 @@ def plot_phases(folder: Path, rows: Sequence[RecoveryRow]) -> None:
     first = panels[0][0]
     first.set_yticks(places, names)
     first.invert_yaxis()
-    first.set_title(f"the median recovery of {min(row.n for row in rows)}", fontsize="medium")
+    first.set_title(f"the median recovery of {min((row.n for row in rows if row.n), default=0)}", fontsize="medium")
     if enlarged is not None:
         panels[0][1].set_xlim(0, enlarged)
         panels[0][1].set_title("the same, enlarged", fontsize="medium")
@@ -137,17 +138,52 @@ def _draw_bars(axes: Axes, places: Sequence[float], rows: Sequence[RecoveryRow])
                 place, width, left=left, height=0.6, color=colour, hatch=hatch, edgecolor="black", linewidth=0.5, label=label
             )  # fmt: skip
             left += width
-        axes.errorbar(
-            row.ready_median_s, place,
-            xerr=[[row.ready_median_s - row.ready_min_s], [row.ready_max_s - row.ready_median_s]],
-            color="black", capsize=4, marker="|", markersize=10,
-            label="ready: median, min–max" if row is rows[0] else None,
-        )  # fmt: skip
+        if (spread := _spread(row)) is not None:
+            axes.errorbar(
+                spread.median, place, xerr=spread.errors, color="black", capsize=4, marker="|", markersize=10,
+                label=None if "ready" in labelled else "ready: median, min–max",
+            )  # fmt: skip
+            labelled.add("ready")
+        if row.stuck or row.gave_up:
+            axes.plot(
+                [row.progress_ended_s or 0.0], [place], marker="X", markersize=11, color=LIMIT, linestyle="",
+                label=None if "ended" in labelled else "got no further",
+            )  # fmt: skip
+            axes.annotate(
+                f"{'stuck' if row.stuck else 'gave up'} at {row.ended_at}", (row.progress_ended_s or 0.0, place),
+                xytext=(9, 0), textcoords="offset points", va="center", fontsize="small", color=LIMIT,
+            )  # fmt: skip
+            labelled.add("ended")
+
+
+@dataclass(frozen=True, slots=True)
+class _Spread:
+    """Seconds to ready of a row."""
+
+    median: float
+    least: float
+    most: float
+
+    @property
+    def errors(self) -> list[list[float]]:
+        """As error bars take them."""
+        return [[self.median - self.least], [self.most - self.median]]
+
+
+def _spread(row: RecoveryRow) -> _Spread | None:
+    """The times of a row; None if none of its recoveries ended in a server that was ready."""
+    if row.ready_median_s is None or row.ready_min_s is None or row.ready_max_s is None:
+        return None
+    return _Spread(row.ready_median_s, row.ready_min_s, row.ready_max_s)
 
 
 def plot_redo(folder: Path, rows: Sequence[RecoveryRow]) -> None:
     """Time to ready against the redo that was read, a mark for each storage, filled with the larger pool: `redo.svg`, `.png`."""
-    known = [(row, row.redo_from_recovery_bytes) for row in rows if row.redo_from_recovery_bytes is not None]
+    known = [
+        (row, row.redo_from_recovery_bytes)
+        for row in rows
+        if row.redo_from_recovery_bytes is not None and row.ready_median_s is not None
+    ]
     if len({row.storage for row, _ in known}) * len({redo for _, redo in known}) < 2:
         return
     unit, unit_name = _unit(max(redo for _, redo in known))
@@ -160,9 +196,10 @@ def plot_redo(folder: Path, rows: Sequence[RecoveryRow]) -> None:
                 other for other, _ in known if (other.server, other.log_size_bytes) == (row.server, row.log_size_bytes)
             ]
             largest = max(other.buffer_pool_bytes for other in alike)
+            spread = _spread(row)
+            assert spread is not None
             axes.errorbar(
-                redo / unit, row.ready_median_s,
-                yerr=[[row.ready_median_s - row.ready_min_s], [row.ready_max_s - row.ready_median_s]],
+                redo / unit, spread.median, yerr=spread.errors,
                 color=colour, marker=marker, markersize=8, capsize=3, linestyle="",
                 markerfacecolor=colour if row.buffer_pool_bytes == largest else "white",
                 label=storage if (row, redo) == of_it[0] else None,
@@ -178,8 +215,9 @@ def plot_redo(folder: Path, rows: Sequence[RecoveryRow]) -> None:
 def bar_segments(row: RecoveryRow) -> list[tuple[str, float]]:
     """The bar of a row: (phase, seconds) to ready, with one segment for all that the log does not tell apart, then the rollback."""
     seconds = {phase: getattr(row, f"{phase}_s") for phase in ("start", "discover", "scan", "apply", "open", "accept")}
-    # Of the recovery whose phases these are: of two, the median is neither.
-    untold = row.typical_ready_s - sum(known for known in seconds.values() if known is not None)
+    # Of the recovery whose phases these are: of two, the median is neither. Of one that got no further, up to there.
+    whole = row.typical_ready_s if row.typical_ready_s is not None else row.progress_ended_s or 0.0
+    untold = whole - sum(known for known in seconds.values() if known is not None)
     segments: list[tuple[str, float]] = []
     for phase, known in seconds.items():
         if known is not None:

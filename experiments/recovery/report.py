@@ -6,7 +6,7 @@ from functools import partial
 
 from redolab.crashes.bench import CrashPlan, checks_of, crashes_of, samples_of
 from redolab.crashes.recovery import RecoveryTrial
-from redolab.errors import InvalidInput
+from redolab.errors import LabError
 from redolab.runs.reporting import Plot, Report
 from redolab.runs.store import Run
 from redolab.storage.table import disk_dictionaries, disks_table, marks
@@ -36,7 +36,7 @@ def _order(run: Run) -> list[CellKey]:
     """The cells in the order in which they were asked for; none where the run keeps no plan of today."""
     try:
         plan: CrashPlan = run.plan(CrashPlan)
-    except InvalidInput:
+    except LabError:
         return []
     storages = list(plan.conditions.storages)
     places = {(each.group, storages.index(each.step.storage), -each.step.pool) for each in plan.steps}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -9,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import TypeAlias
 
 from redolab.crashes.images import CrashImage, undo_pages
+from redolab.crashes.outcome import Outcome
 from redolab.crashes.recovery import RecoveryTrial
 from redolab.machine.device import DeviceUse
 from redolab.models.bound import Bound, bound_by
@@ -45,11 +47,20 @@ class RecoveryRow:
     """What the server had read from its files when it was ready: pages to recover, and what its start reads."""
     pages_recovered: int | None
     n: int
+    """Recoveries that ended in a server that was ready: all times are theirs."""
     wrong: int
-    """Recoveries after which the tables were not as they must be."""
-    ready_median_s: float
-    ready_min_s: float
-    ready_max_s: float
+    """Of these, those after which the tables were not as they must be."""
+    stuck: int
+    """Recoveries that got no further and were ended by the lab."""
+    gave_up: int
+    """Recoveries that the server gave up."""
+    ended_at: str
+    """Where those that were stuck or given up ended, as in `50 % of apply`."""
+    progress_ended_s: float | None
+    """When they got on last (median)."""
+    ready_median_s: float | None
+    ready_min_s: float | None
+    ready_max_s: float | None
     start_s: float | None
     """From the start of the process to the server's first line."""
     discover_s: float | None
@@ -58,7 +69,7 @@ class RecoveryRow:
     open_s: float | None
     accept_s: float | None
     rollback_s: float | None
-    first_write_median_s: float
+    first_write_median_s: float | None
     batches: int | None
     ranges: Mapping[str, tuple[float, float]]
     """Phase → its shortest and longest seconds, of the phases that every recovery of the cell has."""
@@ -67,7 +78,7 @@ class RecoveryRow:
     cpu_s: float | None
     busiest_thread_s: float | None
     cores: int | None
-    typical_ready_s: float
+    typical_ready_s: float | None
     """To ready, of the recovery whose phases and usage these are."""
     late_share: float | None
     """By how much the disk model answered late at most, as a share of its latencies."""
@@ -100,14 +111,16 @@ def recovery_rows(
 
 def _row(records: Sequence[TrialRecord[RecoveryTrial]], image: CrashImage) -> RecoveryRow:
     cell = [record.trial for record in records]
-    ready = [trial.seconds_to_ready for trial in cell]
-    median = statistics.median(ready)
+    ready = [trial.seconds_to_ready for trial in cell if trial.seconds_to_ready is not None]
+    median = statistics.median(ready) if ready else None
     # Phases of one real recovery add up to its time to ready; medians taken phase by phase would not.
-    typical = min(cell, key=lambda trial: abs(trial.seconds_to_ready - median))
-    last = image.last_sample
+    typical = min(cell, key=lambda trial: _distance(trial, median))
+    timeline, last = typical.timeline, image.last_sample
     sampled = None if last.lsn is None or last.checkpoint_lsn is None else last.lsn - last.checkpoint_lsn
-    phases = {time.phase: time.seconds for time in typical.timeline.phases}
-    logged = typical.timeline.seconds_to_ready
+    times = () if timeline is None else timeline.phases
+    phases = {time.phase: time.seconds for time in times}
+    logged = None if timeline is None else timeline.seconds_to_ready
+    unfinished = [trial.unfinished for trial in cell if trial.unfinished is not None]
     return RecoveryRow(
         server=typical.server,
         version=typical.version,
@@ -115,26 +128,30 @@ def _row(records: Sequence[TrialRecord[RecoveryTrial]], image: CrashImage) -> Re
         log_size_bytes=typical.log_size,
         buffer_pool_bytes=typical.buffer_pool,
         dataset_bytes=image.spec.dataset.size,
-        redo_from_recovery_bytes=typical.timeline.redo_bytes,
+        redo_from_recovery_bytes=None if timeline is None else timeline.redo_bytes,
         redo_from_last_sample_bytes=sampled,
         dirty_pages=last.dirty_pages,
         undo_pages=undo_pages(image),
         pages_read=typical.pages_read,
-        pages_recovered=typical.timeline.pages,
-        n=len(cell),
+        pages_recovered=None if timeline is None else timeline.pages,
+        n=len(ready),
         wrong=sum(bool(trial.failed_checks) for trial in cell),
+        stuck=sum(trial.outcome is Outcome.STUCK for trial in cell),
+        gave_up=sum(trial.outcome is Outcome.GAVE_UP for trial in cell),
+        ended_at=", ".join(dict.fromkeys(each.where for each in unfinished)),
+        progress_ended_s=_median([each.progress_ended for each in unfinished]),
         ready_median_s=median,
-        ready_min_s=min(ready),
-        ready_max_s=max(ready),
-        start_s=None if logged is None else max(0.0, typical.seconds_to_ready - logged),
-        discover_s=phases[Phase.DISCOVER],
-        scan_s=phases[Phase.SCAN],
-        apply_s=phases[Phase.APPLY],
-        open_s=phases[Phase.OPEN],
-        accept_s=phases[Phase.ACCEPT],
-        rollback_s=phases[Phase.ROLLBACK],
-        first_write_median_s=statistics.median(trial.first_write for trial in cell),
-        batches=typical.timeline.batches,
+        ready_min_s=min(ready, default=None),
+        ready_max_s=max(ready, default=None),
+        start_s=None if logged is None else max(0.0, (typical.seconds_to_ready or logged) - logged),
+        discover_s=phases.get(Phase.DISCOVER),
+        scan_s=phases.get(Phase.SCAN),
+        apply_s=phases.get(Phase.APPLY),
+        open_s=phases.get(Phase.OPEN),
+        accept_s=phases.get(Phase.ACCEPT),
+        rollback_s=phases.get(Phase.ROLLBACK),
+        first_write_median_s=_median([trial.first_write for trial in cell]),
+        batches=None if timeline is None else timeline.batches,
         ranges=_ranges(cell),
         device=typical.device,
         cpu_s=None if typical.cpu is None else typical.cpu.seconds,
@@ -145,17 +162,23 @@ def _row(records: Sequence[TrialRecord[RecoveryTrial]], image: CrashImage) -> Re
         took_median_s=_median([record.took for record in records]),
         page_cache_dropped=all(trial.cache_dropped for trial in cell),
         buffered=any(trial.buffered for trial in cell),
-        why_blank="; ".join(
-            dict.fromkeys(f"{time.phase}: {time.why}" for time in typical.timeline.phases if time.seconds is None)
-        ),
-        notes="; ".join(typical.timeline.notes),
+        why_blank="; ".join(dict.fromkeys(f"{time.phase}: {time.why}" for time in times if time.seconds is None)),
+        notes="" if timeline is None else "; ".join(timeline.notes),
     )
+
+
+def _distance(trial: RecoveryTrial, median: float | None) -> float:
+    """How far from the median of those that were ready; one that was not is farther than all."""
+    if trial.seconds_to_ready is None or median is None:
+        return math.inf
+    return abs(trial.seconds_to_ready - median)
 
 
 def _ranges(cell: Sequence[RecoveryTrial]) -> dict[str, tuple[float, float]]:
     ranges = {}
     for phase in _PHASES:
-        seconds = [time.seconds for trial in cell for time in trial.timeline.phases if time.phase is phase]
+        timelines = [trial.timeline for trial in cell if trial.timeline is not None]
+        seconds = [time.seconds for timeline in timelines for time in timeline.phases if time.phase is phase]
         known = [each for each in seconds if each is not None]
         if known and len(known) == len(cell):
             ranges[str(phase)] = (min(known), max(known))
@@ -170,6 +193,8 @@ def _median(values: Sequence[float | None]) -> float | None:
 def bound_of(row: RecoveryRow) -> Bound | None:
     """What the recovery of a row was bound by; None where the device or the processors were not measured."""
     if row.device is None or row.cpu_s is None or row.busiest_thread_s is None or row.cores is None:
+        return None
+    if row.typical_ready_s is None:
         return None
     device = row.device
     return bound_by(
@@ -195,8 +220,16 @@ def _redo(row: RecoveryRow) -> str:
 
 
 def _ready(row: RecoveryRow) -> str:
-    wrong = f", {row.wrong} WRONG" if row.wrong else ""
-    return f"{row.ready_median_s:.2f} ({row.ready_min_s:.2f}–{row.ready_max_s:.2f}) of {row.n}{wrong}"
+    parts = []
+    if row.ready_median_s is not None:
+        parts.append(f"{row.ready_median_s:.2f} ({row.ready_min_s:.2f}–{row.ready_max_s:.2f}) of {row.n}")
+    if row.wrong:
+        parts.append(f"{row.wrong} WRONG")
+    for count, how in ((row.stuck, "STUCK"), (row.gave_up, "GAVE UP")):
+        if count:
+            times = f" ({count} of {row.n + row.stuck + row.gave_up})"
+            parts.append(f"{how} at {row.ended_at}{times}")
+    return ", ".join(parts)
 
 
 def _count(count: int | None) -> str:
@@ -248,7 +281,7 @@ _LIMIT_COLUMNS = [
     Column[RecoveryRow]("storage", lambda row: row.storage),
     Column[RecoveryRow]("log", lambda row: format_size(row.log_size_bytes), right=True),
     Column[RecoveryRow]("pool", lambda row: format_size(row.buffer_pool_bytes), right=True),
-    Column[RecoveryRow]("ready, s", lambda row: f"{row.typical_ready_s:.2f}", right=True),
+    Column[RecoveryRow]("ready, s", lambda row: number(row.typical_ready_s), right=True),
     Column[RecoveryRow]("bound by", lambda row: str(bound_of(row) or "–")),
     Column[RecoveryRow]("CPU, s", lambda row: number(row.cpu_s), right=True),
     Column[RecoveryRow]("busiest thread, s", lambda row: number(row.busiest_thread_s), right=True),

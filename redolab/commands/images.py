@@ -40,6 +40,9 @@ def rm_image(name: str) -> None:
 @click.option(
     "--check-disks", default="on", help="Have fio look at every storage before.  [default: on]", metavar="on|off"
 )
+@click.option(
+    "--stuck-after", default="2m", help="Without progress for so long, it is stuck.  [default: 2m]", metavar="TIME"
+)
 @click.option("--beside-others", is_flag=True, help="Even beside a database server that is not the lab's.")
 def recover(
     image: str,
@@ -49,12 +52,13 @@ def recover(
     repeat: str,
     seed: str,
     check_disks: str,
+    stuck_after: str,
     beside_others: bool,
 ) -> None:
     """Time more recoveries from a kept crash image."""
     from redolab.runs.factors import on_or_off, several, whole_number
     from redolab.storage.known import storage_name
-    from redolab.units import parse_size
+    from redolab.units import parse_duration, parse_size
     from redolab.upkeep.recover_image import recover_image
 
     recover_image(
@@ -65,6 +69,7 @@ def recover(
         repeat=whole_number(1, 1000)(repeat),
         seed=whole_number(0, 10**9)(seed),
         check_disks=on_or_off(check_disks),
+        stuck_after=parse_duration(stuck_after),
         beside_others=beside_others,
         progress=progress(),
     )

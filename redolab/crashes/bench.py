@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TypeAlias
@@ -13,8 +13,18 @@ import msgspec
 from redolab.counters import Sample
 from redolab.crashes.crash import make_image
 from redolab.crashes.dataset import find_dataset, remove_dataset
-from redolab.crashes.images import MARK, STORY, CrashImage, CrashSpec, ImageStore, check_format, decoded_image
-from redolab.crashes.recovery import Recorder, RecoveryTask, RecoveryTrial, recover
+from redolab.crashes.images import (
+    MARK,
+    STORY,
+    CrashImage,
+    CrashSpec,
+    ImageStore,
+    check_format,
+    decoded_image,
+    made_with,
+)
+from redolab.crashes.outcome import Outcome
+from redolab.crashes.recovery import STUCK_AFTER, Recorder, RecoveryTask, RecoveryTrial, recover
 from redolab.errors import LabError
 from redolab.lab import Lab
 from redolab.machine import copies, files
@@ -23,9 +33,10 @@ from redolab.models import sizes
 from redolab.runs.bench import Bench, Measured
 from redolab.runs.plan import Plan, Planned, PlannedGroup, PlannedStep, draw_plan
 from redolab.runs.room import Needs
-from redolab.runs.schema import Finding
+from redolab.runs.schema import Finding, Session
 from redolab.runs.store import Run
 from redolab.samples.sampler import read_samples
+from redolab.servers.install import InstalledServer
 from redolab.servers.known import server_catalogue
 from redolab.storage import StorageProfile
 from redolab.storage.attaching import DISKS, Contents, Storages, check_possible
@@ -35,7 +46,7 @@ from redolab.storage.folder import FolderStorage
 from redolab.storage.known import HOME, storage_profile
 from redolab.storage.modelled import ModelledDisk
 from redolab.storage.tmpfs import TmpfsStorage
-from redolab.units import format_size
+from redolab.units import format_duration, format_size
 from redolab.workloads.known import workload_catalogue
 
 SMALLER = "choose a smaller LOGSIZE, DATASET or POOL, remove crash images ('redolab images'), or KEEP=off to keep none"
@@ -95,6 +106,8 @@ class CrashConditions(msgspec.Struct, frozen=True, kw_only=True):
     """Crash anew even if an image made to the same spec is kept."""
     check_disks: bool = True
     """Whether fio looks at every storage before."""
+    stuck_after: float = STUCK_AFTER
+    """Seconds without progress after which a recovery counts as stuck."""
 
 
 CrashPlan: TypeAlias = Plan[PlannedCrash, PlannedRecovery, CrashConditions]
@@ -108,41 +121,51 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         self._plan = plan
         self._images = ImageStore(lab.home)
         self._storages = Storages(lab, plan.conditions.storages)
+        self._run_folder = Path()
 
-    def check(self) -> None:
+    def check(self, places: Sequence[int]) -> None:
         """See `Bench`: storages that this machine cannot offer, images that a server cannot read."""
-        check_possible(self._plan.conditions.storages)
-        for crash in self._plan.groups:
+        profiles = self._plan.conditions.storages
+        wanted = {self._plan.steps[place].step.storage for place in places}
+        check_possible({name: profile for name, profile in profiles.items() if name in wanted})
+        for crash in self._crashes(places):
             if crash.image is not None:
                 dialect = server_catalogue().get(crash.server).dialect()
                 check_format(self._images.get(crash.image), crash.server, dialect)
 
-    def needs(self, missing: Sequence[int]) -> Needs:
+    def needs(self, places: Sequence[int], missing: Sequence[int]) -> Needs:
         """See `Bench`."""
         plan, home = self._plan, self._lab.home
-        pools = [planned.step.pool for planned in plan.steps]
-        images = [self._image_size(crash) for crash in plan.groups]
-        largest = format_size(max(crash.spec.instance.log_size for crash in plan.groups))
-        disk = {home: self._home_needs(missing)}
+        steps = [plan.steps[place].step for place in places]
+        crashes = self._crashes(places)
+        images = [self._image_size(crash) for crash in crashes]
+        largest = format_size(max(crash.spec.instance.log_size for crash in crashes))
+        disk = {home: self._home_needs(max(images), missing)}
         why = {home: f"a redo log of {largest} with dataset, crash image and copies"}
-        memory = max([*pools, *(plan.groups[group].spec.instance.buffer_pool for group in missing)])
+        pool = max(step.pool for step in steps)
+        memory = max([pool, *(plan.groups[group].spec.instance.buffer_pool for group in missing)])
         memory_for = f"a buffer pool of {format_size(memory)}"
         fio = FILES_SIZE * plan.conditions.check_disks
-        for name, profile in plan.conditions.storages.items():
+        profiles = {step.storage: plan.conditions.storages[step.storage] for step in steps}
+        for name, profile in profiles.items():
             if isinstance(profile, FolderStorage) and Path(profile.path).is_absolute():
                 disk[Path(profile.path)] = sizes.recovered_copy(max(images)) + fio
                 why[Path(profile.path)] = f"a copy of a crash image on {name}"
             elif isinstance(profile, TmpfsStorage):
-                with_copy = sizes.recovered_copy(max(images)) + max(pools)
+                with_copy = sizes.recovered_copy(max(images)) + pool
                 if with_copy > memory:
                     memory = with_copy
                     memory_for = f"{name} with a copy of the crash image beside a buffer pool ({format_size(memory)})"
-        if any(isinstance(profile, ModelledDisk) for profile in plan.conditions.storages.values()):
+        if any(isinstance(profile, ModelledDisk) for profile in profiles.values()):
             at_once = images if plan.keep else [max(images)]
             disks = self._lab.folder / DISKS
             disk[disks] = sum(sizes.lab_disk(image) for image in at_once) + fio
             why[disks] = "the lab disks with copies of the crash images"
         return Needs(memory=memory, memory_for=memory_for, disk=disk, disk_for=why, remedy=SMALLER)
+
+    def _crashes(self, places: Sequence[int]) -> list[PlannedCrash]:
+        """The crashes of the steps at these places."""
+        return [self._plan.groups[group] for group in dict.fromkeys(self._plan.steps[place].group for place in places)]
 
     def remarks(self) -> Sequence[str]:
         """See `Bench`: where copies take long."""
@@ -179,14 +202,19 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         if crash.image is not None:
             raise LabError(f"the crash image {crash.image} was removed", "'redolab images' lists those there are")
         had_dataset = find_dataset(home, crash.spec.dataset) is not None
-        server, workload = self._lab.server(crash.server), workload_catalogue().get(crash.spec.workload)
+        server, workload = self._server(crash), workload_catalogue().get(crash.spec.workload)
         every = self._plan.conditions.sample_every
+        made = None
         try:
             made = make_image(self._lab, home, server, workload, crash.spec, every, run.keep_failed)
+            self._keep_story(run, made)
+        except BaseException:
+            if made is not None and not self._plan.keep:
+                self._images.remove(made.name)
+            raise
         finally:
             if not self._plan.keep and not had_dataset:
                 remove_dataset(home, crash.spec.dataset)
-        self._keep_story(run, made)
         return made.name
 
     def use(self, group: int, name: str, run: Run) -> None:
@@ -197,20 +225,55 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
             self._images.check_unchanged(image)
         self._keep_story(run, image)
 
-    def measure(self, place: int, planned: Planned[PlannedRecovery], name: str, run: Run) -> Measured[RecoveryTrial]:
+    def measure(
+        self,
+        place: int,
+        planned: Planned[PlannedRecovery],
+        name: str,
+        run: Run,
+        keep: Callable[[Measured[RecoveryTrial]], None],
+    ) -> None:
         """See `Bench`."""
         image, step = self._images.get(name), planned.step
-        server = self._lab.server(self._plan.groups[planned.group].server)
+        server = self._server(self._plan.groups[planned.group])
         label = step.storage.strip("/").replace("/", "-")
-        trial_name = f"{place + 1:03}-{server.name}-{label}-{format_size(step.pool)}-{planned.repeat}"
+        log = run.log(f"{place + 1:03}-{server.name}-{label}-{format_size(step.pool)}-{planned.repeat}")
         contents = Contents(name, self._images.data(image), files.folder_size(self._images.folder(name)))
-        task = RecoveryTask(image=image, server=server, pool=step.pool, repeat=planned.repeat)
-        evidence = run.folder / "evidence" / trial_name / "data"
-        recorder = Recorder(log=run.log(trial_name), instance=run.keep_once, evidence=evidence)
+        task = RecoveryTask(
+            image=image,
+            server=server,
+            pool=step.pool,
+            repeat=planned.repeat,
+            stuck_after=self._plan.conditions.stuck_after,
+        )
+        recorder = Recorder(
+            log=log,
+            instance=run.keep_once,
+            evidence=run.folder / "evidence" / log.stem,
+            trial=lambda trial: keep(Measured(trial, _findings(trial, run, recorder))),
+        )
         self._storages.prepare(step.storage, contents)
         with self._storages.attached(step.storage, contents) as attached:
-            trial = recover(self._lab, task, self._images, attached, recorder)
-        return Measured(trial, _findings(trial, run, recorder))
+            recover(self._lab, task, self._images, attached, recorder)
+
+    def _server(self, crash: PlannedCrash) -> InstalledServer:
+        """The server of a crash, as it was when the plan was made. Raises `LabError` if it is another by now."""
+        server = self._lab.server(crash.server)
+        if crash.image is not None:
+            return server
+        workload = workload_catalogue().get(crash.spec.workload)
+        planned, now = crash.spec, made_with(workload, server.dialect.settings(crash.spec.instance))
+        if server.version != planned.dataset.version:
+            raise LabError(
+                f"the run was planned with {crash.server} {planned.dataset.version}, and here it is {server.version}",
+                "start a new run",
+            )
+        if now != planned.made_with:
+            raise LabError(
+                f"the workload or the settings of {crash.server} are others than when the run was planned",
+                "start a new run",
+            )
+        return server
 
     def release(self, group: int, name: str) -> None:
         """See `Bench`."""
@@ -218,9 +281,10 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
 
     def remove(self, name: str) -> None:
         """See `Bench`."""
-        self._images.remove(name)
+        if not self._images.used_by(name) - {self._run_folder}:
+            self._images.remove(name)
 
-    def _home_needs(self, missing: Sequence[int]) -> int:
+    def _home_needs(self, copy: int, missing: Sequence[int]) -> int:
         """Bytes on the native storage: what is made, all of it where it is kept, and one copy at a time."""
         specs = [self._plan.groups[group].spec for group in missing]
         making = [
@@ -230,7 +294,6 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
             - self._spec_size(spec)
             for spec in specs
         ]
-        copy = max(self._image_size(crash) for crash in self._plan.groups)
         return copy + (sum(making) if self._plan.keep else max(making, default=0))
 
     def _image_size(self, crash: PlannedCrash) -> int:
@@ -241,7 +304,9 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         return sizes.data_directory(spec.dataset.size, spec.instance.log_size, binary_log=spec.instance.binary_log)
 
     def _keep_story(self, run: Run, image: CrashImage) -> None:
-        """Keep how a crash image came about with the run, which may outlive the image."""
+        """Keep how a crash image came about with the run, which may outlive the image, and with the image that the run uses it."""
+        self._run_folder = run.folder
+        self._images.note_use(image.name, run.folder)
         kept = run.folder / _CRASHES / image.name
         kept.mkdir(parents=True, exist_ok=True)
         for name in (MARK, *STORY):
@@ -253,12 +318,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
 
     def _check_disks(self, run: Run) -> None:
         """Record every storage that the run has not recorded yet, as fio finds it if it is to look; say which is not as asked."""
-        sessions = run.record().sessions
-        known = [
-            record
-            for record in storages_of(run)
-            if same_machine(sessions[record.session].machine, sessions[-1].machine)
-        ]
+        known = storages_of(run).on_machine_of(len(run.record().sessions) - 1)
         self._storages.overhead_from([each.check for each in known if each.check is not None])
         profiles = self._plan.conditions.storages
         unknown = [name for name in profiles if name not in {each.storage for each in known}]
@@ -289,6 +349,7 @@ def plan_of_image(
     repeat: int,
     seed: int,
     check_disks: bool,
+    stuck_after: float = STUCK_AFTER,
 ) -> CrashPlan:
     """The plan of more recoveries from a kept image; with a pool that holds its tables unless others are given."""
     profiles = {name: storage_profile(name) for name in storages or [HOME]}
@@ -298,7 +359,7 @@ def plan_of_image(
         for pool in pools or (sizes.default_pool(image.spec.dataset.size),)
     ]
     crash = PlannedCrash(server=server, spec=image.spec, image=image.name)
-    conditions = CrashConditions(storages=profiles, check_disks=check_disks)
+    conditions = CrashConditions(storages=profiles, check_disks=check_disks, stuck_after=stuck_after)
     return draw_plan([(crash, steps)], repeat=repeat, seed=seed, conditions=conditions)
 
 
@@ -320,29 +381,57 @@ def samples_of(run: Run, image: str) -> Sequence[Sample]:
     return read_samples(run.folder / _CRASHES / image / STORY[0])
 
 
-def storages_of(run: Run) -> list[StorageRecord]:
-    """A run's storages as they were last recorded. Raises `LabError`."""
+class RunStorages:
+    """The storages of a run as they were recorded, on each of its machines."""
+
+    def __init__(self, sessions: Sequence[Session], records: Sequence[StorageRecord]) -> None:
+        self.records = records
+        self._sessions = sessions
+
+    def of(self, storage: str, session: int) -> StorageRecord | None:
+        """A storage as it was last recorded on the machine of a session."""
+        return next((record for record in reversed(self.on_machine_of(session)) if record.storage == storage), None)
+
+    def on_machine_of(self, session: int) -> list[StorageRecord]:
+        """All that was recorded on the machine of a session."""
+        machine = self._sessions[session].machine
+        return [record for record in self.records if same_machine(self._sessions[record.session].machine, machine)]
+
+
+def storages_of(run: Run) -> RunStorages:
+    """A run's storages. Raises `LabError`."""
     if run.is_current:
         records = run.lines(_STORAGES, StorageRecord)
     else:
         checks = run.lines(_STORAGES_OF_FORMAT_1, DiskCheck)
         records = [StorageRecord(storage=check.storage, about=check.about, check=check) for check in checks]
-    return list({record.storage: record for record in records}.values())
+    return RunStorages(run.record().sessions, records)
 
 
 def checks_of(run: Run) -> list[DiskCheck]:
     """What fio found of a run's storages, of those that it looked at. Raises `LabError`."""
-    return [record.check for record in storages_of(run) if record.check is not None]
+    return [record.check for record in storages_of(run).records if record.check is not None]
 
 
 def _findings(trial: RecoveryTrial, run: Run, recorder: Recorder) -> list[Finding]:
-    if not trial.failed_checks:
+    what = _what_is_bad(trial)
+    if what is None:
         return []
-    said = "; ".join(f"{check.what}: {check.found} instead of {check.expected}" for check in trial.failed_checks)
-    kept = [recorder.log, *([recorder.evidence] if recorder.evidence.exists() else [])]
-    return [
-        Finding(
-            what=f"{trial.server} recovered {trial.image} wrongly on {trial.storage} ({said})",
-            evidence=tuple(str(path.relative_to(run.folder)) for path in kept),
-        )
-    ]
+    kept = [recorder.log, *sorted(recorder.evidence.glob("*"))]
+    return [Finding(what=what, evidence=tuple(str(path.relative_to(run.folder)) for path in kept))]
+
+
+def _what_is_bad(trial: RecoveryTrial) -> str | None:
+    """In words; None of a recovery that is as it must be."""
+    which = f"{trial.image} on {trial.storage} with a buffer pool of {format_size(trial.buffer_pool)}"
+    if trial.unfinished is not None:
+        end = trial.unfinished
+        if trial.outcome is Outcome.STUCK:
+            quiet = format_duration(end.ended - end.progress_ended)
+            said = f", saying {end.repeated[0].times:,} times '{end.repeated[0].text}'" if end.repeated else ""
+            return f"{trial.server} was stuck recovering {which}: at {end.where} it got no further for {quiet}{said}"
+        return f"{trial.server} gave up recovering {which}: it ended with status {end.status} at {end.where}"
+    if trial.failed_checks:
+        said = "; ".join(f"{each.what}: {each.found} instead of {each.expected}" for each in trial.failed_checks)
+        return f"{trial.server} recovered {which} wrongly ({said})"
+    return None

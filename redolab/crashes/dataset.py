@@ -81,7 +81,7 @@ def find_dataset(storage: Path, spec: DatasetSpec) -> Dataset | None:
 
 def remove_dataset(storage: Path, spec: DatasetSpec) -> None:
     """Remove a dataset."""
-    files.remove(storage / "datasets" / spec.key)
+    files.remove_marked(storage / "datasets" / spec.key, _MARK)
 
 
 def make_dataset(lab: Lab, storage: Path, server: InstalledServer, workload: Workload, spec: DatasetSpec) -> Dataset:
@@ -101,7 +101,7 @@ def make_dataset(lab: Lab, storage: Path, server: InstalledServer, workload: Wor
             if name not in (DATA, _ERROR_LOG):
                 files.remove(making / name)
         files.write_whole(making / _MARK, msgspec.json.encode(spec))
-        files.remove(folder)
+        files.remove_marked(folder, _MARK)
         files.move(making, folder)
     dataset = find_dataset(storage, spec)
     assert dataset is not None

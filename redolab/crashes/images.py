@@ -23,6 +23,7 @@ from redolab.workloads.contract import Workload
 
 IMAGE_FORMAT = 2
 MARK = "image.json"
+_USED_BY = "used-by"
 SAMPLES = "samples.csv"
 WORKLOAD = "workload.csv"
 FILL_LOG = "fill.log"
@@ -123,9 +124,21 @@ class ImageStore:
                 f"the crash image {image.name} was changed since it was made", f"'redolab rm-image {image.name}'"
             )
 
+    def note_use(self, name: str, run: Path) -> None:
+        """Note beside an image that a run measures on it: runs can lie in many folders, the image cannot."""
+        if run not in self.used_by(name):
+            with (self._folder / name / _USED_BY).open("a") as file:
+                file.write(f"{run}\n")
+
+    def used_by(self, name: str) -> set[Path]:
+        """The folders of the runs that have measured on an image and are still there."""
+        noted = self._folder / name / _USED_BY
+        lines = noted.read_text().splitlines() if noted.exists() else []
+        return {Path(line) for line in lines if Path(line).exists()}
+
     def remove(self, name: str) -> None:
         """Remove an image."""
-        files.remove(self._folder / name)
+        files.remove_marked(self._folder / name, MARK)
 
     def samples(self, image: CrashImage) -> Sequence[Sample]:
         """All samples from the start of the fill to the kill."""

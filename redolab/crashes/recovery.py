@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pymysql
@@ -15,8 +16,10 @@ from pymysql.constants import CR, ER
 
 from redolab.clock import now
 from redolab.crashes.dataset import OPEN_TRANSACTION_TABLE, PROBE_TABLE
+from redolab.crashes.evidence import cap_log, keep_data, keep_script, keep_stacks
 from redolab.crashes.images import CrashImage, ImageStore, check_format
-from redolab.errors import LabError
+from redolab.crashes.outcome import Outcome, Repeated, Unfinished, Watch
+from redolab.errors import LabError, ServerFailed
 from redolab.lab import Lab
 from redolab.machine import copies, files
 from redolab.machine.copies import Copy
@@ -29,6 +32,7 @@ from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance, UsedInstance, prepare_folder
 from redolab.storage.place import Place
 from redolab.timeline import Event, Timeline
+from redolab.timeline.advance import standing
 from redolab.units import format_duration, format_size
 from redolab.workloads.contract import TableCheck, check_pages, check_value
 from redolab.workloads.known import workload_catalogue
@@ -36,6 +40,10 @@ from redolab.workloads.known import workload_catalogue
 _PATIENCE = 6 * 3600.0
 _GREETING = 1.0
 _SETTLED = 5.0
+_LOOK_EVERY = 0.25
+_LAST_LINES = 15
+STUCK_AFTER = 120.0
+"""Seconds: no healthy recovery that the lab has timed was quiet for a tenth of it, slow disks included (docs/results/stuck.md)."""
 # No socket yet, nobody listening, hung up in the middle of the greeting, shutting down.
 _NOT_YET = (
     CR.CR_CONNECTION_ERROR,
@@ -60,16 +68,22 @@ class RecoveryTrial(msgspec.Struct, frozen=True, kw_only=True):
     copy: Copy
     cache_dropped: bool
     """Whether the operating system's page cache was emptied before: without root it is not."""
-    seconds_to_ready: float
-    """To the arrival of the line that says it takes connections."""
-    first_connection: float
-    first_write: float
+    outcome: Outcome = Outcome.READY
+    seconds_to_ready: float | None
+    """To the arrival of the line that says it takes connections; None, as what follows, if it never did."""
+    first_connection: float | None
+    first_write: float | None
     rollback_ended: float | None
     """None when there was nothing to roll back."""
-    timeline: Timeline
+    timeline: Timeline | None
+    """None of a server that did not get so far as to tell of a recovery."""
     instance: str
-    """The hash under which the run keeps the server's settings and variables."""
+    """The hash under which the run keeps the server's settings, and the variables of one that could be asked."""
     checks: tuple[TableCheck, ...]
+    unfinished: Unfinished | None = None
+    """What is known of a recovery that did not end in a server that is ready."""
+    longest_quiet: float | None = None
+    """The longest stretch without progress after which it got on again."""
     device: DeviceUse | None = None
     """What the block device under the storage did from the start to ready; None where it has none."""
     cpu: CpuUse | None = None
@@ -95,6 +109,8 @@ class RecoveryTask:
     server: InstalledServer
     pool: int
     repeat: int
+    stuck_after: float = STUCK_AFTER
+    """Seconds without progress after which it counts as stuck."""
 
     @property
     def request(self) -> InstanceRequest:
@@ -110,14 +126,16 @@ class Recorder:
     """Its error log."""
     instance: Callable[[UsedInstance], str]
     """Keeps settings and variables, and gives the hash under which they are."""
+    trial: Callable[[RecoveryTrial], None]
+    """Keeps what was measured."""
     evidence: Path
-    """Where the data directory of a wrong recovery is kept."""
+    """The folder for what shows a finding: the data directory of a wrong recovery, stacks and a script of one that is stuck."""
 
 
-def recover(lab: Lab, task: RecoveryTask, images: ImageStore, place: Place, recorder: Recorder) -> RecoveryTrial:
-    """Recover a copy of an image on an attached storage.
+def recover(lab: Lab, task: RecoveryTask, images: ImageStore, place: Place, recorder: Recorder) -> None:
+    """Recover a copy of an image on an attached storage; the trial goes to the recorder as soon as it is measured.
 
-    A recovery that is wrong is a trial with checks that failed; what it recovered is kept as evidence. Raises
+    A recovery that is wrong, stuck or given up by the server is a trial too, and its evidence is kept. Raises
     `InvalidInput` if this server cannot read the image.
     """
     image, server = task.image, task.server
@@ -125,8 +143,9 @@ def recover(lab: Lab, task: RecoveryTask, images: ImageStore, place: Place, reco
     folder = place.folder / "instances" / f"{image.name}-recovery"
     title = f"recovery {task.repeat} of {image.name} on {place.name}, buffer pool {format_size(task.pool)}"
     with (
-        place.blamed(),
         lab.journal.making(folder, f"the copy of {image.name} that was being recovered"),
+        # Within: once the copy is gone, a disk that was full is no longer.
+        place.blamed(),
         ExitStack() as running,
     ):
         prepare_folder(server, folder)
@@ -140,9 +159,28 @@ def recover(lab: Lab, task: RecoveryTask, images: ImageStore, place: Place, reco
             started = datetime.now(UTC)
             before = place.device.counters() if place.device else None
             instance = running.enter_context(Instance.start(server, folder, task.request, recorder.log))
-            probe = _Probe(instance, stage, place)
-            with instance.answering():
-                instance.watch(_PATIENCE, probe.recovered)
+            probe = _Probe(instance, stage, place, task.stuck_after)
+            outcome = _watched(instance, probe, place)
+            late = place.late_share()
+            if outcome is not Outcome.READY:
+                unfinished = _unfinished(lab, task, images, instance, probe, outcome, recorder)
+                stage.outcome = f"{outcome} at {unfinished.where}"
+                trial = RecoveryTrial(
+                    **_what(task, place, started, copy, cache_dropped=cache_dropped),
+                    outcome=outcome,
+                    seconds_to_ready=None,
+                    first_connection=None,
+                    first_write=None,
+                    rollback_ended=None,
+                    timeline=instance.recovery(),
+                    instance=recorder.instance(instance.asked()),
+                    checks=(),
+                    unfinished=unfinished,
+                    longest_quiet=probe.watch.longest,
+                    late_share=late,
+                )
+                recorder.trial(trial)
+                return
             reached = probe.result()
             timeline = instance.recovery()
             ready = instance.seconds_to(Event.READY)
@@ -152,46 +190,94 @@ def recover(lab: Lab, task: RecoveryTask, images: ImageStore, place: Place, reco
                     f"{server.name} started on {image.name} without a crash recovery",
                     f"its error log is {recorder.log}",
                 )
-            late = place.late_share()
             stage.outcome = f"ready after {format_duration(ready)}"
-        with lab.progress.stage("checking the recovered tables", "check") as checking, instance.answering():
-            checks = _check(reached.connection, image, task.repeat)
-            used = instance.used(reached.connection)
-            if any(not check.passed for check in checks):
+        with lab.progress.stage("checking the recovered tables", "check") as checking:
+            checks, used = _checked(instance, reached.connection, image, task.repeat)
+            wrong = any(not check.passed for check in checks)
+            if wrong:
                 checking.outcome = "WRONG"
-        if any(not check.passed for check in checks):
+        if wrong:
             instance.end()
-            _keep_evidence(folder / DATA, recorder.evidence)
-    return RecoveryTrial(
-        image=image.name,
-        server=server.name,
-        version=server.version,
-        storage=place.name,
-        log_size=image.spec.instance.log_size,
-        buffer_pool=task.pool,
-        repeat=task.repeat,
-        started=started,
-        copy=copy,
-        cache_dropped=cache_dropped,
-        seconds_to_ready=ready,
-        first_connection=reached.connected,
-        first_write=reached.written,
-        rollback_ended=instance.seconds_to(Event.UNDO_END),
-        timeline=timeline,
-        instance=recorder.instance(used),
-        checks=tuple(checks),
-        device=probe.device_since(before),
-        cpu=probe.cpu,
-        pages_read=probe.pages_read,
-        buffered=place.buffered,
-        late_share=late,
+            keep_data(lab, folder / DATA, recorder.evidence / DATA)
+        recorder.trial(
+            RecoveryTrial(
+                **_what(task, place, started, copy, cache_dropped=cache_dropped),
+                seconds_to_ready=ready,
+                first_connection=reached.connected,
+                first_write=reached.written,
+                rollback_ended=instance.seconds_to(Event.UNDO_END),
+                timeline=timeline,
+                instance=recorder.instance(used),
+                checks=tuple(checks),
+                longest_quiet=probe.watch.longest,
+                device=probe.device_since(before),
+                cpu=probe.cpu,
+                pages_read=probe.pages_read,
+                late_share=late,
+            )
+        )
+
+
+def _what(task: RecoveryTask, place: Place, started: datetime, copy: Copy, *, cache_dropped: bool) -> dict[str, Any]:
+    """What every trial says of what was done."""
+    return {
+        "image": task.image.name,
+        "server": task.server.name,
+        "version": task.server.version,
+        "storage": place.name,
+        "log_size": task.image.spec.instance.log_size,
+        "buffer_pool": task.pool,
+        "repeat": task.repeat,
+        "started": started,
+        "copy": copy,
+        "cache_dropped": cache_dropped,
+        "buffered": place.buffered,
+    }
+
+
+def _watched(instance: Instance, probe: _Probe, place: Place) -> Outcome:
+    """Watch a recovery to its end; how it ended. Raises `LabError` where the storage is at fault, or the lab."""
+    try:
+        with instance.answering():
+            instance.watch(_PATIENCE, probe.recovered)
+    except _StuckError:
+        return Outcome.STUCK
+    except ServerFailed:
+        place.check()
+        if instance.status is None or instance.is_ready:
+            raise
+        return Outcome.GAVE_UP
+    return Outcome.READY
+
+
+def _unfinished(
+    lab: Lab,
+    task: RecoveryTask,
+    images: ImageStore,
+    instance: Instance,
+    probe: _Probe,
+    outcome: Outcome,
+    recorder: Recorder,
+) -> Unfinished:
+    """What is known of a recovery that did not end in a server that is ready; its evidence is kept, and it is ended."""
+    since, status = probe.since_progress(), instance.status
+    if outcome is Outcome.STUCK and instance.pid is not None:
+        keep_stacks(lab, instance.pid, recorder.evidence)
+    keep_script(task.server, task.request, images.data(task.image), recorder.evidence)
+    instance.end()
+    stands = standing(instance.log)
+    repeated = cap_log(recorder.log)
+    return Unfinished(
+        phase=stands.phase,
+        percent=stands.percent,
+        progress_ended=since.progress_ended,
+        ended=since.now,
+        status=status,
+        cpu_seconds=since.cpu_seconds,
+        device=since.device,
+        repeated=tuple(Repeated(text=each.text, times=each.times) for each in repeated),
+        last_lines=tuple(line.text for line in instance.log[-_LAST_LINES:]),
     )
-
-
-def _keep_evidence(data: Path, evidence: Path) -> None:
-    """Keep what a server has recovered wrongly, unless there is no room: the image rebuilds it."""
-    if files.free_space(evidence) > 2 * files.folder_size(data):
-        copies.copy_folder(data, evidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,24 +289,50 @@ class _Reached:
     written: float
 
 
-class _Probe:
-    """Knocks at a recovering server until it answers, then writes; knows when nothing of the recovery is left to come."""
+@dataclass(frozen=True, slots=True)
+class _SinceProgress:
+    """What happened since a recovery got on last; times in seconds from the start of the process."""
 
-    def __init__(self, instance: Instance, stage: Stage, place: Place) -> None:
+    progress_ended: float
+    now: float
+    cpu_seconds: float | None
+    device: DeviceUse | None
+
+
+class _StuckError(Exception):
+    """The recovery does not get on."""
+
+
+class _Probe:
+    """Knocks at a recovering server until it answers, then writes; knows when nothing of the recovery is left to come.
+
+    Meanwhile it follows whether the recovery gets on.
+    """
+
+    def __init__(self, instance: Instance, stage: Stage, place: Place, stuck_after: float) -> None:
         self.cpu: CpuUse | None = None
         self.pages_read: int | None = None
+        self.watch = Watch(instance.started.monotonic)
         self._instance = instance
         self._stage = stage
         self._place = place
+        self._stuck_after = stuck_after
+        self._heard = 0
+        self._looked = 0.0
+        self._at_progress: tuple[CpuUse | None, DeviceCounters | None] = (None, None)
         self._at_ready: tuple[DeviceCounters | None, float] | None = None
         self._connection: Connection | None = None
         self._connected: float | None = None
         self._written: float | None = None
 
     def recovered(self) -> bool:
-        """Try what is next; True once the server has taken a write, and has rolled back what it found open."""
+        """Try what is next; True once the server has taken a write, and has rolled back what it found open.
+
+        Raises `_StuckError` when it has not got on for too long.
+        """
         if self._instance.log:
             self._stage.say(self._instance.log[-1].text[-80:])
+        self._follow()
         if self._instance.is_ready:
             self._read_usage()
         if self._connection is None:
@@ -240,6 +352,40 @@ class _Probe:
                 cursor.execute(f"INSERT INTO {PROBE_TABLE} (written) VALUES (CURRENT_TIMESTAMP)")
             self._written = self._since_start()
         return self._written is not None and self._instance.has_recovered()
+
+    def since_progress(self) -> _SinceProgress:
+        """What happened since it got on last."""
+        at, started = now().monotonic, self._instance.started.monotonic
+        (cpu_then, device_then), cpu_now = self._at_progress, self._instance.cpu_use()
+        device = self._place.device
+        used = (
+            None
+            if device is None or device_then is None
+            else use_between(device_then, device.counters(), self.watch.quiet(at))
+        )
+        return _SinceProgress(
+            progress_ended=self.watch.progress_at - started,
+            now=at - started,
+            cpu_seconds=None if cpu_then is None or cpu_now is None else cpu_now.seconds - cpu_then.seconds,
+            device=used,
+        )
+
+    def _follow(self) -> None:
+        """Look now and then whether it gets on."""
+        at = now().monotonic
+        if at - self._looked < _LOOK_EVERY:
+            return
+        self._looked = at
+        lines, self._heard = self._instance.log[self._heard :], len(self._instance.log)
+        before = self.watch.progress_at
+        self.watch.hear(at, (line.text for line in lines))
+        if (moved := self._instance.bytes_moved()) is not None:
+            self.watch.see(at, *moved)
+        if self.watch.progress_at != before:
+            device = self._place.device
+            self._at_progress = (self._instance.cpu_use(), device.counters() if device else None)
+        if self.watch.quiet(at) > self._stuck_after:
+            raise _StuckError
 
     def result(self) -> _Reached:
         """What it reached."""
@@ -263,6 +409,18 @@ class _Probe:
 
     def _since_start(self) -> float:
         return now().monotonic - self._instance.started.monotonic
+
+
+def _checked(
+    instance: Instance, connection: Connection, image: CrashImage, repeat: int
+) -> tuple[list[TableCheck], UsedInstance]:
+    """What is checked after a recovery, and what the server was like; one that refuses or ends meanwhile has failed."""
+    try:
+        return _check(connection, image, repeat), instance.used(connection)
+    except pymysql.MySQLError as error:
+        ended = "" if instance.status is None else f"; it ended with status {instance.status}"
+        failed = TableCheck(what="the server answers", expected="yes", found=f"{error}{ended}")
+        return [failed], instance.asked()
 
 
 def _check(connection: Connection, image: CrashImage, repeat: int) -> list[TableCheck]:

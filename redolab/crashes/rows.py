@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from redolab.crashes.bench import crashes_of, storages_of
 from redolab.crashes.images import CrashImage
 from redolab.crashes.recovery import RecoveryTrial
+from redolab.errors import LabError
 from redolab.machine.device import DeviceUse
 from redolab.runs.experiment import Rows
 from redolab.runs.store import Run
@@ -17,24 +18,31 @@ from redolab.timeline import Phase
 def recovery_rows(run: Run) -> Rows:
     """The recoveries of a run. Raises `LabError`."""
     images = {image.name: image for image in crashes_of(run)}
-    storages = {record.storage: record for record in storages_of(run)}
+    storages = storages_of(run)
     return [
         (
             record,
             {
                 **_recovery(record.trial),
-                **_image(images[record.trial.image]),
-                **_storage(storages.get(record.trial.storage)),
+                **_image(_found(run, images, record.trial.image)),
+                **_storage(storages.of(record.trial.storage, record.session)),
             },
         )
         for record in run.trials(RecoveryTrial)
     ]
 
 
+def _found(run: Run, images: Mapping[str, CrashImage], name: str) -> CrashImage:
+    if name not in images:
+        raise LabError(f"the run {run.name} cannot be read (it lacks crashes/{name})", "it is left as it is")
+    return images[name]
+
+
 def _recovery(trial: RecoveryTrial) -> Mapping[str, object]:
-    timeline, cpu, device = trial.timeline, trial.cpu, trial.device
-    seconds = {time.phase: time.seconds for time in timeline.phases}
-    logged = timeline.seconds_to_ready
+    timeline, cpu, device, end = trial.timeline, trial.cpu, trial.device, trial.unfinished
+    times = () if timeline is None else timeline.phases
+    seconds = {time.phase: time.seconds for time in times}
+    logged = None if timeline is None else timeline.seconds_to_ready
     return {
         "image": trial.image,
         "server": trial.server,
@@ -44,18 +52,19 @@ def _recovery(trial: RecoveryTrial) -> Mapping[str, object]:
         "buffer_pool_bytes": trial.buffer_pool,
         "repeat": trial.repeat,
         "started": trial.started,
+        "outcome": str(trial.outcome),
         "ready_s": trial.seconds_to_ready,
-        "start_s": None if logged is None else max(0.0, trial.seconds_to_ready - logged),
-        **{f"{phase}_s": seconds[phase] for phase in Phase},
+        "start_s": None if logged is None else max(0.0, (trial.seconds_to_ready or logged) - logged),
+        **{f"{phase}_s": seconds.get(phase) for phase in Phase},
         "first_connection_s": trial.first_connection,
         "first_write_s": trial.first_write,
         "rollback_ended_s": trial.rollback_ended,
-        "clock": timeline.clock,
-        "redo_bytes": timeline.redo_bytes,
-        "pages_to_recover": timeline.pages,
+        "clock": None if timeline is None else timeline.clock,
+        "redo_bytes": None if timeline is None else timeline.redo_bytes,
+        "pages_to_recover": None if timeline is None else timeline.pages,
         "pages_read": trial.pages_read,
-        "batches": timeline.batches,
-        "rows_rolled_back": timeline.rows,
+        "batches": None if timeline is None else timeline.batches,
+        "rows_rolled_back": None if timeline is None else timeline.rows,
         "cpu_s": None if cpu is None else cpu.seconds,
         "busiest_thread_s": None if cpu is None else cpu.busiest_thread,
         **{f"device_{name}": None if device is None else getattr(device, name) for name in DeviceUse.__struct_fields__},
@@ -64,6 +73,10 @@ def _recovery(trial: RecoveryTrial) -> Mapping[str, object]:
         "copy_s": trial.copy.seconds,
         "copy_reflink": trial.copy.reflink,
         "cache_dropped": trial.cache_dropped,
+        "ended_phase": None if end is None else str(end.phase),
+        "ended_percent": None if end is None else end.percent,
+        "progress_ended_s": None if end is None else end.progress_ended,
+        "longest_quiet_s": trial.longest_quiet,
         "failed_checks": len(trial.failed_checks),
         "instance": trial.instance,
     }

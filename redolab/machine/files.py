@@ -32,10 +32,21 @@ def write_whole(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
+        _sync_folder(path.parent)
     except OSError as error:
         raise explained(error, path) from error
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have a folder's names on the disk, where its file system can."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with suppress(OSError):
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def make_folder(path: Path, *, mode: int = 0o755, owner: int | None = None) -> None:
@@ -75,6 +86,12 @@ def remove(path: Path) -> None:
             if error.errno not in (errno.ENOTEMPTY, errno.EBUSY) or time.monotonic() > deadline:
                 raise
             time.sleep(0.05)
+
+
+def remove_marked(folder: Path, mark: str) -> None:
+    """Remove a folder that a file in it says is whole: that file first, so that what is left half-removed is not taken for it."""
+    remove(folder / mark)
+    remove(folder)
 
 
 def hash_folder(folder: Path) -> Mapping[str, str]:

@@ -27,7 +27,9 @@ def unwinding() -> Iterator[None]:
         yield
         return
     _Held.came = None
-    before = {each: signal.signal(each, _on_signal) for each in _CAUGHT}
+    # Who started the lab with a signal ignored, as nohup does, means it.
+    caught = [each for each in _CAUGHT if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {each: signal.signal(each, _on_signal) for each in caught}
     try:
         yield
     finally:

@@ -61,6 +61,33 @@ def _folder_locked(folder: Path) -> Iterator[None]:
         os.close(file)
 
 
+@contextmanager
+def taken(path: Path) -> Iterator[None]:
+    """While in it: whoever asks, on this machine or on another that sees the file, learns that it is taken."""
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(file)
+
+
+def is_taken(path: Path) -> bool:
+    """Whether somebody has taken a file and is still there."""
+    try:
+        file = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(file)
+    return False
+
+
 def _busy(problem: str) -> Busy:
     return Busy(problem, "two at once would spoil both measurements: wait for it or stop it")
 

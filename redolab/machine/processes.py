@@ -306,6 +306,18 @@ def cpu_use(process: ProcessIdentity) -> CpuUse | None:
     )
 
 
+def bytes_moved(process: ProcessIdentity) -> tuple[int, int] | None:
+    """Bytes that a process has read from and written to disks (`/proc/PID/io`); None if it has ended or that may not be read."""
+    found = _find(process)
+    if found is None:
+        return None
+    try:
+        counters = found.io_counters()
+    except psutil.Error:
+        return None
+    return counters.read_bytes, counters.write_bytes
+
+
 def which(program: str) -> Path | None:
     """Where a program is, if it is on this machine."""
     found = shutil.which(program)

@@ -78,6 +78,10 @@ class Tools:
         }
         return Tool(unpacked, environment)
 
+    def first_of(self, names: Sequence[str]) -> tuple[str, Tool] | None:
+        """The first of these programs that is there, with its name: none is fetched for it."""
+        return next(((name, tool) for name in names if (tool := self.find(name)) is not None), None)
+
     def get(self, name: str) -> Tool:
         """A tool that `require` has seen to."""
         tool = self.find(name)

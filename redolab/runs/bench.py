@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -37,11 +37,11 @@ class Bench(ABC, Generic[G, S, T]):
     brief = False
     """Whether a step takes so little that where the run is need not be told at each."""
 
-    def check(self) -> None:
-        """Refuse what this machine cannot have, before anything is started. Raises `LabError`."""
+    def check(self, places: Sequence[int]) -> None:
+        """Refuse what this machine cannot have for the steps at these places, before anything is started. Raises `LabError`."""
 
-    def needs(self, missing: Sequence[int]) -> Needs:
-        """What the plan takes at most, when these groups are still to be made."""
+    def needs(self, places: Sequence[int], missing: Sequence[int]) -> Needs:
+        """What the steps at these places take at most, when these groups are still to be made."""
         return Needs()
 
     def remarks(self) -> Sequence[str]:
@@ -49,8 +49,11 @@ class Bench(ABC, Generic[G, S, T]):
         return ()
 
     def find(self, group: int, name: str | None) -> str | None:
-        """What was made for a group earlier, if it is still there: that of this name, or without one any that serves."""
-        return None
+        """What was made for a group earlier, if it is still there: that of this name, or without one any that serves.
+
+        Where nothing is made that could be gone, what a run has measured stays measured.
+        """
+        return name
 
     @contextmanager
     def opened(self, run: Run) -> Iterator[None]:
@@ -65,8 +68,13 @@ class Bench(ABC, Generic[G, S, T]):
         """Take what was made earlier: see that it is as it was left, and keep with the run what belongs to it. Raises `LabError`."""
 
     @abstractmethod
-    def measure(self, place: int, planned: Planned[S], name: str, run: Run) -> Measured[T]:
-        """Measure the step at this place of the plan on what was made for its group. Raises `LabError`."""
+    def measure(
+        self, place: int, planned: Planned[S], name: str, run: Run, keep: Callable[[Measured[T]], None]
+    ) -> None:
+        """Measure the step at this place of the plan on what was made for its group.
+
+        What it came to is given to `keep` as soon as it is known, before anything is cleared away. Raises `LabError`.
+        """
 
     def release(self, group: int, name: str) -> None:
         """No step of the group is left to be done."""

@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from redolab.errors import Interrupted
 from redolab.lab import Lab
-from redolab.runs.bench import Bench
+from redolab.runs.bench import Bench, Measured
 from redolab.runs.estimate import Experience
-from redolab.runs.plan import Plan, last_places, remaining
+from redolab.runs.plan import Plan, last_places
+from redolab.runs.resuming import Standing
 from redolab.runs.schema import GroupRecord, TrialRecord
 from redolab.runs.store import Run, RunStore
 
@@ -36,20 +38,30 @@ class Carrying:
         self._bench = bench
         self._plan = plan
         self._experience = experience
-        self._session = len(run.record().sessions) - 1
-        self._standing = run.groups()
-        self._todo = remaining(plan, self._done())
+        sessions = run.record().sessions
+        self._session = len(sessions) - 1
+        self._before = Standing(run, bench, plan, sessions[-1].machine)
+        self._groups = dict(self._before.groups)
+        self._todo = self._before.todo
         self._names: dict[int, str] = {}
         self._told = -_BRIEFLY
 
     @property
     def todo(self) -> Sequence[int]:
-        """The places of the steps that are still to be done: those of a group whose making is gone are done anew."""
+        """The places of the steps that are still to be done."""
         return self._todo
+
+    @property
+    def superseded(self) -> int:
+        """Trials of earlier sessions that no longer count."""
+        return self._before.superseded
 
     def carry_out(self) -> None:
         """Make and measure all that is to be done. Raises `LabError`."""
         last = last_places(self._plan, self._todo)
+        # A session that was ended right after a group's last step has left what was made for it.
+        for group in set(self._groups) - set(last):
+            self._remove_unless_kept(group)
         with self._bench.opened(self._run), self._removed_if_not_kept():
             if self._plan.keep:
                 for group in last:
@@ -64,32 +76,15 @@ class Carrying:
                     del self._names[group]
                     self._remove_unless_kept(group)
 
-    def _done(self) -> set[int]:
-        """The places of the steps that are measured, and stay so."""
-        measured: dict[int, set[int]] = {}
-        for record in self._run.trials(object):
-            if record.place is not None:
-                measured.setdefault(record.group, set()).add(record.place)
-        return {
-            place
-            for group, places in measured.items()
-            if places >= set(self._plan.places(group)) or self._still_there(group)
-            for place in places
-        }
-
-    def _still_there(self, group: int) -> bool:
-        """Whether what a group's trials were measured on can still be measured on."""
-        return self._bench.find(group, self._standing[group].name) is not None
-
     def _name(self, group: int) -> str:
         """What the group's steps share: what this run measured it on, something made earlier that serves, or made now."""
         if group in self._names:
             return self._names[group]
-        before = self._standing.get(group)
-        if before is not None and self._bench.find(group, before.name) is not None:
-            name = before.name
+        name = self._before.usable(group)
+        if name is not None:
             self._bench.use(group, name, self._run)
         else:
+            before = self._groups.get(group)
             name = self._made_anew(group, 1 if before is None else before.attempt + 1)
         self._names[group] = name
         return name
@@ -112,7 +107,7 @@ class Carrying:
             alike=tuple(self._plan.groups[group].alike()),
         )
         self._run.add_group(record)
-        self._standing[group] = record
+        self._groups[group] = record
         if made:
             self._experience.learn(record.alike, record.seconds)
         return name
@@ -120,21 +115,24 @@ class Carrying:
     def _measure(self, place: int, name: str) -> None:
         planned = self._plan.steps[place]
         began = time.monotonic()
-        measured = self._bench.measure(place, planned, name, self._run)
-        record = TrialRecord(
-            place=place,
-            group=planned.group,
-            attempt=self._standing[planned.group].attempt,
-            session=self._session,
-            took=time.monotonic() - began,
-            alike=tuple(self._plan.alike(planned)),
-            findings=tuple(measured.findings),
-            trial=measured.trial,
-        )
-        self._run.add_trial(record)
-        self._experience.learn(record.alike, record.took)
-        for finding in measured.findings:
-            self._lab.progress.note(f"FINDING: {finding.what}")
+
+        def keep(measured: Measured[Any]) -> None:
+            record = TrialRecord(
+                place=place,
+                group=planned.group,
+                attempt=self._groups[planned.group].attempt,
+                session=self._session,
+                took=time.monotonic() - began,
+                alike=tuple(self._plan.alike(planned)),
+                findings=tuple(measured.findings),
+                trial=measured.trial,
+            )
+            self._run.add_trial(record)
+            self._experience.learn(record.alike, record.took)
+            for finding in measured.findings:
+                self._lab.progress.note(f"FINDING: {finding.what}")
+
+        self._bench.measure(place, planned, name, self._run, keep)
 
     def _say_how_far(self, done: int) -> None:
         """As in `17 of 36, about 12 min left`."""
@@ -149,7 +147,7 @@ class Carrying:
 
     def _remove_unless_kept(self, group: int) -> None:
         """Where nothing is to be kept, what this run made goes, unless another run measured on it too."""
-        record = self._standing[group]
+        record = self._groups[group]
         if self._plan.keep or not record.made or record.name in self._store.names_used(self._run):
             return
         if any(trial.findings for trial in self._run.trials(object) if trial.group == group):
@@ -162,13 +160,16 @@ class Carrying:
         """While in it: a run that is broken off keeps what it has measured on, to be resumed, and nothing else."""
         try:
             yield
-        except BaseException:
+        except BaseException as error:
+            failed = not isinstance(error, Interrupted | KeyboardInterrupt)
             measured = {record.group for record in self._run.trials(object)}
             for group in list(self._names):
-                record = self._standing[group]
+                record = self._groups[group]
                 if self._plan.keep or not record.made or not record.name:
                     continue
-                if group in measured:
+                if failed and group not in measured:
+                    self._lab.progress.note(f"{record.name} stays, to look into; 'redolab rm-image' removes it")
+                elif group in measured:
                     self._lab.progress.note(
                         f"{record.name} stays for '--resume {self._run.name}'; 'redolab rm {self._run.name}' removes both"
                     )

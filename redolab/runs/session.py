@@ -20,6 +20,7 @@ from redolab.runs.factors import CommonFactors, factors_of
 from redolab.runs.plan import Plan
 from redolab.runs.plan_table import plan_table
 from redolab.runs.reporting import show_tables, write_report
+from redolab.runs.resuming import Standing
 from redolab.runs.room import check_room
 from redolab.runs.schema import Finding, State
 from redolab.runs.store import Run, RunStore, new_session
@@ -32,6 +33,8 @@ MAKE_VARIABLES = "REDOLAB_MAKE_VARIABLES"
 def run_experiment(name: str, factors: CommonFactors, progress: Progress) -> None:
     """Run an experiment with these factors, go on with a run of it, or only show the plan. Raises `LabError`."""
     if factors.resume is not None:
+        if factors.plan:
+            raise InvalidInput("a run that is resumed has its plan already", "'redolab show' prints how far it is")
         resume_run(factors.resume, progress, beside_others=factors.beside_others)
         return
     experiment, store = load_experiment(name), RunStore()
@@ -53,14 +56,15 @@ def start_run(
     """A new run of an experiment that carries out a plan, and its tables; or only the plan. Raises `LabError`."""
     experiment = load_experiment(name)
     bench = experiment.bench(lab, plan)
-    bench.check()
+    every = range(len(plan.steps))
+    bench.check(every)
     found = {group: there for group in range(len(plan.groups)) if (there := bench.find(group, None)) is not None}
     missing = [group for group in range(len(plan.groups)) if group not in found]
-    needs = bench.needs(missing)
+    needs = bench.needs(every, missing)
     check_room(needs)
     machine = read_machine(lab.home)
     experience = Experience.of_runs(store, machine)
-    how_long = in_words(experience.estimate(plan, range(len(plan.steps)), missing))
+    how_long = in_words(experience.estimate(plan, every, missing))
     lab.progress.note(
         f"{experiment.step.of(len(plan.steps))}, {experiment.group.of(len(missing))} to make first: {how_long} "
         f"(seed {plan.seed})"
@@ -85,10 +89,11 @@ def resume_run(name: str, progress: Progress, *, beside_others: bool = False) ->
         if run.record().state is State.COMPLETE:
             raise InvalidInput(f"the run {run.name} is complete", "'redolab show' prints it")
         plan = run.plan(experiment.plan_type)
-        bench = experiment.bench(lab, plan)
-        bench.check()
-        check_room(bench.needs(_to_make(run, bench, plan)))
-        machine = read_machine(lab.home)
+        bench, machine = experiment.bench(lab, plan), read_machine(lab.home)
+        standing = Standing(run, bench, plan, machine)
+        if standing.todo:
+            bench.check(standing.todo)
+            check_room(bench.needs(standing.todo, standing.to_make()))
         experience = Experience.of_runs(store, machine)
         store.reopen(run, new_session(machine, lab_commit(), lab.tools.versions()))
         _carry_out(lab, store, experiment, run, bench, plan, experience)
@@ -106,21 +111,17 @@ def given_to_make(factors: type[CommonFactors]) -> dict[str, str]:
     """Field → text of the variables behind `make experiment NAME`. Raises `InvalidInput` for one that means nothing."""
     variables = {each.variable: each.name for each in factors_of(factors)}
     given = {}
-    for word in shlex.split(os.environ.get(MAKE_VARIABLES, "")):
+    try:
+        assigned = shlex.split(os.environ.get(MAKE_VARIABLES, ""))
+    except ValueError as error:
+        raise InvalidInput(f"the variables cannot be told apart ({error})", "mind the quotes") from error
+    for word in assigned:
         variable, _, value = word.partition("=")
         if variable not in variables:
             known = ", ".join(variables)
             raise InvalidInput(f"{variable}= means nothing to this experiment", f"it knows {known}")
         given[variables[variable]] = value
     return given
-
-
-def _to_make(run: Run, bench: Bench[Any, Any, Any], plan: Plan[Any, Any, Any]) -> list[int]:
-    """The groups of a stopped run that are not finished and of which what they need is not there."""
-    standing, measured = run.groups(), {record.place for record in run.trials(object)}
-    unfinished = [group for group in range(len(plan.groups)) if not measured >= set(plan.places(group))]
-    names = {group: record.name for group, record in standing.items()}
-    return [group for group in unfinished if bench.find(group, names.get(group)) is None]
 
 
 def _carry_out(
@@ -140,6 +141,10 @@ def _carry_out(
             done = len(plan.steps) - len(carrying.todo)
             if len(run.record().sessions) > 1:
                 progress.note(f"the run {run.name} goes on: {done} of {experiment.step.of(len(plan.steps))} are done")
+                if carrying.superseded:
+                    progress.note(
+                        f"{experiment.step.of(carrying.superseded)} measured before not counted: on what is gone, or on another machine"
+                    )
             carrying.carry_out()
     except BaseException:
         if run.folder.exists() and run.trial_count():

@@ -16,6 +16,7 @@ import msgspec
 from redolab.errors import Interrupted, InvalidInput, LabError
 from redolab.machine import files
 from redolab.machine.description import Machine
+from redolab.machine.lock import is_taken, taken
 from redolab.project import PROJECT
 from redolab.runs.old_formats import content_hash, record_from_1, trial_from_1
 from redolab.runs.schema import RUN_FORMAT, GroupRecord, RunRecord, Session, State, TrialRecord
@@ -27,6 +28,7 @@ _PLAN = "plan.json"
 _TRIALS = "trials"
 _GROUPS = "groups"
 _INSTANCES = "instances"
+_LOCK = ".running"
 
 
 class Run:
@@ -95,7 +97,7 @@ class Run:
 
     def lines(self, name: str, kind: type[T]) -> list[T]:
         """The lines of `NAME.jsonl`, which an experiment has added; a torn last one is left out. Raises `LabError`."""
-        return [self._read(f"{name}.jsonl", msgspec.json.decode(line), kind) for line in self._lines(name)]
+        return [self._read(f"{name}.jsonl", content, kind) for content in self._decoded(name)]
 
     def add_line(self, name: str, content: msgspec.Struct) -> None:
         """Write one more line of `NAME.jsonl` to the disk."""
@@ -135,10 +137,22 @@ class Run:
             shutil.copy(path, kept)
 
     def _trial_records(self, kind: type[T]) -> list[TrialRecord[T]]:
-        lines = [msgspec.json.decode(line) for line in self._lines(_TRIALS)]
+        lines = self._decoded(_TRIALS)
         if not self.is_current:
-            lines = [trial_from_1(line) for line in lines]
+            lines = [self._converted(line) for line in lines]
         return [self._read(f"{_TRIALS}.jsonl", line, TrialRecord[kind]) for line in lines]  # type: ignore[valid-type]
+
+    def _converted(self, trial: Any) -> Any:
+        try:
+            return trial_from_1(trial)
+        except (KeyError, TypeError) as error:
+            raise self._unreadable(f"{_TRIALS}.jsonl", f"no trial of format 1: {error}") from error
+
+    def _decoded(self, name: str) -> list[Any]:
+        try:
+            return [msgspec.json.decode(line) for line in self._lines(name)]
+        except msgspec.DecodeError as error:
+            raise self._unreadable(f"{name}.jsonl", error) from error
 
     def _lines(self, name: str) -> list[bytes]:
         path = self.folder / f"{name}.jsonl"
@@ -203,20 +217,30 @@ class RunStore:
 
     def create(self, experiment: str, options: Mapping[str, str], session: Session) -> Run:
         """A new run's folder."""
-        folder = self._folder / f"{session.began:%Y%m%d-%H%M%S}-{experiment}"
-        folder.mkdir(parents=True)
-        run = Run(folder)
-        run.write_record(
+        folder = self._unused(f"{session.began:%Y%m%d-%H%M%S}-{experiment}")
+        # Made under another name: a folder without a record would be nobody's.
+        making = Run(folder.with_name(f".{folder.name}"))
+        making.folder.mkdir(parents=True)
+        making.write_record(
             RunRecord(
                 format=RUN_FORMAT,
-                name=run.name,
+                name=folder.name,
                 experiment=experiment,
                 options=options,
                 state=State.RUNNING,
                 sessions=[session],
             )
         )
-        return run
+        making.folder.rename(folder)
+        return Run(folder)
+
+    def _unused(self, name: str) -> Path:
+        """A folder of that name, or beside one that began in the same second."""
+        folder, number = self._folder / name, 1
+        while folder.exists():
+            number += 1
+            folder = self._folder / f"{name}-{number}"
+        return folder
 
     def remove(self, run: Run) -> None:
         """Remove a run's folder."""
@@ -234,12 +258,15 @@ class RunStore:
         """Settle the runs whose lab was killed: without a trial they go, with some they are marked; in words, which."""
         cleared = []
         for run, record in self.readable()[0]:
-            if record.state is State.RUNNING:
+            # What an earlier version of the lab left is never rewritten.
+            if record.state is State.RUNNING and run.is_current and not is_taken(run.folder / _LOCK):
                 cleared.append(f"the run {run.name}, {self._settle(run, record, 'the lab was killed')}")
         return cleared
 
     def _settle(self, run: Run, record: RunRecord, why: str, *, keep: bool = False) -> str:
-        if not keep and not run.trial_count():
+        # An earlier session's evidence stays, and so does what the run has made: only it knows of it.
+        left = len(record.sessions) > 1 or any(group.made for group in run.group_records())
+        if not (keep or left or run.trial_count()):
             self.remove(run)
             return "which had no trial yet"
         run.write_record(msgspec.structs.replace(record, state=State.STOPPED, why_stopped=why))
@@ -249,7 +276,8 @@ class RunStore:
     def running(self, run: Run, seconds: Mapping[str, float]) -> Iterator[None]:
         """While in it the run is running; it is complete when left in order, else it is settled and says why."""
         try:
-            yield
+            with taken(run.folder / _LOCK):
+                yield
         except BaseException as error:
             why = str(error).splitlines()[0] if str(error) else type(error).__name__
             record = _with_seconds(run.record(), seconds)

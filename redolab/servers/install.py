@@ -93,7 +93,7 @@ class Servers:
             files.remove(making / "work")
             mark = _Mark(entry.source, entry.program, entry.share, said)
             files.write_whole(making / _MARK, msgspec.json.encode(mark))
-            files.remove(self._folder / name)
+            files.remove_marked(self._folder / name, _MARK)
             files.move(making, self._folder / name)
         installed = self.installed(name, entry)
         assert installed is not None
@@ -106,7 +106,7 @@ class Servers:
 
     def remove(self, name: str) -> None:
         """Remove what was unpacked of a server."""
-        files.remove(self._folder / name)
+        files.remove_marked(self._folder / name, _MARK)
 
     def _sandbox(self, folder: Path, entry: CatalogueEntry) -> Sandbox:
         beside = [Path(entry.source.path)] if isinstance(entry.source, FolderSource) else []

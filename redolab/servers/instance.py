@@ -198,6 +198,10 @@ class Instance(AbstractContextManager["Instance"]):
             variables = {name: str(value) for name, value in cursor.fetchall()}
         return UsedInstance(settings=tuple(self.server.dialect.settings(self.request)), variables=variables)
 
+    def asked(self) -> UsedInstance:
+        """The settings that the lab gave it, of a server that cannot be asked what it uses."""
+        return UsedInstance(settings=tuple(self.server.dialect.settings(self.request)), variables={})
+
     def cpu_use(self) -> CpuUse | None:
         """What the server has used of the processors; None if it has ended."""
         return None if self._server_process is None else processes.cpu_use(self._server_process)
@@ -225,6 +229,20 @@ class Instance(AbstractContextManager["Instance"]):
             if written.exists():
                 to.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(written, to / f"{self.server.name}-{log}.log")
+
+    def bytes_moved(self) -> tuple[int, int] | None:
+        """Bytes that the server has read from and written to disks; None if it has ended or that may not be read."""
+        return None if self._server_process is None else processes.bytes_moved(self._server_process)
+
+    @property
+    def pid(self) -> int | None:
+        """The server's process id on this machine."""
+        return None if self._server_process is None else self._server_process.pid
+
+    @property
+    def status(self) -> int | None:
+        """Its exit status (negative: the signal that ended it); None while it runs."""
+        return self._process.wait(0)
 
     def kill(self) -> Instant:
         """SIGKILL to exactly the server, and wait until it is gone; the moment the signal was sent."""

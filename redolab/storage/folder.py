@@ -12,7 +12,7 @@ from redolab.errors import InvalidInput
 from redolab.machine import files
 from redolab.machine.clean_up_journal import Journal
 
-_OURS = "redolab"
+_OURS = ".redolab-storage"
 """What the lab's folder in one of the user's is called."""
 
 

@@ -40,6 +40,7 @@ class Event(StrEnum):
     OPENED = auto()
     READY = auto()
     VERSION = auto()
+    NO_FREE_BLOCK = auto()
     SHUTDOWN = auto()
     SIGNAL = auto()
     ABORT = auto()
@@ -152,6 +153,8 @@ TABLE = (
         r"(?:\s*Version: '(?P<version>[^']+)'(?P<vendor>.*))?",
     ),
     Row(_E.VERSION, r"Version: '(?P<version>[^']+)'(?P<vendor>.*)"),
+    # --- complaints that can go on for ever
+    Row(_E.NO_FREE_BLOCK, r"Difficult to find free blocks in the buffer pool"),
     # --- the end of a server
     Row(_E.SHUTDOWN, r"(?:Starting shutdown\.\.\.|Shutdown completed; log sequence number)"),
     Row(_E.SIGNAL, rf"{_PROGRAM}(?:mysqld|mariadbd)(?:\.exe)? got signal (?P<signal>\d+)"),

@@ -14,7 +14,7 @@ import msgspec
 from redolab.timeline.events import Event, Family
 from redolab.timeline.moments import DISORDER, MIXED, SET_BACK, Moment, between
 from redolab.timeline.stamps import MICROSECONDS, Clock
-from redolab.timeline.start import LOG_BEGINS_LATER, MIXED_TURNS, Start
+from redolab.timeline.start import LOG_BEGINS_LATER, MIXED_TURNS, Reached, Start
 
 ClockName = Literal["arrival", "log", "collector"]
 _MARKED = ("10.2.", "10.3.", "10.4.")
@@ -144,7 +144,11 @@ def timeline(start: Start, ended: str) -> Timeline:
         rolled_back=start.rolled_back or None,
         complete=bool(start.began and ready and done),
         ended=_ended(start, ended),
-        notes=(*_notes(start), *([f"no totals: {unsound[0].why}"] if unsound else measure.together(times))),
+        notes=(
+            *_stuck(start, clock),
+            *_notes(start),
+            *([f"no totals: {unsound[0].why}"] if unsound else measure.together(times)),
+        ),
     )
 
 
@@ -350,6 +354,23 @@ def _names_the_marker(start: Start) -> bool:
         return False
     marked = start.family is Family.MARIADB and (start.version or "").startswith(_MARKED)
     return marked or (start.first_scanned_lsn or start.checkpoint_lsn) < start.checkpoint_lsn
+
+
+_STUCK = 100
+"""So many times no free block was found without getting on: seen hundreds of times a second of servers that were stuck, and
+not at all in recoveries that ended."""
+
+
+def _stuck(start: Start, clock: Clock) -> Iterator[str]:
+    """That the recovery got no further, and what to do."""
+    if start.no_free_block < _STUCK or start.stage is Reached.READY:
+        return
+    since = _datetime(start.no_free_block_since, clock)
+    when = f" since {since}" if since else ""
+    yield (
+        f"stuck{when}: {start.no_free_block:,} times no free block was found in the buffer pool, and nothing else was told. It may "
+        "never end: stop it and start once with another innodb_buffer_pool_size, smaller or larger"
+    )
 
 
 def _notes(start: Start) -> Iterator[str]:

@@ -189,6 +189,9 @@ class Start:
     rows: int | None = None
     rolled_back: int = 0
     late_notice: bool = False
+    no_free_block: int = 0
+    """How often the server found no free block in the buffer pool since it got on last."""
+    no_free_block_since: Moment | None = None
 
     @property
     def began(self) -> Moment | None:
@@ -221,6 +224,11 @@ class Start:
         # A rollback alone is no recovery of redo, unless this is the end of a log whose beginning is lost.
         if (role.proof and told.values.get("pages") != "0") or (role.undo and self.begun_by is None):
             self.proven = True
+        if event is Event.NO_FREE_BLOCK:
+            self.no_free_block_since = self.no_free_block_since or line.moment
+            self.no_free_block += 1
+        else:
+            self.no_free_block, self.no_free_block_since = 0, None
         if role.handler:
             role.handler(self, line)
         if not role.first or event not in self.marks:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from redolab.crashes.images import CrashImage, ImageStore
 from redolab.errors import InvalidInput
-from redolab.lab import LAB_FOLDERS, native_folder, open_lab, servers_of
+from redolab.lab import JOURNAL, LAB_FOLDERS, native_folder, open_lab, servers_of
 from redolab.machine import files
+from redolab.machine.lock import LOCK
 from redolab.progress import Progress
 from redolab.project import PROJECT
 from redolab.runs.store import RunStore, used_names
@@ -27,10 +28,15 @@ def kept_images() -> list[tuple[CrashImage, int]]:
 def remove_run(progress: Progress, name: str) -> list[str]:
     """Remove a run, and the crash images that no other run used; what was removed, in words. Raises `InvalidInput`."""
     store = RunStore()
-    run = store.get(name)
     with open_lab(progress, store.clear_unfinished) as lab:
+        run = store.get(name)
         images = ImageStore(lab.home)
-        removed = [name for name in images.names() if name in used_names(run) - set(store.names_used(run))]
+        used_elsewhere = store.names_used(run)
+        removed = [
+            image
+            for image in images.names()
+            if image in used_names(run) and image not in used_elsewhere and not images.used_by(image) - {run.folder}
+        ]
         for image in removed:
             images.remove(image)
         store.remove(run)
@@ -90,10 +96,18 @@ def clean(progress: Progress) -> list[str]:
         # By name: $REDOLAB_LAB may be a disk that holds other things as well.
         ours = [lab.folder / name for name in LAB_FOLDERS]
         size = sum(files.folder_size(folder) for folder in ours if folder.exists())
+        kept_to_the_end = {lab.folder / JOURNAL, lab.folder / LOCK}
         for folder in ours:
+            if folder not in kept_to_the_end and folder.exists():
+                # Moved away at once: a removal that is broken off leaves nothing that looks whole.
+                going = folder.with_name(f"{folder.name}.removing")
+                with lab.journal.making(going, f"what was being removed of {folder}"):
+                    files.move(folder, going)
+        for folder in kept_to_the_end:
             files.remove(folder)
-        if lab.folder.exists() and not files.names(lab.folder):
-            files.remove(lab.folder)
+        for folder in (lab.folder / "storage", lab.folder):
+            if folder.exists() and not files.names(folder):
+                files.remove(folder)
     return [
         f"removed what the lab had in {lab.folder} "
         f"(servers, tools, datasets, crash images: {format_size(size)}); runs stay in {PROJECT.runs}"

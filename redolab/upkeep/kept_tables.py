@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Console
 
@@ -57,6 +58,10 @@ def images_table(images: Sequence[tuple[CrashImage, int]]) -> ReportTable:
     return ReportTable.of("Crash images", images, _IMAGE_COLUMNS, [])
 
 
+def _older(path: Path, than: Path) -> bool:
+    return path.stat().st_mtime < than.stat().st_mtime
+
+
 def show_run(console: Console, run: Run) -> None:
     """Print what a run was and its tables."""
     record = run.record()
@@ -72,8 +77,8 @@ def show_run(console: Console, run: Run) -> None:
     ):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     table = run.folder / "table.txt"
-    if run.trial_count() and not table.exists():
-        # The lab was killed before it could write one.
+    if run.trial_count() and (not table.exists() or _older(table, run.folder / "trials.jsonl")):
+        # The lab was killed before it could write one, or one with its last trials.
         write_report(load_experiment(record.experiment), run)
     if table.exists():
         console.print()

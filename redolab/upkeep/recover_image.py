@@ -25,6 +25,7 @@ def recover_image(
     repeat: int,
     seed: int,
     check_disks: bool,
+    stuck_after: float,
     beside_others: bool,
     progress: Progress,
 ) -> None:
@@ -34,7 +35,16 @@ def recover_image(
         image = ImageStore(lab.home).get(name)
         recovering = server or image.spec.dataset.server
         check_format(image, recovering, server_catalogue().get(recovering).dialect())
-        plan = plan_of_image(image, recovering, pools, storages, repeat=repeat, seed=seed, check_disks=check_disks)
+        plan = plan_of_image(
+            image,
+            recovering,
+            pools,
+            storages,
+            repeat=repeat,
+            seed=seed,
+            check_disks=check_disks,
+            stuck_after=stuck_after,
+        )
         lab.server(recovering)
         options = {
             "image": name,

@@ -50,13 +50,16 @@ class EarlyServer:
     def cpu_use(self) -> None:
         self.told.append("usage")
 
+    def bytes_moved(self) -> tuple[int, int]:
+        return 0, 0
+
     def has_recovered(self) -> bool:
         return self.is_ready
 
 
 def test_usage_is_read_before_the_first_write_even_where_the_ready_line_comes_later(tmp_path: Any) -> None:
     server = EarlyServer()
-    probe = recovery._Probe(server, Stage(None, ""), Place(name="native", folder=tmp_path))  # type: ignore[arg-type]
+    probe = recovery._Probe(server, Stage(None, ""), Place(name="native", folder=tmp_path), 120.0)  # type: ignore[arg-type]
     assert not probe.recovered()
     assert server.told == ["usage", "SHOW", "INSERT"]
     assert probe.pages_read == 42

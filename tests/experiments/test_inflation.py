@@ -82,15 +82,16 @@ def has_device(tmp_path_factory: pytest.TempPathFactory) -> bool:
 def test_what_a_server_counts_is_told_from_what_it_did(
     name: str, lab: Lab, home: Path, tmp_path: Path, has_device: bool
 ) -> None:
-    step = PlannedInserts(threads=1, row_bytes=100, rows_per_transaction=1)
+    step = PlannedInserts(threads=1, row_bytes=100, rows_per_transaction=1, seconds=1)
     group = PlannedInstance(server=name, binary_log=False, trx_commit=1)
-    conditions = InflationConditions(seconds=1, log_size=64 * MIB)
+    conditions = InflationConditions(log_size=64 * MIB)
     plan: InflationPlan = draw_plan([(group, [step])], repeat=1, seed=1, conditions=conditions, keep=False)
     run = RunStore(tmp_path).create("inflation", {}, new_session(MACHINE, "", {}))
     bench = InflationBench(lab, plan)
     with bench.opened(run):
         made = bench.make(0, run)
-        trials = [bench.measure(0, plan.steps[0], made, run).trial]
+        trials: list[InflationTrial] = []
+        bench.measure(0, plan.steps[0], made, run, lambda measured: trials.append(measured.trial))
         bench.release(0, made)
     (kept,) = (run.folder / "instances").iterdir()
     used = run.kept(kept.stem, UsedInstance)
@@ -159,7 +160,7 @@ def test_the_table_and_the_plots_are_there(run: Run) -> None:
     for name in ("ratio", "layers"):
         for ending in ("svg", "png"):
             assert (run.folder / "plots" / f"{name}.{ending}").stat().st_size > 5000
-    assert len(list((run.folder / "instances").iterdir())) == 4
+    assert len(list((run.folder / "instances").iterdir())) == 6
     assert (run.folder / "logs/mysql-5.6-binlog.log").stat().st_size > 100
 
 

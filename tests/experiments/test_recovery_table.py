@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 import pytest
 
-from experiments.recovery.plots import bar_segments, enlarged_to
+from experiments.recovery.plots import bar_segments, enlarged_to, plot_phases
 from experiments.recovery.table import recovery_rows, recovery_table
+from redolab.crashes.outcome import Outcome, Repeated, Unfinished
 from redolab.crashes.recovery import RecoveryTrial
 from redolab.timeline import Phase, PhaseTime
 from redolab.workloads.contract import TableCheck
@@ -35,6 +37,7 @@ def test_the_median_of_an_even_number_is_the_middle_of_two() -> None:
 
 def test_what_the_log_cannot_time_is_blank_with_the_reason_and_never_drawn_as_nothing() -> None:
     whole = trial(3.3)
+    assert whole.timeline is not None
     untold = [
         PhaseTime(each.phase, None, "the log does not tell") if each.phase in (Phase.SCAN, Phase.APPLY) else each
         for each in whole.timeline.phases
@@ -67,6 +70,7 @@ def test_bars_are_enlarged_where_one_dwarfs_the_others() -> None:
 def test_the_bar_of_two_recoveries_is_that_of_one_of_them() -> None:
     def untold(seconds: float, slower: float) -> RecoveryTrial:
         whole = trial(seconds, slower_apply=slower)
+        assert whole.timeline is not None
         phases = [
             PhaseTime(each.phase, None, "the log does not tell") if each.phase is Phase.SCAN else each
             for each in whole.timeline.phases
@@ -93,3 +97,34 @@ def test_a_disk_that_is_read_through_the_page_cache_is_marked() -> None:
     table = recovery_table(rows, [image()])
     assert "native!" in table.cells[0]
     assert any("knows no direct I/O" in note for note in table.notes)
+
+
+def test_what_got_no_further_is_told_in_place_of_seconds() -> None:
+    end = Unfinished(
+        phase=Phase.APPLY, percent=50, progress_ended=4.0, ended=124.0, repeated=(Repeated(text="no", times=9),)
+    )
+    stuck = msgspec.structs.replace(
+        trial(), outcome=Outcome.STUCK, seconds_to_ready=None, first_connection=None, first_write=None, unfinished=end
+    )
+    gone = msgspec.structs.replace(end, phase=Phase.SCAN, percent=None, status=-6)
+    gave_up = msgspec.structs.replace(
+        stuck, outcome=Outcome.GAVE_UP, unfinished=gone, timeline=None, buffer_pool=64 << 20
+    )
+    rows = recovery_rows([record(stuck), record(stuck), record(gave_up)], [image()])
+    table = recovery_table(rows, [image()])
+    assert "STUCK at 50 % of apply (2 of 2)" in table.cells[0]
+    assert "GAVE UP at scan (1 of 1)" in table.cells[1]
+    assert (rows[0].n, rows[0].ready_median_s, rows[0].progress_ended_s) == (0, None, 4.0)
+    mixed = recovery_rows([record(stuck), record(trial())], [image()])
+    assert "3.30 (3.30–3.30) of 1, STUCK at 50 % of apply (1 of 2)" in recovery_table(mixed, [image()]).cells[0]
+
+
+def test_bars_end_where_a_recovery_got_no_further(tmp_path: Path) -> None:
+    end = Unfinished(phase=Phase.APPLY, percent=50, progress_ended=4.0, ended=124.0)
+    stuck = msgspec.structs.replace(
+        trial(), outcome=Outcome.STUCK, seconds_to_ready=None, unfinished=end, buffer_pool=1 << 30
+    )
+    rows = recovery_rows([record(trial()), record(stuck)], [image()])
+    plot_phases(tmp_path, rows)
+    assert "stuck at 50 % of apply" in (tmp_path / "phases.svg").read_text() or (tmp_path / "phases.png").exists()
+    assert bar_segments(rows[1])

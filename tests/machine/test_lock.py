@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from redolab.errors import Busy
-from redolab.machine.lock import alone
+from redolab.machine.lock import alone, is_taken, taken
 from redolab.project import PROJECT
 
 TRY = "from pathlib import Path; from redolab.machine.lock import alone\nwith alone(Path({folder!r})): print('got it')"
@@ -38,6 +38,17 @@ def test_a_second_lab_on_a_folder_is_refused_in_another_network_namespace_too(tm
         assert f"has the lab in {tmp_path}" in refused.stderr
         assert other_lab(tmp_path / "another", "unshare", "--net").stdout == "got it\n"
     assert other_lab(tmp_path, "unshare", "--net").stdout == "got it\n"
+
+
+def test_what_is_taken_is_known_until_its_holder_is_gone(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    assert not is_taken(path)
+    with taken(path):
+        assert is_taken(path)
+    assert not is_taken(path)
+    # As a SIGKILL of its holder leaves it.
+    path.touch()
+    assert not is_taken(path)
 
 
 def test_within_one_process_too(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 
 import msgspec
@@ -205,3 +206,48 @@ def _as_on_another_machine(run: Run) -> None:
     sessions = [msgspec.structs.replace(session, machine=machine) for session in record.sessions]
     run.write_record(msgspec.structs.replace(record, sessions=sessions))
     assert json.loads((run.folder / "run.json").read_text())["sessions"][0]["machine"]["cpu"] == "another CPU"
+
+
+def test_a_plan_is_not_asked_for_of_a_run_that_goes_on() -> None:
+    run = stopped()
+    refused = dice("--resume", run.name, "--plan")
+    assert refused.returncode == 2
+    assert "a run that is resumed has its plan already" in refused.stderr
+    assert run.record().state is State.STOPPED
+
+
+def test_what_is_there_on_another_machine_is_not_mixed_with_what_was_measured_on_this_one() -> None:
+    run = stopped("--keep", "off", at="8 of 12")
+    _as_on_another_machine(run)
+    # The die came along with the clone, and still its throws are done anew.
+    done = dice("--resume", run.name)
+    assert done.returncode == 0, done.stderr
+    assert "6 of 12 throws are done" in done.stdout
+    assert "1 throw measured before not counted: on what is gone, or on another machine" in done.stdout
+    assert len(throws(run)) == 12
+    assert {each.session for each in run.trials(Thrown) if each.group == 1} == {1}
+
+
+def test_killed_before_its_first_trial_a_run_that_keeps_nothing_still_knows_what_it_made() -> None:
+    asked = ("run", "dice", "--pause-ms", "2000", "--keep", "off")
+    status, _ = signal_at("1 of 6", signal.SIGKILL, asked)
+    assert status == -signal.SIGKILL
+    assert [path.name for path in BOX.glob("*")] == ["die-6"]
+    (run,) = runs()
+    done = dice("--resume", run.name)
+    assert done.returncode == 0, done.stderr
+    assert list(BOX.glob("*")) == []
+
+
+def test_nohup_is_respected() -> None:
+    command = ["nohup", sys.executable, "-m", "redolab", "run", "dice", "--pause-ms", "100"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=PROJECT.root
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if "2 of 6" in line:
+                process.send_signal(signal.SIGHUP)
+                break
+        process.stdout.read()
+    assert process.returncode == 0

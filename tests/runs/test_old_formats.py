@@ -61,7 +61,10 @@ def test_they_are_listed_shown_and_reported_and_not_rewritten(tmp_path: Path) ->
         resumed = command("run", run.record().experiment, "--resume", run.name, environment=environment)
         assert resumed.returncode == 2
     table = polars.read_csv(next(runs.glob("*-recovery/table.csv")))
-    assert table.filter(server="mariadb-10.11", storage="native")["ready_median_s"].round(2).to_list() == [2.26, 2.94]
+    assert table.filter(server="mariadb-10.11", storage="native")["ready_median_s"].round(2).sort().to_list() == [
+        2.26,
+        2.94,
+    ]
     assert table["bound_by"].null_count() == table.height
 
 
@@ -72,6 +75,25 @@ def test_a_run_that_cannot_be_read_is_named_and_left_out(tmp_path: Path) -> None
         file.write('{"image": 1}\n')
     with pytest.warns(UserWarning, match=f"left out: the run {broken.name} cannot be read"):
         assert redolab.load_runs(folder=tmp_path / "runs").height == 0
+
+
+def test_a_run_of_format_1_that_was_killed_stays_as_it_is(tmp_path: Path) -> None:
+    shutil.copytree(FORMAT_1, tmp_path / "runs")
+    (run,) = (tmp_path / "runs").glob("*-recovery")
+    record = (run / "run.json").read_text().replace('"complete"', '"running"')
+    (run / "run.json").write_text(record)
+    assert RunStore(tmp_path / "runs").clear_unfinished() == []
+    assert (run / "run.json").read_text() == record
+    assert redolab.load_runs(folder=tmp_path / "runs").height == 24
+
+
+def test_rubbish_in_a_run_is_named(tmp_path: Path) -> None:
+    shutil.copytree(FORMAT_1, tmp_path / "runs")
+    (run,) = (tmp_path / "runs").glob("*-inflation")
+    with (run / "trials.jsonl").open("ab") as file:
+        file.write(b"\0\0\0\n")
+    with pytest.warns(UserWarning, match=f"left out: the run {run.name} cannot be read"):
+        redolab.load_runs("inflation", tmp_path / "runs")
 
 
 @pytest.mark.parametrize(

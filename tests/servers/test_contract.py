@@ -12,14 +12,15 @@ import pytest
 
 from redolab.crashes.dataset import make_dataset
 from redolab.crashes.images import FILL_LOG, ImageStore
-from redolab.crashes.recovery import Recorder, RecoveryTask, recover
+from redolab.crashes.outcome import Outcome
+from redolab.crashes.recovery import Recorder, RecoveryTask, RecoveryTrial, recover
 from redolab.errors import InvalidInput
 from redolab.lab import Lab
 from redolab.machine import files, processes
 from redolab.machine.copies import copy_folder
 from redolab.machine.processes import Command
 from redolab.servers.dialects import InstanceRequest, Purpose, ServerLog
-from redolab.servers.instance import DATA, Instance, UsedInstance, prepare_folder
+from redolab.servers.instance import DATA, Instance, prepare_folder
 from redolab.servers.known import server_catalogue
 from redolab.storage.place import Place
 from redolab.timeline import timelines
@@ -69,17 +70,27 @@ def test_a_server_is_initialised_filled_killed_recovered_and_checked(
         assert reported in (None, formula)
 
     task = RecoveryTask(image=image, server=server, pool=64 * MIB, repeat=1)
-    used: list[UsedInstance] = []
     place = Place(name="native", folder=home)
-
-    def kept(each: UsedInstance) -> str:
-        used.append(each)
-        return ""
+    trials: list[RecoveryTrial] = []
 
     def recorder(log: str) -> Recorder:
-        return Recorder(log=tmp_path / log, instance=kept, evidence=tmp_path / "wrong")
+        return Recorder(
+            log=tmp_path / log,
+            instance=lambda used: used.variables["version"],
+            evidence=tmp_path / "wrong",
+            trial=trials.append,
+        )
 
-    trial = recover(lab, task, images, place, recorder("error.log"))
+    recover(lab, task, images, place, recorder("error.log"))
+    (trial,) = trials
+    assert trial.outcome is Outcome.READY
+    assert trial.timeline is not None
+    assert trial.seconds_to_ready is not None
+    assert trial.first_connection is not None
+    assert trial.first_write is not None
+    # No healthy recovery is quiet for long: what counts as stuck is far from it.
+    assert trial.longest_quiet is not None
+    assert trial.longest_quiet < 30
     assert [check.what for check in trial.checks if not check.passed] == []
     assert trial.timeline.family == server.dialect.family
     # The server ran on between the last sample and the signal: it wrote, and may have moved its checkpoint on.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -75,7 +75,7 @@ class DiceBench(Bench[Die, Throw, Thrown]):
         self._plan = plan
         self._box = lab.home / "dice"
 
-    def needs(self, missing: Sequence[int]) -> Needs:
+    def needs(self, places: Sequence[int], missing: Sequence[int]) -> Needs:
         """See `Bench`."""
         return Needs(memory=self._plan.conditions.weight, disk={self._box: 1000 * len(missing)})
 
@@ -90,14 +90,16 @@ class DiceBench(Bench[Die, Throw, Thrown]):
         files.write_whole(self._die(name), b"wood")
         return name
 
-    def measure(self, place: int, planned: Planned[Throw], name: str, run: Run) -> Measured[Thrown]:
+    def measure(
+        self, place: int, planned: Planned[Throw], name: str, run: Run, keep: Callable[[Measured[Thrown]], None]
+    ) -> None:
         """See `Bench`: a die of 13 sides is a finding."""
         assert self._die(name).exists()
         time.sleep(self._plan.conditions.pause_ms / 1000)
         sides = self._plan.groups[planned.group].sides
         trial = Thrown(sides=sides, hand=planned.step.hand, eyes=random.Random(place).randint(1, sides))
         bad = [Finding(what="a die has 13 sides", evidence=("plan.json",))] if sides == 13 else []
-        return Measured(trial, bad)
+        keep(Measured(trial, bad))
 
     def remove(self, name: str) -> None:
         """See `Bench`."""

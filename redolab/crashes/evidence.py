@@ -1,0 +1,103 @@
+"""Evidence of a recovery that is stuck, was given up or is wrong: what its makers need to look into it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from redolab.errors import CommandFailed, LabError
+from redolab.lab import Lab
+from redolab.machine import copies, files, processes
+from redolab.machine.processes import Command
+from redolab.servers.dialects import InstanceRequest, option_file
+from redolab.servers.install import InstalledServer
+from redolab.timeline.arrivals import arrivals_of
+from redolab.timeline.collapse import Repetition, collapsed, repetitions
+
+_STACKS = ("eu-stack", "gdb")
+_STACKS_SECONDS = 60.0
+_LARGEST_LOG = 1_000_000
+"""Bytes of an error log beyond which what it repeats is counted instead of kept."""
+
+
+def keep_data(lab: Lab, data: Path, evidence: Path) -> None:
+    """Keep what a server has recovered wrongly, unless that cannot be: the image rebuilds it."""
+    if files.free_space(evidence) < 2 * files.folder_size(data):
+        lab.progress.note("there is no room to keep what was recovered: the crash image rebuilds it")
+        return
+    try:
+        copies.copy_folder(data, evidence)
+    except LabError as error:
+        # What was found counts, also without it.
+        lab.progress.note(f"what was recovered could not be kept ({error.problem}): the crash image rebuilds it")
+
+
+def keep_stacks(lab: Lab, pid: int, evidence: Path) -> None:
+    """Keep the stacks of a process's threads, where eu-stack or gdb is there."""
+    found = lab.tools.first_of(_STACKS)
+    if found is None:
+        return
+    name, tool = found
+    arguments = [f"--pid={pid}"] if name == "eu-stack" else ["--batch", f"--pid={pid}", "-ex", "thread apply all bt"]
+    try:
+        said = processes.run(
+            Command([str(tool.program), *arguments], environment=tool.environment), seconds=_STACKS_SECONDS, check=False
+        )
+    except CommandFailed:
+        return
+    files.write_whole(evidence / "stacks.txt", (said.out + said.err).encode())
+
+
+def keep_script(server: InstalledServer, request: InstanceRequest, image: Path, evidence: Path) -> None:
+    """Keep a script that repeats the recovery without the lab, for the server's makers."""
+    # Where the script puts it, which is not known now.
+    here = Path("@HERE@")
+    program = server.share_on_host.parents[len(Path(server.share).parts) - 2] / str(server.program).lstrip("/")
+    options = option_file(
+        server.dialect.settings(request), here, program.parent.parent, server.share_on_host, network=False
+    )
+    files.write_whole(evidence / "my.cnf", options.encode())
+    files.write_whole(
+        evidence / "repeat.sh",
+        _SCRIPT.format(
+            name=server.name, version=server.version, image=shlex.quote(str(image)), program=shlex.quote(str(program))
+        ).encode(),
+    )
+    (evidence / "repeat.sh").chmod(0o755)
+
+
+def cap_log(log: Path) -> Sequence[Repetition]:
+    """Take out of an error log what it repeats, if it is large; what that was, and how often it stood there."""
+    lines = log.read_text(errors="replace").splitlines()
+    repeated = repetitions(lines)
+    if log.stat().st_size <= _LARGEST_LOG:
+        return repeated
+    stamps = arrivals_of(log).read_text().splitlines() if arrivals_of(log).exists() else []
+    kept = list(collapsed(lines, [*stamps, *([None] * (len(lines) - len(stamps)))][: len(lines)]))
+    files.write_whole(log, "".join(f"{line}\n" for line, _ in kept).encode())
+    if stamps:
+        files.write_whole(arrivals_of(log), "".join(f"{stamp or ''}\n" for _, stamp in kept).encode())
+    return repeated
+
+
+_SCRIPT = """#!/bin/sh
+# Repeats a crash recovery of {name} ({version}) without redolab: a copy of the data directory as the crash left it, the
+# options beside this script, the server. Takes as much disk as the data directory.
+#   IMAGE=/folder/with/the/data/directory PROGRAM=/path/to/the/server ./repeat.sh [/empty/folder/to/work/in]
+set -eu
+beside=$(cd "$(dirname "$0")" && pwd)
+image=${{IMAGE:-{image}}}
+program=${{PROGRAM:-{program}}}
+here=${{1:-$(mktemp -d)}}
+cp -a --reflink=auto "$image" "$here/data"
+mkdir -p "$here/tmp"
+sed "s#@HERE@#$here#g" "$beside/my.cnf" > "$here/my.cnf"
+user=
+if [ "$(id -u)" = 0 ]; then
+    user=--user=nobody
+    chown -R nobody "$here"
+fi
+echo "the server's own error log follows; end it with Ctrl-C; its files are in $here" >&2
+exec "$program" --defaults-file="$here/my.cnf" $user
+"""

@@ -1,0 +1,67 @@
+"""Logs in which a server says the same again and again: the first and the last of it, and how often."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from redolab.timeline.stamps import records
+
+T = TypeVar("T")
+
+KEPT = 20
+"""Lines of one shape that are kept before the rest of them is only counted."""
+_DIGITS = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """What a log says more often than anybody reads."""
+
+    text: str
+    """The message as it stands first, without what stands before it."""
+    times: int
+
+
+def shape(line: str) -> str:
+    """A line without its stamps and figures: what two lines have in common that say the same."""
+    return " ".join(_DIGITS.sub("#", record.text) for record in records(line))
+
+
+def repetitions(lines: Iterable[str]) -> Sequence[Repetition]:
+    """What stands in a log more than `KEPT` times, the most frequent first."""
+    first: dict[str, str] = {}
+    times: Counter[str] = Counter()
+    for line in lines:
+        of_line = shape(line)
+        times[of_line] += 1
+        first.setdefault(of_line, " ".join(record.text for record in records(line)))
+    return [Repetition(first[each], count) for each, count in times.most_common() if count > KEPT and each.strip()]
+
+
+def collapsed(lines: Sequence[str], beside: Sequence[T]) -> Iterator[tuple[str, T | None]]:
+    """The lines, each with what stands beside it, without those that say what `KEPT` before them have said.
+
+    In place of a stretch that is left out stands a line that says how many they were.
+    """
+    times: Counter[str] = Counter()
+    left_out = 0
+    for line, companion in zip(lines, beside, strict=True):
+        of_line = shape(line)
+        times[of_line] += 1
+        if times[of_line] > KEPT and of_line.strip():
+            left_out += 1
+            continue
+        if left_out:
+            yield _left_out(left_out), None
+            left_out = 0
+        yield line, companion
+    if left_out:
+        yield _left_out(left_out), None
+
+
+def _left_out(count: int) -> str:
+    return f"[redolab left out {count:,} lines that say what stands above already]"
