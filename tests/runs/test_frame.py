@@ -36,7 +36,7 @@ def _remove_all() -> None:
     for path in BOX.glob("*"):
         path.unlink()
     for run in RunStore().all():
-        if run.name.endswith("-dice"):
+        if "-dice" in run.name:
             RunStore().remove(run)
 
 
@@ -45,7 +45,7 @@ def dice(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str
 
 
 def runs() -> list[Run]:
-    return [run for run in RunStore().all() if run.name.endswith("-dice")]
+    return [run for run in RunStore().all() if "-dice" in run.name]
 
 
 def throws(run: Run) -> list[Thrown]:
