@@ -44,7 +44,8 @@ class RecoveryRow:
     undo_pages: int | None
     """By how many pages the files that hold undo grew during the fill: of the dirty pages at most so many are undo."""
     pages_read: int | None
-    """What the server had read from its files when it was ready: pages to recover, and what its start reads."""
+    """What the server had read from its files when it was ready: pages to recover, and what its start reads. None after more
+    than one batch, between which it counts anew."""
     pages_recovered: int | None
     n: int
     """Recoveries that ended in a server that was ready: all times are theirs."""

@@ -89,7 +89,8 @@ class RecoveryTrial(msgspec.Struct, frozen=True, kw_only=True):
     cpu: CpuUse | None = None
     """What the server used of the processors from its start to ready."""
     pages_read: int | None = None
-    """Pages that the server had read from its files when it was recovered, before the first write."""
+    """Pages that the server had read from its files when it was recovered, before the first write; None after more than one
+    batch, between which its count begins anew."""
     buffered: bool = False
     """Whether the disk model's file was read through the page cache, as its file system knows no other way."""
     late_share: float | None = None
@@ -212,7 +213,8 @@ def recover(lab: Lab, task: RecoveryTask, images: ImageStore, place: Place, reco
                 longest_quiet=probe.watch.longest,
                 device=probe.device_since(before),
                 cpu=probe.cpu,
-                pages_read=probe.pages_read,
+                # The server sets its count to 0 when it empties the pool between batches.
+                pages_read=probe.pages_read if timeline.batches in (None, 1) else None,
                 late_share=late,
             )
         )
@@ -319,6 +321,7 @@ class _Probe:
         self._stuck_after = stuck_after
         self._heard = 0
         self._looked = 0.0
+        self._busiest = 0.0
         self._at_progress: tuple[CpuUse | None, DeviceCounters | None] = (None, None)
         self._at_ready: tuple[DeviceCounters | None, float] | None = None
         self._connection: Connection | None = None
@@ -381,9 +384,13 @@ class _Probe:
         self.watch.hear(at, (line.text for line in lines))
         if (moved := self._instance.bytes_moved()) is not None:
             self.watch.see(at, *moved)
+        use = self._instance.cpu_use()
+        if use is not None and use.busiest_thread is not None:
+            # MySQL recovers in a thread that has ended before the server is ready.
+            self._busiest = max(self._busiest, use.busiest_thread)
         if self.watch.progress_at != before:
             device = self._place.device
-            self._at_progress = (self._instance.cpu_use(), device.counters() if device else None)
+            self._at_progress = (use, device.counters() if device else None)
         if self.watch.quiet(at) > self._stuck_after:
             raise _StuckError
 
@@ -405,7 +412,10 @@ class _Probe:
         if self._at_ready is None:
             device = self._place.device
             self._at_ready = (device.counters() if device else None, self._since_start())
-            self.cpu = self._instance.cpu_use()
+            use = self._instance.cpu_use()
+            if use is not None:
+                busiest = max(self._busiest, use.busiest_thread or 0.0)
+                self.cpu = msgspec.structs.replace(use, busiest_thread=busiest)
 
     def _since_start(self) -> float:
         return now().monotonic - self._instance.started.monotonic

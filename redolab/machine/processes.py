@@ -286,7 +286,7 @@ class CpuUse(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     """Of all its threads, those included that have ended."""
     busiest_thread: float | None
-    """Of that of the threads there are that has used most; None where it was not looked at."""
+    """Of the thread that has used most, of those that were looked at; None where none was."""
     cores: int | None
     """How many the machine has."""
 
