@@ -8,6 +8,7 @@ import pytest
 
 from redolab.clock import now
 from redolab.crashes import recovery
+from redolab.machine.processes import CpuUse
 from redolab.progress import Stage
 from redolab.storage.place import Place
 
@@ -47,8 +48,8 @@ class EarlyServer:
     def cursor(self) -> Cursor:
         return Cursor(self.told)
 
-    def cpu_use(self) -> None:
-        self.told.append("usage")
+    def cpu_use(self) -> CpuUse:
+        return CpuUse(seconds=float(len(self.told)), busiest_thread=0.0, cores=2)
 
     def bytes_moved(self) -> tuple[int, int]:
         return 0, 0
@@ -61,9 +62,12 @@ def test_usage_is_read_before_the_first_write_even_where_the_ready_line_comes_la
     server = EarlyServer()
     probe = recovery._Probe(server, Stage(None, ""), Place(name="native", folder=tmp_path), 120.0)  # type: ignore[arg-type]
     assert not probe.recovered()
-    assert server.told == ["usage", "SHOW", "INSERT"]
+    assert server.told == ["SHOW", "INSERT"]
     assert probe.pages_read == 42
     server.is_ready = True
     assert probe.recovered()
-    assert server.told == ["usage", "SHOW", "INSERT"]
+    assert server.told == ["SHOW", "INSERT"]
+    # What was used when it had been asked nothing yet.
+    assert probe.cpu is not None
+    assert probe.cpu.seconds == 0.0
     assert probe.result().written == pytest.approx(now().monotonic - server.started.monotonic, abs=5)
