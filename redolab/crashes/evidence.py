@@ -51,19 +51,20 @@ def keep_stacks(lab: Lab, pid: int, evidence: Path) -> None:
 
 def keep_script(server: InstalledServer, request: InstanceRequest, image: Path, evidence: Path) -> None:
     """Keep a script that repeats the recovery without the lab, for the server's makers."""
-    # Where the script puts it, which is not known now.
-    here = Path("@HERE@")
-    program = server.share_on_host.parents[len(Path(server.share).parts) - 2] / str(server.program).lstrip("/")
-    options = option_file(
-        server.dialect.settings(request), here, program.parent.parent, server.share_on_host, network=False
+    program = server.system / str(server.program).lstrip("/")
+    settings = server.dialect.settings(request)
+    # Where it is repeated is not known now: the script puts it in.
+    options = option_file(settings, Path(_HERE), program.parent.parent, server.share_on_host)
+    script = _SCRIPT.format(
+        name=server.name,
+        version=server.version,
+        here=_HERE,
+        image=shlex.quote(str(image)),
+        program=shlex.quote(str(program)),
+        system=shlex.quote(str(server.system)),
     )
     files.write_whole(evidence / "my.cnf", options.encode())
-    files.write_whole(
-        evidence / "repeat.sh",
-        _SCRIPT.format(
-            name=server.name, version=server.version, image=shlex.quote(str(image)), program=shlex.quote(str(program))
-        ).encode(),
-    )
+    files.write_whole(evidence / "repeat.sh", script.encode())
     (evidence / "repeat.sh").chmod(0o755)
 
 
@@ -81,23 +82,36 @@ def cap_log(log: Path) -> Sequence[Repetition]:
     return repeated
 
 
+_HERE = "@HERE@"
 _SCRIPT = """#!/bin/sh
 # Repeats a crash recovery of {name} ({version}) without redolab: a copy of the data directory as the crash left it, the
-# options beside this script, the server. Takes as much disk as the data directory.
-#   IMAGE=/folder/with/the/data/directory PROGRAM=/path/to/the/server ./repeat.sh [/empty/folder/to/work/in]
+# options beside this script, the server. It takes as much disk as the data directory, and ends with Ctrl-C.
+#
+#   [IMAGE=/data/directory/of/the/crash] [PROGRAM=/path/to/the/server] ./repeat.sh [/empty/folder/to/work/in]
+#
+# Without PROGRAM it is the server that redolab unpacked, with the libraries it was unpacked with.
 set -eu
 beside=$(cd "$(dirname "$0")" && pwd)
 image=${{IMAGE:-{image}}}
-program=${{PROGRAM:-{program}}}
 here=${{1:-$(mktemp -d)}}
 cp -a --reflink=auto "$image" "$here/data"
 mkdir -p "$here/tmp"
-sed "s#@HERE@#$here#g" "$beside/my.cnf" > "$here/my.cnf"
-user=
+sed "s#{here}#$here#g" "$beside/my.cnf" > "$here/my.cnf"
+set -- --defaults-file="$here/my.cnf"
 if [ "$(id -u)" = 0 ]; then
-    user=--user=nobody
+    chmod 755 "$here"
     chown -R nobody "$here"
+    set -- "$@" --user=nobody
 fi
-echo "the server's own error log follows; end it with Ctrl-C; its files are in $here" >&2
-exec "$program" --defaults-file="$here/my.cnf" $user
+echo "its files are in $here; its own error log follows" >&2
+if [ -n "${{PROGRAM:-}}" ]; then
+    exec "$PROGRAM" "$@"
+fi
+system={system}
+loader=$system/usr/lib64/ld-linux-x86-64.so.2
+if [ "$system" = / ] || [ ! -e "$loader" ]; then
+    exec {program} "$@"
+fi
+libraries=$(find "$system/usr/lib" "$system/usr/server/lib" -maxdepth 3 -type d 2>/dev/null | tr '\\n' ':')
+exec "$loader" --library-path "$libraries" {program} "$@"
 """

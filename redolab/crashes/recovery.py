@@ -43,7 +43,7 @@ _SETTLED = 5.0
 _LOOK_EVERY = 0.25
 _LAST_LINES = 15
 STUCK_AFTER = 120.0
-"""Seconds: no healthy recovery that the lab has timed was quiet for a tenth of it, slow disks included (docs/results/stuck.md)."""
+"""Seconds: no healthy recovery that the lab has timed was quiet for a tenth of it, slow disks included (docs/recovery.md)."""
 # No socket yet, nobody listening, hung up in the middle of the greeting, shutting down.
 _NOT_YET = (
     CR.CR_CONNECTION_ERROR,

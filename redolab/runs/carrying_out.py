@@ -128,7 +128,8 @@ class Carrying:
                 trial=measured.trial,
             )
             self._run.add_trial(record)
-            self._experience.learn(record.alike, record.took)
+            if not measured.findings:
+                self._experience.learn(record.alike, record.took)
             for finding in measured.findings:
                 self._lab.progress.note(f"FINDING: {finding.what}")
 

@@ -47,6 +47,8 @@ class InstalledServer:
     share: Path
     """Both as the sandbox sees them."""
     share_on_host: Path
+    system: Path
+    """Under which its system lies on this machine: what the sandbox has at /."""
 
 
 class Servers:
@@ -74,6 +76,7 @@ class Servers:
             program=_EVERYTHING / entry.program,
             share=_EVERYTHING / entry.share,
             share_on_host=_system(self._folder / name, entry) / entry.share,
+            system=_system(self._folder / name, entry),
         )
 
     def install(self, name: str, entry: CatalogueEntry, progress: Progress) -> InstalledServer:

@@ -18,8 +18,10 @@ import polars
 import psutil
 import pytest
 
+from redolab import load_runs
 from redolab.crashes.bench import crashes_of, samples_of
 from redolab.crashes.images import CrashImage, ImageStore
+from redolab.crashes.outcome import Outcome
 from redolab.crashes.recovery import RecoveryTrial
 from redolab.lab import native_folder
 from redolab.machine import files, processes
@@ -265,6 +267,38 @@ def test_a_wrong_recovery_is_a_finding_with_its_evidence(image: CrashImage) -> N
     log, data = (run.folder / path for path in finding.evidence)
     assert "Starting crash recovery" in log.read_text()
     assert (data / "ibdata1").exists()
+    assert nothing_is_left()
+    RunStore().remove(run)
+
+
+def test_a_recovery_that_the_server_gives_up_is_a_finding_and_the_next_one_follows(image: CrashImage) -> None:
+    mark, system = images().folder(image.name) / "image.json", images().data(image) / "ibdata1"
+    original, content = mark.read_bytes(), system.read_bytes()
+    # Its first page, without which InnoDB does not start.
+    system.write_bytes(b"torn" * 4096 + content[16384:])
+    torn = {**image.hashes, "ibdata1": files.hash_folder(images().data(image))["ibdata1"]}
+    mark.write_bytes(msgspec.json.encode(msgspec.structs.replace(image, hashes=torn)))
+    try:
+        done = redolab("recover", image.name, "--repeat", "2", "--pool", "64M", *UNCHECKED)
+    finally:
+        system.write_bytes(content)
+        mark.write_bytes(original)
+    assert done.returncode == 3, done.stderr
+    assert done.stderr.startswith("redolab: 2 findings in 2 recoveries: the evidence is in ")
+    assert "gave up recovering" in done.stderr
+    assert "GAVE UP at " in done.stdout
+    run = RunStore().get("latest")
+    assert run.record().state is State.COMPLETE
+    for record in run.trials(RecoveryTrial):
+        assert record.trial.outcome is Outcome.GAVE_UP
+        assert record.trial.unfinished is not None
+        assert record.trial.unfinished.status not in (None, 0)
+        assert any("InnoDB" in line for line in record.trial.unfinished.last_lines)
+        (finding,) = record.findings
+        assert {Path(path).name for path in finding.evidence} >= {"my.cnf", "repeat.sh"}
+    frame = load_runs().filter(run=run.name)
+    assert frame["outcome"].to_list() == ["gave up", "gave up"]
+    assert frame["ready_s"].null_count() == 2
     assert nothing_is_left()
     RunStore().remove(run)
 
