@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from redolab.errors import LabError
+from redolab.report.contents import Plot, Report
 from redolab.runs.factors import read_factors
-from redolab.runs.reporting import Plot, Report
 from redolab.runs.store import Run
 
 from .factors import Factors

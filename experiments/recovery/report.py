@@ -7,7 +7,7 @@ from functools import partial
 from redolab.crashes.bench import CrashPlan, checks_of, crashes_of, samples_of
 from redolab.crashes.recovery import RecoveryTrial
 from redolab.errors import LabError
-from redolab.runs.reporting import Plot, Report
+from redolab.report.contents import Plot, Report
 from redolab.runs.store import Run
 from redolab.storage.table import disk_dictionaries, disks_table, marks
 

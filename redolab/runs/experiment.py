@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 
 from redolab.lab import Lab
 from redolab.project import PROJECT
+from redolab.report.contents import Report
 from redolab.runs.bench import Bench
 from redolab.runs.factors import CommonFactors, one_of
 from redolab.runs.plan import Plan
-from redolab.runs.reporting import Report
 from redolab.runs.schema import TrialRecord
 from redolab.runs.store import Run
 

@@ -2,39 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import replace
 
 from rich.console import Console
 
 from redolab.machine.description import Machine, same_machine
 from redolab.report.table import ReportTable, write_rows, write_tables
+from redolab.runs.experiment import Experiment
 from redolab.runs.schema import State, TrialRecord
 from redolab.runs.store import Run
-
-if TYPE_CHECKING:
-    from redolab.runs.experiment import Experiment
-
-
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """A plot that is drawn when it is asked for: into which folder it is told then."""
-
-    name: str
-    draw: Callable[[Path], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What an experiment makes of a run."""
-
-    tables: Sequence[ReportTable]
-    """The first is what the run is about."""
-    rows: Mapping[str, Sequence[Mapping[str, object]]] = field(default_factory=dict)
-    """Name → the numbers behind a table, for programs."""
-    plots: Sequence[Plot] = ()
 
 
 def write_report(experiment: Experiment, run: Run) -> tuple[Sequence[ReportTable], list[str]]:

@@ -14,12 +14,12 @@ import msgspec
 
 from redolab.lab import Lab
 from redolab.machine import files
+from redolab.report.contents import Plot, Report
 from redolab.report.table import Column, ReportTable
 from redolab.runs.bench import Bench, Measured
 from redolab.runs.experiment import Experiment, Noun
 from redolab.runs.factors import CommonFactors, factor, keep_factor, several, whole_number
 from redolab.runs.plan import Plan, Planned, PlannedGroup, PlannedStep, draw_plan
-from redolab.runs.reporting import Plot, Report
 from redolab.runs.room import Needs
 from redolab.runs.schema import Finding
 from redolab.runs.store import Run

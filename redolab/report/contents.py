@@ -1,0 +1,28 @@
+"""What is made of a run: tables, the numbers behind them, and plots that are drawn when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from redolab.report.table import ReportTable
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A plot that is drawn when it is asked for: into which folder it is told then."""
+
+    name: str
+    draw: Callable[[Path], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What an experiment makes of a run."""
+
+    tables: Sequence[ReportTable]
+    """The first is what the run is about."""
+    rows: Mapping[str, Sequence[Mapping[str, object]]] = field(default_factory=dict)
+    """Name → the numbers behind a table, for programs."""
+    plots: Sequence[Plot] = ()
