@@ -144,8 +144,10 @@ def recover(lab: Lab, task: RecoveryTask, images: ImageStore, place: Place, reco
     folder = place.folder / "instances" / f"{image.name}-recovery"
     title = f"recovery {task.repeat} of {image.name} on {place.name}, buffer pool {format_size(task.pool)}"
     with (
+        # Without: the copy cannot be taken away either when its disk is gone.
+        place.blamed(),
         lab.journal.making(folder, f"the copy of {image.name} that was being recovered"),
-        # Within: once the copy is gone, a disk that was full is no longer.
+        # And within: once the copy is gone, a disk that was full is no longer.
         place.blamed(),
         ExitStack() as running,
     ):

@@ -27,8 +27,9 @@ def unwinding() -> Iterator[None]:
         yield
         return
     _Held.came = None
-    # Who started the lab with a signal ignored, as nohup does, means it.
-    caught = [each for each in _CAUGHT if signal.getsignal(each) is not signal.SIG_IGN]
+    # Who started the lab by nohup means it. (SIGINT is ignored in whatever a script starts in the background, and nobody meant it.)
+    nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    caught = [each for each in _CAUGHT if not (nohup and each is signal.SIGHUP)]
     before = {each: signal.signal(each, _on_signal) for each in caught}
     try:
         yield

@@ -161,7 +161,7 @@ def test_the_table_and_the_plots_are_there(run: Run) -> None:
         for ending in ("svg", "png"):
             assert (run.folder / "plots" / f"{name}.{ending}").stat().st_size > 5000
     assert len(list((run.folder / "instances").iterdir())) == 6
-    assert (run.folder / "logs/mysql-5.6-binlog.log").stat().st_size > 100
+    assert (run.folder / "logs/mysql-5.6-binlog-commit1.log").stat().st_size > 100
 
 
 def test_it_is_shown_again(run: Run) -> None:
