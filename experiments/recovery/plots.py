@@ -214,7 +214,10 @@ def plot_redo(folder: Path, rows: Sequence[RecoveryRow]) -> None:
 
 def bar_segments(row: RecoveryRow) -> list[tuple[str, float]]:
     """The bar of a row: (phase, seconds) to ready, with one segment for all that the log does not tell apart, then the rollback."""
-    seconds = {phase: getattr(row, f"{phase}_s") for phase in ("start", "discover", "scan", "apply", "open", "accept")}
+    phases = ("start", "discover", "scan", "apply", "open", "accept")
+    # Of one that got no further nobody knows how long its process took to start: it is in what is not told apart.
+    known_phases = phases if row.typical_ready_s is not None else phases[1:]
+    seconds = {phase: getattr(row, f"{phase}_s") for phase in known_phases}
     # Of the recovery whose phases these are: of two, the median is neither. Of one that got no further, up to there.
     whole = row.typical_ready_s if row.typical_ready_s is not None else row.progress_ended_s or 0.0
     untold = whole - sum(known for known in seconds.values() if known is not None)

@@ -129,7 +129,8 @@ def _row(records: Sequence[TrialRecord[RecoveryTrial]], image: CrashImage) -> Re
         log_size_bytes=typical.log_size,
         buffer_pool_bytes=typical.buffer_pool,
         dataset_bytes=image.spec.dataset.size,
-        redo_from_recovery_bytes=None if timeline is None else timeline.redo_bytes,
+        # Of one that got no further the log tells only how far it had been read.
+        redo_from_recovery_bytes=None if timeline is None or typical.unfinished else timeline.redo_bytes,
         redo_from_last_sample_bytes=sampled,
         dirty_pages=last.dirty_pages,
         undo_pages=undo_pages(image),

@@ -51,6 +51,7 @@ from redolab.workloads.known import workload_catalogue
 
 SMALLER = "choose a smaller LOGSIZE, DATASET or POOL, remove crash images ('redolab images'), or KEEP=off to keep none"
 """What to do where crashes and recoveries do not fit."""
+_ROOM_FOR_TEXT = 80
 _CRASHES = "crashes"
 _STORAGES = "storages"
 _STORAGES_OF_FORMAT_1 = "disks"
@@ -421,6 +422,11 @@ def _findings(trial: RecoveryTrial, run: Run, recorder: Recorder) -> list[Findin
     return [Finding(what=what, evidence=tuple(str(path.relative_to(run.folder)) for path in kept))]
 
 
+def _shortened(text: str) -> str:
+    """The beginning of a message, as far as a line has room for it."""
+    return text if len(text) <= _ROOM_FOR_TEXT else f"{text[:_ROOM_FOR_TEXT]}…"
+
+
 def _what_is_bad(trial: RecoveryTrial) -> str | None:
     """In words; None of a recovery that is as it must be."""
     which = f"{trial.image} on {trial.storage} with a buffer pool of {format_size(trial.buffer_pool)}"
@@ -428,7 +434,9 @@ def _what_is_bad(trial: RecoveryTrial) -> str | None:
         end = trial.unfinished
         if trial.outcome is Outcome.STUCK:
             quiet = format_duration(end.ended - end.progress_ended)
-            said = f", saying {end.repeated[0].times:,} times '{end.repeated[0].text}'" if end.repeated else ""
+            said = (
+                f", saying {end.repeated[0].times:,} times '{_shortened(end.repeated[0].text)}'" if end.repeated else ""
+            )
             return f"{trial.server} was stuck recovering {which}: at {end.where} it got no further for {quiet}{said}"
         return f"{trial.server} gave up recovering {which}: it ended with status {end.status} at {end.where}"
     if trial.failed_checks:

@@ -94,8 +94,8 @@ set -eu
 beside=$(cd "$(dirname "$0")" && pwd)
 image=${{IMAGE:-{image}}}
 here=${{1:-$(mktemp -d)}}
-cp -a --reflink=auto "$image" "$here/data"
 mkdir -p "$here/tmp"
+cp -a --reflink=auto "$image" "$here/data"
 sed "s#{here}#$here#g" "$beside/my.cnf" > "$here/my.cnf"
 set -- --defaults-file="$here/my.cnf"
 if [ "$(id -u)" = 0 ]; then

@@ -12,7 +12,7 @@ from redolab.timeline.stamps import records
 
 T = TypeVar("T")
 
-KEPT = 20
+KEPT = 200
 """Lines of one shape that are kept before the rest of them is only counted."""
 _DIGITS = re.compile(r"\d+")
 
