@@ -9,6 +9,7 @@ from redolab.crashes.dataset import SMALLEST_DATASET
 from redolab.crashes.fill import KillRule
 from redolab.errors import InvalidInput
 from redolab.runs.factors import CommonFactors, factor, keep_factor, on_or_off, one_of, several, whole_number
+from redolab.servers.asked import asked_settings
 from redolab.servers.known import server_catalogue, server_names
 from redolab.storage import StorageProfile
 from redolab.storage.known import storage_name, storage_profile
@@ -36,6 +37,12 @@ class Factors(CommonFactors):
     pool: tuple[int, ...] | None = factor(
         "Buffer pool sizes to recover with, with commas (default: one that holds the tables, and a quarter of the log).",
         several(parse_size),
+    )
+    settings: tuple[str, ...] = factor(
+        "Settings of the recovering server, as in innodb_read_io_threads=16: + between those that go together, commas to "
+        "compare; none is the lab's own.",
+        several(asked_settings),
+        "none",
     )
     workload: str = factor(
         "What fills the log.", one_of("workload", lambda: workload_catalogue().names()), "bulk-update"

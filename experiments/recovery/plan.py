@@ -33,9 +33,10 @@ def plan(factors: Factors, lab: Lab) -> CrashPlan:
         spec = _crash(lab.server(name), log_size, factors)
         planned = PlannedCrash(server=name, spec=spec)
         steps = [
-            PlannedRecovery(storage=storage, pool=pool)
+            PlannedRecovery(storage=storage, pool=pool, settings=settings)
             for storage in factors.storage
             for pool in factors.pool or _default_pools(spec)
+            for settings in factors.settings
         ]
         if (planned, steps) not in crashes:
             crashes.append((planned, steps))

@@ -123,7 +123,8 @@ def enlarged_to(lengths: Sequence[float]) -> float | None:
 
 def _bar_name(row: RecoveryRow, between: str) -> str:
     sizes = f"log {format_size(row.log_size_bytes)}, pool {format_size(row.buffer_pool_bytes)}"
-    return f"{row.server}{between}{row.storage}, {sizes}"
+    asked = f", {row.settings}" if row.settings else ""
+    return f"{row.server}{between}{row.storage}, {sizes}{asked}"
 
 
 def _draw_bars(axes: Axes, places: Sequence[float], rows: Sequence[RecoveryRow]) -> None:

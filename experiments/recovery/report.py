@@ -39,8 +39,18 @@ def _order(run: Run) -> list[CellKey]:
     except LabError:
         return []
     storages = list(plan.conditions.storages)
-    places = {(each.group, storages.index(each.step.storage), -each.step.pool) for each in plan.steps}
+    asked = list(dict.fromkeys(each.step.settings for each in plan.steps))
+    places = {
+        (each.group, storages.index(each.step.storage), -each.step.pool, asked.index(each.step.settings))
+        for each in plan.steps
+    }
     return [
-        (plan.groups[group].server, plan.groups[group].spec.instance.log_size, storages[storage], -less_pool)
-        for group, storage, less_pool in sorted(places)
+        (
+            plan.groups[group].server,
+            plan.groups[group].spec.instance.log_size,
+            storages[storage],
+            -less_pool,
+            asked[which],
+        )
+        for group, storage, less_pool, which in sorted(places)
     ]

@@ -20,8 +20,8 @@ from redolab.storage.figures import OFF
 from redolab.timeline import Phase
 from redolab.units import KIB, format_size
 
-CellKey: TypeAlias = tuple[str, int, str, int]
-"""Server, log size in bytes, storage, buffer pool in bytes."""
+CellKey: TypeAlias = tuple[str, int, str, int, str]
+"""Server, log size in bytes, storage, buffer pool in bytes, settings that were asked for."""
 _PHASES = tuple(Phase)
 
 
@@ -37,6 +37,8 @@ class RecoveryRow:
     storage: str
     log_size_bytes: int
     buffer_pool_bytes: int
+    settings: str
+    """What was set beyond the lab's own settings, as in `innodb_read_io_threads=16`."""
     dataset_bytes: int
     redo_from_recovery_bytes: int | None
     redo_from_last_sample_bytes: int | None
@@ -96,17 +98,19 @@ class RecoveryRow:
 def recovery_rows(
     records: Sequence[TrialRecord[RecoveryTrial]], crashes: Sequence[CrashImage], order: Sequence[CellKey] = ()
 ) -> list[RecoveryRow]:
-    """A row for each (image, storage, pool), in the order given, the others as they were first measured."""
+    """A row for each (image, storage, pool, settings), in the order given, the others as they were first measured."""
     images = {image.name: image for image in crashes}
-    cells: dict[tuple[str, str, int], list[TrialRecord[RecoveryTrial]]] = defaultdict(list)
+    cells: dict[tuple[str, str, int, str], list[TrialRecord[RecoveryTrial]]] = defaultdict(list)
     for record in records:
         trial = record.trial
-        cells[trial.image, trial.storage, trial.buffer_pool].append(record)
+        cells[trial.image, trial.storage, trial.buffer_pool, trial.settings].append(record)
     ranks = {key: place for place, key in enumerate(order)}
-    rows = [_row(cell, images[image]) for (image, _, _), cell in cells.items()]
+    rows = [_row(cell, images[image]) for (image, *_), cell in cells.items()]
     return sorted(
         rows,
-        key=lambda row: ranks.get((row.server, row.log_size_bytes, row.storage, row.buffer_pool_bytes), len(ranks)),
+        key=lambda row: ranks.get(
+            (row.server, row.log_size_bytes, row.storage, row.buffer_pool_bytes, row.settings), len(ranks)
+        ),
     )
 
 
@@ -128,6 +132,7 @@ def _row(records: Sequence[TrialRecord[RecoveryTrial]], image: CrashImage) -> Re
         storage=typical.storage,
         log_size_bytes=typical.log_size,
         buffer_pool_bytes=typical.buffer_pool,
+        settings=typical.settings,
         dataset_bytes=image.spec.dataset.size,
         # Of one that got no further the log tells only how far it had been read.
         redo_from_recovery_bytes=None if timeline is None or typical.unfinished else timeline.redo_bytes,
@@ -243,11 +248,13 @@ def _dirty(row: RecoveryRow) -> str:
     return _count(row.dirty_pages) + undo
 
 
+_SETTINGS = Column[RecoveryRow]("settings", lambda row: row.settings or "–")
 _COLUMNS = [
     Column[RecoveryRow]("server", lambda row: f"{row.server} ({row.version.split('-')[0]})"),
     Column[RecoveryRow]("storage", lambda row: row.storage),
     Column[RecoveryRow]("log", lambda row: format_size(row.log_size_bytes), right=True),
     Column[RecoveryRow]("pool", lambda row: format_size(row.buffer_pool_bytes), right=True),
+    _SETTINGS,
     Column[RecoveryRow]("redo at crash", _redo, right=True),
     Column[RecoveryRow]("dirty pages (undo up to)", _dirty, right=True),
     Column[RecoveryRow]("pages read", lambda row: _count(row.pages_read), right=True),
@@ -261,6 +268,11 @@ _COLUMNS = [
     Column[RecoveryRow]("accept", lambda row: number(row.accept_s), right=True),
     Column[RecoveryRow]("rollback after ready", lambda row: number(row.rollback_s), right=True),
 ]
+
+
+def _asked(rows: Sequence[RecoveryRow], columns: Sequence[Column[RecoveryRow]]) -> list[Column[RecoveryRow]]:
+    """The columns, without that of settings where none were asked for."""
+    return [column for column in columns if column is not _SETTINGS or any(row.settings for row in rows)]
 
 
 def _range(phase: Phase) -> Column[RecoveryRow]:
@@ -283,6 +295,7 @@ _LIMIT_COLUMNS = [
     Column[RecoveryRow]("storage", lambda row: row.storage),
     Column[RecoveryRow]("log", lambda row: format_size(row.log_size_bytes), right=True),
     Column[RecoveryRow]("pool", lambda row: format_size(row.buffer_pool_bytes), right=True),
+    _SETTINGS,
     Column[RecoveryRow]("ready, s", lambda row: number(row.typical_ready_s), right=True),
     Column[RecoveryRow]("bound by", lambda row: str(bound_of(row) or "–")),
     Column[RecoveryRow]("CPU, s", lambda row: number(row.cpu_s), right=True),
@@ -317,7 +330,7 @@ def limits_table(rows: Sequence[RecoveryRow]) -> ReportTable:
             "'late': by how much the disk model answered later than the modelled disk would have, as a share of all its latencies: this "
             "machine's own disk or processors were slower."
         )
-    return ReportTable.of("What the recoveries waited for", rows, _LIMIT_COLUMNS, notes)
+    return ReportTable.of("What the recoveries waited for", rows, _asked(rows, _LIMIT_COLUMNS), notes)
 
 
 def recovery_table(
@@ -339,7 +352,8 @@ def recovery_table(
         said = "; ".join(part for part in (blank, row.notes) if part)
         if said:
             log = f"log {format_size(row.log_size_bytes)}, " if len({each.log_size_bytes for each in rows}) > 1 else ""
-            notes.append(f"{row.server}, {log}pool {format_size(row.buffer_pool_bytes)}: {said}.")
+            asked = f", {row.settings}" if row.settings else ""
+            notes.append(f"{row.server}, {log}pool {format_size(row.buffer_pool_bytes)}{asked}: {said}.")
     notes = list(dict.fromkeys(notes))
     notes += [
         f"{image.name} was killed when {image.why_killed}."
@@ -375,7 +389,7 @@ def recovery_table(
         )
         if column.heading == "storage"
         else column
-        for column in _COLUMNS
+        for column in _asked(rows, _COLUMNS)
     ]
     return ReportTable.of("Crash recovery", rows, columns, notes)
 

@@ -35,6 +35,11 @@ def rm_image(name: str) -> None:
 )
 @click.option("--pool", help="Buffer pool sizes, with commas.  [default: one that holds the tables]", metavar="SIZE,…")
 @click.option("--storage", help="Storages to recover on, with commas.  [default: native]", metavar="NAME,…")
+@click.option(
+    "--settings",
+    help="Of the recovering server: NAME=VALUE, + between several, commas to compare.",
+    metavar="SETTING,…",
+)
 @click.option("--repeat", default="3", help="How many recoveries for each.  [default: 3]", metavar="N")
 @click.option("--seed", default="1", help="Of their random order.  [default: 1]", metavar="N")
 @click.option(
@@ -49,6 +54,7 @@ def recover(
     server: str | None,
     pool: str | None,
     storage: str | None,
+    settings: str | None,
     repeat: str,
     seed: str,
     check_disks: str,
@@ -57,6 +63,7 @@ def recover(
 ) -> None:
     """Time more recoveries from a kept crash image."""
     from redolab.runs.factors import on_or_off, several, whole_number
+    from redolab.servers.asked import asked_settings
     from redolab.storage.known import storage_name
     from redolab.units import parse_duration, parse_size
     from redolab.upkeep.recover_image import recover_image
@@ -66,6 +73,7 @@ def recover(
         server,
         pools=several(parse_size)(pool) if pool else (),
         storages=several(storage_name)(storage) if storage else (),
+        settings=several(asked_settings)(settings) if settings else (),
         repeat=whole_number(1, 1000)(repeat),
         seed=whole_number(0, 10**9)(seed),
         check_disks=on_or_off(check_disks),

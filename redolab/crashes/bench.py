@@ -84,10 +84,13 @@ class PlannedRecovery(PlannedStep, frozen=True, kw_only=True):
 
     storage: str
     pool: int
+    settings: str = ""
+    """What is set beyond the lab's own settings (`redolab.servers.asked`)."""
 
     def described(self) -> Mapping[str, str]:
         """See `PlannedStep`."""
-        return {"storage": self.storage, "pool": format_size(self.pool)}
+        asked = {"settings": self.settings} if self.settings else {}
+        return {"storage": self.storage, "pool": format_size(self.pool), **asked}
 
     def alike(self, group: Sequence[str]) -> Sequence[str]:
         """See `PlannedStep`: the same storage and log, and if possible the same server and pool."""
@@ -246,6 +249,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
             pool=step.pool,
             repeat=planned.repeat,
             stuck_after=self._plan.conditions.stuck_after,
+            settings=step.settings,
         )
         recorder = Recorder(
             log=log,
@@ -346,6 +350,7 @@ def plan_of_image(
     server: str,
     pools: Sequence[int],
     storages: Sequence[str],
+    settings: Sequence[str] = (),
     *,
     repeat: int,
     seed: int,
@@ -355,9 +360,10 @@ def plan_of_image(
     """The plan of more recoveries from a kept image; with a pool that holds its tables unless others are given."""
     profiles = {name: storage_profile(name) for name in storages or [HOME]}
     steps = [
-        PlannedRecovery(storage=storage, pool=pool)
+        PlannedRecovery(storage=storage, pool=pool, settings=asked)
         for storage in profiles
         for pool in pools or (sizes.default_pool(image.spec.dataset.size),)
+        for asked in settings or ("",)
     ]
     crash = PlannedCrash(server=server, spec=image.spec, image=image.name)
     conditions = CrashConditions(storages=profiles, check_disks=check_disks, stuck_after=stuck_after)
@@ -429,7 +435,8 @@ def _shortened(text: str) -> str:
 
 def _what_is_bad(trial: RecoveryTrial) -> str | None:
     """In words; None of a recovery that is as it must be."""
-    which = f"{trial.image} on {trial.storage} with a buffer pool of {format_size(trial.buffer_pool)}"
+    asked = f" and {trial.settings}" if trial.settings else ""
+    which = f"{trial.image} on {trial.storage} with a buffer pool of {format_size(trial.buffer_pool)}{asked}"
     if trial.unfinished is not None:
         end = trial.unfinished
         if trial.outcome is Outcome.STUCK:

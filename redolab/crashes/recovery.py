@@ -19,7 +19,7 @@ from redolab.crashes.dataset import OPEN_TRANSACTION_TABLE, PROBE_TABLE
 from redolab.crashes.evidence import cap_log, keep_data, keep_script, keep_stacks
 from redolab.crashes.images import CrashImage, ImageStore, check_format
 from redolab.crashes.outcome import Outcome, Repeated, Unfinished, Watch
-from redolab.errors import LabError, ServerFailed
+from redolab.errors import InvalidInput, LabError, ServerFailed
 from redolab.lab import Lab
 from redolab.machine import copies, files
 from redolab.machine.copies import Copy
@@ -27,6 +27,7 @@ from redolab.machine.device import DeviceCounters, DeviceUse, use_between
 from redolab.machine.page_cache import drop_page_cache
 from redolab.machine.processes import CpuUse
 from redolab.progress import Stage
+from redolab.servers.asked import settings_from
 from redolab.servers.dialects import InstanceRequest, Purpose
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance, UsedInstance, prepare_folder
@@ -63,6 +64,8 @@ class RecoveryTrial(msgspec.Struct, frozen=True, kw_only=True):
     storage: str
     log_size: int
     buffer_pool: int
+    settings: str = ""
+    """What was set beyond the lab's own settings (`redolab.servers.asked`)."""
     repeat: int
     started: datetime
     copy: Copy
@@ -112,11 +115,14 @@ class RecoveryTask:
     repeat: int
     stuck_after: float = STUCK_AFTER
     """Seconds without progress after which it counts as stuck."""
+    settings: str = ""
+    """What is set beyond the lab's own settings (`redolab.servers.asked`)."""
 
     @property
     def request(self) -> InstanceRequest:
         """What the recovering server is to be like."""
-        return replace(self.image.spec.instance, purpose=Purpose.RECOVER, buffer_pool=self.pool)
+        asked = settings_from(self.settings)
+        return replace(self.image.spec.instance, purpose=Purpose.RECOVER, buffer_pool=self.pool, overrides=asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +171,8 @@ def recover(lab: Lab, task: RecoveryTask, images: ImageStore, place: Place, reco
             probe = _Probe(instance, stage, place, task.stuck_after)
             outcome = _watched(instance, probe, place)
             late = place.late_share()
+            if outcome is Outcome.GAVE_UP and task.settings and instance.recovery() is None:
+                raise _refused(task, instance)
             if outcome is not Outcome.READY:
                 unfinished = _unfinished(lab, task, images, instance, probe, outcome, recorder)
                 stage.outcome = f"{outcome} at {unfinished.where}"
@@ -231,6 +239,7 @@ def _what(task: RecoveryTask, place: Place, started: datetime, copy: Copy, *, ca
         "storage": place.name,
         "log_size": task.image.spec.instance.log_size,
         "buffer_pool": task.pool,
+        "settings": task.settings,
         "repeat": task.repeat,
         "started": started,
         "copy": copy,
@@ -252,6 +261,14 @@ def _watched(instance: Instance, probe: _Probe, place: Place) -> Outcome:
             raise
         return Outcome.GAVE_UP
     return Outcome.READY
+
+
+def _refused(task: RecoveryTask, instance: Instance) -> InvalidInput:
+    """Why a server ended before it had begun to recover: what was asked for is no setting of it."""
+    said = next((line.text for line in reversed(instance.log) if "[ERROR]" in line.text), "it does not say why")
+    return InvalidInput(
+        f"{task.server.name} does not start with {task.settings}: {said}", "give it settings that this version has"
+    )
 
 
 def _unfinished(

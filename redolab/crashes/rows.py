@@ -50,6 +50,7 @@ def _recovery(trial: RecoveryTrial) -> Mapping[str, object]:
         "storage": trial.storage,
         "log_size_bytes": trial.log_size,
         "buffer_pool_bytes": trial.buffer_pool,
+        "settings": trial.settings,
         "repeat": trial.repeat,
         "started": trial.started,
         "outcome": str(trial.outcome),

@@ -22,6 +22,7 @@ def recover_image(
     *,
     pools: Sequence[int],
     storages: Sequence[str],
+    settings: Sequence[str],
     repeat: int,
     seed: int,
     check_disks: bool,
@@ -40,6 +41,7 @@ def recover_image(
             recovering,
             pools,
             storages,
+            settings,
             repeat=repeat,
             seed=seed,
             check_disks=check_disks,
@@ -53,5 +55,6 @@ def recover_image(
             "pool": words(tuple(dict.fromkeys(planned.step.pool for planned in plan.steps))),
             "repeat": str(repeat),
             "seed": str(seed),
+            **({"settings": words(tuple(settings))} if any(settings) else {}),
         }
         start_run(lab, store, _EXPERIMENT, plan, options)
