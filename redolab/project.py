@@ -59,6 +59,16 @@ class Project:
         return Path(os.environ.get("REDOLAB_RUNS") or own).absolute()
 
     @property
+    def measured(self) -> Path:
+        """The runs behind the pages of results: a folder a page, in it a folder a run."""
+        return self.root / "data/measured"
+
+    @property
+    def results(self) -> Path:
+        """The pages of results."""
+        return self.root / "docs/results"
+
+    @property
     def lab(self) -> Path:
         """What the lab makes for its own use on this machine: servers, tools, datasets, crash images.
 

@@ -86,6 +86,7 @@ _IN_THE_ORDER_OF_A_DAYS_WORK: tuple[click.Command, ...] = (
     runs.show,
     runs.report,
     runs.rm,
+    runs.results,
     images.images,
     images.rm_image,
     images.recover,

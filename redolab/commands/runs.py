@@ -52,3 +52,24 @@ def rm(name: str) -> None:
 
     for line in remove_run(progress(), name):
         click.echo(line)
+
+
+@click.command()
+@click.argument("page", metavar="[PAGE]", required=False)
+@click.option("--keep", multiple=True, metavar="RUN", help="Keep this run among those that the page is made from.")
+def results(page: str | None, keep: tuple[str, ...]) -> None:
+    """Make the pages of docs/results again, or one of them.
+
+    From the runs under data/measured, which are committed with them.
+    """
+    from redolab.project import PROJECT
+    from redolab.runs.pages import keep_run, pages, write_page
+    from redolab.runs.store import RunStore
+
+    if keep and page is None:
+        raise click.UsageError("--keep RUN needs the page that it is for: 'redolab results PAGE --keep RUN'")
+    for name in keep:
+        click.echo(f"kept: {keep_run(page or '', RunStore().get(name))}")
+    for name in [page] if page else list(pages()):
+        for path in write_page(name, PROJECT.results):
+            click.echo(path)

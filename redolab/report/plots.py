@@ -13,6 +13,9 @@ from matplotlib.figure import Figure
 
 __all__ = ["LIMIT", "MEASURED", "MODEL", "WIDTH", "plt", "save"]
 
+# The same figure is the same file: what is committed can be compared with what is drawn anew.
+mpl.rcParams["svg.hashsalt"] = "redolab"
+
 WIDTH = 8.0
 # Okabe and Ito's colours for the colour-blind (https://jfly.uni-koeln.de/color/).
 MEASURED = "#0072B2"

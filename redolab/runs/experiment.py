@@ -6,14 +6,14 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias
 
 from redolab.lab import Lab
 from redolab.project import PROJECT
-from redolab.report.contents import Report
+from redolab.report.contents import Page, Report
 from redolab.runs.bench import Bench
 from redolab.runs.factors import CommonFactors, one_of
 from redolab.runs.plan import Plan
@@ -51,6 +51,8 @@ class Experiment:
     """Tables and plots of what a run has measured."""
     rows: Callable[[Run], Rows]
     """Its trials with the columns that `redolab.load_runs` gives of each."""
+    pages: Mapping[str, Callable[[Sequence[Run]], Page]] = field(default_factory=dict)
+    """Name → what makes the page of that name in docs/results from the runs that are committed for it."""
     group: Noun = Noun("group", "groups")
     step: Noun = Noun("step", "steps")
 

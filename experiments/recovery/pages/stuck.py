@@ -1,0 +1,248 @@
+"""The page of recoveries that never end: which servers, with which buffer pools, how often, and what helps."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from matplotlib.colors import LogNorm
+from matplotlib.patches import Rectangle
+
+from redolab.crashes.bench import crashes_of
+from redolab.crashes.fill import KillRule
+from redolab.crashes.outcome import Outcome
+from redolab.crashes.recovery import RecoveryTrial
+from redolab.report.contents import Page, Plot
+from redolab.report.plots import LIMIT, plt, save
+from redolab.report.table import Column, ReportTable
+from redolab.report.template import filled
+from redolab.runs.store import Run
+from redolab.storage.known import HOME
+from redolab.units import format_size
+
+_TEMPLATE = Path(__file__).with_suffix(".md")
+_PICTURE = "stuck-map"
+_WORKLOAD = "oltp_write_only"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Recoveries of one server with one log, one buffer pool and one set of settings; sizes in bytes."""
+
+    server: str
+    version: str
+    log_size: int
+    pool: int
+    settings: str
+    redo: int
+    """Redo at the crash, of the largest of its crashes."""
+    crashes: int
+    seconds: tuple[float, ...]
+    """To ready, of those that became ready."""
+    stuck: int
+    batches: int | None
+    """Of those that became ready, the most."""
+
+    @property
+    def n(self) -> int:
+        """All recoveries."""
+        return len(self.seconds) + self.stuck
+
+    @property
+    def outcome(self) -> str:
+        """As in `18.2 s`, `stuck 3 of 3`."""
+        ready = f"{statistics.median(self.seconds):.1f} s" if self.seconds else ""
+        stuck = f"stuck {self.stuck} of {self.n}" if self.stuck else ""
+        return ", ".join(part for part in (stuck, ready) if part)
+
+
+def cells(runs: Iterable[Run]) -> list[Cell]:
+    """The cells of all runs together, by server, log, pool and settings: native storage, a log filled by the workload."""
+    trials: dict[tuple[str, int, int, str], list[RecoveryTrial]] = defaultdict(list)
+    ages: dict[str, int] = {}
+    for run in runs:
+        full = [
+            image for image in crashes_of(run) if image.spec.workload == _WORKLOAD and image.spec.kill == KillRule()
+        ]
+        ages |= {image.name: image.last_sample.checkpoint_age or 0 for image in full}
+        for record in run.trials(RecoveryTrial):
+            trial = record.trial
+            if trial.image in ages and trial.storage == HOME:
+                trials[trial.server, trial.log_size, trial.buffer_pool, trial.settings].append(trial)
+    return [_cell(of_cell, ages) for _, of_cell in sorted(trials.items())]
+
+
+def _cell(trials: Sequence[RecoveryTrial], ages: Mapping[str, int]) -> Cell:
+    first, images = trials[0], {trial.image for trial in trials}
+    batches = [trial.timeline.batches for trial in trials if trial.timeline is not None and trial.unfinished is None]
+    return Cell(
+        server=first.server,
+        version=first.version.split("-")[0],
+        log_size=first.log_size,
+        pool=first.buffer_pool,
+        settings=first.settings,
+        redo=max(ages[image] for image in images),
+        crashes=len(images),
+        seconds=tuple(trial.seconds_to_ready for trial in trials if trial.seconds_to_ready is not None),
+        stuck=sum(trial.outcome is Outcome.STUCK for trial in trials),
+        batches=max((count for count in batches if count is not None), default=None),
+    )
+
+
+def page(runs: Sequence[Run]) -> Page:
+    """The page and its picture."""
+    known = cells(runs)
+    asked = [cell for cell in known if not cell.settings]
+    affected = _by_server(cell for cell in asked if cell.stuck)
+    healthy = {server: of for server, of in _by_server(asked).items() if server not in affected}
+    values = {
+        "affected": [_of_server(of, _by_server(asked)[server]) for server, of in affected.items()],
+        "healthy": [_of_server((), of) for of in healthy.values()],
+        "healthy_cells": sum(len(of) for of in healthy.values()),
+        "healthy_recoveries": sum(cell.n for of in healthy.values() for cell in of),
+        "stuck_cells": _stuck_table([cell for cell in asked if cell.stuck]).as_markdown(),
+        "settings": _settings_table([cell for cell in known if cell.settings]).as_markdown(),
+        "servers": _server_table(_by_server(asked)).as_markdown(),
+        "picture": f"{_PICTURE}.svg",
+        "machine": runs[0].record().sessions[0].machine.in_words(),
+        "runs": [run.name for run in runs],
+        "recoveries": sum(cell.n for cell in known),
+        "quiet": _longest_quiet(runs),
+        "share": max(_cpu_shares(runs)),
+    }
+    return Page(filled(_TEMPLATE, values), [Plot(_PICTURE, partial(plot_map, cells=asked))])
+
+
+def _longest_quiet(runs: Sequence[Run]) -> dict[str, float]:
+    """Storage → the longest stretch without progress, in seconds, of all recoveries on it that ended."""
+    longest: dict[str, float] = {}
+    for trial in (record.trial for run in runs for record in run.trials(RecoveryTrial)):
+        if trial.outcome is Outcome.READY and trial.longest_quiet is not None:
+            longest[trial.storage] = max(trial.longest_quiet, longest.get(trial.storage, 0.0))
+    return longest
+
+
+def _cpu_shares(runs: Sequence[Run]) -> Iterator[float]:
+    """Of each recovery that was stuck, what it used of one core meanwhile."""
+    for end in (record.trial.unfinished for run in runs for record in run.trials(RecoveryTrial)):
+        if end is not None and end.cpu_seconds is not None:
+            yield end.cpu_seconds / (end.ended - end.progress_ended)
+
+
+def _by_server(of: Iterable[Cell]) -> dict[str, list[Cell]]:
+    servers: dict[str, list[Cell]] = defaultdict(list)
+    for cell in of:
+        servers[cell.server].append(cell)
+    return dict(servers)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """What the page says of a server."""
+
+    name: str
+    stuck_cells: int
+    cells: int
+
+
+def _of_server(stuck: Sequence[Cell], all_cells: Sequence[Cell]) -> Server:
+    return Server(_title(all_cells[0]), len(stuck), len(all_cells))
+
+
+def _title(cell: Cell) -> str:
+    family = "MariaDB" if cell.server.startswith("mariadb") else "MySQL"
+    return f"{family} {cell.version}"
+
+
+def _stuck_table(of: Sequence[Cell]) -> ReportTable:
+    columns = [
+        Column[Cell]("server", _title),
+        Column[Cell]("log", lambda cell: format_size(cell.log_size), right=True),
+        Column[Cell]("redo at crash", lambda cell: format_size(cell.redo), right=True),
+        Column[Cell]("pool", lambda cell: format_size(cell.pool), right=True),
+        Column[Cell]("stuck", lambda cell: f"{cell.stuck} of {cell.n}", right=True),
+        Column[Cell]("crashes", lambda cell: str(cell.crashes), right=True),
+        Column[Cell](
+            "the others were ready after, s", lambda cell: ", ".join(f"{each:.1f}" for each in sorted(cell.seconds)) or "–"
+        ),
+    ]  # fmt: skip
+    return ReportTable.of("Stuck", of, columns, ())
+
+
+def _settings_table(of: Sequence[Cell]) -> ReportTable:
+    columns = [
+        Column[Cell]("log", lambda cell: format_size(cell.log_size), right=True),
+        Column[Cell]("pool", lambda cell: format_size(cell.pool), right=True),
+        Column[Cell]("setting", lambda cell: cell.settings.replace("+", ", ")),
+        Column[Cell]("stuck", lambda cell: f"{cell.stuck} of {cell.n}", right=True),
+        Column[Cell]("crashes", lambda cell: str(cell.crashes), right=True),
+        Column[Cell]("ready after, s", lambda cell: ", ".join(f"{each:.1f}" for each in sorted(cell.seconds)) or "–"),
+    ]
+    return ReportTable.of(
+        "Settings", sorted(of, key=lambda cell: (cell.settings, cell.log_size, cell.pool)), columns, ()
+    )
+
+
+def _server_table(servers: Mapping[str, Sequence[Cell]]) -> ReportTable:
+    columns = [
+        Column[Sequence[Cell]]("server", lambda of: _title(of[0])),
+        Column[Sequence[Cell]]("cells", lambda of: str(len(of)), right=True),
+        Column[Sequence[Cell]]("stuck cells", lambda of: str(sum(bool(cell.stuck) for cell in of)), right=True),
+        Column[Sequence[Cell]]("recoveries", lambda of: str(sum(cell.n for cell in of)), right=True),
+        Column[Sequence[Cell]]("stuck", lambda of: str(sum(cell.stuck for cell in of)), right=True),
+        Column[Sequence[Cell]]("the others were ready after, s: median (min–max)", _ready, right=True),
+    ]
+    return ReportTable.of("Servers", list(servers.values()), columns, ())
+
+
+def _ready(of: Sequence[Cell]) -> str:
+    seconds = [each for cell in of for each in cell.seconds]
+    return f"{statistics.median(seconds):.1f} ({min(seconds):.1f}–{max(seconds):.1f})" if seconds else "–"
+
+
+def plot_map(folder: Path, cells: Sequence[Cell]) -> None:
+    """Servers over pools, a panel for each log: seconds to ready, or stuck: `stuck-map.svg`, `.png`."""
+    logs = sorted({_asked_log(cell) for cell in cells})
+    servers = list(_by_server(cells))
+    medians = [statistics.median(cell.seconds) for cell in cells if cell.seconds]
+    shade = LogNorm(min(medians) / 2, max(medians) * 2)
+    figure, panels = plt.subplots(
+        nrows=len(logs), squeeze=False, figsize=(11, 1.6 + 0.42 * len(servers) * len(logs)), layout="constrained"
+    )
+    for axes, log in zip(panels[:, 0], logs, strict=True):
+        of_log = [cell for cell in cells if _asked_log(cell) == log]
+        pools = sorted({cell.pool for cell in of_log})
+        for cell in of_log:
+            place = pools.index(cell.pool), servers.index(cell.server)
+            text, colour, ink = _drawn(cell, shade)
+            axes.add_patch(Rectangle((place[0] - 0.5, place[1] - 0.5), 1, 1, facecolor=colour, edgecolor="white"))
+            axes.text(*place, text, ha="center", va="center", color=ink, fontsize=8)
+        axes.set_xlim(-0.5, len(pools) - 0.5)
+        axes.set_ylim(len(servers) - 0.5, -0.5)
+        axes.set_xticks(range(len(pools)), [format_size(pool) for pool in pools])
+        axes.set_yticks(range(len(servers)), [_title(_by_server(cells)[server][0]) for server in servers])
+        axes.tick_params(length=0)
+        axes.set_xlabel(f"buffer pool of the recovery, redo log {format_size(log)}")
+        axes.spines[:].set_visible(False)
+    stuck = [_title(of[0]) for of in _by_server(cell for cell in cells if cell.stuck).values()]
+    who = f"only {', '.join(stuck)} never ends" if stuck else "every one ends"
+    figure.suptitle(f"Recovering a crash under oltp_write_only: {who}", fontsize="large")
+    save(figure, folder / _PICTURE)
+
+
+def _asked_log(cell: Cell) -> int:
+    """The log as it was asked for: old servers have files of whole megabytes, so that theirs is a little less."""
+    return 1 << (cell.log_size - 1).bit_length()
+
+
+def _drawn(cell: Cell, shade: LogNorm) -> tuple[str, object, str]:
+    """What stands in a cell of the map, its colour, and that of the text."""
+    if cell.stuck:
+        return f"STUCK\n{cell.stuck} of {cell.n}", LIMIT, "white"
+    median = statistics.median(cell.seconds)
+    depth = float(shade(median))
+    return f"{median:.1f} s", plt.get_cmap("Blues")(depth), "white" if depth > 0.6 else "black"

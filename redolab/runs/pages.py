@@ -1,0 +1,82 @@
+"""Pages of results: each made from the runs that are committed for it, by the experiment that it belongs to."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from redolab.errors import InvalidInput, LabError
+from redolab.project import PROJECT
+from redolab.runs.experiment import Experiment, experiment_names, load_experiment
+from redolab.runs.factors import one_of
+from redolab.runs.schema import State
+from redolab.runs.store import Run
+
+LARGEST_FILE = 1_000_000
+"""Bytes of the largest file of a run that is committed."""
+_MADE_AGAIN = ("plots", "table.*", "disks.*")
+"""What `redolab report` makes again of a run."""
+_MADE_BY = "<!-- Made by 'redolab results {name}' from the runs in data/measured/{name}. -->\n\n"
+
+
+def pages() -> Mapping[str, Experiment]:
+    """Name → the experiment that makes the page of that name."""
+    experiments = [load_experiment(name) for name in experiment_names()]
+    return {page: experiment for experiment in experiments for page in experiment.pages}
+
+
+def measured_runs(name: str) -> list[Run]:
+    """The runs that are committed for a page, oldest first. Raises `LabError` if there are none."""
+    runs = [Run(path.parent) for path in sorted((PROJECT.measured / name).glob("*/run.json"))]
+    if not runs:
+        raise LabError(f"no run is kept for the page '{name}'", f"'redolab results {name} --keep RUN' keeps one")
+    return runs
+
+
+def write_page(name: str, folder: Path) -> list[Path]:
+    """Write a page and its pictures into a folder; what was written. Raises `LabError`."""
+    _check_clone()
+    one_of("page", lambda: list(pages()))(name)
+    page = pages()[name].pages[name](measured_runs(name))
+    folder.mkdir(parents=True, exist_ok=True)
+    text = folder / f"{name}.md"
+    text.write_text(_MADE_BY.format(name=name) + page.text)
+    written = [text]
+    with tempfile.TemporaryDirectory() as drawn:
+        for plot in page.plots:
+            plot.draw(Path(drawn))
+        for picture in sorted(Path(drawn).glob("*.svg")):
+            shutil.copy(picture, folder / picture.name)
+            written.append(folder / picture.name)
+    return written
+
+
+def keep_run(name: str, run: Run) -> Path:
+    """Copy a run to those that are committed for a page, without what can be made again and what is too large.
+
+    Where the lab lay on this machine is left out of it. Raises `LabError`.
+    """
+    _check_clone()
+    one_of("page", lambda: list(pages()))(name)
+    if run.record().state is State.RUNNING:
+        raise InvalidInput(f"the run {run.name} is not over", "wait for its end")
+    kept = PROJECT.measured / name / run.name
+    if kept.exists():
+        shutil.rmtree(kept)
+    shutil.copytree(run.folder, kept, ignore=_left_out)
+    for path in kept.rglob("*"):
+        if path.is_file():
+            path.write_bytes(path.read_bytes().replace(str(PROJECT.lab).encode(), b".lab"))
+    return kept
+
+
+def _left_out(folder: str, names: list[str]) -> set[str]:
+    made = shutil.ignore_patterns(*_MADE_AGAIN)(folder, names)
+    return made | {name for name in names if (Path(folder) / name).stat().st_size > LARGEST_FILE}
+
+
+def _check_clone() -> None:
+    if not PROJECT.is_clone:
+        raise InvalidInput("pages of results are part of a clone", "there is none here: redolab is installed")

@@ -1,0 +1,71 @@
+"""Pages of results: what is committed is what the committed runs give; runs are kept without what is not needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from redolab.errors import InvalidInput, LabError
+from redolab.project import PROJECT
+from redolab.runs import pages
+from redolab.runs.schema import State, TrialRecord
+from redolab.runs.store import Run, RunStore, new_session
+from tests.examples import MACHINE, trial
+
+
+@pytest.mark.parametrize("name", sorted(pages.pages()))
+def test_a_page_is_what_its_runs_give(name: str, tmp_path: Path) -> None:
+    written = pages.write_page(name, tmp_path)
+    assert [path.suffix for path in written][:2] == [".md", ".svg"]
+    for path in written:
+        committed = PROJECT.results / path.name
+        assert path.read_text() == committed.read_text(), f"'redolab results {name}' makes another {path.name}"
+
+
+def test_every_page_and_every_run_is_of_one_another() -> None:
+    assert {path.stem for path in PROJECT.results.glob("*.md")} == set(pages.pages())
+    assert {path.name for path in PROJECT.measured.iterdir() if path.is_dir()} == set(pages.pages())
+
+
+def test_no_committed_file_is_too_large_or_tells_where_the_lab_lay() -> None:
+    for path in PROJECT.measured.rglob("*"):
+        if path.is_file():
+            assert path.stat().st_size <= pages.LARGEST_FILE
+            assert b"/.lab" not in path.read_bytes()
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    store = RunStore(tmp_path / "runs")
+    made = store.create("recovery", {}, new_session(MACHINE, "abc", {}))
+    with store.running(made, {}):
+        made.add_trial(TrialRecord(place=0, trial=trial()))
+    return made
+
+
+def test_a_run_is_kept_without_what_is_made_again_or_too_large(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(PROJECT), "measured", property(lambda _: tmp_path / "measured"))
+    (run.folder / "plots").mkdir()
+    (run.folder / "table.txt").write_text("made again")
+    (run.folder / "huge.log").write_bytes(b" " * (pages.LARGEST_FILE + 1))
+    (run.folder / "my.cnf").write_text(f"basedir = {PROJECT.lab}/servers/mysql-9")
+    kept = pages.keep_run("stuck", run)
+    assert sorted(path.name for path in kept.iterdir()) == ["my.cnf", "run.json", "trials.jsonl"]
+    assert (kept / "my.cnf").read_text() == "basedir = .lab/servers/mysql-9"
+    assert Run(kept).record().state is State.COMPLETE
+    assert [each.name for each in pages.measured_runs("stuck")] == [run.name]
+
+
+def test_a_page_without_runs_and_an_unknown_one_are_refused(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(PROJECT), "measured", property(lambda _: tmp_path / "none"))
+    with pytest.raises(LabError, match="no run is kept"):
+        pages.write_page("stuck", tmp_path)
+    with pytest.raises(InvalidInput, match="no page 'glory'"):
+        pages.write_page("glory", tmp_path)
+    with pytest.raises(InvalidInput, match="no page 'glory'"):
+        pages.keep_run("glory", run)
