@@ -11,7 +11,7 @@ from redolab.runs.store import Run
 
 from .factors import Factors
 from .plots import plot_layers, plot_ratio
-from .table import counted_servers, inflation_table, row_dictionaries
+from .table import answer, counted_servers, inflation_table, layers_table, row_dictionaries
 from .trial import InflationCell, InflationTrial
 
 
@@ -21,7 +21,9 @@ def report(run: Run) -> Report:
     found = counted_servers(trials, _order(run))
     rows = [row for of_server in found for row in of_server.rows]
     return Report(
+        answer=answer(found),
         tables=[inflation_table(found)],
+        details=[layers_table(found)],
         rows={"table": row_dictionaries(rows)},
         plots=[Plot("ratio", partial(plot_ratio, found=found)), Plot("layers", partial(plot_layers, found=found))],
     )

@@ -9,10 +9,13 @@ from dataclasses import asdict, dataclass
 
 from redolab.models.counted import predicted, what_is_counted
 from redolab.models.inflation import Counted, LogWriter
+from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable, number
 
 from .trial import InflationCell, InflationTrial
 
+_FEW = 4
+"""Up to so many servers are told one by one."""
 _SAME = 0.005
 _REWRITES = 1.1
 _WORSE = 0.05
@@ -132,13 +135,21 @@ def _measured(row: InflationRow) -> str:
     )
 
 
-_COLUMNS = [
-    Column[InflationRow]("server", lambda row: row.server),
-    Column[InflationRow]("trx_commit", lambda row: str(row.flush_log_at_trx_commit), right=True),
-    Column[InflationRow]("clients", lambda row: str(row.threads), right=True),
-    Column[InflationRow]("row, B", lambda row: str(row.row_bytes), right=True),
-    Column[InflationRow]("rows/trx", lambda row: str(row.rows_per_transaction), right=True),
-    Column[InflationRow]("binlog", lambda row: "on" if row.binary_log else "off"),
+def _cell_columns() -> list[Column[InflationRow]]:
+    """The columns that say which cell it is, each said once where all rows share it."""
+    return [
+        Column("server", _server, shared=str),
+        Column("trx_commit", lambda row: str(row.flush_log_at_trx_commit), right=True, shared="trx_commit {}".format),
+        Column("clients", lambda row: str(row.threads), right=True, shared="{} clients".format),
+        Column("row, B", lambda row: str(row.row_bytes), right=True, shared="rows of {} bytes".format),
+        Column(
+            "rows/trx", lambda row: str(row.rows_per_transaction), right=True, shared="rows in a transaction: {}".format
+        ),
+        Column("binlog", lambda row: "on" if row.binary_log else "off", shared="binary log {}".format),
+    ]
+
+
+_LAYERS = [
     Column[InflationRow]("commits/s", lambda row: _bytes(row.commits_per_s), right=True),
     Column[InflationRow]("LSN B/commit", lambda row: _bytes(row.lsn_per_commit_bytes), right=True),
     Column[InflationRow]("r, LSN B/log write", lambda row: _bytes(row.lsn_per_log_write_bytes), right=True),
@@ -149,29 +160,78 @@ _COLUMNS = [
     Column[InflationRow]("file layer/LSN", lambda row: number(row.file_layer_per_lsn_byte), right=True),
     Column[InflationRow]("device/LSN", lambda row: number(row.device_per_lsn_byte), right=True),
 ]
+_BRIEF = [
+    Column[InflationRow]("r", lambda row: _bytes(row.lsn_per_log_write_bytes), right=True),
+    Column[InflationRow]("os_log_written", lambda row: number(row.os_log_written_per_lsn_byte), right=True),
+    Column[InflationRow](
+        "min–max", lambda row: f"{row.os_log_written_min:.2f}–{row.os_log_written_max:.2f}", right=True, spare=True
+    ),
+    Column[InflationRow]("model", lambda row: number(row.predicted_per_lsn_byte), right=True),
+    Column[InflationRow]("off", lambda row: "–" if row.off is None else f"{row.off:+.1%}", right=True),
+    Column[InflationRow]("device", lambda row: number(row.device_per_lsn_byte), right=True),
+    Column[InflationRow]("n", lambda row: str(row.n), right=True, shared="{} stretches of inserts each".format),
+]
+
+
+def answer(found: Sequence[CountedServer]) -> str:
+    """How far os_log_written is from the LSN, in the first cell of each server."""
+    rows = [of_server.rows[0] for of_server in found]
+    if not rows:
+        return "Nothing was measured."
+    told = (
+        ", ".join(f"{row.os_log_written_per_lsn_byte:.2f} on {_server(row)}" for row in rows)
+        if len(rows) <= _FEW
+        else "{:.2f} ({}) to {:.2f} ({})".format(
+            *(
+                part
+                for pick in (min, max)
+                for row in [pick(rows, key=lambda each: each.os_log_written_per_lsn_byte)]
+                for part in (row.os_log_written_per_lsn_byte, _server(row))
+            )
+        )
+    )
+    first = rows[0]
+    clients = "one client" if first.threads == 1 else f"{first.threads} clients"
+    return (
+        f"Innodb_os_log_written for each byte of LSN: {told} ({clients}, rows of {first.row_bytes} bytes, "
+        f"innodb_flush_log_at_trx_commit={first.flush_log_at_trx_commit})."
+    )
 
 
 def inflation_table(found: Sequence[CountedServer]) -> ReportTable:
-    """The table a person reads, with what every server's counter counts in words."""
+    """The table that everybody is shown, with what every server's counter counts in words."""
     rows = [row for of_server in found for row in of_server.rows]
     notes = [
-        "All in bytes for each byte by which the LSN grew; each layer's count is of the same stretch of inserts. 'model' is what "
-        "docs/inflation.md's formula gives for r and 'off' how far it is from the median measured."
+        "os_log_written and device: bytes for each byte of LSN, in the same stretch of inserts. 'r': bytes of LSN in a write of the "
+        "log. 'model': the formula of docs/inflation.md for r; 'off': its distance from the median measured."
     ]
     notes += [in_words(of_server) for of_server in found]
     worst = [row for row in rows if row.off is not None and abs(row.off) > _WORSE]
     notes += [
-        f"{row.server}, trx_commit {row.flush_log_at_trx_commit}, {row.threads} clients, rows of {row.row_bytes} B: the model is "
+        f"{_server(row)}, trx_commit {row.flush_log_at_trx_commit}, {row.threads} clients, rows of {row.row_bytes} B: the model is "
         f"off by {row.off:+.1%}; docs/inflation.md says where it stops."
         for row in worst
     ]
-    return ReportTable.of("Redo log writes", rows, _COLUMNS, notes)
+    return ReportTable.brief("Redo log writes", rows, [*_cell_columns(), *_BRIEF], notes)
+
+
+def layers_table(found: Sequence[CountedServer]) -> ReportTable:
+    """Every layer of every cell."""
+    rows = [row for of_server in found for row in of_server.rows]
+    notes = [
+        "Layers in bytes for each byte by which the LSN grew; each layer's count is of the same stretch of inserts."
+    ]
+    return ReportTable.of("Layers", rows, [*_cell_columns(), *_LAYERS], notes)
+
+
+def _server(row: InflationRow) -> str:
+    return server_label(row.server, row.version)
 
 
 def in_words(of_server: CountedServer) -> str:
     """What a server's `Innodb_os_log_written` counts, as one would tell it a DBA."""
     rows = of_server.rows
-    name = f"{of_server.server} ({rows[0].version.split('-')[0]})"
+    name = _server(rows[0])
     if of_server.counted is None:
         return f"{name}: no cell of this run rewrites blocks, so nothing tells what its os_log_written counts."
     sentences = [f"{name}: {_meaning(of_server)}"]

@@ -4,43 +4,43 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from redolab.counters import Sample
 from redolab.crashes.images import CrashImage
-from redolab.report.plots import LIMIT, MEASURED, WIDTH, plt, save
+from redolab.report.heat import HeatCell, draw_heat
+from redolab.report.labels import server_label
+from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, plt, save
 from redolab.units import GIB, MIB, format_size
 
-from .table import RecoveryRow
+from .marks import storage_label
+from .rows import RecoveryRow
+from .table import ended
 
-# More of those colours, and hatches for print.
-_PHASES = {
-    "start": ("#000000", ""),
-    "discover": ("#999999", ""),
-    "scan": ("#56B4E9", "//"),
-    "apply": ("#E69F00", "\\\\"),
-    "open": ("#009E73", ".."),
-    "accept": ("#F0E442", "xx"),
-    "rollback": ("#CC79A7", "--"),
-    "untold": ("#FFFFFF", "oo"),
+# Light to dark, so that they are told apart in grey too; of Okabe and Ito's colours where there is a choice.
+_AROUND, _SCAN, _UNTOLD, _APPLY, _AFTER = "#BBBBBB", "#56B4E9", "#7A9CC6", "#0072B2", "#FFFFFF"
+_PARTS = {
+    "start": (_AROUND, "start, discover, open, accept"),
+    "discover": (_AROUND, "start, discover, open, accept"),
+    "scan": (_SCAN, "scan"),
+    "untold": (_UNTOLD, "not told apart by the log"),
+    "apply": (_APPLY, "apply"),
+    "open": (_AROUND, "start, discover, open, accept"),
+    "accept": (_AROUND, "start, discover, open, accept"),
+    "rollback": (_AFTER, "rollback after ready"),
 }
-_UNTOLD = "untold"
+"""Phase → its colour and what the legend calls it."""
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
-_FEW_BARS = 12
-"""Up to so many have their names on two lines."""
-_SERVER_GAP = 0.6
-"""Between the bars of one server and the next, in bars."""
+_MOST_BARS = 16
+"""Beyond so many rows a grid of numbers says more than bars."""
 _MUCH_LONGER = 4.0
 """Times the median: beyond it a bar leaves too little to be seen of the others."""
-_LABELS = {
-    _UNTOLD: "not told apart by the log",
-    "accept": "accept (InnoDB open → ready)",
-    "rollback": "rollback after ready",
-}
 
 
 def plot_age(folder: Path, image: CrashImage, samples: Sequence[Sample]) -> None:
@@ -75,44 +75,55 @@ def plot_age(folder: Path, image: CrashImage, samples: Sequence[Sample]) -> None
     axes.set_ylabel(f"checkpoint age, {unit_name}")
     axes.set_ylim(bottom=0)
     server = image.spec.dataset
-    axes.set_title(
-        f"{server.server} {server.version.split('-')[0]}, redo log {format_size(image.spec.instance.log_size)}, "
+    reached = f"killed at {format_size(known[-1][1])} of checkpoint age"
+    limit = last.hard_limit or image.capacity.hard_limit
+    _head(
+        figure,
+        f"{server_label(server.server, server.version)}, redo log {format_size(image.spec.instance.log_size)}: {reached}, "
+        f"{known[-1][1] / limit:.0%} of the hard limit",
         f"{image.spec.workload}, {image.spec.threads} clients",
-        fontsize="medium",
     )
     axes.legend(loc="lower right", fontsize="small")
     save(figure, folder / f"age-{image.name}")
 
 
-def plot_phases(folder: Path, rows: Sequence[RecoveryRow]) -> None:
-    """The phases of each row as one stacked bar, with the range of the times to ready: `phases.svg`, `.png`.
+def plot_phases(folder: Path, rows: Sequence[RecoveryRow], title: str, off: Mapping[str, str] | None = None) -> None:
+    """The parts of each row as one bar with its seconds at the end: `phases.svg`, `.png`; none of very many rows.
 
-    Where the longest bars leave nothing to be seen of the others, a second panel has the same bars enlarged.
+    Where the longest bars leave nothing to be seen of the others, a second panel has the same bars enlarged. `off`: storage →
+    which of its figures were not as asked.
     """
-    many = len(rows) > _FEW_BARS
-    names = [_bar_name(row, " · " if many else "\n") for row in rows]
-    servers = list(dict.fromkeys(row.server for row in rows))
-    places = [place + _SERVER_GAP * servers.index(row.server) for place, row in enumerate(rows)]
+    if not rows or len(rows) > _MOST_BARS:
+        return
+    names, shared = row_names(rows, off or {})
     enlarged = enlarged_to([sum(width for _, width in bar_segments(row)) for row in rows])
     figure, panels = plt.subplots(
         ncols=1 if enlarged is None else 2, sharey=True, squeeze=False,
-        figsize=(WIDTH if enlarged is None else 1.5 * WIDTH, 2.0 + (0.3 if many else 0.65) * places[-1]),
-        layout="constrained",
+        figsize=(WIDTH if enlarged is None else 1.5 * WIDTH, 1.9 + 0.42 * len(rows)), layout="constrained",
     )  # fmt: skip
-    for axes in panels[0]:
-        _draw_bars(axes, places, rows)
-        axes.margins(y=0.02)
+    longest = max(sum(width for _, width in bar_segments(row)) for row in rows)
+    for axes, end in zip(panels[0], (longest, enlarged), strict=False):
+        _draw_bars(axes, rows, end or longest)
         axes.set_xlabel("seconds since the start of the server")
+        axes.set_xlim(0, 1.16 * (end or longest))
     first = panels[0][0]
-    first.set_yticks(places, names)
-    first.invert_yaxis()
-    first.set_title(f"the median recovery of {min((row.n for row in rows if row.n), default=0)}", fontsize="medium")
+    first.set_yticks(range(len(rows)), names)
+    first.tick_params(axis="y", length=0)
+    first.set_ylim(len(rows) - 0.4, -0.6)
     if enlarged is not None:
-        panels[0][1].set_xlim(0, enlarged)
         panels[0][1].set_title("the same, enlarged", fontsize="medium")
+    _head(figure, title, shared)
     handles, labels = first.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize="small", frameon=False)
+    figure.legend(handles, labels, loc="outside lower center", ncols=5, fontsize="small", frameon=False)
     save(figure, folder / "phases")
+
+
+def _head(figure: Figure, title: str, shared: str) -> None:
+    """What the picture shows, in a sentence, and under it what all of it shares."""
+    columns = int(figure.get_figwidth() * 11)
+    figure.suptitle("\n".join(textwrap.wrap(title, columns)), fontsize="large", x=0.01, ha="left")
+    if shared:
+        figure.axes[0].set_title("\n".join(textwrap.wrap(shared, columns)), fontsize="small", loc="left", color=MODEL)
 
 
 def enlarged_to(lengths: Sequence[float]) -> float | None:
@@ -121,40 +132,82 @@ def enlarged_to(lengths: Sequence[float]) -> float | None:
     return None if max(lengths) <= usual else 1.05 * max(length for length in lengths if length <= usual)
 
 
-def _bar_name(row: RecoveryRow, between: str) -> str:
-    sizes = f"log {format_size(row.log_size_bytes)}, pool {format_size(row.buffer_pool_bytes)}"
-    asked = f", {row.settings}" if row.settings else ""
-    return f"{row.server}{between}{row.storage}, {sizes}{asked}"
+def row_names(rows: Sequence[RecoveryRow], off: Mapping[str, str]) -> tuple[list[str], str]:
+    """What tells each row from the others, and what all of them share."""
+    parts = [_parts(row, off) for row in rows]
+    differs = [len(set(of_all)) > 1 for of_all in zip(*parts, strict=True)]
+    names = [
+        ", ".join(part for part, is_own in zip(of_row, differs, strict=True) if is_own and part) for of_row in parts
+    ]
+    shared = [part for part, is_own in zip(parts[0], differs, strict=True) if part and not is_own]
+    return names, ", ".join(shared)
 
 
-def _draw_bars(axes: Axes, places: Sequence[float], rows: Sequence[RecoveryRow]) -> None:
+def _parts(row: RecoveryRow, off: Mapping[str, str]) -> tuple[str, ...]:
+    return (
+        server_label(row.server, row.version),
+        storage_label(row, off),
+        f"log {format_size(row.log_size_bytes)}",
+        f"pool {format_size(row.buffer_pool_bytes)}",
+        row.settings,
+    )
+
+
+def _draw_bars(axes: Axes, rows: Sequence[RecoveryRow], end: float) -> None:
+    """The bars; what is written at them stays within an axis of so many seconds."""
     labelled: set[str] = set()
-    for place, row in zip(places, rows, strict=True):
+    for place, row in enumerate(rows):
         left = 0.0
         for phase, width in bar_segments(row):
-            colour, hatch = _PHASES[phase]
-            label = None if phase in labelled else _LABELS.get(phase, phase)
-            labelled.add(phase)
+            colour, label = _PARTS[phase]
             axes.barh(
-                place, width, left=left, height=0.6, color=colour, hatch=hatch, edgecolor="black", linewidth=0.5, label=label
+                place, width, left=left, height=0.62, color=colour, edgecolor=MODEL if phase == "rollback" else colour,
+                linewidth=0.6, label=None if label in labelled else label,
             )  # fmt: skip
+            labelled.add(label)
             left += width
-        if (spread := _spread(row)) is not None:
-            axes.errorbar(
-                spread.median, place, xerr=spread.errors, color="black", capsize=4, marker="|", markersize=10,
-                label=None if "ready" in labelled else "ready: median, min–max",
-            )  # fmt: skip
-            labelled.add("ready")
-        if row.stuck or row.gave_up:
-            axes.plot(
-                [row.progress_ended_s or 0.0], [place], marker="X", markersize=11, color=LIMIT, linestyle="",
-                label=None if "ended" in labelled else "got no further",
-            )  # fmt: skip
-            axes.annotate(
-                f"{'stuck' if row.stuck else 'gave up'} at {row.ended_at}", (row.progress_ended_s or 0.0, place),
-                xytext=(9, 0), textcoords="offset points", va="center", fontsize="small", color=LIMIT,
-            )  # fmt: skip
-            labelled.add("ended")
+        text, colour = _at_the_end(row)
+        axes.annotate(
+            text, (min(left, end), place), xytext=(5, 0), textcoords="offset points", va="center", fontsize="small", color=colour
+        )  # fmt: skip
+
+
+def _at_the_end(row: RecoveryRow) -> tuple[str, str]:
+    """What stands at the end of a bar, and its colour: the median with its range, or what went wrong."""
+    median = "" if row.ready_median_s is None else f"{row.ready_median_s:.1f} s"
+    spread = f" ({row.ready_min_s:.1f}–{row.ready_max_s:.1f})" if row.n > 1 else ""
+    bad = ended(row)
+    return ", ".join(part for part in (median and median + spread, bad) if part), LIMIT if bad else "black"
+
+
+def plot_matrix(folder: Path, rows: Sequence[RecoveryRow], title: str, off: Mapping[str, str]) -> None:
+    """Seconds to ready as a grid, of rows too many for bars: `matrix.svg`, `.png`."""
+    if len(rows) <= _MOST_BARS:
+        return
+    across = 1 if len({row.storage for row in rows}) > 1 else 3
+    parts = [_parts(row, off) for row in rows]
+    differs = [len({part[place] for part in parts}) > 1 for place in range(len(parts[0]))]
+    columns = list(dict.fromkeys(part[across] for part in parts))
+    names = [
+        ", ".join(part for place, part in enumerate(of_row) if place != across and differs[place] and part)
+        for of_row in parts
+    ]
+    cells = {(name, of_row[across]): _heat(row) for name, of_row, row in zip(names, parts, rows, strict=True)}
+    medians = [row.ready_median_s for row in rows if row.ready_median_s is not None] or [1.0]
+    lines = list(dict.fromkeys(names))
+    figure, axes = plt.subplots(
+        figsize=(max(WIDTH, 2.2 + 0.9 * len(columns)), 1.3 + 0.36 * len(lines)), layout="constrained"
+    )
+    draw_heat(axes, lines, columns, cells, (min(medians), max(medians)))
+    shared = [part for place, part in enumerate(parts[0]) if part and not differs[place]]
+    _head(figure, f"{title} Seconds to ready:", ", ".join(shared))
+    save(figure, folder / "matrix")
+
+
+def _heat(row: RecoveryRow) -> HeatCell:
+    if row.ready_median_s is None or ended(row):
+        return HeatCell("STUCK" if row.stuck else "GAVE UP" if row.gave_up else "WRONG", None)
+    return HeatCell(f"{row.ready_median_s:.1f}", row.ready_median_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,12 +275,14 @@ def bar_segments(row: RecoveryRow) -> list[tuple[str, float]]:
     # Of the recovery whose phases these are: of two, the median is neither. Of one that got no further, up to there.
     whole = row.typical_ready_s if row.typical_ready_s is not None else row.progress_ended_s or 0.0
     untold = whole - sum(known for known in seconds.values() if known is not None)
+    # What follows the phases that it came through is the phase in which one that got no further ended.
+    rest = "untold" if row.typical_ready_s is not None else row.ended_at.split()[-1]
     segments: list[tuple[str, float]] = []
     for phase, known in seconds.items():
         if known is not None:
             segments.append((phase, known))
-        elif (_UNTOLD, untold) not in segments:
-            segments.append((_UNTOLD, untold))
+        elif (rest, untold) not in segments:
+            segments.append((rest, untold))
     return [*segments, ("rollback", row.rollback_s)] if row.rollback_s else segments
 
 

@@ -1,4 +1,4 @@
-"""What a recovery run measured, as its tables and its plots."""
+"""What a recovery run measured: its answer, its tables and its plots."""
 
 from __future__ import annotations
 
@@ -11,25 +11,37 @@ from redolab.report.contents import Plot, Report
 from redolab.runs.store import Run
 from redolab.storage.table import disk_dictionaries, disks_table, marks
 
-from .plots import plot_age, plot_phases, plot_redo
-from .table import CellKey, limits_table, recovery_rows, recovery_table, row_dictionaries
+from .answer import answer
+from .details import limits_table, phases_table
+from .plots import plot_age, plot_matrix, plot_phases, plot_redo
+from .rows import CellKey, recovery_rows, row_dictionaries
+from .table import recovery_table
 
 
 def report(run: Run) -> Report:
-    """The tables and the plots of the recoveries that a run has measured."""
+    """The answer, the tables and the plots of the recoveries that a run has measured."""
     crashes, disks = crashes_of(run), checks_of(run)
-    rows = recovery_rows(run.trials(RecoveryTrial), crashes, _order(run))
-    tables = [recovery_table(rows, crashes, marks(disks)), limits_table(rows)]
+    rows, off = recovery_rows(run.trials(RecoveryTrial), crashes, _order(run)), marks(disks)
+    details = [phases_table(rows, off), limits_table(rows, off)]
     numbers = {"table": row_dictionaries(rows)}
     if disks:
-        tables.append(disks_table(disks))
+        details.append(disks_table(disks))
         numbers["disks"] = disk_dictionaries(disks)
     ages = [
         Plot(f"age of {image.name}", partial(plot_age, image=image, samples=samples_of(run, image.name)))
         for image in crashes
     ]
-    phases, redo = Plot("phases", partial(plot_phases, rows=rows)), Plot("redo", partial(plot_redo, rows=rows))
-    return Report(tables=tables, rows=numbers, plots=[*ages, phases, redo])
+    said = answer(rows)
+    phases = Plot("phases", partial(plot_phases, rows=rows, title=said, off=off))
+    matrix = Plot("matrix", partial(plot_matrix, rows=rows, title=said, off=off))
+    redo = Plot("redo", partial(plot_redo, rows=rows))
+    return Report(
+        answer=said,
+        tables=[recovery_table(rows, crashes, off)],
+        details=details,
+        rows=numbers,
+        plots=[phases, matrix, redo, *ages],
+    )
 
 
 def _order(run: Run) -> list[CellKey]:

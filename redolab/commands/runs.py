@@ -21,15 +21,16 @@ def runs() -> None:
 
 @click.command()
 @click.argument("name", metavar="RUN")
-def show(name: str) -> None:
-    """Print a run's table again.
+@click.option("--all", "all_tables", is_flag=True, help="With every table that explains the first.")
+def show(name: str, all_tables: bool) -> None:
+    """Print a run's answer and table again.
 
     RUN is its name, the beginning of it, or `latest`.
     """
     from redolab.runs.store import RunStore
     from redolab.upkeep.kept_tables import show_run
 
-    show_run(console(), RunStore().get(name))
+    show_run(console(), RunStore().get(name), all_tables=all_tables)
 
 
 @click.command()

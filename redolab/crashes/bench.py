@@ -51,7 +51,7 @@ from redolab.workloads.known import workload_catalogue
 
 SMALLER = "choose a smaller LOGSIZE, DATASET or POOL, remove crash images ('redolab images'), or KEEP=off to keep none"
 """What to do where crashes and recoveries do not fit."""
-_ROOM_FOR_TEXT = 80
+_ROOM_FOR_TEXT = 40
 _CRASHES = "crashes"
 _STORAGES = "storages"
 _STORAGES_OF_FORMAT_1 = "disks"
@@ -436,7 +436,7 @@ def _shortened(text: str) -> str:
 def _what_is_bad(trial: RecoveryTrial) -> str | None:
     """In words; None of a recovery that is as it must be."""
     asked = f" and {trial.settings}" if trial.settings else ""
-    which = f"{trial.image} on {trial.storage} with a buffer pool of {format_size(trial.buffer_pool)}{asked}"
+    which = f"{trial.image} on {trial.storage} with pool {format_size(trial.buffer_pool)}{asked}"
     if trial.unfinished is not None:
         end = trial.unfinished
         if trial.outcome is Outcome.STUCK:
@@ -444,7 +444,7 @@ def _what_is_bad(trial: RecoveryTrial) -> str | None:
             said = (
                 f", saying {end.repeated[0].times:,} times '{_shortened(end.repeated[0].text)}'" if end.repeated else ""
             )
-            return f"{trial.server} was stuck recovering {which}: at {end.where} it got no further for {quiet}{said}"
+            return f"{trial.server} was stuck recovering {which}: no progress for {quiet} at {end.where}{said}"
         return f"{trial.server} gave up recovering {which}: it ended with status {end.status} at {end.where}"
     if trial.failed_checks:
         said = "; ".join(f"{each.what}: {each.found} instead of {each.expected}" for each in trial.failed_checks)

@@ -29,8 +29,12 @@ class Page:
 class Report:
     """What an experiment makes of a run."""
 
+    answer: str
+    """To the question of the experiment, in a sentence."""
     tables: Sequence[ReportTable]
-    """The first is what the run is about."""
+    """What the run is about; what everybody is shown."""
+    details: Sequence[ReportTable] = ()
+    """What explains it, for those who ask for all."""
     rows: Mapping[str, Sequence[Mapping[str, object]]] = field(default_factory=dict)
     """Name → the numbers behind a table, for programs."""
     plots: Sequence[Plot] = ()

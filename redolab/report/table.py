@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -16,6 +16,8 @@ R = TypeVar("R")
 _MOST_TURNED = 4
 PAGE = 240
 """Characters a line may have where there is no terminal to fit into."""
+SCREEN = 120
+"""Characters that a brief table may have."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,10 @@ class Column(Generic[R]):
     heading: str
     cell: Callable[[R], str]
     right: bool = False
+    shared: Callable[[str], str] | None = None
+    """Where all rows have the same: what is said once above the table instead, of that cell."""
+    spare: bool = False
+    """Left out of a brief table that is too wide with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,8 @@ class ReportTable:
     """Heading, and whether the column is set to the right."""
     cells: Sequence[Sequence[str]]
     notes: Sequence[str]
+    caption: str = ""
+    """What all rows share."""
 
     @classmethod
     def of(cls, title: str, rows: Sequence[R], columns: Sequence[Column[R]], notes: Sequence[str]) -> ReportTable:
@@ -43,8 +51,31 @@ class ReportTable:
         headings = [(column.heading, column.right) for column in columns]
         return cls(title, headings, [[column.cell(row) for column in columns] for row in rows], notes)
 
+    @classmethod
+    def brief(cls, title: str, rows: Sequence[R], columns: Sequence[Column[R]], notes: Sequence[str]) -> ReportTable:
+        """The table in no more than `SCREEN` characters: what all rows share is said once, spare columns go from the right."""
+        shared = [
+            column.shared(column.cell(rows[0]))
+            for column in columns
+            if column.shared is not None and _is_shared(rows, column)
+        ]
+        kept = [column for column in columns if column.shared is None or not _is_shared(rows, column)]
+        spare = [column for column in kept if column.spare]
+        while True:
+            table = replace(cls.of(title, rows, kept, notes), caption=" · ".join(part for part in shared if part))
+            if not spare or table.width <= SCREEN:
+                return table
+            kept.remove(spare.pop())
+
+    @property
+    def width(self) -> int:
+        """Characters of its lines on a terminal that is wide enough."""
+        return Console(width=PAGE).measure(self._drawn(box.SIMPLE_HEAD)).maximum
+
     def show(self, console: Console) -> None:
         """Print it; on a terminal too narrow for it, each row as a column."""
+        if self.caption:
+            console.print(self.caption, highlight=False, markup=False, soft_wrap=True)
         drawn = self._drawn(box.SIMPLE_HEAD)
         whole = console.measure(drawn, options=console.options.update(max_width=PAGE)).maximum
         if whole > console.width and len(self.cells) <= _MOST_TURNED:
@@ -62,7 +93,7 @@ class ReportTable:
         return self._written(box.MARKDOWN, "\n\n")
 
     def _drawn(self, style: box.Box) -> Table:
-        table = Table(box=style, show_edge=style is box.MARKDOWN)
+        table = Table(box=style, show_edge=style is box.MARKDOWN, collapse_padding=style is box.SIMPLE_HEAD)
         for heading, right in self.headings:
             table.add_column(heading, justify="right" if right else "left", overflow="fold")
         for row in self.cells:
@@ -82,7 +113,12 @@ class ReportTable:
         with page.capture() as capture:
             page.print(self._drawn(style))
         lines = [line.strip() for line in capture.get().splitlines() if line.strip()]
-        return "\n".join(lines) + between + between.join(self.notes) + "\n"
+        caption = [self.caption] if self.caption else []
+        return between.join([*caption, "\n".join(lines), *self.notes]) + "\n"
+
+
+def _is_shared(rows: Sequence[R], column: Column[R]) -> bool:
+    return len(rows) > 1 and len({column.cell(row) for row in rows}) == 1
 
 
 def number(value: float | None) -> str:
@@ -90,10 +126,10 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
 
-def write_tables(folder: Path, tables: Sequence[ReportTable]) -> None:
-    """Write the tables of a run into its folder as they are read: `table.txt` and `table.md`."""
-    folder.joinpath("table.txt").write_text("\n".join(table.as_text() for table in tables))
-    folder.joinpath("table.md").write_text("\n".join(table.as_markdown() for table in tables))
+def write_tables(folder: Path, name: str, answer: str, tables: Sequence[ReportTable]) -> None:
+    """Write an answer and its tables into a run's folder as they are read: `NAME.txt` and `NAME.md`."""
+    folder.joinpath(f"{name}.txt").write_text("\n".join([f"{answer}\n", *(table.as_text() for table in tables)]))
+    folder.joinpath(f"{name}.md").write_text("\n".join([f"{answer}\n", *(table.as_markdown() for table in tables)]))
 
 
 def write_rows(folder: Path, name: str, rows: Sequence[Mapping[str, object]]) -> None:

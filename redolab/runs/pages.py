@@ -16,7 +16,7 @@ from redolab.runs.store import Run
 
 LARGEST_FILE = 1_000_000
 """Bytes of the largest file of a run that is committed."""
-_MADE_AGAIN = ("plots", "table.*", "disks.*")
+_MADE_AGAIN = ("plots", "table.*", "all-tables.*", "disks.*")
 """What `redolab report` makes again of a run."""
 _MADE_BY = "<!-- Made by 'redolab results {name}' from the runs in data/measured/{name}. -->\n\n"
 

@@ -3,38 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from rich.console import Console
 
+from redolab.machine import files
 from redolab.machine.description import Machine, same_machine
 from redolab.report.table import ReportTable, write_rows, write_tables
 from redolab.runs.experiment import Experiment
 from redolab.runs.schema import State, TrialRecord
 from redolab.runs.store import Run
 
+TABLE, ALL_TABLES = "table", "all-tables"
+"""Stems of the files in a run's folder: what everybody is shown, and with what explains it."""
+_PLOTS = "plots"
 
-def write_report(experiment: Experiment, run: Run) -> tuple[Sequence[ReportTable], list[str]]:
-    """Write the tables and plots of a run into its folder; the tables, and what could not be drawn, in words."""
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What was written of a run."""
+
+    answer: str
+    tables: Sequence[ReportTable]
+    details: Sequence[ReportTable]
+    pictures: Sequence[Path]
+    failed: Sequence[str]
+    """What could not be drawn, in words."""
+
+    def show(self, console: Console) -> None:
+        """Print the answer, what everybody is shown, and where the pictures are."""
+        console.print(self.answer, style="bold", highlight=False, markup=False, soft_wrap=True)
+        console.print()
+        for table in self.tables:
+            table.show(console)
+            console.print()
+        for picture in self.pictures:
+            console.print(f"picture: {picture}", highlight=False, markup=False, soft_wrap=True)
+
+
+def write_report(experiment: Experiment, run: Run) -> Reported:
+    """Write the tables and plots of a run into its folder."""
     report = experiment.report(run)
     tables = _with_frame_notes(report.tables, experiment, run)
-    write_tables(run.folder, tables)
+    write_tables(run.folder, TABLE, report.answer, tables)
+    write_tables(run.folder, ALL_TABLES, report.answer, [*tables, *report.details])
     for name, rows in report.rows.items():
         write_rows(run.folder, name, rows)
+    plots = run.folder / _PLOTS
+    # What an earlier version of the lab drew under another name would stand there for ever.
+    files.remove(plots)
     failed = []
     for plot in report.plots:
         try:
-            plot.draw(run.folder / "plots")
+            plot.draw(plots)
         except Exception as error:
             failed.append(f"the plot '{plot.name}' could not be drawn ({type(error).__name__}: {error})")
-    return tables, failed
-
-
-def show_tables(tables: Sequence[ReportTable], console: Console) -> None:
-    """Print them."""
-    for table in tables:
-        table.show(console)
-        console.print()
+    pictures = sorted(plots.glob("*.png"), key=lambda path: path.stat().st_mtime_ns)
+    return Reported(report.answer, tables, report.details, pictures, failed)
 
 
 def _with_frame_notes(tables: Sequence[ReportTable], experiment: Experiment, run: Run) -> Sequence[ReportTable]:
@@ -55,7 +81,12 @@ def _notes(experiment: Experiment, run: Run) -> list[str]:
 
 
 def _evidence(evidence: Sequence[str]) -> str:
-    return f" (evidence: {', '.join(evidence)})" if evidence else ""
+    """Where it lies in the run's folder: a folder of several files is named once."""
+    beside = [Path(path).parent for path in evidence]
+    places = dict.fromkeys(
+        str(parent) if beside.count(parent) > 1 else path for path, parent in zip(evidence, beside, strict=True)
+    )
+    return f" (evidence: {', '.join(places)})" if evidence else ""
 
 
 def _machines(experiment: Experiment, run: Run, trials: Sequence[TrialRecord[object]]) -> list[str]:

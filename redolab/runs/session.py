@@ -19,7 +19,7 @@ from redolab.runs.experiment import Experiment, load_experiment
 from redolab.runs.factors import CommonFactors, factors_of
 from redolab.runs.plan import Plan
 from redolab.runs.plan_table import plan_table
-from redolab.runs.reporting import show_tables, write_report
+from redolab.runs.reporting import write_report
 from redolab.runs.resuming import Standing
 from redolab.runs.room import check_room
 from redolab.runs.schema import Finding, State
@@ -165,7 +165,7 @@ def _carry_out(
 def _report(experiment: Experiment, run: Run, progress: Progress) -> None:
     try:
         with progress.stage("writing tables and plots"):
-            tables, failed = write_report(experiment, run)
+            reported = write_report(experiment, run)
     except LabError:
         raise
     except Exception as error:
@@ -175,11 +175,15 @@ def _report(experiment: Experiment, run: Run, progress: Progress) -> None:
             f"'redolab report {run.name}' makes them again",
         ) from error
     progress.console.print()
-    show_tables(tables, progress.console)
-    for problem in failed:
+    reported.show(progress.console)
+    if reported.details:
+        progress.note(
+            f"{', '.join(table.title.lower() for table in reported.details)}: 'redolab show {run.name} --all'"
+        )
+    for problem in reported.failed:
         progress.note(f"{problem}: 'redolab report {run.name}' draws it again")
 
 
 def _told(experiment: Experiment, run: Run, plan: Plan[Any, Any, Any], findings: list[Finding]) -> FindingsMade:
     what = f"{len(findings)} finding{'s' * (len(findings) > 1)} in {experiment.step.of(len(plan.steps))}"
-    return FindingsMade(what, f"the evidence is in {run.folder}", [finding.what for finding in findings])
+    return FindingsMade(what, f"the evidence is in {run.folder}")

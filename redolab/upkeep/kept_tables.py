@@ -10,7 +10,7 @@ from rich.console import Console
 from redolab.crashes.images import CrashImage
 from redolab.report.table import Column, ReportTable
 from redolab.runs.experiment import load_experiment
-from redolab.runs.reporting import write_report
+from redolab.runs.reporting import ALL_TABLES, TABLE, write_report
 from redolab.runs.schema import RunRecord, State
 from redolab.runs.store import Run
 from redolab.units import format_duration, format_size
@@ -62,8 +62,8 @@ def _older(path: Path, than: Path) -> bool:
     return path.stat().st_mtime < than.stat().st_mtime
 
 
-def show_run(console: Console, run: Run) -> None:
-    """Print what a run was and its tables."""
+def show_run(console: Console, run: Run, *, all_tables: bool) -> None:
+    """Print what a run was, its answer and its table, or all its tables."""
     record = run.record()
     for line in (
         f"{record.name}: {record.state}{': ' + record.why_stopped if record.why_stopped else ''}",
@@ -76,7 +76,7 @@ def show_run(console: Console, run: Run) -> None:
         f"in {run.folder}",
     ):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
-    table = run.folder / "table.txt"
+    table = run.folder / f"{ALL_TABLES if all_tables else TABLE}.txt"
     if run.trial_count() and (not table.exists() or _older(table, run.folder / "trials.jsonl")):
         # The lab was killed before it could write one, or one with its last trials.
         write_report(load_experiment(record.experiment), run)

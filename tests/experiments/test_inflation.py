@@ -154,7 +154,7 @@ def test_the_table_and_the_plots_are_there(run: Run) -> None:
     assert frame.height == 6
     assert set(frame["counted"]) == {"blocks", "lsn"}
     text = (run.folder / "table.txt").read_text()
-    assert "mariadb-10.11 (10.11" in text
+    assert "MariaDB 10.11" in text
     assert "is the LSN under another name" in text
     assert "counts whole blocks of 512 bytes" in text
     for name in ("ratio", "layers"):

@@ -8,8 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from experiments.recovery.plots import bar_segments, enlarged_to, plot_phases
-from experiments.recovery.table import recovery_rows, recovery_table
+from experiments.recovery.answer import answer
+from experiments.recovery.details import phases_table
+from experiments.recovery.plots import bar_segments, enlarged_to, plot_matrix, plot_phases, row_names
+from experiments.recovery.rows import recovery_rows
+from experiments.recovery.table import recovery_table
 from redolab.crashes.outcome import Outcome, Repeated, Unfinished
 from redolab.crashes.recovery import RecoveryTrial
 from redolab.timeline import Phase, PhaseTime
@@ -47,7 +50,8 @@ def test_what_the_log_cannot_time_is_blank_with_the_reason_and_never_drawn_as_no
     assert row.scan_s is None
     table = recovery_table([row], [image()])
     assert "–" in table.cells[0]
-    assert any("scan: the log does not tell" in note for note in table.notes)
+    assert "A dash: the log does not tell ('--all' says why)." in table.notes
+    assert any("scan: the log does not tell" in note for note in phases_table([row], {}).notes)
     segments = bar_segments(row)
     assert [name for name, _ in segments] == ["start", "discover", "untold", "open", "accept", "rollback"]
     assert sum(width for name, width in segments if name != "rollback") == pytest.approx(3.3)
@@ -58,7 +62,7 @@ def test_notes_say_what_a_reader_must_know() -> None:
     rows = recovery_rows([record(msgspec.structs.replace(trial(), cache_dropped=False))], [short])
     notes = " ".join(recovery_table(rows, [short]).notes)
     assert "stopped growing at 40M, short of its target" in notes
-    assert "page cache could not be dropped" in notes
+    assert "page cache was not dropped" in notes
 
 
 def test_bars_are_enlarged_where_one_dwarfs_the_others() -> None:
@@ -89,14 +93,15 @@ def test_a_wrong_recovery_is_marked_in_its_row() -> None:
     wrong = msgspec.structs.replace(trial(), checks=(TableCheck(what="rows", expected="2", found="1"),))
     (row,) = recovery_rows([record(trial()), record(wrong)], [image()])
     assert row.wrong == 1
-    assert any("of 2, 1 WRONG" in cell for cell in recovery_table([row], [image()]).cells[0])
+    assert any("3.30, 1 WRONG" in cell for cell in recovery_table([row], [image()]).cells[0])
+    assert "1 of 2 recoveries left wrong tables" in answer([row])
 
 
 def test_a_disk_that_is_read_through_the_page_cache_is_marked() -> None:
     rows = recovery_rows([record(msgspec.structs.replace(trial(), buffered=True))], [image()])
     table = recovery_table(rows, [image()])
     assert "native!" in table.cells[0]
-    assert any("knows no direct I/O" in note for note in table.notes)
+    assert any("has no direct I/O" in note for note in table.notes)
 
 
 def test_what_got_no_further_is_told_in_place_of_seconds() -> None:
@@ -116,15 +121,59 @@ def test_what_got_no_further_is_told_in_place_of_seconds() -> None:
     assert "GAVE UP at scan (1 of 1)" in table.cells[1]
     assert (rows[0].n, rows[0].ready_median_s, rows[0].progress_ended_s) == (0, None, 4.0)
     mixed = recovery_rows([record(stuck), record(trial())], [image()])
-    assert "3.30 (3.30–3.30) of 1, STUCK at 50 % of apply (1 of 2)" in recovery_table(mixed, [image()]).cells[0]
+    assert "3.30, STUCK at 50 % of apply (1 of 2)" in recovery_table(mixed, [image()]).cells[0]
+    assert answer(rows).startswith(
+        "No recovery became ready: 2 of 3 recoveries never ended, 1 of 3 recoveries ended with"
+    )
+
+
+def test_the_answer_names_one_crash_and_what_tells_its_rows_apart() -> None:
+    small = msgspec.structs.replace(trial(4.3, slower_apply=1.0), buffer_pool=64 << 20)
+    rows = recovery_rows([record(trial(3.3)), record(small)], [image()])
+    assert answer(rows) == (
+        "38.1M of redo in a 64M log: MariaDB 10.11.19 was ready after 3.3 s (pool 128M), 4.3 s (pool 64M)."
+    )
+    other = msgspec.structs.replace(
+        trial(9.0, slower_apply=5.7), server="mariadb-11.8", version="11.8.6", storage="hdd"
+    )
+    many = recovery_rows([record(trial(3.3)), record(small), record(other)], [image()])
+    assert answer(many).startswith(
+        "Ready after 3.3 s (MariaDB 10.11.19, native, pool 128M) to 9.0 s (MariaDB 11.8.6, hdd"
+    )
+    assert answer([]) == "No recovery was measured."
+
+
+def test_what_all_rows_share_is_said_once_and_the_table_fits_a_screen() -> None:
+    small = msgspec.structs.replace(trial(4.3, slower_apply=1.0), buffer_pool=64 << 20)
+    table = recovery_table(recovery_rows([record(trial(3.3)), record(small)], [image()]), [image()])
+    assert table.caption.startswith("MariaDB 10.11.19 · on native · redo log 64M · 38.1M of redo at the crash")
+    assert [heading for heading, _ in table.headings][:2] == ["pool", "ready, s"]
+    assert table.width <= 120
 
 
 def test_bars_end_where_a_recovery_got_no_further(tmp_path: Path) -> None:
     end = Unfinished(phase=Phase.APPLY, percent=50, progress_ended=4.0, ended=124.0)
-    stuck = msgspec.structs.replace(
-        trial(), outcome=Outcome.STUCK, seconds_to_ready=None, unfinished=end, buffer_pool=1 << 30
+    whole = trial()
+    assert whole.timeline is not None
+    untold = tuple(
+        PhaseTime(each.phase, None, "log ends here") if each.phase not in (Phase.DISCOVER, Phase.SCAN) else each
+        for each in whole.timeline.phases
     )
+    stuck = msgspec.structs.replace(
+        whole, outcome=Outcome.STUCK, seconds_to_ready=None, unfinished=end, buffer_pool=1 << 30,
+        timeline=replace(whole.timeline, phases=untold),
+    )  # fmt: skip
     rows = recovery_rows([record(trial()), record(stuck)], [image()])
-    plot_phases(tmp_path, rows)
-    assert "stuck at 50 % of apply" in (tmp_path / "phases.svg").read_text() or (tmp_path / "phases.png").exists()
-    assert bar_segments(rows[1])
+    assert [phase for phase, _ in bar_segments(rows[1])] == ["discover", "scan", "apply"]
+    assert sum(width for _, width in bar_segments(rows[1])) == pytest.approx(4.0)
+    assert row_names(rows, {}) == (["pool 128M", "pool 1G"], "MariaDB 10.11.19, native, log 64M")
+    plot_phases(tmp_path, rows, answer(rows))
+    assert (tmp_path / "phases.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_rows_too_many_for_bars_are_a_grid(tmp_path: Path) -> None:
+    pools = [msgspec.structs.replace(trial(), buffer_pool=place << 25) for place in range(1, 20)]
+    rows = recovery_rows([record(each) for each in pools], [image()])
+    plot_phases(tmp_path, rows, answer(rows))
+    plot_matrix(tmp_path, rows, answer(rows), {})
+    assert [path.name for path in tmp_path.glob("*.png")] == ["matrix.png"]

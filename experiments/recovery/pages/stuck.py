@@ -9,15 +9,14 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from matplotlib.colors import LogNorm
-from matplotlib.patches import Rectangle
-
 from redolab.crashes.bench import crashes_of
 from redolab.crashes.fill import KillRule
 from redolab.crashes.outcome import Outcome
 from redolab.crashes.recovery import RecoveryTrial
 from redolab.report.contents import Page, Plot
-from redolab.report.plots import LIMIT, plt, save
+from redolab.report.heat import HeatCell, draw_heat
+from redolab.report.labels import server_label
+from redolab.report.plots import plt, save
 from redolab.report.table import Column, ReportTable
 from redolab.report.template import filled
 from redolab.runs.store import Run
@@ -154,8 +153,7 @@ def _of_server(stuck: Sequence[Cell], all_cells: Sequence[Cell]) -> Server:
 
 
 def _title(cell: Cell) -> str:
-    family = "MariaDB" if cell.server.startswith("mariadb") else "MySQL"
-    return f"{family} {cell.version}"
+    return server_label(cell.server, cell.version)
 
 
 def _stuck_table(of: Sequence[Cell]) -> ReportTable:
@@ -207,42 +205,30 @@ def _ready(of: Sequence[Cell]) -> str:
 def plot_map(folder: Path, cells: Sequence[Cell]) -> None:
     """Servers over pools, a panel for each log: seconds to ready, or stuck: `stuck-map.svg`, `.png`."""
     logs = sorted({_asked_log(cell) for cell in cells})
-    servers = list(_by_server(cells))
+    servers = list(dict.fromkeys(_title(cell) for cell in cells))
     medians = [statistics.median(cell.seconds) for cell in cells if cell.seconds]
-    shade = LogNorm(min(medians) / 2, max(medians) * 2)
     figure, panels = plt.subplots(
         nrows=len(logs), squeeze=False, figsize=(11, 1.6 + 0.42 * len(servers) * len(logs)), layout="constrained"
     )
     for axes, log in zip(panels[:, 0], logs, strict=True):
         of_log = [cell for cell in cells if _asked_log(cell) == log]
-        pools = sorted({cell.pool for cell in of_log})
-        for cell in of_log:
-            place = pools.index(cell.pool), servers.index(cell.server)
-            text, colour, ink = _drawn(cell, shade)
-            axes.add_patch(Rectangle((place[0] - 0.5, place[1] - 0.5), 1, 1, facecolor=colour, edgecolor="white"))
-            axes.text(*place, text, ha="center", va="center", color=ink, fontsize=8)
-        axes.set_xlim(-0.5, len(pools) - 0.5)
-        axes.set_ylim(len(servers) - 0.5, -0.5)
-        axes.set_xticks(range(len(pools)), [format_size(pool) for pool in pools])
-        axes.set_yticks(range(len(servers)), [_title(_by_server(cells)[server][0]) for server in servers])
-        axes.tick_params(length=0)
+        pools = [format_size(pool) for pool in sorted({cell.pool for cell in of_log})]
+        heat = {(_title(cell), format_size(cell.pool)): _heat(cell) for cell in of_log}
+        draw_heat(axes, servers, pools, heat, (min(medians), max(medians)))
         axes.set_xlabel(f"buffer pool of the recovery, redo log {format_size(log)}")
-        axes.spines[:].set_visible(False)
-    stuck = [_title(of[0]) for of in _by_server(cell for cell in cells if cell.stuck).values()]
-    who = f"only {', '.join(stuck)} never ends" if stuck else "every one ends"
-    figure.suptitle(f"Recovering a crash under oltp_write_only: {who}", fontsize="large")
+    stuck = list(dict.fromkeys(_title(cell) for cell in cells if cell.stuck))
+    who = f"{' and '.join(stuck)} can get stuck for ever" if stuck else "every one ends"
+    figure.suptitle(f"Recovering a crash under {_WORKLOAD}, seconds to ready: {who}", fontsize="large")
     save(figure, folder / _PICTURE)
+
+
+def _heat(cell: Cell) -> HeatCell:
+    if cell.stuck:
+        return HeatCell(f"STUCK\n{cell.stuck} of {cell.n}", None)
+    median = statistics.median(cell.seconds)
+    return HeatCell(f"{median:.1f}", median)
 
 
 def _asked_log(cell: Cell) -> int:
     """The log as it was asked for: old servers have files of whole megabytes, so that theirs is a little less."""
     return 1 << (cell.log_size - 1).bit_length()
-
-
-def _drawn(cell: Cell, shade: LogNorm) -> tuple[str, object, str]:
-    """What stands in a cell of the map, its colour, and that of the text."""
-    if cell.stuck:
-        return f"STUCK\n{cell.stuck} of {cell.n}", LIMIT, "white"
-    median = statistics.median(cell.seconds)
-    depth = float(shade(median))
-    return f"{median:.1f} s", plt.get_cmap("Blues")(depth), "white" if depth > 0.6 else "black"

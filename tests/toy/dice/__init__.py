@@ -137,6 +137,7 @@ def report(run: Run) -> Report:
 
     table = ReportTable.of("Throws", throws, columns, [])
     return Report(
+        answer=f"{len(throws)} throws, {sum(throw.eyes for throw in throws) / len(throws):.1f} eyes on average",
         tables=[table],
         rows={"table": [msgspec.structs.asdict(throw) for throw in throws]},
         plots=[Plot("dice", draw)],

@@ -1,0 +1,79 @@
+"""The answer of a recovery run, in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redolab.models.bound import Bound
+from redolab.report.labels import server_label
+from redolab.units import format_size
+
+from .rows import RecoveryRow, bound_of
+
+_FEW = 4
+"""Up to so many rows of one crash are told one by one."""
+
+
+def answer(rows: Sequence[RecoveryRow]) -> str:
+    """How long recovery took: of one crash each row, of many the shortest and the longest; and what never ended."""
+    ready = [row for row in rows if row.ready_median_s is not None]
+    ends = [_ended(rows)] if any(row.stuck or row.gave_up or row.wrong for row in rows) else []
+    if not ready:
+        return f"No recovery became ready: {'; '.join(ends)}." if ends else "No recovery was measured."
+    if len({(row.server, row.log_size_bytes, row.redo_from_last_sample_bytes) for row in ready}) == 1:
+        return "; ".join([_of_one_crash(ready), *ends]) + "."
+    return "; ".join([_of_many(ready), *ends]) + "."
+
+
+def _of_one_crash(rows: Sequence[RecoveryRow]) -> str:
+    first = rows[0]
+    redo = next((row.redo_from_recovery_bytes for row in rows if row.redo_from_recovery_bytes), None)
+    of = f"{format_size(redo)} of redo" if redo else "The redo"
+    subject = f"{of} in {_a(format_size(first.log_size_bytes))} log: {server_label(first.server, first.version)} was ready after"
+    told = rows if len(rows) <= _FEW else _extremes(rows)
+    times = (
+        " to ".join(_time(row, rows) for row in told)
+        if told is not rows
+        else ", ".join(_time(row, rows) for row in told)
+    )
+    bounds = {bound for row in rows if (bound := bound_of(row)) is not None}
+    limit = f"; bound by {next(iter(bounds))}" if len(bounds) == 1 and bounds != {Bound.NEITHER} else ""
+    return f"{subject} {times}{limit}"
+
+
+def _of_many(rows: Sequence[RecoveryRow]) -> str:
+    least, most = _extremes(rows)
+    return f"Ready after {_time(least, rows)} to {_time(most, rows)}, in {len(rows)} cells"
+
+
+def _extremes(rows: Sequence[RecoveryRow]) -> tuple[RecoveryRow, RecoveryRow]:
+    by_time = sorted(rows, key=lambda row: row.ready_median_s or 0.0)
+    return by_time[0], by_time[-1]
+
+
+def _time(row: RecoveryRow, among: Sequence[RecoveryRow]) -> str:
+    """As in `69.5 s (pool 6G)`: with what tells the row from the others."""
+    which = [
+        server_label(row.server, row.version) if len({each.server for each in among}) > 1 else "",
+        f"log {format_size(row.log_size_bytes)}" if len({each.log_size_bytes for each in among}) > 1 else "",
+        row.storage if len({each.storage for each in among}) > 1 else "",
+        f"pool {format_size(row.buffer_pool_bytes)}" if len({each.buffer_pool_bytes for each in among}) > 1 else "",
+        row.settings if len({each.settings for each in among}) > 1 else "",
+    ]
+    told = ", ".join(part for part in which if part)
+    return f"{row.ready_median_s:.1f} s" + (f" ({told})" if told else "")
+
+
+def _ended(rows: Sequence[RecoveryRow]) -> str:
+    counts = [
+        (sum(row.stuck for row in rows), "never ended"),
+        (sum(row.gave_up for row in rows), "ended with the server giving up"),
+        (sum(row.wrong for row in rows), "left wrong tables"),
+    ]
+    all_of = sum(row.n + row.stuck + row.gave_up for row in rows)
+    return ", ".join(f"{count} of {all_of} recoveries {how}" for count, how in counts if count)
+
+
+def _a(size: str) -> str:
+    """With the article that a size has when it is read aloud."""
+    return f"an {size}" if size.startswith(("8", "11", "18")) else f"a {size}"

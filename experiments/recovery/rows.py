@@ -1,0 +1,228 @@
+"""What a run measured, a row a cell: the numbers of its tables, as programs take them too."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TypeAlias
+
+from redolab.crashes.images import CrashImage, undo_pages
+from redolab.crashes.outcome import Outcome
+from redolab.crashes.recovery import RecoveryTrial
+from redolab.machine.device import DeviceUse
+from redolab.models.bound import Bound, bound_by
+from redolab.runs.schema import TrialRecord
+from redolab.timeline import Phase
+
+CellKey: TypeAlias = tuple[str, int, str, int, str]
+"""Server, log size in bytes, storage, buffer pool in bytes, settings that were asked for."""
+_PHASES = tuple(Phase)
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryRow:
+    """One cell: `n` recoveries of one crash image with one pool on one storage. Sizes in bytes, times in seconds.
+
+    The phases are those of the recovery whose time to ready is nearest to the median.
+    """
+
+    server: str
+    version: str
+    storage: str
+    log_size_bytes: int
+    buffer_pool_bytes: int
+    settings: str
+    """What was set beyond the lab's own settings, as in `innodb_read_io_threads=16`."""
+    dataset_bytes: int
+    redo_from_recovery_bytes: int | None
+    redo_from_last_sample_bytes: int | None
+    dirty_pages: int | None
+    undo_pages: int | None
+    """By how many pages the files that hold undo grew during the fill: of the dirty pages at most so many are undo."""
+    pages_read: int | None
+    """What the server had read from its files when it was ready: pages to recover, and what its start reads. None after more
+    than one batch, between which it counts anew."""
+    pages_recovered: int | None
+    n: int
+    """Recoveries that ended in a server that was ready: all times are theirs."""
+    wrong: int
+    """Of these, those after which the tables were not as they must be."""
+    stuck: int
+    """Recoveries that got no further and were ended by the lab."""
+    gave_up: int
+    """Recoveries that the server gave up."""
+    ended_at: str
+    """Where those that were stuck or given up ended, as in `50 % of apply`."""
+    progress_ended_s: float | None
+    """When they got on last (median)."""
+    ready_median_s: float | None
+    ready_min_s: float | None
+    ready_max_s: float | None
+    start_s: float | None
+    """From the start of the process to the server's first line."""
+    discover_s: float | None
+    scan_s: float | None
+    apply_s: float | None
+    open_s: float | None
+    accept_s: float | None
+    rollback_s: float | None
+    first_write_median_s: float | None
+    batches: int | None
+    ranges: Mapping[str, tuple[float, float]]
+    """Phase → its shortest and longest seconds, of the phases that every recovery of the cell has."""
+    device: DeviceUse | None
+    """What the device under the storage did to ready, in that same recovery."""
+    cpu_s: float | None
+    busiest_thread_s: float | None
+    cores: int | None
+    typical_ready_s: float | None
+    """To ready, of the recovery whose phases and usage these are."""
+    late_share: float | None
+    """By how much the disk model answered late at most, as a share of its latencies."""
+    took_median_s: float | None
+    page_cache_dropped: bool
+    buffered: bool
+    """Whether the disk model's file was read through the page cache."""
+    why_blank: str
+    """Why a phase has no number, where one has none."""
+    notes: str
+    """What the log tells beyond the phases."""
+
+
+def recovery_rows(
+    records: Sequence[TrialRecord[RecoveryTrial]], crashes: Sequence[CrashImage], order: Sequence[CellKey] = ()
+) -> list[RecoveryRow]:
+    """A row for each (image, storage, pool, settings), in the order given, the others as they were first measured."""
+    images = {image.name: image for image in crashes}
+    cells: dict[tuple[str, str, int, str], list[TrialRecord[RecoveryTrial]]] = defaultdict(list)
+    for record in records:
+        trial = record.trial
+        cells[trial.image, trial.storage, trial.buffer_pool, trial.settings].append(record)
+    ranks = {key: place for place, key in enumerate(order)}
+    rows = [_row(cell, images[image]) for (image, *_), cell in cells.items()]
+    return sorted(
+        rows,
+        key=lambda row: ranks.get(
+            (row.server, row.log_size_bytes, row.storage, row.buffer_pool_bytes, row.settings), len(ranks)
+        ),
+    )
+
+
+def _row(records: Sequence[TrialRecord[RecoveryTrial]], image: CrashImage) -> RecoveryRow:
+    cell = [record.trial for record in records]
+    ready = [trial.seconds_to_ready for trial in cell if trial.seconds_to_ready is not None]
+    median = statistics.median(ready) if ready else None
+    # Phases of one real recovery add up to its time to ready; medians taken phase by phase would not.
+    typical = min(cell, key=lambda trial: _distance(trial, median))
+    timeline, last = typical.timeline, image.last_sample
+    sampled = None if last.lsn is None or last.checkpoint_lsn is None else last.lsn - last.checkpoint_lsn
+    times = () if timeline is None else timeline.phases
+    phases = {time.phase: time.seconds for time in times}
+    logged = None if timeline is None else timeline.seconds_to_ready
+    unfinished = [trial.unfinished for trial in cell if trial.unfinished is not None]
+    return RecoveryRow(
+        server=typical.server,
+        version=typical.version,
+        storage=typical.storage,
+        log_size_bytes=typical.log_size,
+        buffer_pool_bytes=typical.buffer_pool,
+        settings=typical.settings,
+        dataset_bytes=image.spec.dataset.size,
+        # Of one that got no further the log tells only how far it had been read.
+        redo_from_recovery_bytes=None if timeline is None or typical.unfinished else timeline.redo_bytes,
+        redo_from_last_sample_bytes=sampled,
+        dirty_pages=last.dirty_pages,
+        undo_pages=undo_pages(image),
+        pages_read=typical.pages_read,
+        pages_recovered=None if timeline is None else timeline.pages,
+        n=len(ready),
+        wrong=sum(bool(trial.failed_checks) for trial in cell),
+        stuck=sum(trial.outcome is Outcome.STUCK for trial in cell),
+        gave_up=sum(trial.outcome is Outcome.GAVE_UP for trial in cell),
+        ended_at=", ".join(dict.fromkeys(each.where for each in unfinished)),
+        progress_ended_s=_median([each.progress_ended for each in unfinished]),
+        ready_median_s=median,
+        ready_min_s=min(ready, default=None),
+        ready_max_s=max(ready, default=None),
+        start_s=None if logged is None else max(0.0, (typical.seconds_to_ready or logged) - logged),
+        discover_s=phases.get(Phase.DISCOVER),
+        scan_s=phases.get(Phase.SCAN),
+        apply_s=phases.get(Phase.APPLY),
+        open_s=phases.get(Phase.OPEN),
+        accept_s=phases.get(Phase.ACCEPT),
+        rollback_s=phases.get(Phase.ROLLBACK),
+        first_write_median_s=_median([trial.first_write for trial in cell]),
+        batches=None if timeline is None else timeline.batches,
+        ranges=_ranges(cell),
+        device=typical.device,
+        cpu_s=None if typical.cpu is None else typical.cpu.seconds,
+        busiest_thread_s=None if typical.cpu is None else typical.cpu.busiest_thread,
+        cores=None if typical.cpu is None else typical.cpu.cores,
+        typical_ready_s=typical.seconds_to_ready,
+        late_share=max((trial.late_share for trial in cell if trial.late_share is not None), default=None),
+        took_median_s=_median([record.took for record in records]),
+        page_cache_dropped=all(trial.cache_dropped for trial in cell),
+        buffered=any(trial.buffered for trial in cell),
+        why_blank="; ".join(dict.fromkeys(f"{time.phase}: {time.why}" for time in times if time.seconds is None)),
+        notes="" if timeline is None else "; ".join(timeline.notes),
+    )
+
+
+def _distance(trial: RecoveryTrial, median: float | None) -> float:
+    """How far from the median of those that were ready; one that was not is farther than all."""
+    if trial.seconds_to_ready is None or median is None:
+        return math.inf
+    return abs(trial.seconds_to_ready - median)
+
+
+def _ranges(cell: Sequence[RecoveryTrial]) -> dict[str, tuple[float, float]]:
+    ranges = {}
+    for phase in _PHASES:
+        timelines = [trial.timeline for trial in cell if trial.timeline is not None]
+        seconds = [time.seconds for timeline in timelines for time in timeline.phases if time.phase is phase]
+        known = [each for each in seconds if each is not None]
+        if known and len(known) == len(cell):
+            ranges[str(phase)] = (min(known), max(known))
+    return ranges
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
+
+
+def bound_of(row: RecoveryRow) -> Bound | None:
+    """What the recovery of a row was bound by; None where the device or the processors were not measured."""
+    if row.device is None or row.cpu_s is None or row.busiest_thread_s is None or row.cores is None:
+        return None
+    if row.typical_ready_s is None:
+        return None
+    device = row.device
+    return bound_by(
+        seconds=row.typical_ready_s,
+        cpu=row.cpu_s,
+        busiest_thread=row.busiest_thread_s,
+        cores=row.cores,
+        busy=device.busy,
+        reads=device.reads,
+        read_bytes=device.read_bytes,
+        writes=device.writes,
+    )
+
+
+def row_dictionaries(rows: Sequence[RecoveryRow]) -> list[dict[str, object]]:
+    """The rows as CSV and Parquet take them."""
+    return [_flat(row) for row in rows]
+
+
+def _flat(row: RecoveryRow) -> dict[str, object]:
+    flat = asdict(row)
+    ranges, device = flat.pop("ranges"), flat.pop("device")
+    for phase in _PHASES:
+        flat[f"{phase}_shortest_s"], flat[f"{phase}_longest_s"] = ranges.get(str(phase), (None, None))
+    for name in DeviceUse.__struct_fields__:
+        flat[f"device_{name}"] = None if device is None else getattr(device, name)
+    return {**flat, "bound_by": None if bound_of(row) is None else str(bound_of(row))}
