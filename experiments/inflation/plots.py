@@ -9,19 +9,15 @@ from pathlib import Path
 from matplotlib.axes import Axes
 
 from redolab.models.inflation import Lengths, bytes_per_lsn_byte
-from redolab.report.plots import MEASURED, MODEL, WIDTH, plt, save
+from redolab.report.labels import server_label
+from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
 
 from .table import CountedServer, InflationRow
 
 _COLUMNS = 2
 _POINTS = 200
-_LAYERS = (
-    ("LSN", "#999999", ""),
-    ("os_log_written", "#56B4E9", "//"),
-    ("log_padded", "#F0E442", "xx"),
-    ("file layer", "#E69F00", "\\\\"),
-    ("device", "#009E73", ".."),
-)
+_NEAR = 0.05
+_LAYERS = (("os_log_written", MEASURED), ("written to the device", "#BBBBBB"))
 
 
 def plot_ratio(folder: Path, found: Sequence[CountedServer]) -> None:
@@ -39,6 +35,10 @@ def plot_ratio(folder: Path, found: Sequence[CountedServer]) -> None:
     for panel in panels[-1]:
         panel.set_xlabel("r: LSN bytes of a log write")
     figure.supylabel("os_log_written bytes per LSN byte", fontsize="medium")
+    off = [abs(row.off) for of_server in found for row in of_server.rows if row.off is not None]
+    if off:
+        title = f"The model is within 5 % of {sum(each <= _NEAR for each in off)} of {len(off)} cells"
+        figure.suptitle(title, fontsize="large", x=0.01, ha="left")
     handles, labels = panels.flat[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize="small", frameon=False)
     save(figure, folder / "ratio")
@@ -66,44 +66,47 @@ def _ratio_panel(panel: Axes, of_server: CountedServer, least: float, most: floa
     panel.grid(visible=True, color="#DDDDDD", linewidth=0.5)
     panel.set_axisbelow(True)
     meaning = of_server.counted or "not told"
-    panel.set_title(f"{of_server.server}: counts {'the LSN' if meaning == 'lsn' else meaning}", fontsize="small")
+    label = server_label(of_server.server, of_server.rows[0].version)
+    panel.set_title(f"{label}: counts {'the LSN' if meaning == 'lsn' else meaning}", fontsize="small")
 
 
 def plot_layers(folder: Path, found: Sequence[CountedServer]) -> None:
-    """The layers of the first cell of each server as bars: `layers.svg`, `.png`."""
+    """What the counter says and what the device gets in the first cell of each server: `layers.svg`, `.png`."""
     rows = [of_server.rows[0] for of_server in found]
-    figure, axes = plt.subplots(figsize=(WIDTH, 1.6 + 0.75 * len(rows)), layout="constrained")
-    height = 0.8 / len(_LAYERS)
+    figure, axes = plt.subplots(figsize=(WIDTH, 1.9 + 0.52 * len(rows)), layout="constrained")
+    height = 0.38
     for place, row in enumerate(rows):
-        for number, ((name, colour, hatch), value) in enumerate(zip(_LAYERS, _layers(row), strict=True)):
-            at = place - 0.4 + height * (number + 0.5)
-            label = name if place == 0 else None
-            axes.barh(
-                at, value or 0, height=height, color=colour, hatch=hatch, edgecolor="black", linewidth=0.4, label=label
-            )
+        for number, ((name, colour), value) in enumerate(zip(_LAYERS, _layers(row), strict=True)):
+            at = place + height * (number - 0.5)
+            axes.barh(at, value or 0, height=height, color=colour, label=name if place == 0 else None)
             axes.annotate(
                 "not counted" if value is None else f"{value:.2f}", (value or 0, at),
-                xytext=(3, 0), textcoords="offset points", va="center", fontsize=6,
+                xytext=(4, 0), textcoords="offset points", va="center", fontsize="small",
             )  # fmt: skip
-    axes.set_yticks(range(len(rows)), [row.server for row in rows])
-    axes.set_ylim(-0.6, len(rows) - 0.4)
-    axes.invert_yaxis()
+    axes.axvline(1, color=LIMIT, linewidth=1, label="LSN")
+    axes.set_yticks(range(len(rows)), [server_label(row.server, row.version) for row in rows])
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.set_xlim(right=1.1 * max(value or 0 for row in rows for value in _layers(row)))
+    axes.set_xlabel("bytes for each byte of LSN")
     first = rows[0]
-    axes.set_xlabel("bytes per byte of LSN")
-    axes.set_title(
-        f"innodb_flush_log_at_trx_commit={first.flush_log_at_trx_commit}, clients: {first.threads}, rows of "
-        f"{first.row_bytes} bytes, {first.rows_per_transaction} in a transaction",
-        fontsize="medium",
+    head(
+        figure,
+        _finding(rows),
+        f"innodb_flush_log_at_trx_commit={first.flush_log_at_trx_commit}, {first.threads} client{'s' * (first.threads > 1)}, "
+        f"rows of {first.row_bytes} bytes, {first.rows_per_transaction} in a transaction",
     )
-    figure.legend(loc="outside lower center", ncols=len(_LAYERS), fontsize="small", frameon=False)
+    figure.legend(loc="outside lower center", ncols=len(_LAYERS) + 1, fontsize="small", frameon=False)
     save(figure, folder / "layers")
 
 
+def _finding(rows: Sequence[InflationRow]) -> str:
+    """What the picture of the layers shows."""
+    ratios = [row.os_log_written_per_lsn_byte for row in rows]
+    devices = [row.device_per_lsn_byte for row in rows if row.device_per_lsn_byte is not None]
+    said = f"os_log_written counts {min(ratios):.2f} to {max(ratios):.2f} bytes for each byte of redo"
+    return f"{said}; the device writes {min(devices):.1f} to {max(devices):.1f}" if devices else said
+
+
 def _layers(row: InflationRow) -> list[float | None]:
-    return [
-        1.0,
-        row.os_log_written_per_lsn_byte,
-        row.log_padded_per_lsn_byte,
-        row.file_layer_per_lsn_byte,
-        row.device_per_lsn_byte,
-    ]
+    return [row.os_log_written_per_lsn_byte, row.device_per_lsn_byte]

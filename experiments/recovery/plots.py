@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import itertools
 import statistics
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from redolab.counters import Sample
 from redolab.crashes.images import CrashImage
 from redolab.report.heat import HeatCell, draw_heat
 from redolab.report.labels import server_label
-from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, plt, save
+from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
 from redolab.units import GIB, MIB, format_size
 
 from .marks import storage_label
@@ -77,7 +75,7 @@ def plot_age(folder: Path, image: CrashImage, samples: Sequence[Sample]) -> None
     server = image.spec.dataset
     reached = f"killed at {format_size(known[-1][1])} of checkpoint age"
     limit = last.hard_limit or image.capacity.hard_limit
-    _head(
+    head(
         figure,
         f"{server_label(server.server, server.version)}, redo log {format_size(image.spec.instance.log_size)}: {reached}, "
         f"{known[-1][1] / limit:.0%} of the hard limit",
@@ -112,18 +110,10 @@ def plot_phases(folder: Path, rows: Sequence[RecoveryRow], title: str, off: Mapp
     first.set_ylim(len(rows) - 0.4, -0.6)
     if enlarged is not None:
         panels[0][1].set_title("the same, enlarged", fontsize="medium")
-    _head(figure, title, shared)
+    head(figure, title, shared)
     handles, labels = first.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=5, fontsize="small", frameon=False)
     save(figure, folder / "phases")
-
-
-def _head(figure: Figure, title: str, shared: str) -> None:
-    """What the picture shows, in a sentence, and under it what all of it shares."""
-    columns = int(figure.get_figwidth() * 11)
-    figure.suptitle("\n".join(textwrap.wrap(title, columns)), fontsize="large", x=0.01, ha="left")
-    if shared:
-        figure.axes[0].set_title("\n".join(textwrap.wrap(shared, columns)), fontsize="small", loc="left", color=MODEL)
 
 
 def enlarged_to(lengths: Sequence[float]) -> float | None:
@@ -200,7 +190,7 @@ def plot_matrix(folder: Path, rows: Sequence[RecoveryRow], title: str, off: Mapp
     )
     draw_heat(axes, lines, columns, cells, (min(medians), max(medians)))
     shared = [part for place, part in enumerate(parts[0]) if part and not differs[place]]
-    _head(figure, f"{title} Seconds to ready:", ", ".join(shared))
+    head(figure, f"{title} Seconds to ready:", ", ".join(shared))
     save(figure, folder / "matrix")
 
 

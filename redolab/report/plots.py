@@ -1,7 +1,8 @@
-"""What all plots have in common: drawn without a display, readable in print and without telling colours apart."""
+"""What all plots have in common: drawn without a display, with their finding as title, readable in grey."""
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 
 import matplotlib as mpl
@@ -11,7 +12,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
-__all__ = ["LIMIT", "MEASURED", "MODEL", "WIDTH", "plt", "save"]
+__all__ = ["LIMIT", "MEASURED", "MODEL", "WIDTH", "head", "plt", "save"]
 
 # The same figure is the same file: what is committed can be compared with what is drawn anew.
 mpl.rcParams["svg.hashsalt"] = "redolab"
@@ -21,6 +22,18 @@ WIDTH = 8.0
 MEASURED = "#0072B2"
 LIMIT = "#D55E00"
 MODEL = "#666666"
+
+
+_LETTERS = 11
+"""Characters of a title in an inch of its figure."""
+
+
+def head(figure: Figure, finding: str, shared: str) -> None:
+    """Give a figure its finding as title, and under it what all of it shares."""
+    columns = int(figure.get_figwidth() * _LETTERS)
+    figure.suptitle("\n".join(textwrap.wrap(finding, columns)), fontsize="large", x=0.01, ha="left")
+    if shared:
+        figure.axes[0].set_title("\n".join(textwrap.wrap(shared, columns)), fontsize="small", loc="left", color=MODEL)
 
 
 def save(figure: Figure, path: Path) -> None:
