@@ -92,6 +92,6 @@ def _dataset_size(log_size: int, factors: Factors) -> int:
 
 
 def _default_pools(spec: CrashSpec) -> tuple[int, ...]:
-    """One that holds all pages of the tables, and one that cannot hold in one batch what has to be applied."""
+    """One that holds all pages of the tables, and a quarter of the log, which needs more batches."""
     small = max(SMALLEST_POOL, spec.instance.log_size // _SMALL_POOL_SHARE)
     return tuple(dict.fromkeys((default_pool(spec.dataset.size), small)))

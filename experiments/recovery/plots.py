@@ -85,8 +85,10 @@ def plot_age(folder: Path, image: CrashImage, samples: Sequence[Sample]) -> None
     save(figure, folder / f"age-{image.name}")
 
 
-def plot_phases(folder: Path, rows: Sequence[RecoveryRow], title: str, off: Mapping[str, str] | None = None) -> None:
-    """The parts of each row as one bar with its seconds at the end: `phases.svg`, `.png`; none of very many rows.
+def plot_phases(
+    folder: Path, rows: Sequence[RecoveryRow], title: str, off: Mapping[str, str] | None = None, stem: str = "phases"
+) -> None:
+    """The parts of each row as one bar with its seconds at the end: `STEM.svg`, `.png`; none of very many rows.
 
     Where the longest bars leave nothing to be seen of the others, a second panel has the same bars enlarged. `off`: storage →
     which of its figures were not as asked.
@@ -113,7 +115,7 @@ def plot_phases(folder: Path, rows: Sequence[RecoveryRow], title: str, off: Mapp
     head(figure, title, shared)
     handles, labels = first.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=5, fontsize="small", frameon=False)
-    save(figure, folder / "phases")
+    save(figure, folder / stem)
 
 
 def enlarged_to(lengths: Sequence[float]) -> float | None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from redolab.crashes.bench import CrashPlan, checks_of, crashes_of, samples_of
+from redolab.crashes.bench import checks_of, crashes_of, samples_of
 from redolab.crashes.recovery import RecoveryTrial
-from redolab.errors import LabError
 from redolab.report.contents import Plot, Report
 from redolab.runs.store import Run
 from redolab.storage.table import disk_dictionaries, disks_table, marks
@@ -14,14 +13,14 @@ from redolab.storage.table import disk_dictionaries, disks_table, marks
 from .answer import answer
 from .details import limits_table, phases_table
 from .plots import plot_age, plot_matrix, plot_phases, plot_redo
-from .rows import CellKey, recovery_rows, row_dictionaries
+from .rows import order_of, recovery_rows, row_dictionaries
 from .table import recovery_table
 
 
 def report(run: Run) -> Report:
     """The answer, the tables and the plots of the recoveries that a run has measured."""
     crashes, disks = crashes_of(run), checks_of(run)
-    rows, off = recovery_rows(run.trials(RecoveryTrial), crashes, _order(run)), marks(disks)
+    rows, off = recovery_rows(run.trials(RecoveryTrial), crashes, order_of(run)), marks(disks)
     details = [phases_table(rows, off), limits_table(rows, off)]
     numbers = {"table": row_dictionaries(rows)}
     if disks:
@@ -42,27 +41,3 @@ def report(run: Run) -> Report:
         rows=numbers,
         plots=[phases, matrix, redo, *ages],
     )
-
-
-def _order(run: Run) -> list[CellKey]:
-    """The cells in the order in which they were asked for; none where the run keeps no plan of today."""
-    try:
-        plan: CrashPlan = run.plan(CrashPlan)
-    except LabError:
-        return []
-    storages = list(plan.conditions.storages)
-    asked = list(dict.fromkeys(each.step.settings for each in plan.steps))
-    places = {
-        (each.group, storages.index(each.step.storage), -each.step.pool, asked.index(each.step.settings))
-        for each in plan.steps
-    }
-    return [
-        (
-            plan.groups[group].server,
-            plan.groups[group].spec.instance.log_size,
-            storages[storage],
-            -less_pool,
-            asked[which],
-        )
-        for group, storage, less_pool, which in sorted(places)
-    ]

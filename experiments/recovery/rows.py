@@ -9,12 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TypeAlias
 
+from redolab.crashes.bench import CrashPlan
 from redolab.crashes.images import CrashImage, undo_pages
 from redolab.crashes.outcome import Outcome
 from redolab.crashes.recovery import RecoveryTrial
+from redolab.errors import LabError
 from redolab.machine.device import DeviceUse
 from redolab.models.bound import Bound, bound_by
 from redolab.runs.schema import TrialRecord
+from redolab.runs.store import Run
 from redolab.timeline import Phase
 
 CellKey: TypeAlias = tuple[str, int, str, int, str]
@@ -109,6 +112,30 @@ def recovery_rows(
             (row.server, row.log_size_bytes, row.storage, row.buffer_pool_bytes, row.settings), len(ranks)
         ),
     )
+
+
+def order_of(run: Run) -> list[CellKey]:
+    """The cells in the order in which they were asked for; none where the run keeps no plan of today."""
+    try:
+        plan: CrashPlan = run.plan(CrashPlan)
+    except LabError:
+        return []
+    storages = list(plan.conditions.storages)
+    asked = list(dict.fromkeys(each.step.settings for each in plan.steps))
+    places = {
+        (each.group, storages.index(each.step.storage), -each.step.pool, asked.index(each.step.settings))
+        for each in plan.steps
+    }
+    return [
+        (
+            plan.groups[group].server,
+            plan.groups[group].spec.instance.log_size,
+            storages[storage],
+            -less_pool,
+            asked[which],
+        )
+        for group, storage, less_pool, which in sorted(places)
+    ]
 
 
 def _row(records: Sequence[TrialRecord[RecoveryTrial]], image: CrashImage) -> RecoveryRow:

@@ -19,7 +19,7 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of results as Markdown, and its pictures, each in a file of the plot's name."""
+    """A page of results as Markdown, and its pictures; a plot `phases.svg` is `NAME-phases.svg` beside the page NAME."""
 
     text: str
     plots: Sequence[Plot] = ()

@@ -48,8 +48,9 @@ def write_page(name: str, folder: Path) -> list[Path]:
         for plot in page.plots:
             plot.draw(Path(drawn))
         for picture in sorted(Path(drawn).glob("*.svg")):
-            shutil.copy(picture, folder / picture.name)
-            written.append(folder / picture.name)
+            beside = folder / f"{name}-{picture.name}"
+            shutil.copy(picture, beside)
+            written.append(beside)
     return written
 
 

@@ -24,7 +24,7 @@ from redolab.storage.known import HOME
 from redolab.units import format_size
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
-_PICTURE = "stuck-map"
+_PICTURE = "map"
 _WORKLOAD = "oltp_write_only"
 
 
@@ -106,7 +106,6 @@ def page(runs: Sequence[Run]) -> Page:
         "stuck_cells": _stuck_table([cell for cell in asked if cell.stuck]).as_markdown(),
         "settings": _settings_table([cell for cell in known if cell.settings]).as_markdown(),
         "servers": _server_table(_by_server(asked)).as_markdown(),
-        "picture": f"{_PICTURE}.svg",
         "machine": runs[0].record().sessions[0].machine.in_words(),
         "runs": [run.name for run in runs],
         "recoveries": sum(cell.n for cell in known),
@@ -203,7 +202,7 @@ def _ready(of: Sequence[Cell]) -> str:
 
 
 def plot_map(folder: Path, cells: Sequence[Cell]) -> None:
-    """Servers over pools, a panel for each log: seconds to ready, or stuck: `stuck-map.svg`, `.png`."""
+    """Servers over pools, a panel for each log: seconds to ready, or stuck: `map.svg`, `.png`."""
     logs = sorted({_asked_log(cell) for cell in cells})
     servers = list(dict.fromkeys(_title(cell) for cell in cells))
     medians = [statistics.median(cell.seconds) for cell in cells if cell.seconds]

@@ -1,0 +1,54 @@
+"""A recovery run on a page: its answer, its table, its plots, and how it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from redolab.crashes.bench import checks_of, crashes_of
+from redolab.crashes.recovery import RecoveryTrial
+from redolab.report.contents import Plot
+from redolab.runs.store import Run
+from redolab.storage.table import marks
+
+from ..answer import answer
+from ..plots import plot_phases
+from ..rows import RecoveryRow, order_of, recovery_rows
+from ..table import recovery_table
+
+
+@dataclass(frozen=True, slots=True)
+class OnPage:
+    """What a page shows of a run."""
+
+    run: str
+    answer: str
+    table: str
+    """As Markdown."""
+    machine: str
+    date: str
+    rows: Sequence[RecoveryRow]
+    off: Mapping[str, str]
+
+    def phases(self, stem: str = "phases") -> Plot:
+        """The picture of its phases, in a file of that stem."""
+        return Plot(stem, partial(plot_phases, rows=self.rows, title=self.answer, off=self.off, stem=stem))
+
+
+def on_page(run: Run) -> OnPage:
+    """What a page shows of a run. Raises `LabError` if it cannot be read."""
+    crashes, off = crashes_of(run), marks(checks_of(run))
+    record = run.record()
+    rows = recovery_rows(run.trials(RecoveryTrial), crashes, order_of(run))
+    table = recovery_table(rows, crashes, off)
+    session = record.sessions[0]
+    return OnPage(
+        run=run.name,
+        answer=answer(rows),
+        table=table.as_markdown(),
+        machine=f"{session.machine.in_words()}, {session.machine.system}",
+        date=f"{session.began:%Y-%m-%d}",
+        rows=rows,
+        off=off,
+    )
