@@ -41,8 +41,11 @@ _MUCH_LONGER = 4.0
 """Times the median: beyond it a bar leaves too little to be seen of the others."""
 
 
-def plot_age(folder: Path, image: CrashImage, samples: Sequence[Sample]) -> None:
-    """The checkpoint age from the start of the fill to the kill, with the server's own limits: `age-IMAGE.svg`, `.png`."""
+def plot_age(folder: Path, image: CrashImage, samples: Sequence[Sample], stem: str | None = None) -> None:
+    """The checkpoint age from the start of the fill to the kill, with the server's own limits: `age-IMAGE.svg`, `.png`.
+
+    `stem`: of the files, instead.
+    """
     known = [(sample.monotonic, sample.checkpoint_age) for sample in samples if sample.checkpoint_age is not None]
     if not known:
         return
@@ -82,7 +85,7 @@ def plot_age(folder: Path, image: CrashImage, samples: Sequence[Sample]) -> None
         f"{image.spec.workload}, {image.spec.threads} clients",
     )
     axes.legend(loc="lower right", fontsize="small")
-    save(figure, folder / f"age-{image.name}")
+    save(figure, folder / (stem or f"age-{image.name}"))
 
 
 def plot_phases(

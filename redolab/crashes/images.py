@@ -15,7 +15,7 @@ from redolab.crashes.fill import KillRule
 from redolab.crashes.old_images import image_from_1
 from redolab.errors import InvalidInput, LabError
 from redolab.machine import files
-from redolab.models.capacity import RedoCapacity
+from redolab.models.capacity import PAGE_SIZE, RedoCapacity
 from redolab.samples.sampler import read_samples
 from redolab.servers.dialects import Dialect, InstanceRequest, Setting
 from redolab.servers.instance import DATA
@@ -164,7 +164,9 @@ def undo_pages(image: CrashImage) -> int | None:
     Undo that purge has not caught up with is dirtied and redone like any other page, and initialised by recovery without
     being read.
     """
-    return None if image.undo_growth is None else image.undo_growth // int(image.variables["innodb_page_size"])
+    # MySQL 5.5 has no such variable, and one page size.
+    page = int(image.variables.get("innodb_page_size", PAGE_SIZE))
+    return None if image.undo_growth is None else image.undo_growth // page
 
 
 def undo_bytes(data: Path) -> int:

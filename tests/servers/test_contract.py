@@ -10,6 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from experiments.recovery.rows import recovery_rows
+from experiments.recovery.table import recovery_table
 from redolab.crashes.dataset import make_dataset
 from redolab.crashes.images import FILL_LOG, ImageStore
 from redolab.crashes.outcome import Outcome
@@ -19,6 +21,7 @@ from redolab.lab import Lab
 from redolab.machine import files, processes
 from redolab.machine.copies import copy_folder
 from redolab.machine.processes import Command
+from redolab.runs.schema import TrialRecord
 from redolab.servers.dialects import InstanceRequest, Purpose, ServerLog
 from redolab.servers.instance import DATA, Instance, prepare_folder
 from redolab.servers.known import server_catalogue
@@ -104,6 +107,10 @@ def test_a_server_is_initialised_filled_killed_recovered_and_checked(
     assert 0 < trial.timeline.seconds_to_ready <= trial.seconds_to_ready + 1.0
     assert 0 < trial.first_connection <= trial.first_write
     assert files.hash_folder(images.data(image)) == image.hashes
+    # What it was becomes a row of the table, whatever variables and counters the version has.
+    (row,) = recovery_rows([TrialRecord(place=0, trial=trial)], [image])
+    assert recovery_table([row], [image]).cells
+    assert (row.undo_pages or 0) >= 0
 
     foreign = msgspec.structs.replace(image, redo_format="another format")
     with pytest.raises(InvalidInput, match="has redo of format another format, and"):
