@@ -369,7 +369,7 @@ def _stuck(start: Start, clock: Clock) -> Iterator[str]:
     when = f" since {since}" if since else ""
     yield (
         f"stuck{when}: {start.no_free_block:,} times no free block was found in the buffer pool, and nothing else was told. It may "
-        "never end: stop it and start once with another innodb_buffer_pool_size, smaller or larger"
+        "never end: kill it (SIGKILL) and start it once with innodb_read_io_threads = 64, or with another innodb_buffer_pool_size"
     )
 
 
