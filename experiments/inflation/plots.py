@@ -16,7 +16,8 @@ from .table import CountedServer, InflationRow
 
 _COLUMNS = 2
 _POINTS = 200
-_NEAR = 0.05
+NEAR = 0.05
+"""Up to here the model is called near."""
 _LAYERS = (("os_log_written", MEASURED), ("written to the device", "#BBBBBB"))
 
 
@@ -37,7 +38,7 @@ def plot_ratio(folder: Path, found: Sequence[CountedServer]) -> None:
     figure.supylabel("os_log_written bytes per LSN byte", fontsize="medium")
     off = [abs(row.off) for of_server in found for row in of_server.rows if row.off is not None]
     if off:
-        title = f"The model is within 5 % of {sum(each <= _NEAR for each in off)} of {len(off)} cells"
+        title = f"The model is within 5 % of {sum(each <= NEAR for each in off)} of {len(off)} cells"
         figure.suptitle(title, fontsize="large", x=0.01, ha="left")
     handles, labels = panels.flat[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize="small", frameon=False)

@@ -11,14 +11,13 @@ from redolab.runs.store import Run
 
 from .factors import Factors
 from .plots import plot_layers, plot_ratio
-from .table import answer, counted_servers, inflation_table, layers_table, row_dictionaries
+from .table import CountedServer, answer, counted_servers, inflation_table, layers_table, row_dictionaries
 from .trial import InflationCell, InflationTrial
 
 
 def report(run: Run) -> Report:
     """The table and the plots of what a run has measured."""
-    trials = [record.trial for record in run.trials(InflationTrial)]
-    found = counted_servers(trials, _order(run))
+    found = found_in(run)
     rows = [row for of_server in found for row in of_server.rows]
     return Report(
         answer=answer(found),
@@ -27,6 +26,11 @@ def report(run: Run) -> Report:
         rows={"table": row_dictionaries(rows)},
         plots=[Plot("ratio", partial(plot_ratio, found=found)), Plot("layers", partial(plot_layers, found=found))],
     )
+
+
+def found_in(run: Run) -> list[CountedServer]:
+    """What a run's trials say of each server. Raises `LabError` if they cannot be read."""
+    return counted_servers([record.trial for record in run.trials(InflationTrial)], _order(run))
 
 
 def _order(run: Run) -> list[InflationCell]:
