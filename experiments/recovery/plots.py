@@ -35,7 +35,7 @@ _PARTS = {
 }
 """Phase → its colour and what the legend calls it."""
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
-_MOST_BARS = 16
+MOST_BARS = 16
 """Beyond so many rows a grid of numbers says more than bars."""
 _MUCH_LONGER = 4.0
 """Times the median: beyond it a bar leaves too little to be seen of the others."""
@@ -91,13 +91,11 @@ def plot_age(folder: Path, image: CrashImage, samples: Sequence[Sample], stem: s
 def plot_phases(
     folder: Path, rows: Sequence[RecoveryRow], title: str, off: Mapping[str, str] | None = None, stem: str = "phases"
 ) -> None:
-    """The parts of each row as one bar with its seconds at the end: `STEM.svg`, `.png`; none of very many rows.
+    """The parts of each row as one bar with its seconds at the end: `STEM.svg`, `.png`.
 
     Where the longest bars leave nothing to be seen of the others, a second panel has the same bars enlarged. `off`: storage →
     which of its figures were not as asked.
     """
-    if not rows or len(rows) > _MOST_BARS:
-        return
     names, shared = row_names(rows, off or {})
     enlarged = enlarged_to([sum(width for _, width in bar_segments(row)) for row in rows])
     figure, panels = plt.subplots(
@@ -176,9 +174,7 @@ def _at_the_end(row: RecoveryRow) -> tuple[str, str]:
 
 
 def plot_matrix(folder: Path, rows: Sequence[RecoveryRow], title: str, off: Mapping[str, str]) -> None:
-    """Seconds to ready as a grid, of rows too many for bars: `matrix.svg`, `.png`."""
-    if len(rows) <= _MOST_BARS:
-        return
+    """Seconds to ready as a grid: `matrix.svg`, `.png`."""
     across = 1 if len({row.storage for row in rows}) > 1 else 3
     parts = [_parts(row, off) for row in rows]
     differs = [len({part[place] for part in parts}) > 1 for place in range(len(parts[0]))]

@@ -12,7 +12,7 @@ from redolab.storage.table import disk_dictionaries, disks_table, marks
 
 from .answer import answer
 from .details import limits_table, phases_table
-from .plots import plot_age, plot_matrix, plot_phases, plot_redo
+from .plots import MOST_BARS, plot_age, plot_matrix, plot_phases, plot_redo
 from .rows import order_of, recovery_rows, row_dictionaries
 from .table import recovery_table
 
@@ -31,13 +31,13 @@ def report(run: Run) -> Report:
         for image in crashes
     ]
     said = answer(rows)
-    phases = Plot("phases", partial(plot_phases, rows=rows, title=said, off=off))
-    matrix = Plot("matrix", partial(plot_matrix, rows=rows, title=said, off=off))
+    which = plot_phases if len(rows) <= MOST_BARS else plot_matrix
+    times = Plot("times", partial(which, rows=rows, title=said, off=off))
     redo = Plot("redo", partial(plot_redo, rows=rows))
     return Report(
         answer=said,
         tables=[recovery_table(rows, crashes, off)],
         details=details,
         rows=numbers,
-        plots=[phases, matrix, redo, *ages],
+        plots=[times, redo, *ages],
     )

@@ -174,6 +174,5 @@ def test_bars_end_where_a_recovery_got_no_further(tmp_path: Path) -> None:
 def test_rows_too_many_for_bars_are_a_grid(tmp_path: Path) -> None:
     pools = [msgspec.structs.replace(trial(), buffer_pool=place << 25) for place in range(1, 20)]
     rows = recovery_rows([record(each) for each in pools], [image()])
-    plot_phases(tmp_path, rows, answer(rows))
     plot_matrix(tmp_path, rows, answer(rows), {})
     assert [path.name for path in tmp_path.glob("*.png")] == ["matrix.png"]
