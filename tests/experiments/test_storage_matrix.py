@@ -83,8 +83,11 @@ def test_the_disks_are_what_they_were_asked_to_be(run: Run) -> None:
 
 def test_the_tables_say_what_a_reader_must_know(run: Run) -> None:
     said = (run.folder / "said").read_text()
-    for words in ("as asked → as fio found it", "bound by", "disk busy, s", "4 of 4, about"):
+    for words in ("bound by", "4 of 4, about", "(cloud-ssd, pool ", "'redolab show", "--all'"):
         assert words in said, words
+    with_all = redolab("show", run.name, "--all").stdout
+    for words in ("as asked → as fio found it", "disk busy, s"):
+        assert words in with_all, words
     rows = list(csv.DictReader((run.folder / "table.csv").open()))
     assert [(row["storage"], int(row["buffer_pool_bytes"]) >> 20) for row in rows] == [
         ("cloud-ssd", 64), ("cloud-ssd", 32), ("hdd-raid10", 64), ("hdd-raid10", 32),
