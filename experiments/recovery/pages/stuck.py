@@ -20,6 +20,7 @@ from redolab.report.plots import plt, save
 from redolab.report.table import Column, ReportTable
 from redolab.report.template import filled
 from redolab.runs.store import Run
+from redolab.servers.dialects import Version
 from redolab.storage.known import HOME
 from redolab.units import format_size
 
@@ -72,7 +73,13 @@ def cells(runs: Iterable[Run]) -> list[Cell]:
             trial = record.trial
             if trial.image in ages and trial.storage == HOME:
                 trials[trial.server, trial.log_size, trial.buffer_pool, trial.settings].append(trial)
-    return [_cell(of_cell, ages) for _, of_cell in sorted(trials.items())]
+    known = [_cell(of_cell, ages) for of_cell in trials.values()]
+    return sorted(known, key=lambda cell: (_age_of(cell), cell.log_size, cell.pool, cell.settings))
+
+
+def _age_of(cell: Cell) -> tuple[bool, Version]:
+    """Families together, MySQL first, the oldest version first."""
+    return cell.server.startswith("mariadb"), Version.parse(cell.version)
 
 
 def _cell(trials: Sequence[RecoveryTrial], ages: Mapping[str, int]) -> Cell:

@@ -1,0 +1,97 @@
+"""A recovery that never ends, on the server that has them: noticed, kept with its evidence, and the next one measured."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from redolab.crashes.images import ImageStore
+from redolab.crashes.outcome import Outcome
+from redolab.crashes.recovery import RecoveryTrial
+from redolab.lab import native_folder
+from redolab.machine import files
+from redolab.project import PROJECT
+from redolab.runs.schema import State
+from redolab.runs.store import Run, RunStore
+from redolab.timeline import Phase
+from tests.command import UNCHECKED, nothing_is_left, redolab
+
+# Redo that does not fit the pool in one batch, many records to the page, and only two threads that have to wait for each
+# other: with these every recovery of the lab was stuck, with 64 threads none.
+STUCK, FREE = "innodb_read_io_threads=2", "innodb_read_io_threads=64"
+SMALL_STUCK = [
+    "run", "recovery", "--server", "mysql-9", "--log-size", "128M", "--dataset", "64M", "--pool", "256M",
+    "--workload", "oltp_write_only", "--settings", f"{STUCK},{FREE}", "--stuck-after", "8s", "--repeat", "2", "--seed", "2",
+    *UNCHECKED,
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Run]:
+    images = ImageStore(native_folder(PROJECT.lab))
+    before = images.names()
+    done = redolab(*SMALL_STUCK)
+    made = RunStore().get("latest")
+    (made.folder / "said").write_text(done.stdout)
+    (made.folder / "status").write_text(str(done.returncode))
+    yield made
+    RunStore().remove(made)
+    for name in set(images.names()) - set(before):
+        images.remove(name)
+
+
+def test_it_is_a_finding_and_the_next_recoveries_are_measured(run: Run) -> None:
+    said = (run.folder / "said").read_text()
+    assert (run.folder / "status").read_text() == "3", said
+    assert run.record().state is State.COMPLETE
+    trials = [record.trial for record in run.trials(RecoveryTrial)]
+    assert len(trials) == 4
+    stuck = [place for place, trial in enumerate(trials) if trial.outcome is Outcome.STUCK]
+    assert stuck
+    assert {trials[place].settings for place in stuck} == {STUCK}
+    assert [trial.outcome for trial in trials if trial.settings == FREE] == [Outcome.READY, Outcome.READY]
+    # One that was measured after one that was stuck, and is right.
+    after = [trial for trial in trials[min(stuck) :] if trial.outcome is Outcome.READY]
+    assert after
+    assert all(check.passed for trial in after for check in trial.checks)
+    assert f"{len(stuck)} of 4 recoveries never ended" in said
+    assert "STUCK at " in said
+    assert nothing_is_left()
+
+
+def test_its_trial_says_where_progress_ended_and_what_the_server_did_meanwhile(run: Run) -> None:
+    record = next(record for record in run.trials(RecoveryTrial) if record.trial.outcome is Outcome.STUCK)
+    end = record.trial.unfinished
+    assert end is not None
+    assert end.phase is Phase.APPLY
+    assert 8 < end.ended - end.progress_ended < 30
+    assert end.cpu_seconds is not None
+    # It waits: next to no processor time.
+    assert end.cpu_seconds < 0.5 * (end.ended - end.progress_ended)
+    assert "Difficult to find free blocks" in end.repeated[0].text
+    assert end.repeated[0].times > 100
+    (finding,) = record.findings
+    assert "no progress for" in finding.what
+    for path in finding.evidence:
+        assert (run.folder / path).stat().st_size > 0
+
+
+def test_its_evidence_repeats_it_without_the_lab(run: Run) -> None:
+    script = next((run.folder / "evidence").glob("*/repeat.sh"))
+    assert os.access(script, os.X_OK)
+    assert "innodb_read_io_threads = 2  # asked for" in (script.parent / "my.cnf").read_text()
+    image = next(iter({record.trial.image for record in run.trials(RecoveryTrial)}))
+    images = ImageStore(native_folder(PROJECT.lab))
+    assert str(images.data(images.get(image))) in script.read_text()
+    # What it starts from is as the kill left it, whatever was tried on copies.
+    assert files.hash_folder(images.data(images.get(image))) == images.get(image).hashes
+
+
+def test_the_timeline_of_its_log_knows_what_to_do(run: Run) -> None:
+    record = next(record for record in run.trials(RecoveryTrial) if record.trial.outcome is Outcome.STUCK)
+    log = next(path for path in record.findings[0].evidence if path.endswith(".log"))
+    said = redolab("timeline", str(run.folder / log)).stdout
+    assert "stuck since" in said
+    assert "innodb_read_io_threads = 64" in said
