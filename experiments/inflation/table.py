@@ -140,7 +140,7 @@ def _cell_columns() -> list[Column[InflationRow]]:
     return [
         Column("server", _server, shared=str),
         Column("trx_commit", lambda row: str(row.flush_log_at_trx_commit), right=True, shared="trx_commit {}".format),
-        Column("clients", lambda row: str(row.threads), right=True, shared="{} clients".format),
+        Column("clients", lambda row: str(row.threads), right=True, shared=_clients),
         Column("row, B", lambda row: str(row.row_bytes), right=True, shared="rows of {} bytes".format),
         Column(
             "rows/trx", lambda row: str(row.rows_per_transaction), right=True, shared="rows in a transaction: {}".format
@@ -191,7 +191,7 @@ def answer(found: Sequence[CountedServer]) -> str:
         )
     )
     first = rows[0]
-    clients = "one client" if first.threads == 1 else f"{first.threads} clients"
+    clients = _clients(str(first.threads))
     return (
         f"Innodb_os_log_written for each byte of LSN: {told} ({clients}, rows of {first.row_bytes} bytes, "
         f"innodb_flush_log_at_trx_commit={first.flush_log_at_trx_commit})."
@@ -222,6 +222,10 @@ def layers_table(found: Sequence[CountedServer]) -> ReportTable:
         "Layers in bytes for each byte by which the LSN grew; each layer's count is of the same stretch of inserts."
     ]
     return ReportTable.of("Layers", rows, [*_cell_columns(), *_LAYERS], notes)
+
+
+def _clients(count: str) -> str:
+    return "one client" if count == "1" else f"{count} clients"
 
 
 def _server(row: InflationRow) -> str:

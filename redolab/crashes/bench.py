@@ -178,9 +178,14 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         if not copied or copies.shares_blocks(home):
             return ()
         size = sum(self._image_size(self._plan.groups[each.group]) for each in copied)
+        which = (
+            "1 recovery copies its crash image"
+            if len(copied) == 1
+            else f"{len(copied)} recoveries copy their crash images"
+        )
         return (
-            f"{len(copied)} recoveries copy their crash images block by block, {format_size(size)} in all, as the file system under "
-            f"{home} shares none: REDOLAB_LAB=/folder on XFS or btrfs has copies made at once",
+            f"{which} block by block, {format_size(size)} in all, as the file system under {home} shares none: "
+            "REDOLAB_LAB=/folder on XFS or btrfs has copies made at once",
         )
 
     def find(self, group: int, name: str | None) -> str | None:

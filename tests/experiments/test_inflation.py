@@ -28,6 +28,7 @@ from redolab.machine import files
 from redolab.machine.clean_up_journal import Journal
 from redolab.models.inflation import Counted
 from redolab.project import PROJECT
+from redolab.report.labels import server_label
 from redolab.runs.factors import read_factors
 from redolab.runs.plan import draw_plan
 from redolab.runs.schema import State
@@ -102,7 +103,7 @@ def test_what_a_server_counts_is_told_from_what_it_did(
     assert row.off is not None
     # One second on a machine that may be busy: enough to tell the meanings apart, which are a factor of 3 from each other.
     assert abs(row.off) < (0.02 if name == "mysql-5.6" else 0.2)
-    assert in_words(finding).startswith(f"{name} (")
+    assert in_words(finding).startswith(f"{server_label(name, row.version)}: ")
 
     (trial,) = trials
     assert trial.commits > 50

@@ -244,7 +244,7 @@ def test_a_server_of_another_redo_format_is_refused_and_one_of_the_same_recovers
     assert "has redo of format MariaDB 10.8, and mysql-9 reads MySQL 8.0.30 only" in refused.stderr
     done = redolab("recover", image.name, "--server", "mariadb-11.8", "--repeat", "1", *UNCHECKED)
     assert done.returncode == 0, done.stderr
-    assert "mariadb-11.8 (11.8.6)" in done.stdout
+    assert "MariaDB 11.8." in done.stdout
     RunStore().remove(RunStore().get("latest"))
 
 
@@ -263,7 +263,7 @@ def test_a_wrong_recovery_is_a_finding_with_its_evidence(image: CrashImage) -> N
         mark.write_bytes(original)
     assert done.returncode == 3
     assert done.stderr.startswith("redolab: 1 finding in 1 recovery: the evidence is in ")
-    assert "rows of it: 5000 instead of 5001" in done.stderr
+    assert "rows of it: 5000 instead of 5001" in done.stdout
     assert "of 1, 1 WRONG" in done.stdout
     run = RunStore().get("latest")
     assert run.record().state is State.COMPLETE
