@@ -60,15 +60,17 @@ class Cell:
         return ", ".join(part for part in (stuck, ready) if part)
 
 
-def cells(runs: Iterable[Run]) -> list[Cell]:
-    """The cells of all runs together, by server, log, pool and settings: native storage, a log filled by the workload."""
+def cells(runs: Iterable[Run], *, filled_up: bool = True) -> list[Cell]:
+    """The cells of all runs together, by server, log, pool and settings: on the native storage, under the workload.
+
+    `filled_up`: of crashes with a full log; otherwise of those that were killed earlier.
+    """
     trials: dict[tuple[str, int, int, str], list[RecoveryTrial]] = defaultdict(list)
     ages: dict[str, int] = {}
     for run in runs:
-        full = [
-            image for image in crashes_of(run) if image.spec.workload == _WORKLOAD and image.spec.kill == KillRule()
-        ]
-        ages |= {image.name: image.last_sample.checkpoint_age or 0 for image in full}
+        under_it = [image for image in crashes_of(run) if image.spec.workload == _WORKLOAD]
+        wanted = [image for image in under_it if (image.spec.kill == KillRule()) == filled_up]
+        ages |= {image.name: image.last_sample.checkpoint_age or 0 for image in wanted}
         for record in run.trials(RecoveryTrial):
             trial = record.trial
             if trial.image in ages and trial.storage == HOME:
@@ -111,6 +113,7 @@ def page(runs: Sequence[Run]) -> Page:
         "healthy_cells": sum(len(of) for of in healthy.values()),
         "healthy_recoveries": sum(cell.n for of in healthy.values() for cell in of),
         "stuck_cells": _stuck_table([cell for cell in asked if cell.stuck]).as_markdown(),
+        "earlier": _stuck_table(cells(runs, filled_up=False)).as_markdown(),
         "settings": _settings_table([cell for cell in known if cell.settings]).as_markdown(),
         "servers": _server_table(_by_server(asked)).as_markdown(),
         "machine": runs[0].record().sessions[0].machine.in_words(),
@@ -171,7 +174,7 @@ def _stuck_table(of: Sequence[Cell]) -> ReportTable:
         Column[Cell]("stuck", lambda cell: f"{cell.stuck} of {cell.n}", right=True),
         Column[Cell]("crashes", lambda cell: str(cell.crashes), right=True),
         Column[Cell](
-            "the others were ready after, s", lambda cell: ", ".join(f"{each:.1f}" for each in sorted(cell.seconds)) or "–"
+            "ready after, s", lambda cell: ", ".join(f"{each:.1f}" for each in sorted(cell.seconds)) or "–"
         ),
     ]  # fmt: skip
     return ReportTable.of("Stuck", of, columns, ())
