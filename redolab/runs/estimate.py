@@ -28,7 +28,7 @@ class Estimate:
     parts: int
     """Steps, and groups to be made."""
     unknown: int
-    """Parts of which nothing alike has been measured: each such step is taken for the mean of the known, each group for nothing."""
+    """Parts like which nothing has been measured: such a step counts as the mean of the known ones, such a group as no time."""
 
     def in_words(self) -> str:
         """As in `about 12 min 3 s`."""

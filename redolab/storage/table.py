@@ -19,7 +19,7 @@ def profiles_table(profiles: Sequence[tuple[str, StorageProfile]]) -> ReportTabl
         Column[tuple[str, StorageProfile]]("stands for", lambda entry: entry[1].about),
     ]
     note = (
-        "Figures that are blank are not promised: what comes of queues, mirrors and caches is the model's result. "
+        "Blank figures are not promised: they follow from the model's queues, mirrors and caches. "
         "Sources: provision/storage.toml."
     )
     return ReportTable.of("Storage profiles", profiles, columns, [note])

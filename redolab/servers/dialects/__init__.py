@@ -79,7 +79,7 @@ class InstanceRequest:
     redo_apart: bool = False
     """The redo log lies in the folder `REDO` of the instance, on a file system of its own."""
     sync_binlog: int | None = None
-    """None: as the version's own default has it, which is written out all the same."""
+    """None: the version's own default, which is written out."""
     logs: tuple[ServerLog, ...] = ()
     network: bool = False
     """Whether it listens on TCP too, in a network namespace of its own."""

@@ -107,12 +107,12 @@ def high_age(request: InstanceRequest, *, low_water_mark: bool, idle_flush: bool
     settings = [
         Setting("innodb_max_dirty_pages_pct", "99", _AGE + "dirty pages stay in the pool"),
         Setting("innodb_adaptive_flushing", "0", _AGE + "no flushing by the log's fill rate"),
-        Setting("innodb_io_capacity", "100", _AGE + "what is flushed all the same is little"),
+        Setting("innodb_io_capacity", "100", _AGE + "little is flushed beyond what is forced"),
     ]
     if low_water_mark:
         settings.append(Setting("innodb_max_dirty_pages_pct_lwm", "0", _AGE + "no flushing ahead of that limit"))
     if idle_flush:
-        settings.append(Setting("innodb_idle_flush_pct", "0", _AGE + "nor when nothing else is going on"))
+        settings.append(Setting("innodb_idle_flush_pct", "0", _AGE + "nothing is flushed while idle"))
     return settings
 
 
