@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from redolab.crashes.bench import crashes_of
+from redolab.crashes.bench import CrashPlan, crashes_of
 from redolab.crashes.fill import KillRule
 from redolab.crashes.outcome import Outcome
 from redolab.crashes.recovery import RecoveryTrial
@@ -26,6 +26,7 @@ from redolab.units import format_size
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
 _PICTURE = "map"
+_REMEDY = "innodb_read_io_threads=64"
 _WORKLOAD = "oltp_write_only"
 
 
@@ -104,21 +105,31 @@ def _cell(trials: Sequence[RecoveryTrial], ages: Mapping[str, int]) -> Cell:
 def page(runs: Sequence[Run]) -> Page:
     """The page and its picture."""
     known = cells(runs)
+    plans: list[CrashPlan] = [run.plan(CrashPlan) for run in runs]
     asked = [cell for cell in known if not cell.settings]
     affected = _by_server(cell for cell in asked if cell.stuck)
     healthy = {server: of for server, of in _by_server(asked).items() if server not in affected}
+    stuck_at = {(cell.server, cell.log_size, cell.pool) for cell in asked if cell.stuck}
+    tried = [cell for cell in known if cell.settings and (cell.server, cell.log_size, cell.pool) in stuck_at]
     values = {
-        "affected": [_of_server(of, _by_server(asked)[server]) for server, of in affected.items()],
-        "healthy": [_of_server((), of) for of in healthy.values()],
+        "affected": [_title(of[0]) for of in affected.values()],
+        "by_log": [_of_log(log, server, asked) for server in affected for log in _logs(asked, server)],
+        "healthy": [_title(of[0]) for of in healthy.values()],
         "healthy_cells": sum(len(of) for of in healthy.values()),
         "healthy_recoveries": sum(cell.n for of in healthy.values() for cell in of),
         "stuck_cells": _stuck_table([cell for cell in asked if cell.stuck]).as_markdown(),
         "earlier": _stuck_table(cells(runs, filled_up=False)).as_markdown(),
-        "settings": _settings_table([cell for cell in known if cell.settings]).as_markdown(),
+        "settings": _settings_table(tried).as_markdown(),
+        "remedy": _REMEDY,
+        "helped": sum(cell.n - cell.stuck for cell in tried if cell.settings == _REMEDY),
+        "helped_of": sum(cell.n for cell in tried if cell.settings == _REMEDY),
+        "again": _again(asked),
+        "one_batch": max(_one_batch(server, log, asked) for server in affected for log in _logs(asked, server)),
         "servers": _server_table(_by_server(asked)).as_markdown(),
         "machine": runs[0].record().sessions[0].machine.in_words(),
         "runs": [run.name for run in runs],
-        "recoveries": sum(cell.n for cell in known),
+        "recoveries": sum(run.trial_count() for run in runs),
+        "patience": sorted({plan.conditions.stuck_after for plan in plans}),
         "quiet": _longest_quiet(runs),
         "share": max(_cpu_shares(runs)),
     }
@@ -149,16 +160,36 @@ def _by_server(of: Iterable[Cell]) -> dict[str, list[Cell]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
-    """What the page says of a server."""
+class OfLog:
+    """What the page says of a server with one log."""
 
-    name: str
-    stuck_cells: int
+    log: str
+    stuck: int
+    """Cells in which a recovery was stuck."""
     cells: int
+    crashes: int
 
 
-def _of_server(stuck: Sequence[Cell], all_cells: Sequence[Cell]) -> Server:
-    return Server(_title(all_cells[0]), len(stuck), len(all_cells))
+def _logs(of: Sequence[Cell], server: str) -> list[int]:
+    return sorted({cell.log_size for cell in of if cell.server == server})
+
+
+def _of_log(log: int, server: str, of: Sequence[Cell]) -> OfLog:
+    with_it = [cell for cell in of if (cell.server, cell.log_size) == (server, log)]
+    stuck = sum(bool(cell.stuck) for cell in with_it)
+    return OfLog(format_size(log), stuck, len(with_it), max(cell.crashes for cell in with_it))
+
+
+def _one_batch(server: str, log: int, of: Sequence[Cell]) -> float:
+    """The smallest pool that took all redo of a full log in one batch, in sizes of the redo."""
+    with_it = [cell for cell in of if (cell.server, cell.log_size) == (server, log) and cell.batches == 1]
+    return min(cell.pool / cell.redo for cell in with_it)
+
+
+def _again(of: Sequence[Cell]) -> tuple[int, int]:
+    """How many cells that were ever stuck always were, and how many there are."""
+    ever = [cell for cell in of if cell.stuck]
+    return sum(cell.stuck == cell.n for cell in ever), len(ever)
 
 
 def _title(cell: Cell) -> str:
