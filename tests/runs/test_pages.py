@@ -11,6 +11,7 @@ from redolab.project import PROJECT
 from redolab.runs import pages
 from redolab.runs.schema import State, TrialRecord
 from redolab.runs.store import Run, RunStore, new_session
+from tests.command import redolab
 from tests.examples import MACHINE, trial
 
 
@@ -69,3 +70,16 @@ def test_a_page_without_runs_and_an_unknown_one_are_refused(
         pages.write_page("glory", tmp_path)
     with pytest.raises(InvalidInput, match="no page 'glory'"):
         pages.keep_run("glory", run)
+
+
+def test_the_command_refuses_what_makes_no_sense() -> None:
+    unknown = redolab("results", "glory")
+    assert (unknown.returncode, unknown.stderr.startswith("redolab: there is no page 'glory': choose from ")) == (
+        2,
+        True,
+    )
+    for_no_page = redolab("results", "--keep", "latest")
+    assert for_no_page.returncode == 2
+    assert "--keep RUN needs the page that it is for" in for_no_page.stderr
+    missing = redolab("results", "stuck", "--keep", "20001231")
+    assert (missing.returncode, "there is no run '20001231'" in missing.stderr) == (2, True)
