@@ -96,6 +96,8 @@ image=${{IMAGE:-{image}}}
 here=${{1:-$(mktemp -d)}}
 mkdir -p "$here/tmp"
 cp -a --reflink=auto "$image" "$here/data"
+# As in the lab: while the copy is still being written, the disk answers more slowly, which can change the outcome.
+sync
 sed "s#{here}#$here#g" "$beside/my.cnf" > "$here/my.cnf"
 set -- --defaults-file="$here/my.cnf"
 if [ "$(id -u)" = 0 ]; then
