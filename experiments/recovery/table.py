@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from redolab.crashes.images import CrashImage
+from redolab.models.bound import Bound
 from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable, number
 from redolab.units import format_size
@@ -42,7 +43,7 @@ def recovery_table(
         Column[RecoveryRow]("scan", lambda row: number(row.scan_s), right=True),
         Column[RecoveryRow]("apply", lambda row: number(row.apply_s), right=True),
         Column[RecoveryRow]("other", lambda row: number(_other(row)), right=True),
-        Column[RecoveryRow]("bound by", lambda row: str(bound_of(row) or "–"), shared="bound by {}".format),
+        Column[RecoveryRow]("bound by", lambda row: str(bound_of(row) or "–"), shared=_bound),
         Column[RecoveryRow]("rollback", lambda row: number(row.rollback_s), right=True, spare=True),
     ]
     notes = [
@@ -87,6 +88,10 @@ def _range(row: RecoveryRow) -> str:
     if row.n < 2 or row.ready_min_s is None or row.ready_max_s is None:
         return "–"
     return f"{row.ready_min_s:.2f}–{row.ready_max_s:.2f}"
+
+
+def _bound(by: str) -> str:
+    return "" if by in ("–", Bound.NEITHER) else f"bound by {by}"
 
 
 def _recoveries(n: str) -> str:
