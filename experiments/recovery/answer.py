@@ -30,12 +30,8 @@ def _of_one_crash(rows: Sequence[RecoveryRow]) -> str:
     redo = next((row.redo_from_recovery_bytes for row in rows if row.redo_from_recovery_bytes), None)
     of = f"{format_size(redo)} of redo" if redo else "The redo"
     subject = f"{of} in {_a(format_size(first.log_size_bytes))} log: {server_label(first.server, first.version)} was ready after"
-    told = rows if len(rows) <= _FEW else _extremes(rows)
-    times = (
-        " to ".join(_time(row, rows) for row in told)
-        if told is not rows
-        else ", ".join(_time(row, rows) for row in told)
-    )
+    told, between = (rows, ", ") if len(rows) <= _FEW else (_extremes(rows), " to ")
+    times = between.join(_time(row, rows) for row in told)
     bounds = {bound for row in rows if (bound := bound_of(row)) is not None}
     limit = f"; bound by {next(iter(bounds))}" if len(bounds) == 1 and bounds != {Bound.NEITHER} else ""
     return f"{subject} {times}{limit}"

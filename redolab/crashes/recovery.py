@@ -171,8 +171,8 @@ def recover(lab: Lab, task: RecoveryTask, images: ImageStore, place: Place, reco
             probe = _Probe(instance, stage, place, task.stuck_after)
             outcome = _watched(instance, probe, place)
             late = place.late_share()
-            if outcome is Outcome.GAVE_UP and task.settings and instance.recovery() is None:
-                raise _refused(task, instance)
+            if outcome is Outcome.GAVE_UP and (refused := _refused(task, instance)) is not None:
+                raise refused
             if outcome is not Outcome.READY:
                 unfinished = _unfinished(lab, task, images, instance, probe, outcome, recorder)
                 stage.outcome = f"{outcome} at {unfinished.where}"
@@ -263,12 +263,14 @@ def _watched(instance: Instance, probe: _Probe, place: Place) -> Outcome:
     return Outcome.READY
 
 
-def _refused(task: RecoveryTask, instance: Instance) -> InvalidInput:
-    """Why a server ended before it had begun to recover: what was asked for is no setting of it."""
-    said = next((line.text for line in reversed(instance.log) if "[ERROR]" in line.text), "it does not say why")
-    return InvalidInput(
-        f"{task.server.name} does not start with {task.settings}: {said}", "give it settings that this version has"
-    )
+def _refused(task: RecoveryTask, instance: Instance) -> InvalidInput | None:
+    """That what was asked for is no setting of this server, if it ended by that: by an error that names the setting."""
+    names = [setting.name for setting in settings_from(task.settings)]
+    errors = (line.text for line in instance.log if "ERROR" in line.text)
+    said = next((text for text in errors if any(name in text.replace("-", "_") for name in names)), None)
+    if said is None:
+        return None
+    return InvalidInput(f"{task.server.name} does not take {task.settings}: {said}", "give it settings of its version")
 
 
 def _unfinished(

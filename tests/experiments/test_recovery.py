@@ -277,6 +277,16 @@ def test_a_wrong_recovery_is_a_finding_with_its_evidence(image: CrashImage) -> N
     RunStore().remove(run)
 
 
+def test_a_setting_that_the_server_does_not_have_is_bad_input_and_no_finding(image: CrashImage) -> None:
+    done = redolab(
+        "recover", image.name, "--repeat", "1", "--pool", "64M", "--settings", "no_such_setting=1", *UNCHECKED
+    )
+    assert done.returncode == 2, done.stdout
+    assert "mariadb-10.11 does not take no_such_setting=1: " in done.stderr
+    assert "FINDING" not in done.stdout
+    assert nothing_is_left()
+
+
 def test_a_recovery_that_the_server_gives_up_is_a_finding_and_the_next_one_follows(image: CrashImage) -> None:
     mark, system = images().folder(image.name) / "image.json", images().data(image) / "ibdata1"
     original, content = mark.read_bytes(), system.read_bytes()

@@ -30,6 +30,5 @@ def page(runs: Sequence[Run]) -> Page:
         "workload": image.spec.workload,
         "clients": image.spec.threads,
         "why_killed": image.why_killed,
-        "seconds": sum(run.record().seconds.values()),
     }
     return Page(filled(_TEMPLATE, values), [shown.phases(), age])

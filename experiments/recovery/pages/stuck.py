@@ -53,13 +53,6 @@ class Cell:
         """All recoveries."""
         return len(self.seconds) + self.stuck
 
-    @property
-    def outcome(self) -> str:
-        """As in `18.2 s`, `stuck 3 of 3`."""
-        ready = f"{statistics.median(self.seconds):.1f} s" if self.seconds else ""
-        stuck = f"stuck {self.stuck} of {self.n}" if self.stuck else ""
-        return ", ".join(part for part in (stuck, ready) if part)
-
 
 def cells(runs: Iterable[Run], *, filled_up: bool = True) -> list[Cell]:
     """The cells of all runs together, by server, log, pool and settings: on the native storage, under the workload.
@@ -120,7 +113,6 @@ def page(runs: Sequence[Run]) -> Page:
         "stuck_cells": _stuck_table([cell for cell in asked if cell.stuck]).as_markdown(),
         "earlier": _stuck_table(cells(runs, filled_up=False)).as_markdown(),
         "settings": _settings_table(tried).as_markdown(),
-        "remedy": _REMEDY,
         "helped": sum(cell.n - cell.stuck for cell in tried if cell.settings == _REMEDY),
         "helped_of": sum(cell.n for cell in tried if cell.settings == _REMEDY),
         "again": _again(asked),
