@@ -125,6 +125,10 @@ def _row(trials: Sequence[InflationTrial], counted: Counted | None) -> Inflation
     )
 
 
+def _stretches(n: str) -> str:
+    return "one stretch of inserts each" if n == "1" else f"{n} stretches of inserts each"
+
+
 def _bytes(value: float) -> str:
     return f"{value:,.0f}"
 
@@ -169,7 +173,7 @@ _BRIEF = [
     Column[InflationRow]("model", lambda row: number(row.predicted_per_lsn_byte), right=True),
     Column[InflationRow]("off", lambda row: "–" if row.off is None else f"{row.off:+.1%}", right=True),
     Column[InflationRow]("device", lambda row: number(row.device_per_lsn_byte), right=True),
-    Column[InflationRow]("n", lambda row: str(row.n), right=True, shared="{} stretches of inserts each".format),
+    Column[InflationRow]("n", lambda row: str(row.n), right=True, shared=_stretches),
 ]
 
 
