@@ -59,6 +59,7 @@ class Factors(CommonFactors):
         whole_number(0, 100_000_000),
         "100000",
     )
+    crashes: int = factor("Crashes made alike, each recovered as often.", whole_number(1, 100), "1")
     trx_commit: int = factor("innodb_flush_log_at_trx_commit.", whole_number(0, 2), "1")
     binary_log: bool = factor("Whether the binary log is on.", on_or_off, "off")
     sample_every: float = factor("Time between two samples of the counters, 0.1s to 60s.", parse_duration, "1s")

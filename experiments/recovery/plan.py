@@ -29,8 +29,9 @@ def plan(factors: Factors, lab: Lab) -> CrashPlan:
     check_possible(factors.profiles())
     _check_memory(factors)
     crashes: list[tuple[PlannedCrash, list[PlannedRecovery]]] = []
-    for name, log_size in itertools.product(factors.server, factors.log_size):
-        spec = _crash(lab.server(name), log_size, factors)
+    numbers = range(1, factors.crashes + 1)
+    for name, log_size, number in itertools.product(factors.server, factors.log_size, numbers):
+        spec = _crash(lab.server(name), log_size, number, factors)
         planned = PlannedCrash(server=name, spec=spec)
         steps = [
             PlannedRecovery(storage=storage, pool=pool, settings=settings)
@@ -59,7 +60,7 @@ def _check_memory(factors: Factors) -> None:
     check_room(Needs(memory=largest, memory_for=f"a buffer pool of {format_size(largest)}", remedy=SMALLER))
 
 
-def _crash(server: InstalledServer, asked_log_size: int, factors: Factors) -> CrashSpec:
+def _crash(server: InstalledServer, asked_log_size: int, number: int, factors: Factors) -> CrashSpec:
     log_size = server.dialect.layout(min(asked_log_size, server.dialect.largest_log)).size
     workload = workload_catalogue().get(factors.workload)
     size = _dataset_size(log_size, factors)
@@ -84,6 +85,7 @@ def _crash(server: InstalledServer, asked_log_size: int, factors: Factors) -> Cr
         kill=KillRule.from_options(factors.kill_at, factors.kill_after),
         instance=request,
         made_with=made_with(workload, server.dialect.settings(request)),
+        number=number,
     )
 
 

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TypeAlias
 
+import msgspec
+
 from redolab.crashes.bench import CrashPlan
 from redolab.crashes.images import CrashImage, undo_pages
 from redolab.crashes.outcome import Outcome
@@ -27,9 +29,9 @@ _PHASES = tuple(Phase)
 
 @dataclass(frozen=True, slots=True)
 class RecoveryRow:
-    """One cell: `n` recoveries of one crash image with one pool on one storage. Sizes in bytes, times in seconds.
+    """One cell: `n` recoveries of crashes made alike with one pool on one storage. Sizes in bytes, times in seconds.
 
-    The phases are those of the recovery whose time to ready is nearest to the median.
+    The phases, and what is said of the crash, are those of the recovery whose time to ready is nearest to the median.
     """
 
     server: str
@@ -51,6 +53,8 @@ class RecoveryRow:
     pages_recovered: int | None
     n: int
     """Recoveries that ended in a server that was ready: all times are theirs."""
+    crashes: int
+    """Of how many crashes made alike."""
     wrong: int
     """Of these, those after which the tables were not as they must be."""
     stuck: int
@@ -98,14 +102,15 @@ class RecoveryRow:
 def recovery_rows(
     records: Sequence[TrialRecord[RecoveryTrial]], crashes: Sequence[CrashImage], order: Sequence[CellKey] = ()
 ) -> list[RecoveryRow]:
-    """A row for each (image, storage, pool, settings), in the order given, the others as they were first measured."""
+    """A row for each (crash, storage, pool, settings), in the order given, the others as they were first measured."""
     images = {image.name: image for image in crashes}
-    cells: dict[tuple[str, str, int, str], list[TrialRecord[RecoveryTrial]]] = defaultdict(list)
+    alike = {image.name: msgspec.json.encode(image.spec.alike()) for image in crashes}
+    cells: dict[tuple[bytes, str, int, str], list[TrialRecord[RecoveryTrial]]] = defaultdict(list)
     for record in records:
         trial = record.trial
-        cells[trial.image, trial.storage, trial.buffer_pool, trial.settings].append(record)
+        cells[alike[trial.image], trial.storage, trial.buffer_pool, trial.settings].append(record)
     ranks = {key: place for place, key in enumerate(order)}
-    rows = [_row(cell, images[image]) for (image, *_), cell in cells.items()]
+    rows = [_row(cell, images) for cell in cells.values()]
     return sorted(
         rows,
         key=lambda row: ranks.get(
@@ -138,12 +143,13 @@ def order_of(run: Run) -> list[CellKey]:
     ]
 
 
-def _row(records: Sequence[TrialRecord[RecoveryTrial]], image: CrashImage) -> RecoveryRow:
+def _row(records: Sequence[TrialRecord[RecoveryTrial]], images: Mapping[str, CrashImage]) -> RecoveryRow:
     cell = [record.trial for record in records]
     ready = [trial.seconds_to_ready for trial in cell if trial.seconds_to_ready is not None]
     median = statistics.median(ready) if ready else None
     # Phases of one real recovery add up to its time to ready; medians taken phase by phase would not.
     typical = min(cell, key=lambda trial: _distance(trial, median))
+    image = images[typical.image]
     timeline, last = typical.timeline, image.last_sample
     sampled = None if last.lsn is None or last.checkpoint_lsn is None else last.lsn - last.checkpoint_lsn
     times = () if timeline is None else timeline.phases
@@ -166,6 +172,7 @@ def _row(records: Sequence[TrialRecord[RecoveryTrial]], image: CrashImage) -> Re
         pages_read=typical.pages_read,
         pages_recovered=None if timeline is None else timeline.pages,
         n=len(ready),
+        crashes=len({trial.image for trial in cell}),
         wrong=sum(bool(trial.failed_checks) for trial in cell),
         stuck=sum(trial.outcome is Outcome.STUCK for trial in cell),
         gave_up=sum(trial.outcome is Outcome.GAVE_UP for trial in cell),

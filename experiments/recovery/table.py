@@ -38,7 +38,7 @@ def recovery_table(
         ),
         Column[RecoveryRow]("ready, s", _ready, right=True),
         Column[RecoveryRow]("min–max", _range, right=True),
-        Column[RecoveryRow]("n", lambda row: str(row.n), right=True, shared=_recoveries),
+        Column[RecoveryRow]("n", _n, right=True, shared=_recoveries),
         Column[RecoveryRow]("batches", lambda row: count(row.batches), right=True),
         Column[RecoveryRow]("scan", lambda row: number(row.scan_s), right=True),
         Column[RecoveryRow]("apply", lambda row: number(row.apply_s), right=True),
@@ -94,8 +94,15 @@ def _bound(by: str) -> str:
     return "" if by in ("–", Bound.NEITHER) else f"bound by {by}"
 
 
+def _n(row: RecoveryRow) -> str:
+    return str(row.n) if row.crashes == 1 else f"{row.n} of {row.crashes} crashes"
+
+
 def _recoveries(n: str) -> str:
-    return "one recovery each" if n == "1" else f"{n} recoveries each"
+    if n == "1":
+        return "one recovery each"
+    number, *crashes = n.split(maxsplit=1)
+    return " ".join([number, "recoveries", *crashes, "each"])
 
 
 def _other(row: RecoveryRow) -> float | None:

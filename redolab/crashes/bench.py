@@ -67,10 +67,12 @@ class PlannedCrash(PlannedGroup, frozen=True, kw_only=True):
 
     def described(self) -> Mapping[str, str]:
         """See `PlannedGroup`."""
+        number = {"crash": str(self.spec.number)} if self.spec.number > 1 else {}
         return {
             "server": self.server,
             "log": format_size(self.spec.instance.log_size),
             "dataset": format_size(self.spec.dataset.size),
+            **number,
         }
 
     def alike(self) -> Sequence[str]:

@@ -42,6 +42,12 @@ class CrashSpec(msgspec.Struct, frozen=True, kw_only=True):
     instance: InstanceRequest
     made_with: str = ""
     """A hash of what else decides it: the workload's script, and the settings that the lab gives such an instance."""
+    number: int = 1
+    """Which of several crashes made alike: what two of them differ in is the spread between crashes."""
+
+    def alike(self) -> CrashSpec:
+        """What all crashes made alike share."""
+        return msgspec.structs.replace(self, number=1)
 
 
 class CrashImage(msgspec.Struct, frozen=True, kw_only=True):

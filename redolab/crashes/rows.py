@@ -96,6 +96,7 @@ def _image(image: CrashImage) -> Mapping[str, object]:
         "dataset_bytes": spec.dataset.size,
         "open_transaction_rows": spec.dataset.open_transaction_rows,
         "fill_pool_bytes": spec.instance.buffer_pool,
+        "crash_number": spec.number,
         "fill_s": image.fill_seconds,
         "why_killed": image.why_killed,
         "checkpoint_age_bytes": last.checkpoint_age,

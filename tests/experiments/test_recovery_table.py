@@ -38,6 +38,16 @@ def test_the_median_of_an_even_number_is_the_middle_of_two() -> None:
     assert row.ready_median_s == pytest.approx(3.8)
 
 
+def test_crashes_made_alike_are_one_row() -> None:
+    first = image()
+    second = msgspec.structs.replace(first, name="second", spec=msgspec.structs.replace(first.spec, number=2))
+    of_second = record(msgspec.structs.replace(trial(5.3, slower_apply=2.0), image="second"))
+    (row,) = recovery_rows([record(trial(3.3)), of_second], [first, second])
+    assert (row.n, row.crashes, row.ready_median_s) == (2, 2, pytest.approx(4.3))
+    assert "2 of 2 crashes" in recovery_table([row], [first, second]).cells[0]
+    assert "2 recoveries of 2 crashes each" in recovery_table([row, row], [first, second]).caption
+
+
 def test_what_the_log_cannot_time_is_blank_with_the_reason_and_never_drawn_as_nothing() -> None:
     whole = trial(3.3)
     assert whole.timeline is not None
