@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from redolab.crashes.dataset import SMALLEST_DATASET
 from redolab.crashes.fill import KillRule
+from redolab.crashes.planning import SMALLEST_POOL
 from redolab.errors import InvalidInput
 from redolab.runs.factors import CommonFactors, factor, keep_factor, on_or_off, one_of, several, whole_number
 from redolab.servers.asked import asked_settings
@@ -15,8 +16,6 @@ from redolab.storage import StorageProfile
 from redolab.storage.known import storage_name, storage_profile
 from redolab.units import MIB, format_size, parse_duration, parse_size
 from redolab.workloads.known import workload_catalogue
-
-SMALLEST_POOL = 32 * MIB
 
 
 @dataclass(frozen=True, kw_only=True)

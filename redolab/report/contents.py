@@ -38,3 +38,5 @@ class Report:
     rows: Mapping[str, Sequence[Mapping[str, object]]] = field(default_factory=dict)
     """Name → the numbers behind a table, for programs."""
     plots: Sequence[Plot] = ()
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """Name → content of what else the run leaves for its user."""

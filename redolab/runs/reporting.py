@@ -28,6 +28,7 @@ class Reported:
     tables: Sequence[ReportTable]
     details: Sequence[ReportTable]
     pictures: Sequence[Path]
+    files: Sequence[Path]
     failed: Sequence[str]
     """What could not be drawn, in words."""
 
@@ -38,8 +39,9 @@ class Reported:
         for table in self.tables:
             table.show(console)
             console.print()
-        for picture in self.pictures:
-            console.print(f"picture: {picture}", highlight=False, markup=False, soft_wrap=True)
+        for what, paths in (("picture", self.pictures), ("file", self.files)):
+            for path in paths:
+                console.print(f"{what}: {path}", highlight=False, markup=False, soft_wrap=True)
 
 
 def write_report(experiment: Experiment, run: Run) -> Reported:
@@ -50,6 +52,8 @@ def write_report(experiment: Experiment, run: Run) -> Reported:
     write_tables(run.folder, ALL_TABLES, report.answer, [*tables, *report.details])
     for name, rows in report.rows.items():
         write_rows(run.folder, name, rows)
+    for name, content in report.files.items():
+        files.write_whole(run.folder / name, content)
     plots = run.folder / _PLOTS
     # What an earlier version of the lab drew under another name would stand there for ever.
     files.remove(plots)
@@ -60,7 +64,8 @@ def write_report(experiment: Experiment, run: Run) -> Reported:
         except Exception as error:
             failed.append(f"the plot '{plot.name}' could not be drawn ({type(error).__name__}: {error})")
     pictures = sorted(plots.glob("*.png"), key=lambda path: path.stat().st_mtime_ns)
-    return Reported(report.answer, tables, report.details, pictures, failed)
+    written = [run.folder / name for name in report.files]
+    return Reported(report.answer, tables, report.details, pictures, written, failed)
 
 
 def _with_frame_notes(tables: Sequence[ReportTable], experiment: Experiment, run: Run) -> Sequence[ReportTable]:

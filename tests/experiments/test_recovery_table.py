@@ -43,7 +43,8 @@ def test_crashes_made_alike_are_one_row() -> None:
     second = msgspec.structs.replace(first, name="second", spec=msgspec.structs.replace(first.spec, number=2))
     of_second = record(msgspec.structs.replace(trial(5.3, slower_apply=2.0), image="second"))
     (row,) = recovery_rows([record(trial(3.3)), of_second], [first, second])
-    assert (row.n, row.crashes, row.ready_median_s) == (2, 2, pytest.approx(4.3))
+    assert (row.n, row.crashes) == (2, 2)
+    assert row.ready_median_s == pytest.approx(4.3)
     assert "2 of 2 crashes" in recovery_table([row], [first, second]).cells[0]
     assert "2 recoveries of 2 crashes each" in recovery_table([row, row], [first, second]).caption
 

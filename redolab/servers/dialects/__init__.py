@@ -101,6 +101,16 @@ class Initialisation:
     """A data directory that came with the server, beside its share folder, of which a copy is made first."""
 
 
+@dataclass(frozen=True, slots=True)
+class Resizing:
+    """How a redo log is given another size on a server in production."""
+
+    statement: str | None
+    """What does it while the server runs; None where it takes a restart."""
+    steps: Sequence[str]
+    """With a restart, or what to know of the statement, in order; the way back is the same with the old size."""
+
+
 class Dialect(Protocol):
     """How the lab talks to servers of one family; made for one version."""
 
@@ -128,6 +138,9 @@ class Dialect(Protocol):
 
     def log_settings(self, log_size: int) -> Sequence[Setting]:
         """The lines of an option file that give a redo log of so many bytes."""
+
+    def resizing(self, log_size: int) -> Resizing:
+        """How a server in production gets a redo log of so many bytes."""
 
     def settings(self, request: InstanceRequest) -> Sequence[Setting]:
         """The option file of an instance, the reason for every line included, the request's own settings among them."""

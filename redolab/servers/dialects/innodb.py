@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from redolab.counters import Counters
-from redolab.servers.dialects import REDO, InstanceRequest, Purpose, ServerLog, Setting
+from redolab.servers.dialects import REDO, InstanceRequest, Purpose, Resizing, ServerLog, Setting
 
 METRICS = {
     "lsn": "log_lsn_current",
@@ -122,6 +122,25 @@ def two_log_files(file_size: int) -> list[Setting]:
         Setting("innodb_log_file_size", str(file_size), "the redo log under test"),
         Setting("innodb_log_files_in_group", "2", "the redo log under test"),
     ]
+
+
+STOP_CLEANLY = (
+    "SET GLOBAL innodb_fast_shutdown = 1, stop the server, and see that its error log ends with 'Shutdown complete'"
+)
+"""A log with redo that is still to be recovered is not made anew."""
+
+
+def resized_at_start(*old_files: str) -> Resizing:
+    """The way with a restart; `old_files`: those that have to be moved away, where the server does not do so itself."""
+    moved = (
+        [f"move {' and '.join(old_files)} out of the data directory; delete them once the server is up"]
+        if old_files
+        else []
+    )
+    return Resizing(
+        None,
+        [STOP_CLEANLY, *moved, "change the lines above in the option file", "start the server: it makes the log anew"],
+    )
 
 
 def measured(request: InstanceRequest, *, stored_statistics: bool) -> list[Setting]:

@@ -13,6 +13,7 @@ from redolab.servers.dialects import (
     Dialect,
     Initialisation,
     InstanceRequest,
+    Resizing,
     Setting,
     Version,
     format_since,
@@ -20,6 +21,9 @@ from redolab.servers.dialects import (
     overridden,
 )
 from redolab.units import GIB, MIB
+
+_RESIZES_ONLINE = Version(10, 9, 0)
+"""MDEV-27812."""
 
 STATUS = {
     **innodb.STATUS,
@@ -81,6 +85,18 @@ class MariaDB(Dialect):
         if not self._one_file:
             return innodb.two_log_files(layout.file_size)
         return [Setting("innodb_log_file_size", str(layout.file_size), "the redo log under test")]
+
+    def resizing(self, log_size: int) -> Resizing:
+        """See `Dialect`."""
+        if self.version < _RESIZES_ONLINE:
+            return innodb.resized_at_start()
+        return Resizing(
+            f"SET GLOBAL innodb_log_file_size = {log_size}",
+            [
+                "change the line above in the option file too, or the next start has the old size",
+                "do it when little is written: before the fix of MDEV-34750 a crash in the middle of it is not safe",
+            ],
+        )
 
     def settings(self, request: InstanceRequest) -> Sequence[Setting]:
         """See `Dialect`."""

@@ -21,6 +21,7 @@ from redolab.servers.dialects import (
     Dialect,
     Initialisation,
     InstanceRequest,
+    Resizing,
     Setting,
     Version,
     format_since,
@@ -42,6 +43,9 @@ _REDO_FORMATS = [
 ]
 # "combined size of log files must be < 4 GB" (5.5); 512 GB since 5.6.3.
 _LARGEST_LOG_5_5 = 2 * (2 * GIB - MIB)
+
+_RESIZES_ITSELF = Version(5, 6, 8)
+"""Since then a start makes the log anew if its size is another."""
 
 STATUS = {
     "lsn": "Innodb_redo_log_current_lsn",
@@ -105,6 +109,15 @@ class MySQL(Dialect):
         if self._has_capacity:
             return [Setting("innodb_redo_log_capacity", str(log_size), "the redo log under test")]
         return innodb.two_log_files(self.layout(log_size).file_size)
+
+    def resizing(self, log_size: int) -> Resizing:
+        """See `Dialect`."""
+        if self._has_capacity:
+            return Resizing(
+                f"SET PERSIST innodb_redo_log_capacity = {log_size}",
+                ["it takes effect at once and is kept; Innodb_redo_log_resize_status says when it is done"],
+            )
+        return innodb.resized_at_start(*(() if self.version >= _RESIZES_ITSELF else ("ib_logfile0", "ib_logfile1")))
 
     def settings(self, request: InstanceRequest) -> Sequence[Setting]:
         """See `Dialect`."""

@@ -1,0 +1,79 @@
+"""From what is wanted of a crash to the spec that makes it, with the lab's usual sizes where none is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from redolab.crashes.bench import SMALLER
+from redolab.crashes.dataset import DatasetSpec
+from redolab.crashes.fill import KillRule
+from redolab.crashes.images import CrashSpec, made_with
+from redolab.models.sizes import default_dataset, default_pool, fill_pool
+from redolab.runs.room import Needs, check_room
+from redolab.servers.dialects import InstanceRequest, Purpose
+from redolab.servers.install import InstalledServer
+from redolab.units import MIB, format_size
+from redolab.workloads.known import workload_catalogue
+
+SMALLEST_POOL = 32 * MIB
+_SMALL_POOL_SHARE = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedCrash:
+    """A crash as it is asked for; sizes in bytes."""
+
+    log_size: int
+    dataset: int | None = None
+    """None: as large as fits the log."""
+    workload: str = "bulk-update"
+    threads: int = 8
+    kill: KillRule = field(default_factory=KillRule)
+    open_transaction_rows: int = 100_000
+    trx_commit: int = 1
+    binary_log: bool = False
+    number: int = 1
+    """Which of several made alike."""
+
+
+def crash_spec(server: InstalledServer, wanted: WantedCrash) -> CrashSpec:
+    """What makes that crash, with the largest log that the server takes where the one wanted is beyond it."""
+    log_size = server.dialect.layout(min(wanted.log_size, server.dialect.largest_log)).size
+    workload = workload_catalogue().get(wanted.workload)
+    size = wanted.dataset or default_dataset(log_size)
+    request = InstanceRequest(
+        purpose=Purpose.FILL,
+        log_size=log_size,
+        buffer_pool=fill_pool(size, log_size),
+        flush_log_at_trx_commit=wanted.trx_commit,
+        binary_log=wanted.binary_log,
+    )
+    return CrashSpec(
+        dataset=DatasetSpec(
+            server=server.name,
+            version=server.version,
+            size=size,
+            data=workload.data(size),
+            open_transaction_rows=wanted.open_transaction_rows,
+        ),
+        workload=wanted.workload,
+        threads=wanted.threads,
+        kill=wanted.kill,
+        instance=request,
+        made_with=made_with(workload, server.dialect.settings(request)),
+        number=wanted.number,
+    )
+
+
+def usual_pools(spec: CrashSpec) -> tuple[int, ...]:
+    """One that holds all pages of the tables, and a quarter of the log, which needs more batches."""
+    small = max(SMALLEST_POOL, spec.instance.log_size // _SMALL_POOL_SHARE)
+    return tuple(dict.fromkeys((default_pool(spec.dataset.size), small)))
+
+
+def check_memory(wanted: Iterable[WantedCrash], pools: Iterable[int]) -> None:
+    """Refuse pools that cannot be had, before a server is fetched. Raises `LabError`."""
+    filling = [fill_pool(each.dataset or default_dataset(each.log_size), each.log_size) for each in wanted]
+    largest = max([*filling, *pools])
+    check_room(Needs(memory=largest, memory_for=f"a buffer pool of {format_size(largest)}", remedy=SMALLER))

@@ -1,0 +1,132 @@
+"""Rates of a server from measured recoveries: non-negative least squares, each part of the time by itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import nnls
+
+from redolab.models.recovery_time.terms import TERMS, Disk, Part, Told, seconds_by_part
+from redolab.models.recovery_time.work import Crash, Memory, Work, work
+
+_FOR_A_BYTE = np.arange(0.3, 6.0, 0.02)
+_FOR_A_REQUEST = np.arange(0.0, 1500.0, 25.0)
+"""Bytes of the pool that are tried."""
+_NOTHING = 1e-12
+_UNKNOWN_NEED = 2.0
+"""Bytes of the pool for a byte of redo where no log told the batches: between those of MariaDB and MySQL."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """One measured recovery."""
+
+    server: str
+    storage: str
+    crash_name: str
+    log_size: int
+    pool: int
+    workload: str
+    crash: Crash
+    disk: Disk
+    batches: int | None
+    pages: float | None
+    """Recovered, summed over batches; None where neither log nor disk tells."""
+    stretches: Mapping[frozenset[Part], float]
+    """Seconds of the parts, or of those together that the log does not tell apart; they add up to `ready`."""
+    ready: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What was learnt of a server: what its redo takes of the pool, and term → rate."""
+
+    memory: Memory
+    rates: Mapping[str, float]
+
+    def work(self, crash: Crash, pool: float) -> Work:
+        """What there is to do."""
+        return work(crash, pool, self.memory)
+
+    def parts(self, crash: Crash, pool: float, disk: Disk) -> dict[Part, float]:
+        """Predicted seconds of each part."""
+        return seconds_by_part(self.rates, self.work(crash, pool), disk)
+
+    def ready(self, crash: Crash, pool: float, disk: Disk) -> float:
+        """Predicted seconds to ready."""
+        return sum(self.parts(crash, pool, disk).values())
+
+
+def fit(observations: Sequence[Observation]) -> Fitted:
+    """The rates of the server of these recoveries. Raises `ValueError` if there are none."""
+    if not observations:
+        raise ValueError("nothing was measured")
+    memory = _memory(observations)
+    told = _told(observations, memory)
+    terms = [term for term in TERMS if term.told_by in told]
+    rows = [
+        (work(each.crash, each.pool, memory), each, parts, seconds)
+        for each in observations
+        for parts, seconds in each.stretches.items()
+    ]
+    amounts = np.array(
+        [[term.amount(there, each.disk) * (term.part in parts) for term in terms] for there, each, parts, _ in rows]
+    )
+    seconds = np.array([seconds for *_, seconds in rows])
+    # What counts is the error of the whole, as a share of it.
+    weights = np.array([1 / each.ready for _, each, _, _ in rows])
+    weighted = amounts * weights[:, None]
+    # Columns of very different scale lose digits in the solver.
+    scale = np.maximum(np.abs(weighted).max(axis=0), _NOTHING)
+    solved, _ = nnls(weighted / scale, seconds * weights)
+    rates = {term.name: float(rate) for term, rate in zip(terms, solved / scale, strict=True) if rate > 0}
+    return Fitted(memory, rates)
+
+
+def _told(observations: Sequence[Observation], memory: Memory) -> set[Told]:
+    """What differs between these recoveries: two rates whose amounts always go together cannot be told apart."""
+    told = {Told.ALWAYS}
+    if len({each.workload for each in observations}) > 1:
+        told.add(Told.WORKLOADS)
+    if len({each.disk for each in observations}) > 1:
+        told.add(Told.DISKS)
+    if len({work(each.crash, each.pool, memory).batches == 1 for each in observations}) > 1:
+        told.add(Told.BATCHES)
+    return told
+
+
+def _memory(observations: Sequence[Observation]) -> Memory:
+    """What makes the predicted batches nearest to those that were counted, and then pages follow from batches."""
+    per_byte, per_request = _needs([each for each in observations if each.batches is not None])
+    plain = Memory(per_byte=per_byte, per_request=per_request)
+    known = [each for each in observations if each.pages and each.crash.dirty_pages]
+    if not known:
+        return plain
+    batches = np.log([work(each.crash, each.pool, plain).batches for each in known])
+    pages = np.log([(each.pages or 0.0) / each.crash.dirty_pages for each in known])
+    spread = batches - batches.mean()
+    slope = float((spread * pages).sum() / (spread**2).sum()) if spread.any() else 0.0
+    repetition = min(1.0, max(0.0, slope))
+    once = math.exp(float((pages - repetition * batches).mean()))
+    return Memory(per_byte=per_byte, per_request=per_request, pages_per_dirty_page=once, repetition=repetition)
+
+
+def _needs(observations: Sequence[Observation]) -> tuple[float, float]:
+    """Bytes of the pool for a byte of redo and for a write request; of pairs that do equally well the middle one."""
+    if not observations:
+        return _UNKNOWN_NEED, 0.0
+    workloads = {each.workload for each in observations}
+    pairs = np.array(
+        [(byte, request) for byte in _FOR_A_BYTE for request in (_FOR_A_REQUEST if len(workloads) > 1 else (0.0,))]
+    )
+    amounts = np.array([(each.crash.redo, each.crash.write_requests) for each in observations])
+    pools = np.array([each.pool for each in observations])
+    counted = np.array([each.batches for each in observations])
+    predicted = np.maximum(1, np.ceil(pairs @ amounts.T / pools))
+    off = np.abs(np.log(predicted / counted)).sum(axis=1)
+    best = pairs[off <= off.min() * (1 + 1e-9) + 1e-12]
+    middle = best[np.argsort(np.linalg.norm((best - best.mean(axis=0)) / (best.std(axis=0) + 1e-12), axis=1))[0]]
+    return float(middle[0]), float(middle[1])

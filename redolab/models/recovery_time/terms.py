@@ -1,0 +1,161 @@
+"""What each kind of work takes: the terms of which a predicted recovery is the sum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+import msgspec
+
+from redolab.models.recovery_time.work import Work
+
+_GB = 1e9
+_MILLION = 1e6
+_THOUSAND = 1e3
+
+
+class Part(StrEnum):
+    """A part of the time to ready."""
+
+    SCAN = "scan"
+    APPLY = "apply"
+    OPEN = "open"
+    OTHER = "other"
+    """Starting the process, discovering the crash, accepting connections."""
+
+
+class Disk(msgspec.Struct, frozen=True, kw_only=True):
+    """What fio finds of a storage (`redolab.storage.figures`)."""
+
+    read_us: float
+    """Latency of a random read of 16 KiB, one at a time, in microseconds."""
+    queued_reads_per_s: float
+    """Random reads of 16 KiB a second, 32 at a time."""
+    sequential_mb_s: float
+    """Reads of 1 MiB in a row, 4 at a time; 1 MB = 1,000,000 bytes."""
+    write_us: float
+    """Latency of a random write of 16 KiB, one at a time, in microseconds."""
+
+
+class Told(StrEnum):
+    """What has to differ between recoveries for a rate to be told from the others."""
+
+    ALWAYS = "always"
+    WORKLOADS = "workloads"
+    DISKS = "disks"
+    BATCHES = "one batch and more"
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One kind of work: what it is called, of which part, the unit of its rate, and how much of it there is."""
+
+    name: str
+    part: Part
+    unit: str
+    about: str
+    amount: Callable[[Work, Disk], float]
+    told_by: Told = Told.ALWAYS
+
+
+def _redo_gb(work: Work, _: Disk) -> float:
+    return work.redo / _GB
+
+
+def _million_requests(work: Work, _: Disk) -> float:
+    return work.write_requests / _MILLION
+
+
+def _held_redo(work: Work, _: Disk) -> float:
+    return work.redo / _GB * work.held * work.redo / _GB
+
+
+def _redo_scanned_again(work: Work, _: Disk) -> float:
+    return work.redo / _GB if work.batches > 1 else 0.0
+
+
+def _redo_read_s(work: Work, disk: Disk) -> float:
+    return work.redo / (disk.sequential_mb_s * _MILLION)
+
+
+def _thousand_pages(work: Work, _: Disk) -> float:
+    return work.pages / _THOUSAND
+
+
+def _redo_of_later_batches(work: Work, _: Disk) -> float:
+    return (work.batches - 1) * work.redo / _GB
+
+
+def _later_batches_read_s(work: Work, disk: Disk) -> float:
+    return (work.batches - 1) * _redo_read_s(work, disk)
+
+
+def _pages_read_s(work: Work, disk: Disk) -> float:
+    return work.pages / disk.queued_reads_per_s
+
+
+def _pages_written_s(work: Work, disk: Disk) -> float:
+    return (work.pages - work.pages / work.batches) / disk.queued_reads_per_s
+
+
+def _thousand_last_pages(work: Work, _: Disk) -> float:
+    return work.pages / work.batches / _THOUSAND
+
+
+def _last_pages_s(work: Work, disk: Disk) -> float:
+    return work.pages / work.batches / disk.queued_reads_per_s
+
+
+def _once(_work: Work, _disk: Disk) -> float:
+    return 1.0
+
+
+def _read_s(_: Work, disk: Disk) -> float:
+    return disk.read_us / _MILLION
+
+
+_BY_READS = "s for each s by fio's reads, 32 at a time"
+_BY_SEQUENTIAL = "s for each s by fio's sequential reads"
+
+TERMS = (
+    Term("redo", Part.SCAN, "s/GB", "parsing redo", _redo_gb),
+    Term("requests", Part.SCAN, "us", "parsing a write request", _million_requests, Told.WORKLOADS),
+    Term("held redo", Part.SCAN, "s/GB²", "parsing redo, for all that is held for the same batch", _held_redo),
+    Term(
+        "scan again",
+        Part.SCAN,
+        "s/GB",
+        "redo read twice, as it does not fit at once",
+        _redo_scanned_again,
+        Told.BATCHES,
+    ),
+    Term("log reads", Part.SCAN, _BY_SEQUENTIAL, "reading the redo", _redo_read_s, Told.DISKS),
+    Term("pages", Part.APPLY, "ms", "bringing a page up to date", _thousand_pages),
+    Term("applied redo", Part.APPLY, "s/GB", "applying redo", _redo_gb),
+    Term("batches", Part.APPLY, "s/GB", "redo, for each batch after the first", _redo_of_later_batches),
+    Term("page reads", Part.APPLY, _BY_READS, "reading pages", _pages_read_s, Told.DISKS),
+    Term("page writes", Part.APPLY, _BY_READS, "writing pages back between batches", _pages_written_s, Told.DISKS),
+    Term(
+        "later log reads",
+        Part.APPLY,
+        _BY_SEQUENTIAL,
+        "reading redo again between batches",
+        _later_batches_read_s,
+        Told.DISKS,
+    ),
+    Term("opening", Part.OPEN, "s", "opening what was recovered", _once),
+    Term("flushed pages", Part.OPEN, "ms", "a page of the last batch", _thousand_last_pages),
+    Term("page flushes", Part.OPEN, _BY_READS, "writing back pages of the last batch", _last_pages_s, Told.DISKS),
+    Term("starting", Part.OTHER, "s", "process, discovery, accepting connections", _once),
+    Term("single reads", Part.OTHER, "reads", "reads one at a time, of fio's latency", _read_s, Told.DISKS),
+)
+"""All terms; a rate that is not given counts as 0."""
+
+
+def seconds_by_part(rates: Mapping[str, float], work: Work, disk: Disk) -> dict[Part, float]:
+    """Seconds of each part of the time to ready, at these rates (term → seconds for each unit of its amount)."""
+    return {
+        part: sum(rates.get(term.name, 0.0) * term.amount(work, disk) for term in TERMS if term.part is part)
+        for part in Part
+    }

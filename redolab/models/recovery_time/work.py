@@ -1,0 +1,66 @@
+"""What there is to do in a recovery: bytes of redo, batches, and pages; before any of it is timed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import msgspec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crash:
+    """What a crash leaves to recover."""
+
+    redo: float
+    """Bytes from the checkpoint to the end of the log."""
+    dirty_pages: float
+    """Distinct pages that it changed and that were not written back."""
+    write_requests: float
+    """`Innodb_log_write_requests` while that redo was written: about one for each mini-transaction. What parsing takes depends on
+    how many records the bytes are cut into, and no counter is nearer to that."""
+
+
+class Memory(msgspec.Struct, frozen=True, kw_only=True):
+    """What a server's parsed redo takes of the buffer pool, and how pages repeat in batches; fitted, all >= 0."""
+
+    per_byte: float
+    """Bytes of the pool for a byte of redo."""
+    per_request: float = 0.0
+    """Bytes of the pool for a write request, in addition."""
+    pages_per_dirty_page: float = 1.0
+    """Pages recovered for each dirty page where one batch holds all redo."""
+    repetition: float = 0.0
+    """Pages recovered grow as batches to this power: 0 if no page is in two batches, 1 if every page is in every batch."""
+
+    def needed(self, crash: Crash) -> float:
+        """Bytes of the pool in which all redo fits at once."""
+        return self.per_byte * crash.redo + self.per_request * crash.write_requests
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What a recovery with some buffer pool has to do."""
+
+    redo: float
+    """Bytes."""
+    write_requests: float
+    held: float
+    """The share of the redo that a batch holds, 0 to 1."""
+    batches: int
+    pages: float
+    """To bring up to date, counted in every batch that they are in."""
+    dirty_pages: float
+
+
+def work(crash: Crash, pool: float, memory: Memory) -> Work:
+    """What a server with such `memory` has to do with a buffer pool of so many bytes."""
+    batches = max(1, math.ceil(memory.needed(crash) / pool))
+    return Work(
+        redo=crash.redo,
+        write_requests=crash.write_requests,
+        held=min(1.0, pool / max(1.0, memory.needed(crash))),
+        batches=batches,
+        pages=crash.dirty_pages * memory.pages_per_dirty_page * batches**memory.repetition,
+        dirty_pages=crash.dirty_pages,
+    )

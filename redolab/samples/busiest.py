@@ -1,0 +1,135 @@
+"""The busiest hour in samples: where the most redo was written, by LSN."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from redolab.counters import Sample
+from redolab.models.inflation import redo_range
+from redolab.samples.series import HOUR, gap_after, restarted
+
+_USUAL_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Busiest:
+    """The hour, or all of it where less was sampled, in which the most redo was written."""
+
+    redo_per_hour: float
+    """Bytes of LSN; where no LSN was sampled, the most that os_log_written allows."""
+    by_lsn: bool
+    os_log_written_per_hour: float | None
+    """In the same hour."""
+    requests_per_byte: float | None
+    """Write requests for each byte of LSN in it; None where they were not sampled."""
+    seconds: float
+    """Of the window."""
+    sampled: float
+    """Seconds that the samples cover, restarts left out."""
+    in_gaps: float
+    """Seconds of the window without samples."""
+    since_start_per_hour: float | None
+    """Bytes of os_log_written an hour since the server's start, at the last sample that tells its uptime."""
+
+
+def busiest_hour(samples: Sequence[Sample]) -> Busiest | None:
+    """The busiest hour of samples in the order of time; None if there are not two samples of one life of a server.
+
+    Between two samples the redo counts as written evenly.
+    """
+    lives = [life for life in _lives(samples) if len(life) > 1 and life[-1].monotonic > life[0].monotonic]
+    if not lives:
+        return None
+    by_lsn = any(_grown(life, "lsn") is not None for life in lives)
+    if by_lsn:
+        lives = [life for life in lives if _grown(life, "lsn") is not None]
+    counter = "lsn" if by_lsn else "os_log_written"
+    lives = [life for life in lives if _grown(life, counter) is not None]
+    if not lives:
+        return None
+    windows = [(life, *_window(life, counter)) for life in lives]
+    # A short life whose rate is high must not beat a whole hour that is known.
+    longest = max(end - start for _, start, end, _ in windows)
+    life, start, end, rate = max(
+        (each for each in windows if each[2] - each[1] >= longest * _USUAL_SHARE), key=lambda each: each[3]
+    )
+    written = _between(life, "os_log_written", start, end)
+    requests, redo = _between(life, "log_write_requests", start, end), _between(life, "lsn", start, end)
+    if not by_lsn:
+        rate = redo_range(rate, _per_hour(_between(life, "log_writes", start, end), end - start))[1]
+    return Busiest(
+        redo_per_hour=rate,
+        by_lsn=by_lsn,
+        os_log_written_per_hour=_per_hour(written, end - start),
+        requests_per_byte=requests / redo if requests and redo else None,
+        seconds=end - start,
+        sampled=sum(each[-1].monotonic - each[0].monotonic for each in lives),
+        in_gaps=_gaps(life, start, end),
+        since_start_per_hour=_since_start(samples),
+    )
+
+
+def _lives(samples: Sequence[Sample]) -> list[list[Sample]]:
+    lives: list[list[Sample]] = []
+    for sample in samples:
+        if lives and not restarted(lives[-1][-1], sample):
+            lives[-1].append(sample)
+        else:
+            lives.append([sample])
+    return lives
+
+
+def _window(life: Sequence[Sample], counter: str) -> tuple[float, float, float]:
+    """Start, end and bytes an hour of the busiest window of an hour, or of all if that is less."""
+    times, values = _told(life, counter)
+    length = min(HOUR, life[-1].monotonic - life[0].monotonic)
+    # The busiest window begins or ends at a sample.
+    starts = np.concatenate([times, times - length])
+    starts = starts[(starts >= life[0].monotonic) & (starts + length <= life[-1].monotonic)]
+    starts = starts if len(starts) else np.array([life[0].monotonic])
+    grown = np.interp(starts + length, times, values) - np.interp(starts, times, values)
+    best = int(grown.argmax())
+    return float(starts[best]), float(starts[best] + length), float(grown[best]) / length * HOUR
+
+
+def _between(life: Sequence[Sample], counter: str, start: float, end: float) -> float | None:
+    times, values = _told(life, counter)
+    if len(times) < 2:
+        return None
+    at_start, at_end = np.interp([start, end], times, values)
+    return float(at_end - at_start)
+
+
+def _told(life: Sequence[Sample], counter: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The moments at which a counter is known, and what it was."""
+    told = [(each.monotonic, value) for each in life if (value := getattr(each, counter)) is not None]
+    both = np.array(told, dtype=np.float64).reshape(-1, 2)
+    return both[:, 0], both[:, 1]
+
+
+def _grown(life: Sequence[Sample], counter: str) -> float | None:
+    return _between(life, counter, life[0].monotonic, life[-1].monotonic)
+
+
+def _gaps(life: Sequence[Sample], start: float, end: float) -> float:
+    steps = sorted(after.monotonic - before.monotonic for before, after in itertools.pairwise(life))
+    too_long = gap_after(steps[len(steps) // 2])
+    return sum(
+        min(after.monotonic, end) - max(before.monotonic, start)
+        for before, after in itertools.pairwise(life)
+        if after.monotonic - before.monotonic > too_long and after.monotonic > start and before.monotonic < end
+    )
+
+
+def _since_start(samples: Sequence[Sample]) -> float | None:
+    told = [each for each in samples if each.uptime and each.os_log_written is not None]
+    return None if not told else _per_hour(told[-1].os_log_written, float(told[-1].uptime or 0))
+
+
+def _per_hour(grown: float | None, seconds: float) -> float | None:
+    return None if grown is None or seconds <= 0 else grown / seconds * HOUR

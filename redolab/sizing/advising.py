@@ -1,0 +1,231 @@
+"""`redolab size`: which size of redo log to set, why, and what recovery then costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import msgspec
+from rich.console import Console
+
+from redolab.errors import InvalidInput
+from redolab.models.sizing import HOUR, Advice, SizeRow, advise
+from redolab.report.table import Column, ReportTable
+from redolab.sizing.calibration import CalibratedStorage
+from redolab.sizing.demand import Demand
+from redolab.sizing.paste import Lines, lines_for
+from redolab.sizing.predicting import Interval, rests_on
+from redolab.sizing.question import Model
+from redolab.units import GIB, format_duration, format_size
+
+
+class SizeLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of the table; bytes, seconds, minutes."""
+
+    log_size: int
+    redo: int
+    ready_s: float
+    ninety: Interval
+    minutes_held: float
+
+
+class Sized(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole answer, as programs take it; sizes in bytes."""
+
+    server: str
+    storage: str
+    buffer_pool: int
+    rto_s: float
+    redo_per_hour: float
+    os_log_written_per_hour: float | None
+    demand_from: str
+    holds_an_hour: int | None
+    """The smallest log that holds an hour of peak redo."""
+    by_os_log_written: int | None
+    """What the same rule would have said of os_log_written."""
+    within_rto: int | None
+    within_rto_median: int | None
+    size: int | None
+    """The answer; None if no size meets both."""
+    expected: SizeLine | None
+    """Recovery with the answer."""
+    what_could_change: tuple[str, ...]
+    table: tuple[SizeLine, ...]
+    lines: tuple[Lines, ...]
+    rests_on: str
+    warnings: tuple[str, ...]
+
+
+def sized(model: Model, demand: Demand, rto: float) -> Sized:
+    """The answer for a peak of redo and a recovery time. Raises `InvalidInput`."""
+    if rto <= 0:
+        raise InvalidInput("a recovery time of 0 s cannot be met", "--rto 60s, for instance")
+    if demand.redo_per_hour <= 0:
+        raise InvalidInput("no redo was written", "any size will do; sample the server under load")
+    found = _advice(model, demand, rto)
+    answer = found.answer
+    by_counter = None
+    if demand.os_log_written_per_hour is not None:
+        by_counter = _advice(model, replace(demand, redo_per_hour=demand.os_log_written_per_hour), rto).holds
+    beyond = model.beyond_at(answer.log_size) if answer else model.beyond_at(model.server.log_sizes[1])
+    return Sized(
+        server=model.question.server,
+        storage=model.storage,
+        buffer_pool=model.question.pool,
+        rto_s=rto,
+        redo_per_hour=demand.redo_per_hour,
+        os_log_written_per_hour=demand.os_log_written_per_hour,
+        demand_from=demand.source,
+        holds_an_hour=found.holds.log_size if found.holds else None,
+        by_os_log_written=by_counter.log_size if by_counter else None,
+        within_rto=found.within.log_size if found.within else None,
+        within_rto_median=found.within_median.log_size if found.within_median else None,
+        size=answer.log_size if answer else None,
+        expected=_line(answer) if answer else None,
+        what_could_change=() if answer else tuple(_changes(model, demand, rto, found)),
+        table=tuple(_line(row) for row in found.rows),
+        lines=lines_for(model.dialect, answer.log_size, answer.prediction) if answer else (),
+        rests_on=rests_on(model),
+        warnings=(*demand.warnings, *model.warnings, *beyond),
+    )
+
+
+def _advice(model: Model, demand: Demand, rto: float) -> Advice:
+    return advise(
+        redo_per_hour=demand.redo_per_hour,
+        rto=rto,
+        age=model.worst_age,
+        predicted=model.at,
+        smallest=model.dialect.smallest_log,
+        largest=model.dialect.largest_log,
+    )
+
+
+def _line(row: SizeRow) -> SizeLine:
+    return SizeLine(
+        log_size=row.log_size,
+        redo=row.age,
+        ready_s=row.prediction.ready,
+        ninety=Interval(*row.prediction.ninety),
+        minutes_held=row.minutes,
+    )
+
+
+def _changes(model: Model, demand: Demand, rto: float, found: Advice) -> list[str]:
+    """What would have to change for a size to meet both, each with its effect."""
+    said = []
+    wanted = found.holds
+    if wanted is None:
+        largest = format_size(model.dialect.largest_log)
+        return [f"no log of this server ({largest} at most) holds an hour of {format_size(demand.redo_per_hour)}"]
+    upper = wanted.prediction.ninety[1]
+    said.append(
+        f"recovery time: {format_size(wanted.log_size)} holds an hour and needs {format_duration(upper)} instead of {format_duration(rto)}"
+    )
+    if found.within is not None:
+        said.append(
+            f"the hour: {format_size(found.within.log_size)} recovers in time and holds {found.within.minutes:.0f} min of peak redo; "
+            "a smaller log flushes sooner"
+        )
+    pool = math.ceil(model.one_batch(wanted.log_size) / GIB) * GIB
+    if pool > model.question.pool:
+        larger = model.with_pool(pool).at(wanted.log_size)
+        said.append(
+            f"buffer pool: with {format_size(pool)}, which holds the redo in one batch, {_effect(larger.ninety[1], upper, wanted)}"
+        )
+    for name, storage in _other_storages(model):
+        elsewhere = replace(model, disk=storage.disk, storage=name).at(wanted.log_size)
+        if elsewhere.ninety[1] < upper:
+            said.append(f"storage: on {name}, {_effect(elsewhere.ninety[1], upper, wanted)}")
+    return said
+
+
+def _other_storages(model: Model) -> list[tuple[str, CalibratedStorage]]:
+    """Those on which this server was measured, and that are not asked about."""
+    known = model.calibration.storages
+    return [(name, known[name]) for name in model.server.storages if name in known and name != model.storage]
+
+
+def _effect(seconds: float, instead_of: float, row: SizeRow) -> str:
+    return f"{format_size(row.log_size)} needs {format_duration(seconds)} instead of {format_duration(instead_of)}"
+
+
+def show_sized(console: Console, found: Sized) -> None:
+    """Print it for people: the table, the answer and its reasons, lines to paste."""
+    _table(found).show(console)
+    console.print()
+    for line in in_words(found):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    for place in found.lines:
+        console.print()
+        console.print(f"# {place.where}: {place.why}", highlight=False, markup=False, soft_wrap=True)
+        for line in place.lines:
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def in_words(found: Sized) -> Sequence[str]:
+    """The answer and how it came about, a line each."""
+    said = []
+    if found.size is None or found.expected is None:
+        said.append(f"No size meets both: {_hour(found)}, and {_within(found)}.")
+        said += [f"  * {change}" for change in found.what_could_change]
+    else:
+        expected = found.expected
+        said.append(
+            f"Set the redo log to {format_size(found.size)}: recovery then takes about {format_duration(expected.ready_s)}, nine times in "
+            f"ten {format_duration(expected.ninety.low_s)} to {format_duration(expected.ninety.high_s)}."
+        )
+        said.append(f"Why: {_hour(found)}, and {_within(found)}.")
+    if found.os_log_written_per_hour is not None and found.by_os_log_written != found.holds_an_hour:
+        counter = "no size" if found.by_os_log_written is None else format_size(found.by_os_log_written)
+        said.append(
+            f"By os_log_written ({format_size(found.os_log_written_per_hour)} an hour) it would have been {counter}: that counter is not "
+            "redo (docs/inflation.md)."
+        )
+    return said
+
+
+def _hour(found: Sized) -> str:
+    rate = f"an hour of peak redo ({format_size(found.redo_per_hour)}; {found.demand_from})"
+    return (
+        f"{rate} fits into no log"
+        if found.holds_an_hour is None
+        else f"{rate} takes {format_size(found.holds_an_hour)}"
+    )
+
+
+def _within(found: Sized) -> str:
+    time = format_duration(found.rto_s)
+    if found.within_rto is None:
+        return f"no log recovers within {time} nineteen times in twenty"
+    median = "" if found.within_rto_median is None else f" (half of the time: {format_size(found.within_rto_median)})"
+    return f"up to {format_size(found.within_rto)} recovers within {time} nineteen times in twenty{median}"
+
+
+def _table(found: Sized) -> ReportTable:
+    columns = [
+        Column[SizeLine]("redo log", lambda row: format_size(row.log_size), right=True),
+        Column[SizeLine]("redo at worst", lambda row: format_size(row.redo), right=True),
+        Column[SizeLine]("ready", lambda row: format_duration(row.ready_s), right=True),
+        Column[SizeLine]("nine in ten", _ninety, right=True),
+        Column[SizeLine]("holds peak redo of", lambda row: format_duration(row.minutes_held / 60 * HOUR), right=True),
+        Column[SizeLine]("", lambda row: _verdict(found, row)),
+    ]
+    notes = [f"Predicted from {found.rests_on}.", *(f"! {warning}." for warning in found.warnings)]
+    title = f"{found.server}, pool {format_size(found.buffer_pool)}, on {found.storage}"
+    return ReportTable.of(title, found.table, columns, notes)
+
+
+def _ninety(row: SizeLine) -> str:
+    return f"{format_duration(row.ninety.low_s)} to {format_duration(row.ninety.high_s)}"
+
+
+def _verdict(found: Sized, row: SizeLine) -> str:
+    if row.log_size == found.size:
+        return "<- set this"
+    short = (
+        [] if found.holds_an_hour is not None and row.log_size >= found.holds_an_hour else ["holds less than an hour"]
+    )
+    late = [] if row.ninety.high_s <= found.rto_s else [f"over {format_duration(found.rto_s)}"]
+    return ", ".join([*short, *late])

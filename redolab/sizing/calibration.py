@@ -1,0 +1,164 @@
+"""Calibrations: what measured crashes tell about servers on storages of one machine, in one small file."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from redolab.errors import InvalidInput
+from redolab.machine import files
+from redolab.machine.description import Machine
+from redolab.models.recovery_time.fit import Fitted, Observation, fit
+from redolab.models.recovery_time.held_out import HeldOut, Judged
+from redolab.models.recovery_time.spread import Spread, spread_of
+from redolab.models.recovery_time.terms import Disk
+from redolab.models.recovery_time.work import Memory
+from redolab.project import PROJECT
+
+CALIBRATION_FORMAT = 1
+_LEAST_SPREAD = 0.05
+"""No calibration is surer than so much: three recoveries of one crash differ by that (docs/results/recovery.md)."""
+
+
+class Character(msgspec.Struct, frozen=True, kw_only=True):
+    """What a workload's redo is like on a server."""
+
+    requests_per_byte: float
+    """Write requests for each byte of redo."""
+    dirty_pages_per_byte: float
+    """Dirty pages for each byte of redo, with the log full."""
+
+
+class CalibratedServer(msgspec.Struct, frozen=True, kw_only=True):
+    """What was learnt of one server, and from what; sizes in bytes."""
+
+    family: str
+    version: str
+    memory: Memory
+    rates: Mapping[str, float]
+    """Term → rate (`redolab.models.recovery_time.terms`)."""
+    recoveries: int
+    crashes: int
+    log_sizes: tuple[int, int]
+    """The smallest and the largest that were measured, as for `pools`."""
+    pools: tuple[int, int]
+    storages: tuple[str, ...]
+    workloads: Mapping[str, Character]
+    rows_rolled_back_per_s: float | None = None
+
+    @property
+    def fitted(self) -> Fitted:
+        """As the model takes it."""
+        return Fitted(self.memory, self.rates)
+
+
+class CalibratedStorage(msgspec.Struct, frozen=True, kw_only=True):
+    """A storage as fio found it."""
+
+    about: str
+    disk: Disk
+
+
+class Calibration(msgspec.Struct, frozen=True, kw_only=True):
+    """One machine's calibration."""
+
+    format: int
+    made: datetime
+    """When the last of its recoveries was measured."""
+    commit: str
+    machine: Machine
+    storages: Mapping[str, CalibratedStorage]
+    servers: Mapping[str, CalibratedServer]
+    spreads: Mapping[HeldOut, Spread]
+    """How far predictions were off, by what they had not seen."""
+    runs: tuple[str, ...]
+
+
+def calibrated_server(
+    observations: Sequence[Observation], family: str, version: str, rows_per_s: float | None
+) -> CalibratedServer:
+    """What these recoveries of one server tell."""
+    fitted = fit(observations)
+    logs, pools = [each.log_size for each in observations], [each.pool for each in observations]
+    by_workload = itertools.groupby(sorted(observations, key=lambda each: each.workload), lambda each: each.workload)
+    return CalibratedServer(
+        family=family,
+        version=version,
+        memory=fitted.memory,
+        rates=fitted.rates,
+        recoveries=len(observations),
+        crashes=len({each.crash_name for each in observations}),
+        log_sizes=(min(logs), max(logs)),
+        pools=(min(pools), max(pools)),
+        storages=tuple(dict.fromkeys(each.storage for each in observations)),
+        workloads={name: _character(list(of_it)) for name, of_it in by_workload},
+        rows_rolled_back_per_s=rows_per_s,
+    )
+
+
+def _character(observations: Sequence[Observation]) -> Character:
+    redo = sum(each.crash.redo for each in observations)
+    return Character(
+        requests_per_byte=sum(each.crash.write_requests for each in observations) / redo,
+        dirty_pages_per_byte=sum(each.crash.dirty_pages for each in observations) / redo,
+    )
+
+
+def spreads_of(judged: Sequence[Judged]) -> Mapping[HeldOut, Spread]:
+    """The spread of each kind of held-out prediction, none less than what recoveries of one crash differ by."""
+    found = {}
+    for kind in HeldOut:
+        errors = [each.error for each in judged if each.held_out is kind]
+        if errors:
+            spread = spread_of(errors)
+            found[kind] = Spread(deviation=max(_LEAST_SPREAD, spread.deviation), count=spread.count)
+    return found
+
+
+def read_calibration(path: Path) -> Calibration:
+    """The calibration in a file. Raises `InvalidInput` if there is none, or none that this version can read."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"the calibration {path} cannot be read ({error.strerror})", _MAKE_ONE) from None
+    try:
+        known = msgspec.json.decode(content, type=dict[str, object]).get("format")
+        if isinstance(known, int) and known != CALIBRATION_FORMAT:
+            raise InvalidInput(
+                f"the calibration {path} has format {known}, and this version of redolab reads {CALIBRATION_FORMAT}",
+                "make it again with 'make experiment calibrate'",
+            )
+        return msgspec.json.decode(content, type=Calibration)
+    except msgspec.MsgspecError as error:
+        raise InvalidInput(f"{path} is no calibration, or a damaged one ({error})", _MAKE_ONE) from None
+
+
+def as_json(calibration: Calibration) -> bytes:
+    """It as JSON that people can read."""
+    return msgspec.json.format(msgspec.json.encode(calibration), indent=1) + b"\n"
+
+
+def write_calibration(path: Path, calibration: Calibration) -> None:
+    """Write it to a file."""
+    files.write_whole(path, as_json(calibration))
+
+
+def with_spreads_of(calibration: Calibration, other: Calibration) -> Calibration:
+    """It with the errors that another one has for what a small calibration cannot hold out; of two the larger."""
+    spreads = dict(other.spreads)
+    for kind, spread in calibration.spreads.items():
+        if kind not in spreads or spread.deviation > spreads[kind].deviation:
+            spreads[kind] = spread
+    return msgspec.structs.replace(calibration, spreads=spreads)
+
+
+def shipped_calibration() -> Calibration:
+    """The one that comes with redolab: of the project's own machine. Raises `InvalidInput` if it is damaged."""
+    return read_calibration(PROJECT.provision / "calibration.json")
+
+
+_MAKE_ONE = "'make experiment calibrate' makes one, in its run's folder"

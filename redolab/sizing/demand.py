@@ -1,0 +1,91 @@
+"""How much redo a server writes at its peak, as far as samples tell, and what they cannot tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from redolab.errors import InvalidInput
+from redolab.samples.busiest import Busiest, busiest_hour
+from redolab.samples.live.collected import read_collected
+from redolab.samples.series import HOUR
+from redolab.units import format_duration, format_size
+
+_DAY = 24 * HOUR
+_QUIET = 1.2
+_MOSTLY = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """The redo of the peak hour; bytes an hour."""
+
+    redo_per_hour: float
+    os_log_written_per_hour: float | None = None
+    requests_per_byte: float | None = None
+    source: str
+    """Where it is from, in words."""
+    warnings: tuple[str, ...] = ()
+
+
+def demand_of_files(paths: Sequence[Path]) -> Demand:
+    """The busiest hour of samples in files. Raises `InvalidInput`."""
+    found: list[tuple[Path, Busiest]] = []
+    for path in paths:
+        samples = read_collected(path)
+        if len(samples) < 2:
+            raise InvalidInput(
+                f"{path} has one sample", "a rate takes two: 'redolab sample --for 1h -o FILE' collects them"
+            )
+        busiest = busiest_hour(samples)
+        if busiest is None:
+            raise InvalidInput(
+                f"{path} has no two samples of the same life of a server", "sample it without a restart in between"
+            )
+        if not busiest.by_lsn:
+            raise InvalidInput(
+                f"{path} has no LSN, and os_log_written is not redo: it can be several times as much",
+                "collect the LSN with it (docs/sample.md says how on your version)",
+            )
+        found.append((path, busiest))
+    path, busiest = max(found, key=lambda each: each[1].redo_per_hour)
+    return demand_of(busiest, path.name if len(paths) == 1 else f"{path.name}, the busiest of {len(paths)} files")
+
+
+def demand_of(busiest: Busiest, where: str) -> Demand:
+    """What the busiest hour asks of the log."""
+    window = "the busiest hour" if busiest.seconds >= HOUR * (1 - _MOSTLY) else f"{format_duration(busiest.seconds)}"
+    return Demand(
+        redo_per_hour=busiest.redo_per_hour,
+        os_log_written_per_hour=busiest.os_log_written_per_hour,
+        requests_per_byte=busiest.requests_per_byte,
+        source=f"{window} of {format_duration(busiest.sampled)} in {where}, by LSN",
+        warnings=tuple(_warnings(busiest)),
+    )
+
+
+def _warnings(busiest: Busiest) -> list[str]:
+    said = []
+    if busiest.sampled < HOUR * (1 - _MOSTLY):
+        said.append(
+            f"only {format_duration(busiest.sampled)} were sampled and taken as typical of an hour: sample a day that has your peak"
+        )
+    elif busiest.sampled < _DAY * (1 - _MOSTLY):
+        said.append(
+            f"{format_duration(busiest.sampled)} were sampled: your peak may be at another time of the day, week or month"
+        )
+    if busiest.in_gaps > _MOSTLY * busiest.seconds:
+        gaps, window = format_duration(busiest.in_gaps), format_duration(busiest.seconds)
+        said.append(f"{gaps} of the busiest {window} have no samples: a peak in there is not seen")
+    since, now = busiest.since_start_per_hour, busiest.os_log_written_per_hour
+    if since is not None and now is not None and since > _QUIET * now:
+        said.append(
+            f"sampled in a quiet time: since its start the server has written {format_size(since)} of os_log_written an hour on average, "
+            f"in these samples {format_size(now)}"
+        )
+    if not busiest.by_lsn:
+        said.append(
+            "the samples have no LSN: os_log_written is taken for the redo, of which it can be several times too much"
+        )
+    return said

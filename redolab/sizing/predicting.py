@@ -1,0 +1,119 @@
+"""`redolab predict`: how long one recovery would take, how sure that is, and what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from rich.console import Console
+
+from redolab.models.recovery_time.predict import Prediction
+from redolab.models.recovery_time.terms import Part
+from redolab.report.table import Column, ReportTable
+from redolab.sizing.question import Model
+from redolab.units import format_duration, format_size
+
+
+class Interval(msgspec.Struct, frozen=True):
+    """Seconds between which a share of recoveries is expected."""
+
+    low_s: float
+    high_s: float
+
+
+class Predicted(msgspec.Struct, frozen=True, kw_only=True):
+    """One predicted recovery, as programs take it; sizes in bytes."""
+
+    server: str
+    measured_as: str
+    version: str
+    storage: str
+    log_size: int
+    buffer_pool: int
+    redo: int
+    dirty_pages: int
+    workload: str
+    batches: int
+    ready_s: float
+    half: Interval
+    ninety: Interval
+    parts_s: Mapping[Part, float]
+    rollback_s: float | None
+    rests_on: str
+    warnings: tuple[str, ...]
+
+
+def predicted(model: Model, log_size: int, age: int | None) -> Predicted:
+    """The recovery after a crash at that checkpoint age; by default the worst."""
+    redo = model.worst_age(log_size) if age is None else age
+    found, work = model.at(log_size, redo), model.work(redo)
+    return Predicted(
+        server=model.question.server,
+        measured_as=model.measured_as,
+        version=model.server.version,
+        storage=model.storage,
+        log_size=log_size,
+        buffer_pool=model.question.pool,
+        redo=redo,
+        dirty_pages=round(work.dirty_pages),
+        workload=model.workload,
+        batches=work.batches,
+        ready_s=found.ready,
+        half=Interval(*found.half),
+        ninety=Interval(*found.ninety),
+        parts_s=found.parts,
+        rollback_s=model.rollback_s(),
+        rests_on=rests_on(model),
+        warnings=(*model.warnings, *model.beyond_at(log_size)),
+    )
+
+
+def rests_on(model: Model) -> str:
+    """What every prediction of a model is from, in words."""
+    server, made = model.server, model.calibration
+    least, most = (format_size(size) for size in server.log_sizes)
+    return (
+        f"{server.recoveries} recoveries of {server.crashes} crashes of {model.measured_as} ({server.version}) with logs of "
+        f"{least} to {most} on {', '.join(server.storages)}, measured by {made.made:%Y-%m-%d} on {made.machine.in_words()}"
+    )
+
+
+def show_predicted(console: Console, found: Predicted) -> None:
+    """Print it for people: the answer, its parts, what it rests on."""
+    for line in in_words(found):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    parts = [(str(part), seconds) for part, seconds in found.parts_s.items()]
+    columns = [
+        Column[tuple[str, float]]("part", lambda row: row[0]),
+        Column[tuple[str, float]]("seconds", lambda row: f"{row[1]:.1f}", right=True),
+    ]
+    notes = [f"Predicted from {found.rests_on}.", *(f"! {warning}." for warning in found.warnings)]
+    ReportTable.of("Predicted recovery", parts, columns, notes).show(console)
+
+
+def in_words(found: Predicted) -> Sequence[str]:
+    """The answer in a sentence or two."""
+    where = f"{found.server}, redo log {format_size(found.log_size)}, pool {format_size(found.buffer_pool)}, on {found.storage}"
+    rolled = (
+        f" The rollback after that takes about {format_duration(found.rollback_s)}."
+        if found.rollback_s is not None
+        else ""
+    )
+    return [
+        f"{where}: ready after about {format_duration(found.ready_s)} (half of recoveries {_span(found.half)}, nine in ten "
+        f"{_span(found.ninety)}).{rolled}",
+        f"For {format_size(found.redo)} of redo like that of {found.workload}, {found.dirty_pages:,} dirty pages, "
+        f"{found.batches} {'batch' if found.batches == 1 else 'batches'}.",
+    ]
+
+
+def interval_words(prediction: Prediction) -> str:
+    """The 90 % interval, as in `52–88 s`."""
+    return _span(Interval(*prediction.ninety))
+
+
+def _span(interval: Interval) -> str:
+    least, most = interval.low_s, interval.high_s
+    if most < 100:
+        return f"{least:.0f}–{most:.0f} s"
+    return f"{format_duration(least)} to {format_duration(most)}"

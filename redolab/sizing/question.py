@@ -1,0 +1,256 @@
+"""What is asked about a server on a storage, and the prediction that a calibration gives for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from redolab.errors import InvalidInput
+from redolab.models.recovery_time.held_out import HeldOut
+from redolab.models.recovery_time.predict import Prediction, prediction
+from redolab.models.recovery_time.spread import Spread, together
+from redolab.models.recovery_time.terms import Disk
+from redolab.models.recovery_time.work import Crash, Work
+from redolab.servers.dialects import Dialect, Version, dialect_of
+from redolab.servers.known import server_catalogue
+from redolab.sizing.calibration import (
+    CalibratedServer,
+    Calibration,
+    Character,
+    read_calibration,
+    shipped_calibration,
+)
+from redolab.storage.known import storage_catalogue
+from redolab.storage.modelled import ModelledDisk
+from redolab.units import format_size
+
+_FAMILIES = {"mysql": "mysql", "percona": "mysql", "mariadb": "mariadb"}
+_NAME = re.compile(r"(mysql|percona|mariadb)[- ]?(\d+\.\d+(?:\.\d+)?)", re.IGNORECASE)
+_STALE = timedelta(days=365)
+_BEYOND = 1.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """About which recoveries is asked; sizes in bytes."""
+
+    server: str
+    storage: str
+    pool: int
+    workload: str | None = None
+    """Whose kind of redo it is, by the name of a workload that the calibration knows."""
+    dirty_pages: int | None = None
+    requests_per_byte: float | None = None
+    """Of the user's own redo, where samples told it."""
+    undo_rows: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """What answers a question: everything but the size of the log."""
+
+    question: Question
+    calibration: Calibration
+    dialect: Dialect
+    server: CalibratedServer
+    measured_as: str
+    """The name of the calibrated server whose rates are taken."""
+    disk: Disk
+    storage: str
+    workload: str
+    character: Character
+    beyond: tuple[HeldOut, ...]
+    """In which ways every prediction goes beyond what was measured."""
+    warnings: tuple[str, ...]
+
+    def worst_age(self, log_size: int) -> int:
+        """Bytes: the checkpoint age at which flushing is forced, or at which statements wait if that is less."""
+        capacity = self.dialect.capacity(self.dialect.layout(log_size))
+        return min(capacity.sync_flush_point, capacity.hard_limit)
+
+    def crash(self, age: int) -> Crash:
+        """A crash at that checkpoint age."""
+        pages = self.question.dirty_pages
+        typical = age * self.character.dirty_pages_per_byte
+        return Crash(
+            redo=age,
+            dirty_pages=typical if pages is None else float(pages),
+            write_requests=age * self.character.requests_per_byte,
+        )
+
+    def work(self, age: int) -> Work:
+        """What a recovery after a crash at that age has to do."""
+        return self.server.fitted.work(self.crash(age), self.question.pool)
+
+    def at(self, log_size: int, age: int | None = None) -> Prediction:
+        """The recovery after a crash at that age; by default the worst."""
+        crash = self.crash(self.worst_age(log_size) if age is None else age)
+        parts = self.server.fitted.parts(crash, self.question.pool, self.disk)
+        return prediction(parts, self._spread(log_size))
+
+    def rollback_s(self) -> float | None:
+        """Seconds of rollback of the rows asked about; None where none were, or their rate is not known."""
+        rows, rate = self.question.undo_rows, self.server.rows_rolled_back_per_s
+        return None if rows is None or not rate else rows / rate
+
+    def with_pool(self, pool: int) -> Model:
+        """The same with another buffer pool."""
+        return replace(self, question=replace(self.question, pool=pool))
+
+    def one_batch(self, log_size: int) -> int:
+        """Bytes of the buffer pool that hold all redo of the worst crash at once."""
+        return int(self.server.memory.needed(self.crash(self.worst_age(log_size))))
+
+    def beyond_at(self, log_size: int) -> list[str]:
+        """How far a log of that size, or the pool, lies beyond what was measured, in words."""
+        said = []
+        least, most = self.server.log_sizes
+        if log_size > most * _BEYOND:
+            said.append(
+                f"{format_size(log_size)} is {log_size / most:.0f} times the largest log measured, {format_size(most)}"
+            )
+        least, most = self.server.pools
+        if not least / _BEYOND <= self.question.pool <= most * _BEYOND:
+            said.append(
+                f"pools of {format_size(least)} to {format_size(most)} were measured, not {format_size(self.question.pool)}"
+            )
+        return said
+
+    def _spread(self, log_size: int) -> Spread:
+        known = self.calibration.spreads
+        ways = list(self.beyond)
+        if log_size > self.server.log_sizes[1] * _BEYOND:
+            ways.append(HeldOut.LOG_SIZE)
+        return together(known[HeldOut.CRASH], [known[way] for way in ways if way in known])
+
+
+def model_for(question: Question) -> Model:
+    """What answers a question. Raises `InvalidInput`, which says what there is to choose from."""
+    return model_of(question, *_calibration(question.storage))
+
+
+def model_of(question: Question, calibration: Calibration, storage: str) -> Model:
+    """What answers a question from this calibration, about a storage of it. Raises `InvalidInput`."""
+    family, version, dialect = _asked_server(question.server)
+    measured_as, server = _nearest(calibration, question.server, family, version)
+    warnings, beyond = [], []
+    if (family, version.major, version.minor) != (server.family, *_series(server.version)):
+        beyond.append(HeldOut.SERVER)
+        warnings.append(f"{question.server} was not measured: the rates are those of {measured_as} ({server.version})")
+    elif version.patch and str(version) != str(Version.parse(server.version)):
+        warnings.append(f"measured was {server.version}, not {version}")
+    disk = _disk(calibration, storage)
+    if storage not in server.storages:
+        beyond.append(HeldOut.STORAGE)
+        warnings.append(f"no recovery on {storage} was measured: it is predicted from the figures of the disk alone")
+    workload = question.workload or max(server.workloads, key=lambda name: server.workloads[name].requests_per_byte)
+    if workload not in server.workloads:
+        raise InvalidInput(
+            f"the calibration knows no workload '{workload}'", f"choose from {', '.join(server.workloads)}"
+        )
+    character = server.workloads[workload]
+    if question.requests_per_byte is not None:
+        character = Character(
+            requests_per_byte=question.requests_per_byte, dirty_pages_per_byte=character.dirty_pages_per_byte
+        )
+    if datetime.now(UTC) - calibration.made > _STALE:
+        warnings.append(
+            f"the calibration is of {calibration.made:%Y-%m-%d}: servers, kernel and disk may be others by now"
+        )
+    if question.undo_rows is not None and not server.rows_rolled_back_per_s:
+        warnings.append("no rollback was measured: its time is left out")
+    return Model(
+        question=question,
+        calibration=calibration,
+        dialect=dialect,
+        server=server,
+        measured_as=measured_as,
+        disk=disk,
+        storage=storage,
+        workload=workload,
+        character=character,
+        beyond=tuple(beyond),
+        warnings=tuple(warnings),
+    )
+
+
+def _calibration(asked: str) -> tuple[Calibration, str]:
+    """The calibration to use, and the storage in it: `PROFILE`, `FILE` or `FILE:STORAGE`."""
+    path, _, name = asked.partition(":")
+    if not (path.endswith(".json") or Path(path).is_file()):
+        return shipped_calibration(), asked
+    calibration = read_calibration(Path(path))
+    measured = list(calibration.storages)
+    if name or len(measured) == 1:
+        if name and name not in measured:
+            raise InvalidInput(f"{path} has no storage '{name}'", f"choose from {', '.join(measured)}")
+        return calibration, name or measured[0]
+    raise InvalidInput(
+        f"{path} has several storages", f"choose one, as in {path}:{measured[0]} (of {', '.join(measured)})"
+    )
+
+
+def _asked_server(name: str) -> tuple[str, Version, Dialect]:
+    """Family, version and dialect of a server of the catalogue, or of a family and version. Raises `InvalidInput`."""
+    catalogue = server_catalogue()
+    if name in catalogue.names():
+        entry = catalogue.get(name)
+        return entry.family, Version.parse(entry.version), entry.dialect()
+    match = _NAME.fullmatch(name)
+    if match is None:
+        known = ", ".join(catalogue.names())
+        raise InvalidInput(
+            f"there is no server '{name}'", f"choose from {known}, or a version as in mysql-8.4.3, percona-8.0.36"
+        )
+    family, version = _FAMILIES[match[1].lower()], Version.parse(match[2])
+    return family, version, dialect_of(family, version)
+
+
+def _nearest(calibration: Calibration, name: str, family: str, version: Version) -> tuple[str, CalibratedServer]:
+    """The calibrated server of that name, else the one of the family whose version is nearest. Raises `InvalidInput`."""
+    if name in calibration.servers:
+        return name, calibration.servers[name]
+    relatives = {each: server for each, server in calibration.servers.items() if server.family == family}
+    if not relatives:
+        known = ", ".join(calibration.servers)
+        raise InvalidInput(
+            f"the calibration has no server like {name}", f"it has {known}: 'make experiment calibrate SERVER={name}'"
+        )
+
+    def distance(each: str) -> tuple[int, int]:
+        other = Version.parse(relatives[each].version)
+        return abs(other.major - version.major), abs(other.minor - version.minor)
+
+    nearest = min(relatives, key=distance)
+    return nearest, relatives[nearest]
+
+
+def _series(version: str) -> tuple[int, int]:
+    parsed = Version.parse(version)
+    return parsed.major, parsed.minor
+
+
+def _disk(calibration: Calibration, storage: str) -> Disk:
+    """The figures of a storage: as measured, else as its profile promises. Raises `InvalidInput`."""
+    if storage in calibration.storages:
+        return calibration.storages[storage].disk
+    profiles = storage_catalogue()
+    profile = profiles.get(storage) if storage in profiles.names() else None
+    asked = profile.asked() if isinstance(profile, ModelledDisk) else None
+    promised: Mapping[str, float | None] = {} if asked is None else {
+        "read_us": asked.read_us,
+        "queued_reads_per_s": asked.queued_reads_per_second,
+        "sequential_mb_s": asked.sequential_mb_s,
+        "write_us": asked.write_us,
+    }  # fmt: skip
+    told = {name: figure for name, figure in promised.items() if figure is not None}
+    if promised and len(told) == len(promised):
+        return Disk(**told)
+    known = ", ".join(calibration.storages)
+    raise InvalidInput(
+        f"nothing is known of recoveries on '{storage}'",
+        f"choose from {known}, or measure it: 'make experiment calibrate STORAGE={storage}'",
+    )

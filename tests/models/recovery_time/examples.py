@@ -1,0 +1,87 @@
+"""Recoveries of a server whose rates are known, as if they had been measured."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Mapping, Sequence
+
+from redolab.models.recovery_time.fit import Fitted, Observation
+from redolab.models.recovery_time.terms import Disk, Part
+from redolab.models.recovery_time.work import Crash, Memory
+from redolab.units import GIB, MIB
+
+MEMORY = Memory(per_byte=2.0, pages_per_dirty_page=1.1, repetition=0.8)
+RATES: Mapping[str, float] = {
+    "redo": 4.0,
+    "held redo": 2.0,
+    "pages": 0.05,
+    "page reads": 0.9,
+    "page writes": 0.5,
+    "log reads": 0.7,
+    "opening": 0.3,
+    "starting": 0.6,
+}
+KNOWN = Fitted(MEMORY, RATES)
+FAST = Disk(read_us=60, queued_reads_per_s=50_000, sequential_mb_s=1500, write_us=60)
+SLOW = Disk(read_us=640, queued_reads_per_s=3_000, sequential_mb_s=131, write_us=600)
+DISKS = {"native": FAST, "cloud-ssd": SLOW}
+
+
+def crash(log_size: int) -> Crash:
+    """A crash with a log of that size filled up to where flushing is forced."""
+    redo = 0.7 * log_size
+    return Crash(redo=redo, dirty_pages=redo / 15_000, write_requests=redo / 250)
+
+
+def observations(
+    server: str = "mariadb-10.11",
+    *,
+    known: Fitted = KNOWN,
+    sizes: Sequence[int] = (256 * MIB, 512 * MIB, GIB, 4 * GIB),
+    noise: float = 0.0,
+    seed: int = 1,
+) -> list[Observation]:
+    """Two recoveries of two crashes a size, on each disk with a quarter and three quarters of the log as pool.
+
+    `noise`: the standard deviation by which the parts of a crash, and again of a recovery, are longer or shorter (as a share).
+    """
+    draw = random.Random(seed)
+    found = []
+    for size, number in itertools.product(sizes, (1, 2)):
+        of_crash = draw.gauss(0, noise)
+        for (storage, disk), quarters, _ in itertools.product(DISKS.items(), (1, 3), (1, 2)):
+            pool = size * quarters // 4
+            factor = 1 + of_crash + draw.gauss(0, noise)
+            work = known.work(crash(size), pool)
+            stretches = {
+                frozenset({part}): seconds * factor for part, seconds in known.parts(crash(size), pool, disk).items()
+            }
+            found.append(
+                Observation(
+                    server=server,
+                    storage=storage,
+                    crash_name=f"{server}-{size}-{number}",
+                    log_size=size,
+                    pool=pool,
+                    workload="bulk-update",
+                    crash=crash(size),
+                    disk=disk,
+                    batches=work.batches,
+                    pages=work.pages,
+                    stretches=stretches,
+                    ready=sum(stretches.values()),
+                )
+            )
+    return found
+
+
+def together(observation: Observation, *parts: Part) -> Observation:
+    """The same where the log does not tell some parts apart."""
+    apart = {frozenset({part}) for part in parts}
+    rest = {key: seconds for key, seconds in observation.stretches.items() if key not in apart}
+    joined = sum(observation.stretches[key] for key in apart)
+    return Observation(
+        **{name: getattr(observation, name) for name in Observation.__slots__ if name != "stretches"},
+        stretches={**rest, frozenset(parts): joined},
+    )

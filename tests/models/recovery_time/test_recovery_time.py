@@ -1,0 +1,147 @@
+"""The model of recovery times: it finds rates again from which recoveries were made, and says how sure it is."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from redolab.models.recovery_time.fit import Fitted, fit
+from redolab.models.recovery_time.held_out import HeldOut, judged, scaled
+from redolab.models.recovery_time.predict import prediction
+from redolab.models.recovery_time.spread import Spread, coverage, interval, spread_of
+from redolab.models.recovery_time.spread import together as spreads_together
+from redolab.models.recovery_time.terms import TERMS, Part, seconds_by_part
+from redolab.models.recovery_time.work import Crash, Memory, work
+from redolab.units import GIB, MIB
+from tests.models.recovery_time.examples import DISKS, FAST, KNOWN, MEMORY, RATES, crash, observations, together
+
+
+def family(server: str) -> str:
+    return server.split("-", maxsplit=1)[0]
+
+
+def test_redo_that_fits_the_pool_is_one_batch() -> None:
+    there = Crash(redo=1e9, dirty_pages=10_000, write_requests=1e6)
+    one, two = work(there, 2e9, MEMORY), work(there, 1.9e9, MEMORY)
+    assert (one.batches, one.held) == (1, 1.0)
+    assert one.pages == pytest.approx(11_000)
+    assert two.batches == 2
+    assert two.held == pytest.approx(0.95)
+    assert two.pages == pytest.approx(11_000 * 2**0.8)
+    short_records = Memory(per_byte=2.0, per_request=500.0)
+    assert work(there, 2e9, short_records).batches == 2
+
+
+def test_more_redo_and_slower_disks_never_take_less() -> None:
+    for disk in DISKS.values():
+        sizes = [256 * MIB * 2**step for step in range(9)]
+        times = [KNOWN.ready(crash(size), 2 * GIB, disk) for size in sizes]
+        assert times == sorted(times)
+
+
+def test_the_parts_are_sums_of_their_terms_and_names_are_unique() -> None:
+    there = KNOWN.work(crash(GIB), GIB)
+    parts = seconds_by_part(RATES, there, FAST)
+    assert parts[Part.OPEN] == pytest.approx(0.3)
+    assert parts[Part.SCAN] == pytest.approx(
+        4.0 * there.redo / 1e9 + 2.0 * there.held * (there.redo / 1e9) ** 2 + 0.7 * there.redo / 1.5e9
+    )
+    assert len({term.name for term in TERMS}) == len(TERMS)
+
+
+def test_the_fit_predicts_what_the_rates_would() -> None:
+    seen = [each for each in observations() if each.log_size <= GIB]
+    found = fit(seen)
+    for size, pool, disk in (
+        (8 * GIB, 2 * GIB, "native"),
+        (8 * GIB, 6 * GIB, "cloud-ssd"),
+        (64 * GIB, 32 * GIB, "native"),
+    ):
+        expected = KNOWN.ready(crash(size), pool, DISKS[disk])
+        assert found.ready(crash(size), pool, DISKS[disk]) == pytest.approx(expected, rel=0.05)
+    assert found.memory.per_byte == pytest.approx(2.0, rel=0.1)
+    assert found.memory.repetition == pytest.approx(0.8, abs=0.05)
+    assert all(rate > 0 for rate in found.rates.values())
+
+
+def test_parts_that_the_log_does_not_tell_apart_still_count() -> None:
+    joined = [together(each, Part.SCAN, Part.APPLY) for each in observations()]
+    found = fit(joined)
+    for each in joined:
+        assert found.ready(each.crash, each.pool, each.disk) == pytest.approx(each.ready, rel=0.03)
+
+
+def test_nothing_measured_is_nothing_learnt() -> None:
+    with pytest.raises(ValueError, match="nothing was measured"):
+        fit([])
+
+
+def test_held_out_predictions_are_of_what_was_not_seen() -> None:
+    found = judged(observations(), family)
+    kinds = {each.held_out for each in found}
+    assert kinds == {HeldOut.CRASH, HeldOut.LOG_SIZE, HeldOut.POOL, HeldOut.STORAGE}
+    assert {each.observation.log_size for each in found if each.held_out is HeldOut.LOG_SIZE} == {4 * GIB}
+    exact = [each for each in found if each.held_out in (HeldOut.CRASH, HeldOut.LOG_SIZE)]
+    assert max(abs(each.error) for each in exact) < 0.05
+    assert all(each.relative == pytest.approx(math.exp(-each.error) - 1) for each in found)
+
+
+def test_an_unknown_server_takes_its_familys_rates_scaled() -> None:
+    slower = Fitted(MEMORY, {name: 1.7 * rate for name, rate in RATES.items()})
+    own = observations("mariadb-11.8", known=slower)
+    found = judged([*observations(), *own], family)
+    of_unknown = [
+        each for each in found if each.held_out is HeldOut.SERVER and each.observation.server == "mariadb-11.8"
+    ]
+    assert len(of_unknown) == len(own) - 4
+    assert max(abs(each.error) for each in of_unknown) < 0.05
+    factor = scaled(observations(), own[:4]).rates["redo"] / fit(observations()).rates["redo"]
+    assert factor == pytest.approx(1.7, rel=0.02)
+    assert not [
+        each for each in judged([*observations(), *observations("mysql-9")], family) if each.held_out is HeldOut.SERVER
+    ]
+
+
+@pytest.mark.parametrize("noise", [0.05, 0.15])
+def test_the_intervals_hold_nine_in_ten(noise: float) -> None:
+    held = total = 0
+    for seed in range(12):
+        found = judged(observations(noise=noise, seed=seed), family)
+        of_crash = [each for each in found if each.held_out is HeldOut.CRASH]
+        spread = spread_of([each.error for each in of_crash])
+        unseen = observations(noise=noise, seed=1000 + seed)
+        fitted = fit(observations(noise=noise, seed=seed))
+        for each in unseen:
+            low, high = interval(fitted.ready(each.crash, each.pool, each.disk), spread, 0.9)
+            held += low <= each.ready <= high
+            total += 1
+    low, high = coverage(held, total)
+    assert low < 0.93
+    assert high > 0.85
+
+
+@given(st.floats(0.01, 1.0), st.integers(2, 200), st.floats(1.0, 1e4))
+def test_a_wider_interval_holds_a_narrower_one(deviation: float, count: int, seconds: float) -> None:
+    spread = Spread(deviation=deviation, count=count)
+    half, ninety = interval(seconds, spread, 0.5), interval(seconds, spread, 0.9)
+    assert ninety[0] < half[0] < seconds < half[1] < ninety[1]
+
+
+def test_what_goes_beyond_is_less_sure() -> None:
+    within, beyond = Spread(deviation=0.1, count=50), Spread(deviation=0.3, count=20)
+    both = spreads_together(within, [beyond, Spread(deviation=0.05, count=9)])
+    assert both.deviation == pytest.approx(0.3)
+    assert both.count == 9
+    assert spreads_together(within, []) == within
+    assert spread_of([0.1, -0.1]).deviation == pytest.approx(0.1)
+    with pytest.raises(ValueError, match="no error"):
+        spread_of([])
+
+
+def test_a_prediction_adds_up() -> None:
+    found = prediction({Part.SCAN: 4.0, Part.APPLY: 6.0}, Spread(deviation=0.1, count=30))
+    assert found.ready == 10.0
+    assert found.ninety[0] < found.half[0] < 10.0 < found.half[1] < found.ninety[1]
