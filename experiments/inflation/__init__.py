@@ -6,6 +6,7 @@ from redolab.runs.experiment import Experiment, Noun
 
 from .bench import InflationBench, InflationPlan
 from .factors import Factors
+from .pages import inflation
 from .plan import plan
 from .report import report
 from .rows import rows
@@ -17,6 +18,7 @@ EXPERIMENT = Experiment(
     plan_type=InflationPlan,
     bench=InflationBench,
     report=report,
+    pages={"inflation": inflation.page},
     rows=rows,
     group=Noun("instance", "instances"),
     step=Noun("trial", "trials"),

@@ -20,7 +20,7 @@ def answer(rows: Sequence[RecoveryRow]) -> str:
     ends = [_ended(rows)] if any(row.stuck or row.gave_up or row.wrong for row in rows) else []
     if not ready:
         return f"No recovery became ready: {'; '.join(ends)}." if ends else "No recovery was measured."
-    if len({(row.server, row.log_size_bytes, row.redo_from_last_sample_bytes) for row in ready}) == 1:
+    if len({(row.server, row.log_size_bytes, row.dataset_bytes) for row in ready}) == 1:
         return "; ".join([_of_one_crash(ready), *ends]) + "."
     return "; ".join([_of_many(ready), *ends]) + "."
 

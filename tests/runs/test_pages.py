@@ -29,6 +29,15 @@ def test_every_page_and_every_run_is_of_one_another() -> None:
     assert {path.name for path in PROJECT.measured.iterdir() if path.is_dir()} == set(pages.pages())
 
 
+def test_the_readme_shows_what_the_page_says() -> None:
+    """Its answer and its table are those of the page whose picture it shows."""
+    page, readme = ((PROJECT.root / path).read_text() for path in ("docs/results/recovery.md", "README.md"))
+    said = [line for line in page.splitlines() if line.startswith(("**", "| "))]
+    assert len(said) >= 4
+    assert all(line in readme for line in said)
+    assert "docs/results/recovery-phases.svg" in readme
+
+
 def test_no_committed_file_is_too_large_or_tells_where_the_lab_lay() -> None:
     for path in PROJECT.measured.rglob("*"):
         if path.is_file():

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from redolab.models.inflation import Counted
 from redolab.report.contents import Page, Plot
 from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable, number
@@ -43,7 +44,7 @@ def _servers(found: Sequence[CountedServer]) -> ReportTable:
     """A row a server: its first cell, and how far its cells go."""
     columns = [
         Column[CountedServer]("server", lambda of: server_label(of.server, of.rows[0].version)),
-        Column[CountedServer]("counts", lambda of: str(of.counted or "not told")),
+        Column[CountedServer]("counts", _counts),
         Column[CountedServer]("first cell", lambda of: number(of.rows[0].os_log_written_per_lsn_byte), right=True),
         Column[CountedServer]("all cells", _range, right=True),
         Column[CountedServer]("model off by at most", _worst, right=True),
@@ -52,6 +53,12 @@ def _servers(found: Sequence[CountedServer]) -> ReportTable:
         Column[CountedServer]("trials each", lambda of: str(of.rows[0].n), right=True),
     ]
     return ReportTable.of("Servers", found, columns, ())
+
+
+def _counts(of: CountedServer) -> str:
+    if of.counted is None:
+        return "not told"
+    return "the LSN" if of.counted is Counted.LSN else str(of.counted)
 
 
 def _range(of: CountedServer) -> str:

@@ -25,7 +25,8 @@ RATES: Mapping[str, float] = {
 KNOWN = Fitted(MEMORY, RATES)
 FAST = Disk(read_us=60, queued_reads_per_s=50_000, sequential_mb_s=1500, write_us=60)
 SLOW = Disk(read_us=640, queued_reads_per_s=3_000, sequential_mb_s=131, write_us=600)
-DISKS = {"native": FAST, "cloud-ssd": SLOW}
+SEQUENTIAL = Disk(read_us=4650, queued_reads_per_s=2_400, sequential_mb_s=650, write_us=210)
+DISKS = {"native": FAST, "cloud-ssd": SLOW, "hdd-raid10": SEQUENTIAL}
 
 
 def crash(log_size: int) -> Crash:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redolab.models.recovery_time.fit import Fitted, fit
+from redolab.models.recovery_time.fit import Fitted, disk_rates, fit
 from redolab.models.recovery_time.held_out import HeldOut, judged, scaled
 from redolab.models.recovery_time.predict import prediction
 from redolab.models.recovery_time.spread import Spread, coverage, interval, spread_of
@@ -74,6 +74,16 @@ def test_parts_that_the_log_does_not_tell_apart_still_count() -> None:
         assert found.ready(each.crash, each.pool, each.disk) == pytest.approx(each.ready, rel=0.03)
 
 
+def test_what_is_known_of_disks_is_taken_and_the_rest_fitted() -> None:
+    on_one = [each for each in observations() if each.storage == "native"]
+    of_disks = disk_rates([fit(observations()), fit(observations())])
+    found = fit(on_one, of_disks)
+    assert {name: found.rates[name] for name in of_disks} == of_disks
+    slow = KNOWN.ready(crash(GIB), GIB // 4, DISKS["cloud-ssd"])
+    assert found.ready(crash(GIB), GIB // 4, DISKS["cloud-ssd"]) == pytest.approx(slow, rel=0.05)
+    assert disk_rates([]) == {}
+
+
 def test_nothing_measured_is_nothing_learnt() -> None:
     with pytest.raises(ValueError, match="nothing was measured"):
         fit([])
@@ -84,9 +94,14 @@ def test_held_out_predictions_are_of_what_was_not_seen() -> None:
     kinds = {each.held_out for each in found}
     assert kinds == {HeldOut.CRASH, HeldOut.LOG_SIZE, HeldOut.POOL, HeldOut.STORAGE}
     assert {each.observation.log_size for each in found if each.held_out is HeldOut.LOG_SIZE} == {4 * GIB}
-    exact = [each for each in found if each.held_out in (HeldOut.CRASH, HeldOut.LOG_SIZE)]
+    exact = [each for each in found if each.held_out in (HeldOut.CRASH, HeldOut.LOG_SIZE, HeldOut.STORAGE)]
     assert max(abs(each.error) for each in exact) < 0.05
     assert all(each.relative == pytest.approx(math.exp(-each.error) - 1) for each in found)
+
+
+def test_from_one_disk_nothing_is_said_of_another() -> None:
+    on_two = [each for each in observations() if each.storage != "hdd-raid10"]
+    assert HeldOut.STORAGE not in {each.held_out for each in judged(on_two, family)}
 
 
 def test_an_unknown_server_takes_its_familys_rates_scaled() -> None:
