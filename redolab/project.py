@@ -59,6 +59,11 @@ class Project:
         return Path(os.environ.get("REDOLAB_RUNS") or own).absolute()
 
     @property
+    def published(self) -> Path:
+        """Figures of others, with their source."""
+        return self.root / "data/published"
+
+    @property
     def measured(self) -> Path:
         """The runs behind the pages of results: a folder a page, in it a folder a run."""
         return self.root / "data/measured"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -34,9 +34,11 @@ from redolab.samples.sampler import CsvFile, SampleFile, Sampler
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance, UsedInstance, prepare_folder
 from redolab.units import format_size
-from redolab.workloads.contract import RunningWorkload, Workload, WorkloadMoment
+from redolab.workloads.contract import DATABASE, RunningWorkload, Workload, WorkloadMoment
 
 _ANSWER = 120.0
+_PREPARED_TABLE = f"{DATABASE}.prepared"
+_SOMETIMES = 100
 _SELDOM = 0.25
 _OFTEN = 0.01
 
@@ -66,7 +68,8 @@ def make_image(
     made = datetime.now(UTC)
     name = f"{server.name}-{format_size(spec.instance.log_size)}-{made:%Y%m%d-%H%M%S}"
     folder = storage / "instances" / name
-    capacity = server.dialect.capacity(server.dialect.layout(spec.instance.log_size))
+    layout = server.dialect.layout(spec.instance.log_size)
+    capacity = server.dialect.capacity(replace(layout, page_size=spec.instance.page_size or layout.page_size))
     with lab.journal.making(folder, f"the instance that was to become the crash image {name}"):
         prepare_folder(server, folder)
         with lab.progress.stage(f"copying the dataset ({format_size(dataset.size)})", "copy"):
@@ -124,6 +127,7 @@ def _fill_and_kill(
             control, sampling = (instance.connections.connect(answer=_ANSWER) for _ in range(2))
             used = instance.used(control)
             held_open = _open_transaction(instance, spec.dataset.open_transaction_rows, stage)
+            _prepare_transactions(instance, spec.prepared_transactions, stage)
             running = load.enter_context(
                 workload.run(lab.tools, folder, spec.dataset.data, spec.threads, folder / "workload.log")
             )
@@ -150,6 +154,22 @@ def _open_transaction(instance: Instance, rows: int, stage: Stage) -> Connection
             cursor.execute("BEGIN")
             cursor.execute(f"UPDATE {OPEN_TRANSACTION_TABLE} SET changed = 1, filler = REPEAT('x', 100)")
     return connection
+
+
+def _prepare_transactions(instance: Instance, count: int, stage: Stage) -> None:
+    """XA transactions that are prepared and left: each from a connection of its own, which closes without ending it."""
+    if not count:
+        return
+    with instance.connections.connect() as connection, connection.cursor() as cursor:
+        cursor.execute(f"CREATE TABLE {_PREPARED_TABLE} (id INT NOT NULL PRIMARY KEY) ENGINE=InnoDB")
+    for number in range(1, count + 1):
+        with instance.connections.connect() as connection, connection.cursor() as cursor:
+            cursor.execute(f"XA START '{number}'")
+            cursor.execute(f"INSERT INTO {_PREPARED_TABLE} VALUES ({number})")
+            cursor.execute(f"XA END '{number}'")
+            cursor.execute(f"XA PREPARE '{number}'")
+        if number % _SOMETIMES == 0:
+            stage.say(f"preparing {number:,} of {count:,} XA transactions")
 
 
 def _wait_for_the_moment(

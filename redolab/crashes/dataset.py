@@ -28,6 +28,7 @@ _SMALLEST_LOAD_LOG = 16 * MIB
 _LARGEST_LOAD_LOG = 512 * MIB
 _LOAD_POOL = 1 * GIB
 _MARK = "dataset.json"
+_SOMETIMES = 100
 _ERROR_LOG = "error.log"
 
 OPEN_TRANSACTION_TABLE = f"{DATABASE}.open_transaction"
@@ -53,6 +54,10 @@ class DatasetSpec(msgspec.Struct, frozen=True, kw_only=True):
     open_transaction_rows: int
     schema: str = _SCHEMA
     """The lab's own tables."""
+    empty_tables: int = 0
+    """Tables beside those, each a file that a start may have to open."""
+    page_size: int | None = None
+    """Bytes of a page; None: the server's default."""
 
     @property
     def key(self) -> str:
@@ -114,12 +119,14 @@ def _load(lab: Lab, server: InstalledServer, workload: Workload, spec: DatasetSp
         log_size=max(_SMALLEST_LOAD_LOG, min(_LARGEST_LOAD_LOG, spec.size // 4)),
         buffer_pool=_LOAD_POOL,
         flush_log_at_trx_commit=2,
+        page_size=spec.page_size,
     )
     initialise(server, folder, request)
     with Instance.start(server, folder, request, folder / _ERROR_LOG) as instance:
         instance.wait_ready()
         with instance.answering(), instance.connections.connect() as connection:
             _make_schema(connection, spec)
+            _make_empty_tables(connection, spec.empty_tables, stage)
         _load_tables(lab, instance, workload, spec, stage)
         stage.say("shutting down cleanly")
         instance.shut_down()
@@ -137,6 +144,14 @@ def _make_schema(connection: Connection, spec: DatasetSpec) -> None:
             values = ",".join(f"({number},0,'')" for number in ids)
             cursor.execute(f"INSERT INTO {OPEN_TRANSACTION_TABLE} VALUES {values}")
         connection.commit()
+
+
+def _make_empty_tables(connection: Connection, count: int, stage: Stage) -> None:
+    with connection.cursor() as cursor:
+        for number in range(1, count + 1):
+            cursor.execute(f"CREATE TABLE {DATABASE}.empty_{number} (id INT NOT NULL PRIMARY KEY) ENGINE=InnoDB")
+            if number % _SOMETIMES == 0:
+                stage.advance(number, count, f"{number:,} of {count:,} empty tables")
 
 
 def _load_tables(lab: Lab, instance: Instance, workload: Workload, spec: DatasetSpec, stage: Stage) -> None:

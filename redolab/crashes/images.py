@@ -42,6 +42,8 @@ class CrashSpec(msgspec.Struct, frozen=True, kw_only=True):
     instance: InstanceRequest
     made_with: str = ""
     """A hash of what else decides it: the workload's script, and the settings that the lab gives such an instance."""
+    prepared_transactions: int = 0
+    """XA transactions that are prepared at the crash, each with a row, and that nobody will ever end."""
     number: int = 1
     """Which of several crashes made alike: what two of them differ in is the spread between crashes."""
 

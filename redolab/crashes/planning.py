@@ -11,7 +11,7 @@ from redolab.crashes.fill import KillRule
 from redolab.crashes.images import CrashSpec, made_with
 from redolab.models.sizes import default_dataset, default_pool, fill_pool
 from redolab.runs.room import Needs, check_room
-from redolab.servers.dialects import InstanceRequest, Purpose
+from redolab.servers.dialects import InstanceRequest, Purpose, Setting
 from redolab.servers.install import InstalledServer
 from redolab.units import MIB, format_size
 from redolab.workloads.known import workload_catalogue
@@ -33,6 +33,15 @@ class WantedCrash:
     open_transaction_rows: int = 100_000
     trx_commit: int = 1
     binary_log: bool = False
+    empty_tables: int = 0
+    prepared_transactions: int = 0
+    page_size: int | None = None
+    purpose: Purpose = Purpose.FILL
+    """How it flushes while the log fills: FILL holds flushing back, PRODUCTION does not."""
+    fill_pool: int | None = None
+    """Buffer pool while the log fills; None: one in which the log and not the pool decides when pages are flushed."""
+    overrides: tuple[Setting, ...] = ()
+    """Settings that take the place of the lab's own while the log fills."""
     number: int = 1
     """Which of several made alike."""
 
@@ -43,11 +52,13 @@ def crash_spec(server: InstalledServer, wanted: WantedCrash) -> CrashSpec:
     workload = workload_catalogue().get(wanted.workload)
     size = wanted.dataset or default_dataset(log_size)
     request = InstanceRequest(
-        purpose=Purpose.FILL,
+        purpose=wanted.purpose,
         log_size=log_size,
-        buffer_pool=fill_pool(size, log_size),
+        buffer_pool=wanted.fill_pool or fill_pool(size, log_size),
         flush_log_at_trx_commit=wanted.trx_commit,
         binary_log=wanted.binary_log,
+        page_size=wanted.page_size,
+        overrides=wanted.overrides,
     )
     return CrashSpec(
         dataset=DatasetSpec(
@@ -56,12 +67,15 @@ def crash_spec(server: InstalledServer, wanted: WantedCrash) -> CrashSpec:
             size=size,
             data=workload.data(size),
             open_transaction_rows=wanted.open_transaction_rows,
+            empty_tables=wanted.empty_tables,
+            page_size=wanted.page_size,
         ),
         workload=wanted.workload,
         threads=wanted.threads,
         kill=wanted.kill,
         instance=request,
         made_with=made_with(workload, server.dialect.settings(request)),
+        prepared_transactions=wanted.prepared_transactions,
         number=wanted.number,
     )
 
@@ -74,6 +88,8 @@ def usual_pools(spec: CrashSpec) -> tuple[int, ...]:
 
 def check_memory(wanted: Iterable[WantedCrash], pools: Iterable[int]) -> None:
     """Refuse pools that cannot be had, before a server is fetched. Raises `LabError`."""
-    filling = [fill_pool(each.dataset or default_dataset(each.log_size), each.log_size) for each in wanted]
+    filling = [
+        each.fill_pool or fill_pool(each.dataset or default_dataset(each.log_size), each.log_size) for each in wanted
+    ]
     largest = max([*filling, *pools])
     check_room(Needs(memory=largest, memory_for=f"a buffer pool of {format_size(largest)}", remedy=SMALLER))

@@ -65,7 +65,7 @@ def advise(
         most = age(log_size)
         return SizeRow(log_size, most, most / redo_per_hour * 60, predicted(log_size))
 
-    tried = [row(size) for size in _sizes(smallest, largest)]
+    tried = [row(size) for size in possible_sizes(smallest, largest)]
     return Advice(
         rows=[row(size) for size in SHOWN if smallest <= size <= largest],
         holds=next((each for each in tried if each.age >= redo_per_hour), None),
@@ -84,7 +84,7 @@ def _last(rows: Sequence[SizeRow], meets: Callable[[SizeRow], bool]) -> SizeRow 
     return found
 
 
-def _sizes(smallest: int, largest: int) -> list[int]:
+def possible_sizes(smallest: int, largest: int) -> list[int]:
     """Sizes that a person would set: steps of 64M up to 1G, 256M up to 8G, and 1G beyond."""
     steps = [*range(64 * MIB, GIB, 64 * MIB), *range(GIB, 8 * GIB, 256 * MIB), *range(8 * GIB, 513 * GIB, GIB)]
     return [size for size in steps if smallest <= size <= largest]

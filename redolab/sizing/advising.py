@@ -10,7 +10,7 @@ import msgspec
 from rich.console import Console
 
 from redolab.errors import InvalidInput
-from redolab.models.sizing import HOUR, Advice, SizeRow, advise
+from redolab.models.sizing import Advice, SizeRow, advise
 from redolab.report.table import Column, ReportTable
 from redolab.sizing.calibration import CalibratedStorage
 from redolab.sizing.demand import Demand
@@ -18,6 +18,9 @@ from redolab.sizing.paste import Lines, lines_for
 from redolab.sizing.predicting import Interval, rests_on
 from redolab.sizing.question import Model
 from redolab.units import GIB, format_duration, format_size
+
+_SHORT = 100
+"""Minutes; beyond it hours say more."""
 
 
 class SizeLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -209,12 +212,16 @@ def _table(found: Sized) -> ReportTable:
         Column[SizeLine]("redo at worst", lambda row: format_size(row.redo), right=True),
         Column[SizeLine]("ready", lambda row: format_duration(row.ready_s), right=True),
         Column[SizeLine]("nine in ten", _ninety, right=True),
-        Column[SizeLine]("holds peak redo of", lambda row: format_duration(row.minutes_held / 60 * HOUR), right=True),
+        Column[SizeLine]("holds, of peak redo", lambda row: _held(row.minutes_held), right=True),
         Column[SizeLine]("", lambda row: _verdict(found, row)),
     ]
     notes = [f"Predicted from {found.rests_on}.", *(f"! {warning}." for warning in found.warnings)]
     title = f"{found.server}, pool {format_size(found.buffer_pool)}, on {found.storage}"
     return ReportTable.of(title, found.table, columns, notes)
+
+
+def _held(minutes: float) -> str:
+    return f"{minutes:.0f} min" if minutes < _SHORT else f"{minutes / 60:.1f} h"
 
 
 def _ninety(row: SizeLine) -> str:
@@ -224,8 +231,6 @@ def _ninety(row: SizeLine) -> str:
 def _verdict(found: Sized, row: SizeLine) -> str:
     if row.log_size == found.size:
         return "<- set this"
-    short = (
-        [] if found.holds_an_hour is not None and row.log_size >= found.holds_an_hour else ["holds less than an hour"]
-    )
+    short = [] if found.holds_an_hour is not None and row.log_size >= found.holds_an_hour else ["under an hour"]
     late = [] if row.ninety.high_s <= found.rto_s else [f"over {format_duration(found.rto_s)}"]
     return ", ".join([*short, *late])

@@ -49,6 +49,8 @@ class CalibratedServer(msgspec.Struct, frozen=True, kw_only=True):
     storages: tuple[str, ...]
     workloads: Mapping[str, Character]
     rows_rolled_back_per_s: float | None = None
+    stuck: int = 0
+    """Recoveries that got stuck; they are not among `recoveries`."""
 
     @property
     def fitted(self) -> Fitted:
@@ -79,10 +81,16 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def calibrated_server(
-    observations: Sequence[Observation], family: str, version: str, rows_per_s: float | None
+    observations: Sequence[Observation],
+    *,
+    family: str,
+    version: str,
+    rows_per_s: float | None = None,
+    stuck: int = 0,
+    disk_rates: Mapping[str, float] | None = None,
 ) -> CalibratedServer:
-    """What these recoveries of one server tell."""
-    fitted = fit(observations)
+    """What these recoveries of one server tell; `disk_rates`: those that are taken from others, as it was measured on one disk."""
+    fitted = fit(observations, disk_rates)
     logs, pools = [each.log_size for each in observations], [each.pool for each in observations]
     by_workload = itertools.groupby(sorted(observations, key=lambda each: each.workload), lambda each: each.workload)
     return CalibratedServer(
@@ -97,6 +105,7 @@ def calibrated_server(
         storages=tuple(dict.fromkeys(each.storage for each in observations)),
         workloads={name: _character(list(of_it)) for name, of_it in by_workload},
         rows_rolled_back_per_s=rows_per_s,
+        stuck=stuck,
     )
 
 

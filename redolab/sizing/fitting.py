@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from redolab.crashes.bench import storages_of
 from redolab.crashes.observations import disk_figures, observations_of, rollback_rates
+from redolab.crashes.outcome import Outcome
 from redolab.crashes.recovery import RecoveryTrial
 from redolab.errors import InvalidInput
-from redolab.models.recovery_time.fit import Observation
+from redolab.models.recovery_time.fit import Observation, disk_rates, fit
 from redolab.models.recovery_time.held_out import HeldOut, Judged, judged
 from redolab.models.recovery_time.spread import Spread, coverage, interval, spread_of
 from redolab.models.recovery_time.terms import TERMS
@@ -53,14 +54,20 @@ def fit_runs(runs: Sequence[Run]) -> FittedRuns:
     found = judged(observations, _family)
     rolled_back = rollback_rates(runs)
     versions = {record.trial.server: record.trial.version for run in runs for record in run.trials(RecoveryTrial)}
+    by_server = {
+        server: [each for each in observations if each.server == server]
+        for server in dict.fromkeys(each.server for each in observations)
+    }
     servers = {
         server: calibrated_server(
-            [each for each in observations if each.server == server],
-            _family(server),
-            versions[server].split("-")[0],
-            rolled_back.get(server),
+            own,
+            family=_family(server),
+            version=versions[server].split("-")[0],
+            rows_per_s=rolled_back.get(server),
+            stuck=_stuck(runs, server),
+            disk_rates=_disk_rates(server, by_server),
         )
-        for server in dict.fromkeys(each.server for each in observations)
+        for server, own in by_server.items()
     }
     last = runs[-1].record().sessions[-1]
     calibration = Calibration(
@@ -74,6 +81,24 @@ def fit_runs(runs: Sequence[Run]) -> FittedRuns:
         runs=tuple(run.name for run in runs),
     )
     return FittedRuns(calibration, found)
+
+
+def _disk_rates(server: str, by_server: Mapping[str, Sequence[Observation]]) -> Mapping[str, float]:
+    """For a server that was measured on one disk: what its family says of disks. Nothing for any other."""
+    if len({each.disk for each in by_server[server]}) > 1:
+        return {}
+    relatives = [
+        fit(own)
+        for other, own in by_server.items()
+        if _family(other) == _family(server) and len({each.disk for each in own}) > 1
+    ]
+    return disk_rates(relatives)
+
+
+def _stuck(runs: Sequence[Run], server: str) -> int:
+    """How many of its recoveries with its own settings got stuck."""
+    trials = [record.trial for run in runs for record in run.trials(RecoveryTrial)]
+    return sum(each.server == server and each.outcome is Outcome.STUCK and not each.settings for each in trials)
 
 
 def _family(server: str) -> str:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from redolab.errors import InvalidInput
+from redolab.models.capacity import PAGE_SIZE
 from redolab.models.recovery_time.held_out import HeldOut
 from redolab.models.recovery_time.predict import Prediction, prediction
 from redolab.models.recovery_time.spread import Spread, together
@@ -30,7 +31,8 @@ from redolab.units import format_size
 _FAMILIES = {"mysql": "mysql", "percona": "mysql", "mariadb": "mariadb"}
 _NAME = re.compile(r"(mysql|percona|mariadb)[- ]?(\d+\.\d+(?:\.\d+)?)", re.IGNORECASE)
 _STALE = timedelta(days=365)
-_BEYOND = 1.05
+BEYOND = 1.05
+"""Times what was measured: what is larger goes beyond it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +76,8 @@ class Model:
     def crash(self, age: int) -> Crash:
         """A crash at that checkpoint age."""
         pages = self.question.dirty_pages
-        typical = age * self.character.dirty_pages_per_byte
+        # No more pages can be dirty than the pool has, and the server that crashed had the same pool.
+        typical = min(age * self.character.dirty_pages_per_byte, self.question.pool / PAGE_SIZE)
         return Crash(
             redo=age,
             dirty_pages=typical if pages is None else float(pages),
@@ -108,21 +111,26 @@ class Model:
         """How far a log of that size, or the pool, lies beyond what was measured, in words."""
         said = []
         least, most = self.server.log_sizes
-        if log_size > most * _BEYOND:
+        if log_size > most * BEYOND:
             said.append(
                 f"{format_size(log_size)} is {log_size / most:.0f} times the largest log measured, {format_size(most)}"
             )
         least, most = self.server.pools
-        if not least / _BEYOND <= self.question.pool <= most * _BEYOND:
+        if not least / BEYOND <= self.question.pool <= most * BEYOND:
             said.append(
                 f"pools of {format_size(least)} to {format_size(most)} were measured, not {format_size(self.question.pool)}"
+            )
+        if self.server.stuck and self.work(self.worst_age(log_size)).batches > 1:
+            said.append(
+                f"{self.measured_as} {self.server.version} got stuck in {self.server.stuck} recoveries with more than one batch, for ever "
+                "(docs/results/stuck.md has the way out)"
             )
         return said
 
     def _spread(self, log_size: int) -> Spread:
         known = self.calibration.spreads
         ways = list(self.beyond)
-        if log_size > self.server.log_sizes[1] * _BEYOND:
+        if log_size > self.server.log_sizes[1] * BEYOND:
             ways.append(HeldOut.LOG_SIZE)
         return together(known[HeldOut.CRASH], [known[way] for way in ways if way in known])
 

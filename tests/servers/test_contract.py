@@ -128,6 +128,8 @@ def test_servers_of_different_formats_do_not_share_images() -> None:
     }
 
 
+LARGER_LOG = 64 * MIB
+
 CLIENT = """
 import sys, pymysql
 host, port, user = sys.argv[1:]
@@ -171,7 +173,36 @@ def test_a_server_as_in_production_is_reached_over_tcp_by_those_alone_who_join_i
             assert used.variables["log_bin"] == "ON"
             written = {setting.name: setting.value for setting in used.settings}
             assert used.variables["sync_binlog"] == written["sync_binlog"]
+            resizing = server.dialect.resizing(LARGER_LOG)
+            if resizing.statement is not None:
+                with instance.connections.connect() as connection:
+                    connection.cursor().execute(resizing.statement)
+                    assert server.dialect.log_size(instance.used(connection).variables) == LARGER_LOG
             instance.shut_down()
             instance.copy_logs(tmp_path)
     for log in ServerLog:
         assert "redolab.sbtest1" in (tmp_path / f"{name}-{log}.log").read_text(errors="replace")
+
+
+@pytest.mark.parametrize("name", server_catalogue().names())
+def test_a_log_of_another_size_is_had_by_the_steps_for_the_version(
+    name: str, lab: Lab, home: Path, tmp_path: Path
+) -> None:
+    server, workload = lab.server(name), workload_catalogue().get(WORKLOAD)
+    dataset = make_dataset(lab, home, server, workload, small_dataset(server, workload))
+    folder = home / "instances/resized"
+    request = InstanceRequest(purpose=Purpose.PRODUCTION, log_size=LARGER_LOG, buffer_pool=64 * MIB)
+    steps = server.dialect.resizing(LARGER_LOG).steps
+    with lab.journal.making(folder, "the instance of a test"):
+        prepare_folder(server, folder)
+        files.remove(folder / DATA)
+        # Shut down cleanly, with a log of another size.
+        copy_folder(dataset.folder / DATA, folder / DATA)
+        moved = [log for log in ("ib_logfile0", "ib_logfile1") if any(log in step for step in steps)]
+        assert moved == list(server.dialect.old_log_files)
+        for log_file in moved:
+            files.remove(folder / DATA / log_file)
+        with Instance.start(server, folder, request, tmp_path / "error.log") as instance:
+            instance.wait_ready(120)
+            with instance.connections.connect() as connection:
+                assert server.dialect.log_size(instance.used(connection).variables) == LARGER_LOG

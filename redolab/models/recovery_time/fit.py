@@ -60,13 +60,17 @@ class Fitted:
         return sum(self.parts(crash, pool, disk).values())
 
 
-def fit(observations: Sequence[Observation]) -> Fitted:
-    """The rates of the server of these recoveries. Raises `ValueError` if there are none."""
+def fit(observations: Sequence[Observation], known: Mapping[str, float] | None = None) -> Fitted:
+    """The rates of the server of these recoveries; those that are `known` are taken as they are.
+
+    Raises `ValueError` if there are no recoveries.
+    """
     if not observations:
         raise ValueError("nothing was measured")
+    given = known or {}
     memory = _memory(observations)
     told = _told(observations, memory)
-    terms = [term for term in TERMS if term.told_by in told]
+    terms = [term for term in TERMS if term.told_by in told and term.name not in given]
     rows = [
         (work(each.crash, each.pool, memory), each, parts, seconds)
         for each in observations
@@ -75,7 +79,11 @@ def fit(observations: Sequence[Observation]) -> Fitted:
     amounts = np.array(
         [[term.amount(there, each.disk) * (term.part in parts) for term in terms] for there, each, parts, _ in rows]
     )
-    seconds = np.array([seconds for *_, seconds in rows])
+    explained = [
+        sum(given.get(term.name, 0.0) * term.amount(there, each.disk) for term in TERMS if term.part in parts)
+        for there, each, parts, _ in rows
+    ]
+    seconds = np.maximum(0.0, np.array([seconds for *_, seconds in rows]) - np.array(explained))
     # What counts is the error of the whole, as a share of it.
     weights = np.array([1 / each.ready for _, each, _, _ in rows])
     weighted = amounts * weights[:, None]
@@ -83,7 +91,13 @@ def fit(observations: Sequence[Observation]) -> Fitted:
     scale = np.maximum(np.abs(weighted).max(axis=0), _NOTHING)
     solved, _ = nnls(weighted / scale, seconds * weights)
     rates = {term.name: float(rate) for term, rate in zip(terms, solved / scale, strict=True) if rate > 0}
-    return Fitted(memory, rates)
+    return Fitted(memory, {**rates, **given})
+
+
+def disk_rates(fits: Sequence[Fitted]) -> dict[str, float]:
+    """The rates that depend on the disk alone, their means over several servers: for one that was measured on one disk only."""
+    names = [term.name for term in TERMS if term.told_by is Told.DISKS]
+    return {name: math.fsum(each.rates.get(name, 0.0) for each in fits) / len(fits) for name in names} if fits else {}
 
 
 def _told(observations: Sequence[Observation], memory: Memory) -> set[Told]:

@@ -14,6 +14,9 @@ FITTED_UP_TO = 2**30
 SCALED_BY = 2**28
 """Bytes of the log of the one crash that a server nobody has measured is scaled by."""
 
+_DISKS = 2
+"""From one disk alone nothing can be learnt of what a disk does."""
+
 
 class HeldOut(StrEnum):
     """What the fit has not seen."""
@@ -59,6 +62,8 @@ def judged(observations: Sequence[Observation], family: Callable[[str], str]) ->
         ):
             for value in _different(of_server, key):
                 rest = [each for each in of_server if key(each) != value]
+                if kind is HeldOut.STORAGE and len({each.disk for each in rest}) < _DISKS:
+                    continue
                 found += _judged(kind, rest, [each for each in of_server if key(each) == value])
         relatives = [each for each in observations if family(each.server) == family(server) and each.server != server]
         found += list(_of_unknown_server(relatives, of_server))

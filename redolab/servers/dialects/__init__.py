@@ -83,6 +83,8 @@ class InstanceRequest:
     logs: tuple[ServerLog, ...] = ()
     network: bool = False
     """Whether it listens on TCP too, in a network namespace of its own."""
+    page_size: int | None = None
+    """Of InnoDB's pages, which a data directory has for ever; None: the server's default."""
     overrides: tuple[Setting, ...] = ()
     """Settings that take the place of the lab's own, each with its reason."""
 

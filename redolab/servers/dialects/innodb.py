@@ -35,7 +35,9 @@ _AGE = "keeps the checkpoint age high: "
 
 def baseline(request: InstanceRequest) -> list[Setting]:
     """Settings as a DBA would have them in production, in words that every version takes."""
+    page_size = [] if request.page_size is None else [Setting("innodb_page_size", str(request.page_size), "as asked")]
     return [
+        *page_size,
         Setting("innodb_buffer_pool_size", str(request.buffer_pool), "the buffer pool under test"),
         Setting("innodb_flush_log_at_trx_commit", str(request.flush_log_at_trx_commit), "as asked"),
         Setting("innodb_doublewrite", "1", "production baseline: torn pages must be recoverable"),

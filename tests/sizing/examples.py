@@ -1,0 +1,52 @@
+"""A calibration as if two servers had been measured on two storages."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from redolab.models.recovery_time.held_out import judged
+from redolab.sizing.calibration import (
+    CALIBRATION_FORMAT,
+    CalibratedStorage,
+    Calibration,
+    calibrated_server,
+    spreads_of,
+    write_calibration,
+)
+from redolab.units import GIB, MIB
+from tests.examples import MACHINE
+from tests.models.recovery_time.examples import DISKS, observations
+
+SERVERS = {"mariadb-10.11": ("mariadb", "10.11.19"), "mysql-9": ("mysql", "9.7.4")}
+
+
+def calibration(made: datetime | None = None) -> Calibration:
+    """Of logs up to 1 GiB, with errors of larger ones."""
+    seen = {name: observations(name, noise=0.05) for name in SERVERS}
+    small = {name: [each for each in of if each.log_size <= GIB] for name, of in seen.items()}
+    return Calibration(
+        format=CALIBRATION_FORMAT,
+        made=made or datetime.now(UTC),
+        commit="abc",
+        machine=MACHINE,
+        storages={name: CalibratedStorage(about=name, disk=disk) for name, disk in DISKS.items()},
+        servers={
+            name: calibrated_server(
+                small[name], family=family, version=version, rows_per_s=300_000.0, stuck=7 * (family == "mysql")
+            )
+            for name, (family, version) in SERVERS.items()
+        },
+        spreads=spreads_of(judged([each for of in seen.values() for each in of], lambda name: name.split("-")[0])),
+        runs=("a", "b"),
+    )
+
+
+def calibration_file(folder: Path, made: datetime | None = None) -> Path:
+    """It in a file."""
+    path = folder / "calibration.json"
+    write_calibration(path, calibration(made))
+    return path
+
+
+__all__ = ["GIB", "MIB", "calibration", "calibration_file"]

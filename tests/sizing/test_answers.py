@@ -1,0 +1,213 @@
+"""`predict` and `size`: their answers, what they warn of, and the one line for bad input."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from redolab.errors import InvalidInput
+from redolab.models.recovery_time.held_out import HeldOut
+from redolab.sizing.advising import Sized, show_sized, sized
+from redolab.sizing.calibration import read_calibration, with_spreads_of
+from redolab.sizing.demand import Demand, demand_of_files
+from redolab.sizing.predicting import Predicted, predicted
+from redolab.sizing.question import Question, model_for
+from redolab.units import GIB, MIB
+from tests.command import redolab
+from tests.sizing.examples import calibration, calibration_file
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return calibration_file(tmp_path_factory.mktemp("calibration"))
+
+
+def question(file: Path, storage: str = "native", server: str = "mariadb-10.11", pool: int = 2 * GIB) -> Question:
+    return Question(server=server, storage=f"{file}:{storage}", pool=pool)
+
+
+def recovery(asked: Question, log_size: int = GIB, age: int | None = None) -> Predicted:
+    return predicted(model_for(asked), log_size, age)
+
+
+def size_for(asked: Question, redo_per_hour: float, rto: float) -> Sized:
+    return sized(model_for(asked), Demand(redo_per_hour=redo_per_hour, source="as given"), rto)
+
+
+def shown(found: Sized) -> str:
+    text = io.StringIO()
+    show_sized(Console(file=text, width=120), found)
+    return text.getvalue()
+
+
+def changed(asked: Question, **others: object) -> Question:
+    return Question(**{**{name: getattr(asked, name) for name in Question.__slots__}, **others})
+
+
+def test_a_calibration_is_read_as_it_was_written(file: Path) -> None:
+    again = read_calibration(file)
+    assert again.servers["mysql-9"].log_sizes == (256 * MIB, GIB)
+    assert set(again.spreads) >= {HeldOut.CRASH, HeldOut.LOG_SIZE, HeldOut.POOL, HeldOut.STORAGE}
+    assert again.servers["mysql-9"].workloads["bulk-update"].requests_per_byte == pytest.approx(1 / 250)
+
+
+def test_a_prediction_has_parts_intervals_and_what_it_rests_on(file: Path) -> None:
+    asked = changed(question(file), undo_rows=600_000)
+    found = recovery(asked, 8 * GIB)
+    assert sum(found.parts_s.values()) == pytest.approx(found.ready_s)
+    assert found.rollback_s == pytest.approx(2.0)
+    assert (
+        "of 6 crashes of mariadb-10.11 (10.11.19) with logs of 256M to 1G on native, cloud-ssd, hdd-raid10"
+        in found.rests_on
+    )
+    assert found.warnings == (
+        "8G is 8 times the largest log measured, 1G",
+        "pools of 64M to 768M were measured, not 2G",
+    )
+    within = recovery(question(file, pool=768 * MIB))
+    assert within.warnings == ()
+    assert found.ninety.high_s / found.ready_s >= within.ninety.high_s / within.ready_s
+
+
+def test_less_redo_and_fewer_pages_take_less_and_a_slow_disk_more(file: Path) -> None:
+    whole = recovery(question(file))
+    early = recovery(question(file), age=100 * MIB)
+    assert (early.redo, early.ready_s < whole.ready_s / 2) == (100 * MIB, True)
+    few = recovery(changed(question(file), dirty_pages=1000))
+    assert (few.dirty_pages, few.ready_s < whole.ready_s) == (1000, True)
+    assert recovery(question(file, "cloud-ssd")).ready_s > whole.ready_s
+
+
+def test_a_version_that_was_not_measured_is_named_and_less_sure(file: Path) -> None:
+    found, of_known = recovery(question(file, server="percona-8.0.36")), recovery(question(file, server="mysql-9"))
+    assert found.measured_as == "mysql-9"
+    assert "percona-8.0.36 was not measured: the rates are those of mysql-9 (9.7.4)" in found.warnings
+    assert found.ninety.high_s >= of_known.ninety.high_s
+    assert "measured was 9.7.4, not 9.7.9" in recovery(question(file, server="mysql-9.7.9")).warnings
+
+
+def test_a_server_that_gets_stuck_is_warned_of_where_it_takes_several_batches(file: Path) -> None:
+    stuck = "mysql-9 9.7.4 got stuck in 7 recoveries with more than one batch, for ever (docs/results/stuck.md has the way out)"
+    assert stuck in recovery(question(file, server="mysql-9", pool=768 * MIB)).warnings
+    assert stuck not in recovery(question(file, server="mysql-9", pool=4 * GIB)).warnings
+    assert stuck not in recovery(question(file, pool=768 * MIB)).warnings
+
+
+def test_an_old_calibration_says_so(tmp_path: Path) -> None:
+    old = calibration_file(tmp_path, datetime.now(UTC) - timedelta(days=800))
+    assert any("servers, kernel and disk may be others by now" in each for each in recovery(question(old)).warnings)
+
+
+def test_the_size_holds_an_hour_recovers_in_time_and_has_lines_to_paste(file: Path) -> None:
+    found = size_for(question(file), 2.7 * GIB, 300)
+    assert found.size == found.holds_an_hour == 4 * GIB
+    assert found.expected is not None
+    assert found.expected.ninety.high_s <= 300
+    lines = {each.where.partition(":")[0]: each.lines for each in found.lines}
+    assert lines["my.cnf"] == ("[mysqld]", f"innodb_log_file_size = {4 * GIB}")
+    assert f"SET GLOBAL innodb_log_file_size = {4 * GIB};" in lines["changing it"]
+    assert int(lines["systemd"][1].partition("=")[2]) >= 2 * found.expected.ninety.high_s
+    assert {"Kubernetes", "failover"} < set(lines)
+    text = shown(found)
+    assert "Set the redo log to 4G: recovery then takes about" in text
+    assert "<- set this" in text
+
+
+@pytest.mark.parametrize(
+    ("server", "line"),
+    [
+        (
+            "mysql-5.5",
+            "-- move ib_logfile0 and ib_logfile1 out of the data directory; delete them once the server is up",
+        ),
+        ("mysql-8.0", "-- start the server: it makes the log anew"),
+        ("mysql-9", "SET PERSIST innodb_redo_log_capacity = {size};"),
+        ("mariadb-10.5", "-- start the server: it makes the log anew"),
+        ("mariadb-10.9.2", "SET GLOBAL innodb_log_file_size = {size};"),
+    ],
+)
+def test_how_the_size_is_changed_depends_on_the_version(file: Path, server: str, line: str) -> None:
+    found = size_for(question(file, server=server), 300 * MIB, 600)
+    changing = next(each for each in found.lines if each.where == "changing it")
+    assert line.format(size=found.size) in changing.lines
+
+
+def test_no_size_meets_both_and_what_would_have_to_change(file: Path) -> None:
+    found = size_for(question(file, "cloud-ssd", "mysql-9", 512 * MIB), 7.15 * GIB, 60)
+    assert (found.size, found.lines) == (None, ())
+    kinds = [change.partition(":")[0] for change in found.what_could_change]
+    assert kinds[:3] == ["recovery time", "the hour", "buffer pool"]
+    assert any("on native" in change for change in found.what_could_change[3:])
+    assert "No size meets both" in shown(found)
+
+
+def test_samples_give_the_busiest_hour_and_what_the_counter_would_have_said(file: Path, tmp_path: Path) -> None:
+    samples = tmp_path / "redo.csv"
+    # The source documents' two rates: 2.70 GB an hour by LSN, 7.15 by os_log_written.
+    rows = [f"{60 * minute},{minute * 45_000_000},{minute * 119_166_667}" for minute in range(121)]
+    samples.write_text("time,lsn,os_log_written\n" + "\n".join(rows) + "\n")
+    demand = demand_of_files([samples])
+    found = sized(model_for(question(file)), demand, 600)
+    assert found.redo_per_hour == pytest.approx(2.7e9)
+    assert found.os_log_written_per_hour == pytest.approx(7.15e9)
+    assert (found.by_os_log_written or 0) > 2 * (found.holds_an_hour or 0)
+    assert any("your peak may be at another time" in each for each in found.warnings)
+    assert "that counter is not redo" in shown(found)
+
+
+def test_bad_input_is_one_line(file: Path, tmp_path: Path) -> None:
+    native = question(file)
+    with pytest.raises(InvalidInput, match="a recovery time of 0 s cannot be met"):
+        size_for(native, GIB, 0)
+    with pytest.raises(InvalidInput, match="there is no server 'oracle-19'"):
+        recovery(question(file, server="oracle-19"))
+    with pytest.raises(InvalidInput, match="the calibration knows no workload 'tpcc': choose from bulk-update"):
+        recovery(changed(native, workload="tpcc"))
+    with pytest.raises(InvalidInput, match=r"has several storages: choose one, as in .*:native"):
+        recovery(changed(native, storage=str(file)))
+    with pytest.raises(InvalidInput, match="has no storage 'tape'"):
+        recovery(question(file, "tape"))
+    no_lsn, one = tmp_path / "no-lsn.csv", tmp_path / "one.csv"
+    no_lsn.write_text("time,os_log_written\n0,0\n60,1000000\n120,2000000\n")
+    one.write_text("time,lsn\n0,100\n")
+    with pytest.raises(InvalidInput, match="has no LSN, and os_log_written is not redo"):
+        demand_of_files([no_lsn])
+    with pytest.raises(InvalidInput, match="has one sample"):
+        demand_of_files([one])
+
+
+def test_a_calibration_that_cannot_be_read_is_one_line(file: Path, tmp_path: Path) -> None:
+    damaged, other = tmp_path / "damaged.json", tmp_path / "other.json"
+    damaged.write_text(file.read_text()[:-200])
+    other.write_text(file.read_text().replace('"format": 1', '"format": 7'))
+    for path, why in (
+        (damaged, "is no calibration, or a damaged one"),
+        (other, "has format 7, and this version of redolab reads 1"),
+        (tmp_path / "none.json", "cannot be read"),
+    ):
+        with pytest.raises(InvalidInput, match=why):
+            recovery(changed(question(file), storage=str(path)))
+
+
+def test_the_commands_print_for_people_and_programs(file: Path) -> None:
+    asked = ("--server", "mariadb-10.11", "--pool", "2G", "--storage", f"{file}:native")
+    told = redolab("predict", *asked, "--log-size", "8G", "--json")
+    assert json.loads(told.stdout)["log_size"] == 8 * GIB
+    said = redolab("size", *asked, "--redo-per-hour", "2.7G", "--rto", "5m")
+    assert (said.returncode, said.stderr) == (0, "")
+    assert "Set the redo log to 4G" in said.stdout
+    refused = redolab("size", *asked, "--rto", "60s")
+    assert (refused.returncode, refused.stderr) == (2, "redolab: give --samples FILE or --redo-per-hour SIZE\n")
+
+
+def test_a_small_calibration_takes_the_errors_that_it_cannot_know(file: Path) -> None:
+    small, large = calibration(), read_calibration(file)
+    only_crash = msgspec.structs.replace(small, spreads={HeldOut.CRASH: small.spreads[HeldOut.CRASH]})
+    both = with_spreads_of(only_crash, large)
+    assert set(both.spreads) == set(large.spreads)
