@@ -69,8 +69,8 @@ def results(page: str | None, keep: tuple[str, ...]) -> None:
 
     if keep and page is None:
         raise click.UsageError("--keep RUN needs the page that it is for: 'redolab results PAGE --keep RUN'")
-    for name in keep:
-        click.echo(f"kept: {keep_run(page or '', RunStore().get(name))}")
+    for run in [RunStore().get(name) for name in keep]:
+        click.echo(f"kept: {keep_run(page or '', run)}")
     for name in [page] if page else list(pages()):
         for path in write_page(name, PROJECT.results):
             click.echo(path)

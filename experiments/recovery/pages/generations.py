@@ -42,7 +42,7 @@ def page(runs: Sequence[Run]) -> Page:
 
 
 def _told(row: RecoveryRow) -> str:
-    return f"{server_label(row.server, row.version)} after {row.ready_median_s:.1f} s"
+    return f"{row.ready_median_s:.1f} s ({server_label(row.server, row.version)})"
 
 
 def _pages(row: RecoveryRow) -> str:
