@@ -10,7 +10,7 @@ import sys
 
 import click
 
-from redolab.commands import experiments, images, machine, runs, sample, servers, storage, timeline
+from redolab.commands import experiments, images, machine, runs, sample, servers, sizing, storage, timeline
 from redolab.errors import Interrupted, LabError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -93,6 +93,10 @@ _IN_THE_ORDER_OF_A_DAYS_WORK: tuple[click.Command, ...] = (
     storage.storage,
     timeline.timeline,
     sample.sample,
+    sizing.predict,
+    sizing.size,
+    sizing.fit,
+    sizing.page,
     machine.clean,
 )
 

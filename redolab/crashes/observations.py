@@ -6,8 +6,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from redolab.counters import Sample
-from redolab.crashes.bench import crashes_of, samples_of, storages_of
+from redolab.crashes.bench import crashes_of, storages_of
 from redolab.crashes.images import CrashImage
 from redolab.crashes.outcome import Outcome
 from redolab.crashes.recovery import RecoveryTrial
@@ -41,7 +40,7 @@ def observations_of(runs: Iterable[Run]) -> list[Observation]:
     found = []
     for run in runs:
         sessions = run.record().sessions
-        crashes = {image.name: (image, crash_of(image, samples_of(run, image.name))) for image in crashes_of(run)}
+        crashes = {image.name: (image, crash_of(image)) for image in crashes_of(run)}
         for record in run.trials(RecoveryTrial):
             image, crash = crashes[record.trial.image]
             disk = _disk(known, sessions[record.session].machine, record.trial.storage)
@@ -50,7 +49,7 @@ def observations_of(runs: Iterable[Run]) -> list[Observation]:
     return found
 
 
-def crash_of(image: CrashImage, samples: Sequence[Sample]) -> Crash | None:
+def crash_of(image: CrashImage) -> Crash | None:
     """What a crash left to recover; None where its server did not tell."""
     last = image.last_sample
     if last.checkpoint_age is None or last.dirty_pages is None:
@@ -58,7 +57,6 @@ def crash_of(image: CrashImage, samples: Sequence[Sample]) -> Crash | None:
     return Crash(
         redo=float(last.checkpoint_age),
         dirty_pages=float(last.dirty_pages),
-        write_requests=last.checkpoint_age * _requests_per_byte(samples),
     )
 
 
@@ -71,15 +69,6 @@ def rollback_rates(runs: Iterable[Run]) -> Mapping[str, float]:
             if timeline is not None and timeline.rows and timeline.rollback_seconds:
                 rates[record.trial.server].append(timeline.rows / timeline.rollback_seconds)
     return {server: statistics.median(found) for server, found in rates.items()}
-
-
-def _requests_per_byte(samples: Sequence[Sample]) -> float:
-    """Write requests for each byte of LSN over the whole fill; 0 where the server does not count them."""
-    told = [(each.lsn, each.log_write_requests) for each in samples if each.lsn and each.log_write_requests is not None]
-    if len(told) < 2 or told[-1][0] == told[0][0]:
-        return 0.0
-    (first_lsn, first), (last_lsn, last) = told[0], told[-1]
-    return ((last or 0) - (first or 0)) / (last_lsn - first_lsn)
 
 
 def _observation(trial: RecoveryTrial, image: CrashImage, crash: Crash, disk: Disk) -> Observation | None:

@@ -25,8 +25,6 @@ class Busiest:
     by_lsn: bool
     os_log_written_per_hour: float | None
     """In the same hour."""
-    requests_per_byte: float | None
-    """Write requests for each byte of LSN in it; None where they were not sampled."""
     seconds: float
     """Of the window."""
     sampled: float
@@ -59,14 +57,12 @@ def busiest_hour(samples: Sequence[Sample]) -> Busiest | None:
         (each for each in windows if each[2] - each[1] >= longest * _USUAL_SHARE), key=lambda each: each[3]
     )
     written = _between(life, "os_log_written", start, end)
-    requests, redo = _between(life, "log_write_requests", start, end), _between(life, "lsn", start, end)
     if not by_lsn:
         rate = redo_range(rate, _per_hour(_between(life, "log_writes", start, end), end - start))[1]
     return Busiest(
         redo_per_hour=rate,
         by_lsn=by_lsn,
         os_log_written_per_hour=_per_hour(written, end - start),
-        requests_per_byte=requests / redo if requests and redo else None,
         seconds=end - start,
         sampled=sum(each[-1].monotonic - each[0].monotonic for each in lives),
         in_gaps=_gaps(life, start, end),

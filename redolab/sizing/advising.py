@@ -71,7 +71,7 @@ def sized(model: Model, demand: Demand, rto: float) -> Sized:
     by_counter = None
     if demand.os_log_written_per_hour is not None:
         by_counter = _advice(model, replace(demand, redo_per_hour=demand.os_log_written_per_hour), rto).holds
-    beyond = model.beyond_at(answer.log_size) if answer else model.beyond_at(model.server.log_sizes[1])
+    beyond = model.beyond_at(answer.log_size if answer else model.learnt.log_sizes[1])
     return Sized(
         server=model.question.server,
         storage=model.storage,
@@ -147,7 +147,7 @@ def _changes(model: Model, demand: Demand, rto: float, found: Advice) -> list[st
 def _other_storages(model: Model) -> list[tuple[str, CalibratedStorage]]:
     """Those on which this server was measured, and that are not asked about."""
     known = model.calibration.storages
-    return [(name, known[name]) for name in model.server.storages if name in known and name != model.storage]
+    return [(name, known[name]) for name in model.learnt.storages if name in known and name != model.storage]
 
 
 def _effect(seconds: float, instead_of: float, row: SizeRow) -> str:

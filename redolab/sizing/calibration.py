@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -24,31 +23,20 @@ _LEAST_SPREAD = 0.05
 """No calibration is surer than so much: three recoveries of one crash differ by that (docs/results/recovery.md)."""
 
 
-class Character(msgspec.Struct, frozen=True, kw_only=True):
-    """What a workload's redo is like on a server."""
+class CalibratedWorkload(msgspec.Struct, frozen=True, kw_only=True):
+    """What was learnt of a server from its recoveries of crashes under one workload; sizes in bytes."""
 
-    requests_per_byte: float
-    """Write requests for each byte of redo."""
-    dirty_pages_per_byte: float
-    """Dirty pages for each byte of redo, with the log full."""
-
-
-class CalibratedServer(msgspec.Struct, frozen=True, kw_only=True):
-    """What was learnt of one server, and from what; sizes in bytes."""
-
-    family: str
-    version: str
     memory: Memory
     rates: Mapping[str, float]
     """Term → rate (`redolab.models.recovery_time.terms`)."""
+    dirty_pages_per_byte: float
+    """Dirty pages for each byte of redo at the crash."""
     recoveries: int
     crashes: int
     log_sizes: tuple[int, int]
     """The smallest and the largest that were measured, as for `pools`."""
     pools: tuple[int, int]
     storages: tuple[str, ...]
-    workloads: Mapping[str, Character]
-    rows_rolled_back_per_s: float | None = None
     stuck: int = 0
     """Recoveries that got stuck; they are not among `recoveries`."""
 
@@ -56,6 +44,15 @@ class CalibratedServer(msgspec.Struct, frozen=True, kw_only=True):
     def fitted(self) -> Fitted:
         """As the model takes it."""
         return Fitted(self.memory, self.rates)
+
+
+class CalibratedServer(msgspec.Struct, frozen=True, kw_only=True):
+    """What was learnt of one server."""
+
+    family: str
+    version: str
+    workloads: Mapping[str, CalibratedWorkload]
+    rows_rolled_back_per_s: float | None = None
 
 
 class CalibratedStorage(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,40 +77,26 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     runs: tuple[str, ...]
 
 
-def calibrated_server(
-    observations: Sequence[Observation],
-    *,
-    family: str,
-    version: str,
-    rows_per_s: float | None = None,
-    stuck: int = 0,
-    disk_rates: Mapping[str, float] | None = None,
-) -> CalibratedServer:
-    """What these recoveries of one server tell; `disk_rates`: those that are taken from others, as it was measured on one disk."""
+def calibrated_workload(
+    observations: Sequence[Observation], stuck: int = 0, disk_rates: Mapping[str, float] | None = None
+) -> CalibratedWorkload:
+    """What these recoveries of one server under one workload tell.
+
+    `disk_rates`: those that are taken from others, as it was measured on one disk.
+    """
     fitted = fit(observations, disk_rates)
     logs, pools = [each.log_size for each in observations], [each.pool for each in observations]
-    by_workload = itertools.groupby(sorted(observations, key=lambda each: each.workload), lambda each: each.workload)
-    return CalibratedServer(
-        family=family,
-        version=version,
+    redo = sum(each.crash.redo for each in observations)
+    return CalibratedWorkload(
         memory=fitted.memory,
         rates=fitted.rates,
+        dirty_pages_per_byte=sum(each.crash.dirty_pages for each in observations) / redo,
         recoveries=len(observations),
         crashes=len({each.crash_name for each in observations}),
         log_sizes=(min(logs), max(logs)),
         pools=(min(pools), max(pools)),
         storages=tuple(dict.fromkeys(each.storage for each in observations)),
-        workloads={name: _character(list(of_it)) for name, of_it in by_workload},
-        rows_rolled_back_per_s=rows_per_s,
         stuck=stuck,
-    )
-
-
-def _character(observations: Sequence[Observation]) -> Character:
-    redo = sum(each.crash.redo for each in observations)
-    return Character(
-        requests_per_byte=sum(each.crash.write_requests for each in observations) / redo,
-        dirty_pages_per_byte=sum(each.crash.dirty_pages for each in observations) / redo,
     )
 
 

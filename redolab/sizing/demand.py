@@ -23,7 +23,6 @@ class Demand:
 
     redo_per_hour: float
     os_log_written_per_hour: float | None = None
-    requests_per_byte: float | None = None
     source: str
     """Where it is from, in words."""
     warnings: tuple[str, ...] = ()
@@ -59,7 +58,6 @@ def demand_of(busiest: Busiest, where: str) -> Demand:
     return Demand(
         redo_per_hour=busiest.redo_per_hour,
         os_log_written_per_hour=busiest.os_log_written_per_hour,
-        requests_per_byte=busiest.requests_per_byte,
         source=f"{window} of {format_duration(busiest.sampled)} in {where}, by LSN",
         warnings=tuple(_warnings(busiest)),
     )

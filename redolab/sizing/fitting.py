@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from redolab.crashes.bench import storages_of
+from redolab.crashes.bench import crashes_of, storages_of
 from redolab.crashes.observations import disk_figures, observations_of, rollback_rates
 from redolab.crashes.outcome import Outcome
 from redolab.crashes.recovery import RecoveryTrial
@@ -15,23 +15,29 @@ from redolab.errors import InvalidInput
 from redolab.models.recovery_time.fit import Observation, disk_rates, fit
 from redolab.models.recovery_time.held_out import HeldOut, Judged, judged
 from redolab.models.recovery_time.spread import Spread, coverage, interval, spread_of
-from redolab.models.recovery_time.terms import TERMS
+from redolab.models.recovery_time.terms import TERMS, Term
+from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable
+from redolab.runs.pages import measured_runs
 from redolab.runs.store import Run
 from redolab.servers.known import server_catalogue
 from redolab.sizing.calibration import (
     CALIBRATION_FORMAT,
     CalibratedServer,
     CalibratedStorage,
+    CalibratedWorkload,
     Calibration,
-    calibrated_server,
+    calibrated_workload,
     spreads_of,
 )
 
-Rate: TypeAlias = tuple[str, str, str, Callable[[CalibratedServer], float | None]]
-"""A row of the rates: part, what it is, its unit, and how it is read."""
+Rated: TypeAlias = tuple[str, str, CalibratedServer, CalibratedWorkload]
+"""A row of the rates: the server's name, the workload, and what was learnt."""
+_LARGE = 1000
 
 NINETY = 0.9
+_PAGES = ("model", "generations", "recovery", "stuck")
+"""The pages of results whose runs are recoveries on the project's own machine."""
 _ALL = "all"
 
 
@@ -41,6 +47,11 @@ class FittedRuns:
 
     calibration: Calibration
     judged: Sequence[Judged]
+
+
+def committed_runs() -> list[Run]:
+    """All recoveries that are committed with the project, whichever page they are for. Raises `LabError` if there are none."""
+    return [run for page in _PAGES for run in measured_runs(page)]
 
 
 def fit_runs(runs: Sequence[Run]) -> FittedRuns:
@@ -54,20 +65,23 @@ def fit_runs(runs: Sequence[Run]) -> FittedRuns:
     found = judged(observations, _family)
     rolled_back = rollback_rates(runs)
     versions = {record.trial.server: record.trial.version for run in runs for record in run.trials(RecoveryTrial)}
-    by_server = {
-        server: [each for each in observations if each.server == server]
-        for server in dict.fromkeys(each.server for each in observations)
+    subjects = {
+        subject: [each for each in observations if each.subject == subject]
+        for subject in sorted({each.subject for each in observations})
     }
+    names = dict.fromkeys(server for server, _ in subjects)
     servers = {
-        server: calibrated_server(
-            own,
+        server: CalibratedServer(
             family=_family(server),
             version=versions[server].split("-")[0],
-            rows_per_s=rolled_back.get(server),
-            stuck=_stuck(runs, server),
-            disk_rates=_disk_rates(server, by_server),
+            workloads={
+                workload: calibrated_workload(own, _stuck(runs, of, workload), _disk_rates((of, workload), subjects))
+                for (of, workload), own in subjects.items()
+                if of == server
+            },
+            rows_rolled_back_per_s=rolled_back.get(server),
         )
-        for server, own in by_server.items()
+        for server in names
     }
     last = runs[-1].record().sessions[-1]
     calibration = Calibration(
@@ -83,22 +97,33 @@ def fit_runs(runs: Sequence[Run]) -> FittedRuns:
     return FittedRuns(calibration, found)
 
 
-def _disk_rates(server: str, by_server: Mapping[str, Sequence[Observation]]) -> Mapping[str, float]:
-    """For a server that was measured on one disk: what its family says of disks. Nothing for any other."""
-    if len({each.disk for each in by_server[server]}) > 1:
+def _disk_rates(
+    subject: tuple[str, str], subjects: Mapping[tuple[str, str], Sequence[Observation]]
+) -> Mapping[str, float]:
+    """For one that was measured on one disk: what the server under other workloads, else its family, says of disks.
+
+    Nothing for any other.
+    """
+    if _disks(subjects[subject]) > 1:
         return {}
-    relatives = [
-        fit(own)
-        for other, own in by_server.items()
-        if _family(other) == _family(server) and len({each.disk for each in own}) > 1
-    ]
-    return disk_rates(relatives)
+    told = {each: own for each, own in subjects.items() if _disks(own) > 1}
+    same = [own for (server, _), own in told.items() if server == subject[0]]
+    family = [own for (server, _), own in told.items() if _family(server) == _family(subject[0])]
+    return disk_rates([fit(own) for own in same or family])
 
 
-def _stuck(runs: Sequence[Run], server: str) -> int:
+def _disks(observations: Sequence[Observation]) -> int:
+    return len({each.disk for each in observations})
+
+
+def _stuck(runs: Sequence[Run], server: str, workload: str) -> int:
     """How many of its recoveries with its own settings got stuck."""
-    trials = [record.trial for run in runs for record in run.trials(RecoveryTrial)]
-    return sum(each.server == server and each.outcome is Outcome.STUCK and not each.settings for each in trials)
+    count = 0
+    for run in runs:
+        images = {image.name for image in crashes_of(run) if image.spec.workload == workload}
+        trials = [record.trial for record in run.trials(RecoveryTrial) if record.trial.image in images]
+        count += sum(each.server == server and each.outcome is Outcome.STUCK and not each.settings for each in trials)
+    return count
 
 
 def _family(server: str) -> str:
@@ -197,30 +222,28 @@ def _covered(row: ErrorRow) -> str:
 
 
 def rates_table(calibration: Calibration) -> ReportTable:
-    """Every rate with its unit, a column a server."""
-
-    def of_server(name: str, server: CalibratedServer) -> Column[Rate]:
-        def cell(row: Rate) -> str:
-            rate = row[3](server)
-            return "–" if not rate else f"{rate:.3g}"
-
-        return Column(name, cell, right=True)
-
-    def rate_of(name: str) -> Callable[[CalibratedServer], float | None]:
-        return lambda server: server.rates.get(name)
-
-    rows: list[Rate] = [
-        ("memory", "pool for redo", "bytes/byte", lambda server: server.memory.per_byte),
-        ("memory", "pool for a write request", "bytes", lambda server: server.memory.per_request),
-        ("memory", "pages for each dirty page", "", lambda server: server.memory.pages_per_dirty_page),
-        ("memory", "repetition of pages", "power", lambda server: server.memory.repetition),
-        *((str(term.part), term.about, term.unit, rate_of(term.name)) for term in TERMS),
-        ("rollback", "rows rolled back", "rows/s", lambda server: server.rows_rolled_back_per_s),
+    """Every rate with its unit, a row a server and workload; what no server has is left out."""
+    rows = [
+        (name, workload, server, each)
+        for name, server in calibration.servers.items()
+        for workload, each in server.workloads.items()
     ]
+    used = [term for term in TERMS if any(each.rates.get(term.name) for *_, each in rows)]
+
+    def of_term(term: Term) -> Column[Rated]:
+        return Column(f"{term.name}, {term.unit}", lambda row: _rate(row[3].rates.get(term.name)), right=True)
+
     columns = [
-        Column[Rate]("part", lambda row: row[0]),
-        Column[Rate]("what", lambda row: row[1]),
-        Column[Rate]("unit", lambda row: row[2]),
-        *(of_server(name, server) for name, server in calibration.servers.items()),
+        Column[Rated]("server", lambda row: server_label(row[0], row[2].version)),
+        Column[Rated]("workload", lambda row: row[1]),
+        Column[Rated]("pool for redo, B/B", lambda row: _rate(row[3].memory.per_byte), right=True),
+        Column[Rated]("pages for each dirty page", lambda row: _rate(row[3].memory.pages_per_dirty_page), right=True),
+        Column[Rated]("repetition", lambda row: _rate(row[3].memory.repetition), right=True),
+        *(of_term(term) for term in used),
+        Column[Rated]("rolled back, rows/s", lambda row: _rate(row[2].rows_rolled_back_per_s), right=True),
     ]
-    return ReportTable.of("Rates", rows, columns, ["A dash: 0, no such work was seen."])
+    return ReportTable.of("Rates", rows, columns, ["A dash: 0, or not told. docs/recovery-time.md says what each is."])
+
+
+def _rate(value: float | None) -> str:
+    return "–" if not value else f"{value:.3g}" if value < _LARGE else f"{value:,.0f}"

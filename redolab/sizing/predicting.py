@@ -70,11 +70,12 @@ def predicted(model: Model, log_size: int, age: int | None) -> Predicted:
 
 def rests_on(model: Model) -> str:
     """What every prediction of a model is from, in words."""
-    server, made = model.server, model.calibration
-    least, most = (format_size(size) for size in server.log_sizes)
+    learnt, made = model.learnt, model.calibration
+    least, most = (format_size(size) for size in learnt.log_sizes)
     return (
-        f"{server.recoveries} recoveries of {server.crashes} crashes of {model.measured_as} ({server.version}) with logs of "
-        f"{least} to {most} on {', '.join(server.storages)}, measured by {made.made:%Y-%m-%d} on {made.machine.in_words()}"
+        f"{learnt.recoveries} recoveries of {learnt.crashes} crashes of {model.measured_as} ({model.server.version}) under "
+        f"{model.workload}, logs of {least} to {most}, on {', '.join(learnt.storages)}, measured by {made.made:%Y-%m-%d} on "
+        f"{made.machine.in_words()}"
     )
 
 

@@ -19,14 +19,14 @@ from redolab.servers.dialects import Dialect, Version, dialect_of
 from redolab.servers.known import server_catalogue
 from redolab.sizing.calibration import (
     CalibratedServer,
+    CalibratedWorkload,
     Calibration,
-    Character,
     read_calibration,
     shipped_calibration,
 )
 from redolab.storage.known import storage_catalogue
 from redolab.storage.modelled import ModelledDisk
-from redolab.units import format_size
+from redolab.units import GIB, format_size
 
 _FAMILIES = {"mysql": "mysql", "percona": "mysql", "mariadb": "mariadb"}
 _NAME = re.compile(r"(mysql|percona|mariadb)[- ]?(\d+\.\d+(?:\.\d+)?)", re.IGNORECASE)
@@ -45,8 +45,6 @@ class Question:
     workload: str | None = None
     """Whose kind of redo it is, by the name of a workload that the calibration knows."""
     dirty_pages: int | None = None
-    requests_per_byte: float | None = None
-    """Of the user's own redo, where samples told it."""
     undo_rows: int | None = None
 
 
@@ -63,7 +61,7 @@ class Model:
     disk: Disk
     storage: str
     workload: str
-    character: Character
+    learnt: CalibratedWorkload
     beyond: tuple[HeldOut, ...]
     """In which ways every prediction goes beyond what was measured."""
     warnings: tuple[str, ...]
@@ -77,21 +75,20 @@ class Model:
         """A crash at that checkpoint age."""
         pages = self.question.dirty_pages
         # No more pages can be dirty than the pool has, and the server that crashed had the same pool.
-        typical = min(age * self.character.dirty_pages_per_byte, self.question.pool / PAGE_SIZE)
+        typical = min(age * self.learnt.dirty_pages_per_byte, self.question.pool / PAGE_SIZE)
         return Crash(
             redo=age,
             dirty_pages=typical if pages is None else float(pages),
-            write_requests=age * self.character.requests_per_byte,
         )
 
     def work(self, age: int) -> Work:
         """What a recovery after a crash at that age has to do."""
-        return self.server.fitted.work(self.crash(age), self.question.pool)
+        return self.learnt.fitted.work(self.crash(age), self.question.pool)
 
     def at(self, log_size: int, age: int | None = None) -> Prediction:
         """The recovery after a crash at that age; by default the worst."""
         crash = self.crash(self.worst_age(log_size) if age is None else age)
-        parts = self.server.fitted.parts(crash, self.question.pool, self.disk)
+        parts = self.learnt.fitted.parts(crash, self.question.pool, self.disk)
         return prediction(parts, self._spread(log_size))
 
     def rollback_s(self) -> float | None:
@@ -105,24 +102,24 @@ class Model:
 
     def one_batch(self, log_size: int) -> int:
         """Bytes of the buffer pool that hold all redo of the worst crash at once."""
-        return int(self.server.memory.needed(self.crash(self.worst_age(log_size))))
+        return int(self.learnt.memory.needed(self.crash(self.worst_age(log_size))))
 
     def beyond_at(self, log_size: int) -> list[str]:
         """How far a log of that size, or the pool, lies beyond what was measured, in words."""
         said = []
-        least, most = self.server.log_sizes
+        least, most = self.learnt.log_sizes
         if log_size > most * BEYOND:
             said.append(
                 f"{format_size(log_size)} is {log_size / most:.0f} times the largest log measured, {format_size(most)}"
             )
-        least, most = self.server.pools
+        least, most = self.learnt.pools
         if not least / BEYOND <= self.question.pool <= most * BEYOND:
             said.append(
                 f"pools of {format_size(least)} to {format_size(most)} were measured, not {format_size(self.question.pool)}"
             )
-        if self.server.stuck and self.work(self.worst_age(log_size)).batches > 1:
+        if self.learnt.stuck and self.work(self.worst_age(log_size)).batches > 1:
             said.append(
-                f"{self.measured_as} {self.server.version} got stuck in {self.server.stuck} recoveries with more than one batch, for ever "
+                f"{self.measured_as} {self.server.version} got stuck in {self.learnt.stuck} recoveries with more than one batch, for ever "
                 "(docs/results/stuck.md has the way out)"
             )
         return said
@@ -130,7 +127,7 @@ class Model:
     def _spread(self, log_size: int) -> Spread:
         known = self.calibration.spreads
         ways = list(self.beyond)
-        if log_size > self.server.log_sizes[1] * BEYOND:
+        if log_size > self.learnt.log_sizes[1] * BEYOND:
             ways.append(HeldOut.LOG_SIZE)
         return together(known[HeldOut.CRASH], [known[way] for way in ways if way in known])
 
@@ -151,18 +148,15 @@ def model_of(question: Question, calibration: Calibration, storage: str) -> Mode
     elif version.patch and str(version) != str(Version.parse(server.version)):
         warnings.append(f"measured was {server.version}, not {version}")
     disk = _disk(calibration, storage)
-    if storage not in server.storages:
-        beyond.append(HeldOut.STORAGE)
-        warnings.append(f"no recovery on {storage} was measured: it is predicted from the figures of the disk alone")
-    workload = question.workload or max(server.workloads, key=lambda name: server.workloads[name].requests_per_byte)
+    workload = question.workload or _slowest(server)
     if workload not in server.workloads:
-        raise InvalidInput(
-            f"the calibration knows no workload '{workload}'", f"choose from {', '.join(server.workloads)}"
-        )
-    character = server.workloads[workload]
-    if question.requests_per_byte is not None:
-        character = Character(
-            requests_per_byte=question.requests_per_byte, dirty_pages_per_byte=character.dirty_pages_per_byte
+        known = ", ".join(server.workloads)
+        raise InvalidInput(f"the calibration knows no workload '{workload}' of {measured_as}", f"choose from {known}")
+    learnt = server.workloads[workload]
+    if storage not in learnt.storages:
+        beyond.append(HeldOut.STORAGE)
+        warnings.append(
+            f"no recovery of {measured_as} on {storage} was measured under {workload}: it is predicted from the figures of the disk"
         )
     if datetime.now(UTC) - calibration.made > _STALE:
         warnings.append(
@@ -179,7 +173,7 @@ def model_of(question: Question, calibration: Calibration, storage: str) -> Mode
         disk=disk,
         storage=storage,
         workload=workload,
-        character=character,
+        learnt=learnt,
         beyond=tuple(beyond),
         warnings=tuple(warnings),
     )
@@ -234,6 +228,18 @@ def _nearest(calibration: Calibration, name: str, family: str, version: Version)
 
     nearest = min(relatives, key=distance)
     return nearest, relatives[nearest]
+
+
+def _slowest(server: CalibratedServer) -> str:
+    """The workload whose redo takes the longest for each byte, with a pool that takes several batches: no answer is to be too short."""
+    usual = Disk(read_us=100, queued_reads_per_s=30_000, sequential_mb_s=1000, write_us=100)
+
+    def seconds(name: str) -> float:
+        each = server.workloads[name]
+        crash = Crash(redo=GIB, dirty_pages=GIB * each.dirty_pages_per_byte)
+        return each.fitted.ready(crash, GIB / 2, usual)
+
+    return max(server.workloads, key=seconds)
 
 
 def _series(version: str) -> tuple[int, int]:

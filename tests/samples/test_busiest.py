@@ -21,7 +21,6 @@ def samples(rates: list[float], *, start: float = 0.0, lsn: int = 0, uptime: int
             wall=None,
             lsn=each,
             os_log_written=3 * each,
-            log_write_requests=each // 200,
             uptime=uptime + 60 * number,
         )
         for number, each in enumerate(written)
@@ -33,7 +32,6 @@ def test_it_is_found_wherever_it_lies() -> None:
     assert found is not None
     assert found.redo_per_hour == pytest.approx(600 * MB)
     assert found.os_log_written_per_hour == pytest.approx(1800 * MB)
-    assert found.requests_per_byte == pytest.approx(1 / 200, rel=1e-3)
     assert (found.seconds, found.sampled, found.in_gaps) == (3600, 240 * 60, 0)
     assert found.by_lsn
 

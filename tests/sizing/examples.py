@@ -8,9 +8,10 @@ from pathlib import Path
 from redolab.models.recovery_time.held_out import judged
 from redolab.sizing.calibration import (
     CALIBRATION_FORMAT,
+    CalibratedServer,
     CalibratedStorage,
     Calibration,
-    calibrated_server,
+    calibrated_workload,
     spreads_of,
     write_calibration,
 )
@@ -32,8 +33,11 @@ def calibration(made: datetime | None = None) -> Calibration:
         machine=MACHINE,
         storages={name: CalibratedStorage(about=name, disk=disk) for name, disk in DISKS.items()},
         servers={
-            name: calibrated_server(
-                small[name], family=family, version=version, rows_per_s=300_000.0, stuck=7 * (family == "mysql")
+            name: CalibratedServer(
+                family=family,
+                version=version,
+                workloads={"bulk-update": calibrated_workload(small[name], stuck=7 * (family == "mysql"))},
+                rows_rolled_back_per_s=300_000.0,
             )
             for name, (family, version) in SERVERS.items()
         },

@@ -13,7 +13,6 @@ from redolab.models.recovery_time.terms import TERMS, Disk, Part, Told, seconds_
 from redolab.models.recovery_time.work import Crash, Memory, Work, work
 
 _FOR_A_BYTE = np.arange(0.3, 6.0, 0.02)
-_FOR_A_REQUEST = np.arange(0.0, 1500.0, 25.0)
 """Bytes of the pool that are tried."""
 _NOTHING = 1e-12
 _UNKNOWN_NEED = 2.0
@@ -39,6 +38,11 @@ class Observation:
     """Seconds of the parts, or of those together that the log does not tell apart; they add up to `ready`."""
     ready: float
 
+    @property
+    def subject(self) -> tuple[str, str]:
+        """Whose rates it tells: those of a server under a workload. Redo of another kind takes a server another time."""
+        return self.server, self.workload
+
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
@@ -61,7 +65,7 @@ class Fitted:
 
 
 def fit(observations: Sequence[Observation], known: Mapping[str, float] | None = None) -> Fitted:
-    """The rates of the server of these recoveries; those that are `known` are taken as they are.
+    """The rates of these recoveries of one server under one workload; those that are `known` are taken as they are.
 
     Raises `ValueError` if there are no recoveries.
     """
@@ -103,8 +107,6 @@ def disk_rates(fits: Sequence[Fitted]) -> dict[str, float]:
 def _told(observations: Sequence[Observation], memory: Memory) -> set[Told]:
     """What differs between these recoveries: two rates whose amounts always go together cannot be told apart."""
     told = {Told.ALWAYS}
-    if len({each.workload for each in observations}) > 1:
-        told.add(Told.WORKLOADS)
     if len({each.disk for each in observations}) > 1:
         told.add(Told.DISKS)
     if len({work(each.crash, each.pool, memory).batches == 1 for each in observations}) > 1:
@@ -114,8 +116,8 @@ def _told(observations: Sequence[Observation], memory: Memory) -> set[Told]:
 
 def _memory(observations: Sequence[Observation]) -> Memory:
     """What makes the predicted batches nearest to those that were counted, and then pages follow from batches."""
-    per_byte, per_request = _needs([each for each in observations if each.batches is not None])
-    plain = Memory(per_byte=per_byte, per_request=per_request)
+    per_byte = _need([each for each in observations if each.batches is not None])
+    plain = Memory(per_byte=per_byte)
     known = [each for each in observations if each.pages and each.crash.dirty_pages]
     if not known:
         return plain
@@ -125,22 +127,16 @@ def _memory(observations: Sequence[Observation]) -> Memory:
     slope = float((spread * pages).sum() / (spread**2).sum()) if spread.any() else 0.0
     repetition = min(1.0, max(0.0, slope))
     once = math.exp(float((pages - repetition * batches).mean()))
-    return Memory(per_byte=per_byte, per_request=per_request, pages_per_dirty_page=once, repetition=repetition)
+    return Memory(per_byte=per_byte, pages_per_dirty_page=once, repetition=repetition)
 
 
-def _needs(observations: Sequence[Observation]) -> tuple[float, float]:
-    """Bytes of the pool for a byte of redo and for a write request; of pairs that do equally well the middle one."""
+def _need(observations: Sequence[Observation]) -> float:
+    """Bytes of the pool for a byte of redo; of values that do equally well the middle one."""
     if not observations:
-        return _UNKNOWN_NEED, 0.0
-    workloads = {each.workload for each in observations}
-    pairs = np.array(
-        [(byte, request) for byte in _FOR_A_BYTE for request in (_FOR_A_REQUEST if len(workloads) > 1 else (0.0,))]
-    )
-    amounts = np.array([(each.crash.redo, each.crash.write_requests) for each in observations])
+        return _UNKNOWN_NEED
+    redo = np.array([each.crash.redo for each in observations])
     pools = np.array([each.pool for each in observations])
     counted = np.array([each.batches for each in observations])
-    predicted = np.maximum(1, np.ceil(pairs @ amounts.T / pools))
+    predicted = np.maximum(1, np.ceil(np.outer(_FOR_A_BYTE, redo) / pools))
     off = np.abs(np.log(predicted / counted)).sum(axis=1)
-    best = pairs[off <= off.min() * (1 + 1e-9) + 1e-12]
-    middle = best[np.argsort(np.linalg.norm((best - best.mean(axis=0)) / (best.std(axis=0) + 1e-12), axis=1))[0]]
-    return float(middle[0]), float(middle[1])
+    return float(np.median(_FOR_A_BYTE[off <= off.min() + _NOTHING]))

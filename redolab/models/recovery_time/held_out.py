@@ -50,8 +50,8 @@ class Judged:
 def judged(observations: Sequence[Observation], family: Callable[[str], str]) -> list[Judged]:
     """Every held-out prediction that these recoveries allow; `family`: server → its family."""
     found: list[Judged] = []
-    for server in _different(observations, lambda each: each.server):
-        of_server = [each for each in observations if each.server == server]
+    for server, workload in dict.fromkeys(each.subject for each in observations):
+        of_server = [each for each in observations if each.subject == (server, workload)]
         small = [each for each in of_server if each.log_size <= FITTED_UP_TO]
         large = [each for each in of_server if each.log_size > FITTED_UP_TO]
         found += _judged(HeldOut.LOG_SIZE, small, large)
@@ -65,7 +65,11 @@ def judged(observations: Sequence[Observation], family: Callable[[str], str]) ->
                 if kind is HeldOut.STORAGE and len({each.disk for each in rest}) < _DISKS:
                     continue
                 found += _judged(kind, rest, [each for each in of_server if key(each) == value])
-        relatives = [each for each in observations if family(each.server) == family(server) and each.server != server]
+        relatives = [
+            each
+            for each in observations
+            if family(each.server) == family(server) and each.server != server and each.workload == workload
+        ]
         found += list(_of_unknown_server(relatives, of_server))
     return found
 

@@ -42,7 +42,6 @@ class Told(StrEnum):
     """What has to differ between recoveries for a rate to be told from the others."""
 
     ALWAYS = "always"
-    WORKLOADS = "workloads"
     DISKS = "disks"
     BATCHES = "one batch and more"
 
@@ -61,10 +60,6 @@ class Term:
 
 def _redo_gb(work: Work, _: Disk) -> float:
     return work.redo / _GB
-
-
-def _million_requests(work: Work, _: Disk) -> float:
-    return work.write_requests / _MILLION
 
 
 def _held_redo(work: Work, _: Disk) -> float:
@@ -120,7 +115,6 @@ _BY_SEQUENTIAL = "s for each s by fio's sequential reads"
 
 TERMS = (
     Term("redo", Part.SCAN, "s/GB", "parsing redo", _redo_gb),
-    Term("requests", Part.SCAN, "us", "parsing a write request", _million_requests, Told.WORKLOADS),
     Term("held redo", Part.SCAN, "s/GB²", "parsing redo, for all that is held for the same batch", _held_redo),
     Term(
         "scan again",

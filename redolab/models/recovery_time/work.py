@@ -16,9 +16,6 @@ class Crash:
     """Bytes from the checkpoint to the end of the log."""
     dirty_pages: float
     """Distinct pages that it changed and that were not written back."""
-    write_requests: float
-    """`Innodb_log_write_requests` while that redo was written: about one for each mini-transaction. What parsing takes depends on
-    how many records the bytes are cut into, and no counter is nearer to that."""
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,8 +23,6 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 
     per_byte: float
     """Bytes of the pool for a byte of redo."""
-    per_request: float = 0.0
-    """Bytes of the pool for a write request, in addition."""
     pages_per_dirty_page: float = 1.0
     """Pages recovered for each dirty page where one batch holds all redo."""
     repetition: float = 0.0
@@ -35,7 +30,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 
     def needed(self, crash: Crash) -> float:
         """Bytes of the pool in which all redo fits at once."""
-        return self.per_byte * crash.redo + self.per_request * crash.write_requests
+        return self.per_byte * crash.redo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +39,6 @@ class Work:
 
     redo: float
     """Bytes."""
-    write_requests: float
     held: float
     """The share of the redo that a batch holds, 0 to 1."""
     batches: int
@@ -58,7 +52,6 @@ def work(crash: Crash, pool: float, memory: Memory) -> Work:
     batches = max(1, math.ceil(memory.needed(crash) / pool))
     return Work(
         redo=crash.redo,
-        write_requests=crash.write_requests,
         held=min(1.0, pool / max(1.0, memory.needed(crash))),
         batches=batches,
         pages=crash.dirty_pages * memory.pages_per_dirty_page * batches**memory.repetition,

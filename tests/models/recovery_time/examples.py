@@ -32,7 +32,7 @@ DISKS = {"native": FAST, "cloud-ssd": SLOW, "hdd-raid10": SEQUENTIAL}
 def crash(log_size: int) -> Crash:
     """A crash with a log of that size filled up to where flushing is forced."""
     redo = 0.7 * log_size
-    return Crash(redo=redo, dirty_pages=redo / 15_000, write_requests=redo / 250)
+    return Crash(redo=redo, dirty_pages=redo / 15_000)
 
 
 def observations(
@@ -42,6 +42,7 @@ def observations(
     sizes: Sequence[int] = (256 * MIB, 512 * MIB, GIB, 4 * GIB),
     noise: float = 0.0,
     seed: int = 1,
+    workload: str = "bulk-update",
 ) -> list[Observation]:
     """Two recoveries of two crashes a size, on each disk with a quarter and three quarters of the log as pool.
 
@@ -62,10 +63,10 @@ def observations(
                 Observation(
                     server=server,
                     storage=storage,
-                    crash_name=f"{server}-{size}-{number}",
+                    crash_name=f"{server}-{workload}-{size}-{number}",
                     log_size=size,
                     pool=pool,
-                    workload="bulk-update",
+                    workload=workload,
                     crash=crash(size),
                     disk=disk,
                     batches=work.batches,

@@ -14,7 +14,7 @@ from redolab.models.recovery_time.predict import prediction
 from redolab.models.recovery_time.spread import Spread, coverage, interval, spread_of
 from redolab.models.recovery_time.spread import together as spreads_together
 from redolab.models.recovery_time.terms import TERMS, Part, seconds_by_part
-from redolab.models.recovery_time.work import Crash, Memory, work
+from redolab.models.recovery_time.work import Crash, work
 from redolab.units import GIB, MIB
 from tests.models.recovery_time.examples import DISKS, FAST, KNOWN, MEMORY, RATES, crash, observations, together
 
@@ -24,15 +24,13 @@ def family(server: str) -> str:
 
 
 def test_redo_that_fits_the_pool_is_one_batch() -> None:
-    there = Crash(redo=1e9, dirty_pages=10_000, write_requests=1e6)
+    there = Crash(redo=1e9, dirty_pages=10_000)
     one, two = work(there, 2e9, MEMORY), work(there, 1.9e9, MEMORY)
     assert (one.batches, one.held) == (1, 1.0)
     assert one.pages == pytest.approx(11_000)
     assert two.batches == 2
     assert two.held == pytest.approx(0.95)
     assert two.pages == pytest.approx(11_000 * 2**0.8)
-    short_records = Memory(per_byte=2.0, per_request=500.0)
-    assert work(there, 2e9, short_records).batches == 2
 
 
 def test_more_redo_and_slower_disks_never_take_less() -> None:
@@ -94,14 +92,23 @@ def test_held_out_predictions_are_of_what_was_not_seen() -> None:
     kinds = {each.held_out for each in found}
     assert kinds == {HeldOut.CRASH, HeldOut.LOG_SIZE, HeldOut.POOL, HeldOut.STORAGE}
     assert {each.observation.log_size for each in found if each.held_out is HeldOut.LOG_SIZE} == {4 * GIB}
-    exact = [each for each in found if each.held_out in (HeldOut.CRASH, HeldOut.LOG_SIZE, HeldOut.STORAGE)]
+    exact = [each for each in found if each.held_out in (HeldOut.CRASH, HeldOut.LOG_SIZE)]
     assert max(abs(each.error) for each in exact) < 0.05
+    # From two disks reads and writes of pages cannot be told apart for certain.
+    assert max(abs(each.error) for each in found if each.held_out is HeldOut.STORAGE) < 0.3
     assert all(each.relative == pytest.approx(math.exp(-each.error) - 1) for each in found)
 
 
 def test_from_one_disk_nothing_is_said_of_another() -> None:
     on_two = [each for each in observations() if each.storage != "hdd-raid10"]
     assert HeldOut.STORAGE not in {each.held_out for each in judged(on_two, family)}
+
+
+def test_workloads_are_judged_apart() -> None:
+    slower = Fitted(MEMORY, {name: 3 * rate for name, rate in RATES.items()})
+    both = [*observations(), *observations(known=slower, workload="oltp_write_only")]
+    of_crash = [each for each in judged(both, family) if each.held_out is HeldOut.CRASH]
+    assert max(abs(each.error) for each in of_crash) < 0.05
 
 
 def test_an_unknown_server_takes_its_familys_rates_scaled() -> None:

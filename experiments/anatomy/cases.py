@@ -1,0 +1,166 @@
+"""The baseline, and every level of every factor, as changes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from redolab.crashes.fill import KillRule
+from redolab.crashes.planning import SMALLEST_POOL, WantedCrash
+from redolab.servers.dialects import Dialect, Purpose, Setting, Version
+from redolab.units import KIB, format_size
+
+BASELINE = "baseline"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One crash and how it is recovered; sizes in bytes."""
+
+    factor: str
+    level: str
+    crash: WantedCrash
+    pool: int
+    settings: str = ""
+    """Of the recovering server, as `redolab.servers.asked` has them."""
+
+
+def baseline(log_size: int) -> Case:
+    """A full log under the workload that fills it quickly, nothing to roll back, a pool of the size of the log."""
+    return Case(BASELINE, BASELINE, WantedCrash(log_size=log_size, open_transaction_rows=0), pool=log_size)
+
+
+def cases(log_size: int, factors: Sequence[str], dialect: Dialect) -> list[Case]:
+    """The baseline, and each level of these factors that the server can have."""
+    start = baseline(log_size)
+    return [start, *(case for name in factors for case in FACTORS[name](start, dialect))]
+
+
+def _crash(start: Case, factor: str, level: str, **changes: object) -> Case:
+    return replace(start, factor=factor, level=level, crash=replace(start.crash, **changes))  # type: ignore[arg-type]
+
+
+def _sizes_of_log(start: Case, _: Dialect) -> list[Case]:
+    """With the pool: half and twice the redo in the same share of it."""
+    return [
+        replace(
+            _crash(start, "redo log", format_size(size), log_size=size, dataset=(start.crash.log_size // 2)),
+            pool=size,
+        )
+        for size in (start.crash.log_size // 2, start.crash.log_size * 2)
+    ]
+
+
+def _ages(start: Case, _: Dialect) -> list[Case]:
+    return [
+        _crash(start, "age at the kill", f"{share} % of the log", kill=KillRule.from_options(f"{share}%", None))
+        for share in (25, 50)
+    ]
+
+
+def _localities(start: Case, _: Dialect) -> list[Case]:
+    usual = start.crash.log_size // 2
+    return [
+        _crash(start, "dirty pages for the same redo", f"dataset {format_size(size)}", dataset=size)
+        for size in (usual // 4, usual * 4)
+    ]
+
+
+def _pools(start: Case, _: Dialect) -> list[Case]:
+    return [
+        replace(start, factor="buffer pool", level=format_size(pool), pool=pool)
+        for pool in (start.pool // 4, start.pool * 4)
+    ]
+
+
+def _tables(start: Case, _: Dialect) -> list[Case]:
+    return [_crash(start, "tables", f"{count:,} files", empty_tables=count) for count in (2_000, 20_000)]
+
+
+def _rows_to_roll_back(start: Case, _: Dialect) -> list[Case]:
+    return [
+        _crash(start, "rows to roll back", f"{rows:,}", open_transaction_rows=rows) for rows in (100_000, 1_000_000)
+    ]
+
+
+def _prepared(start: Case, dialect: Dialect) -> list[Case]:
+    # Before, a prepared transaction is rolled back when its connection ends.
+    since = {"mysql": Version(5, 7, 7), "mariadb": Version(10, 5, 0)}[dialect.family]
+    if dialect.version < since:
+        return []
+    return [
+        _crash(start, "prepared XA transactions", f"{count:,}", prepared_transactions=count) for count in (500, 5_000)
+    ]
+
+
+def _workloads(start: Case, _: Dialect) -> list[Case]:
+    return [
+        _crash(start, "workload", "short rows (oltp_write_only)", workload="oltp_write_only"),
+        _crash(start, "workload", "secondary index (oltp_update_index)", workload="oltp_update_index"),
+    ]
+
+
+def _change_buffer(start: Case, dialect: Dialect) -> list[Case]:
+    """With a pool that does not hold the tables while the log fills, or nothing would be buffered."""
+    if dialect.family == "mariadb" and dialect.version >= Version(11, 0, 0):
+        return []
+    small = max(SMALLEST_POOL, start.crash.log_size // 8)
+    found = []
+    for level in ("none", "all"):
+        setting = Setting(
+            "innodb_change_buffering", level, "whether changes of secondary indexes wait in the change buffer"
+        )
+        case = _crash(
+            start, "change buffer", f"{level} (secondary index, small pool)", workload="oltp_update_index", fill_pool=small,
+            overrides=(setting,),
+        )  # fmt: skip
+        found.append(replace(case, settings=f"innodb_change_buffering={level}"))
+    return found
+
+
+def _page_sizes(start: Case, dialect: Dialect) -> list[Case]:
+    if dialect.family == "mysql" and dialect.version < Version(5, 7, 6):
+        return []
+    return [_crash(start, "page size", format_size(size), page_size=size) for size in (4 * KIB, 64 * KIB)]
+
+
+def _doublewrite(start: Case, _: Dialect) -> list[Case]:
+    return [replace(start, factor="doublewrite while recovering", level="off", settings="innodb_doublewrite=0")]
+
+
+def _flushing(start: Case, _: Dialect) -> list[Case]:
+    return [
+        _crash(
+            start, "flushing before the crash", "as in production, 60 s of load", purpose=Purpose.PRODUCTION,
+            kill=KillRule.from_options(None, 60.0),
+        )
+    ]  # fmt: skip
+
+
+def _threads(start: Case, dialect: Dialect) -> list[Case]:
+    levels = [
+        "innodb_read_io_threads=1",
+        "innodb_read_io_threads=64",
+        "innodb_io_capacity=20000+innodb_io_capacity_max=40000",
+    ]
+    if dialect.family == "mysql" and dialect.version < Version(5, 6, 0):
+        levels[-1] = "innodb_io_capacity=20000"
+    return [replace(start, factor="threads and I/O settings", level=level, settings=level) for level in levels]
+
+
+FACTORS: Mapping[str, Callable[[Case, Dialect], list[Case]]] = {
+    "log-size": _sizes_of_log,
+    "age": _ages,
+    "locality": _localities,
+    "pool": _pools,
+    "tables": _tables,
+    "undo": _rows_to_roll_back,
+    "prepared": _prepared,
+    "workload": _workloads,
+    "change-buffer": _change_buffer,
+    "page-size": _page_sizes,
+    "doublewrite": _doublewrite,
+    "flushing": _flushing,
+    "threads": _threads,
+}
+"""What VARY= takes → its levels."""

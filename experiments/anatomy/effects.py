@@ -1,0 +1,187 @@
+"""What each level adds to the baseline, in seconds and with an interval, and in which phase."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from scipy import stats
+
+from redolab.crashes.outcome import Outcome
+from redolab.crashes.recovery import RecoveryTrial
+from redolab.timeline import Phase
+
+from .cases import BASELINE
+
+_SHARE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One recovery of a case."""
+
+    server: str
+    factor: str
+    level: str
+    trial: RecoveryTrial
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """One level of one server against the server's baseline; seconds."""
+
+    server: str
+    version: str
+    factor: str
+    level: str
+    ready: float
+    """Mean time to ready."""
+    n: int
+    crashes: int
+    added: float
+    """To the mean of the baseline."""
+    low: float
+    high: float
+    """The 95 % interval of what is added."""
+    phase: str
+    """The phase that grew or shrank the most; empty where the log does not tell."""
+    rollback: float | None
+    """Mean of the rollback after ready."""
+    unfinished: int
+    """Recoveries that did not end in a server that was ready."""
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the interval leaves out 0."""
+        return self.low > 0 or self.high < 0
+
+
+def effects(measured: Sequence[Measured]) -> list[Effect]:
+    """The baseline of each server, and after it every other level, in the order in which they were measured first."""
+    found = []
+    for server in dict.fromkeys(each.server for each in measured):
+        own = [each for each in measured if each.server == server]
+        cells: dict[tuple[str, str], list[RecoveryTrial]] = defaultdict(list)
+        for each in own:
+            cells[each.factor, each.level].append(each.trial)
+        base = _ready(cells[BASELINE, BASELINE])
+        if not base:
+            continue
+        within, between = _deviations(cells)
+        for (factor, level), trials in sorted(cells.items(), key=lambda cell: cell[0][0] != BASELINE):
+            found.append(_effect(server, factor, level, trials, cells[BASELINE, BASELINE], within, between))
+    return found
+
+
+def _effect(
+    server: str,
+    factor: str,
+    level: str,
+    trials: Sequence[RecoveryTrial],
+    base: Sequence[RecoveryTrial],
+    within: tuple[float, int],
+    between: tuple[float, int],
+) -> Effect:
+    ready, of_base = _ready(trials), _ready(base)
+    mean = statistics.fmean(ready) if ready else math.nan
+    added = mean - statistics.fmean(of_base)
+    reach = math.nan if not ready else _reach(trials, base, within, between)
+    return Effect(
+        server=server,
+        version=trials[0].version,
+        factor=factor,
+        level=level,
+        ready=mean,
+        n=len(ready),
+        crashes=len({trial.image for trial in trials}),
+        added=added,
+        low=added - reach,
+        high=added + reach,
+        phase="" if factor == BASELINE else _phase(trials, base),
+        rollback=_mean([_phases(trial).get(Phase.ROLLBACK) for trial in trials]),
+        unfinished=sum(trial.outcome is not Outcome.READY for trial in trials),
+    )
+
+
+def _reach(
+    trials: Sequence[RecoveryTrial],
+    base: Sequence[RecoveryTrial],
+    within: tuple[float, int],
+    between: tuple[float, int],
+) -> float:
+    """Half of the interval: recoveries differ by `within`, and crashes made alike by `between` on top.
+
+    A level recovered from the baseline's own crashes shares what these differ by.
+    """
+    if not within[1]:
+        # Of single recoveries nothing tells by how much two differ.
+        return math.nan
+    images, of_base = {trial.image for trial in trials}, {trial.image for trial in base}
+    variance = within[0] ** 2 * (1 / len(_ready(trials)) + 1 / len(_ready(base)))
+    freedom = within[1]
+    if images != of_base:
+        variance += between[0] ** 2 * (1 / len(images) + 1 / len(of_base))
+        freedom = min(within[1], between[1])
+    return float(stats.t.ppf((1 + _SHARE) / 2, max(1, freedom))) * math.sqrt(variance)
+
+
+def _deviations(
+    cells: Mapping[tuple[str, str], Sequence[RecoveryTrial]],
+) -> tuple[tuple[float, int], tuple[float, int]]:
+    """Standard deviations and degrees of freedom: of recoveries of one image, and of crashes made alike (their means)."""
+    squares, freedom = 0.0, 0
+    for trials in cells.values():
+        for seconds in _by_image(trials).values():
+            squares += sum((each - statistics.fmean(seconds)) ** 2 for each in seconds)
+            freedom += len(seconds) - 1
+    within = math.sqrt(squares / freedom) if freedom else 0.0
+    of_images = _by_image(cells[BASELINE, BASELINE])
+    means = [statistics.fmean(seconds) for seconds in of_images.values()]
+    # What the means differ by holds what recoveries differ by, too.
+    spread = statistics.variance(means) if len(means) > 1 else 0.0
+    each = statistics.fmean(len(seconds) for seconds in of_images.values())
+    between = math.sqrt(max(0.0, spread - within**2 / each))
+    return (within, freedom), (between, len(means) - 1)
+
+
+def _by_image(trials: Sequence[RecoveryTrial]) -> Mapping[str, list[float]]:
+    seconds: dict[str, list[float]] = defaultdict(list)
+    for trial in trials:
+        if trial.seconds_to_ready is not None:
+            seconds[trial.image].append(trial.seconds_to_ready)
+    return seconds
+
+
+def _phase(trials: Sequence[RecoveryTrial], base: Sequence[RecoveryTrial]) -> str:
+    """The phase whose mean differs the most from the baseline's; scan and apply in one where the log does not tell them apart."""
+    differences = {}
+    for phase in (Phase.DISCOVER, Phase.SCAN, Phase.APPLY, Phase.OPEN, Phase.ACCEPT):
+        now, before = (_mean([_phases(trial).get(phase) for trial in each]) for each in (trials, base))
+        if now is not None and before is not None:
+            differences[str(phase)] = now - before
+    starts = [_mean([_start(trial) for trial in each]) for each in (trials, base)]
+    if starts[0] is not None and starts[1] is not None:
+        differences["start"] = starts[0] - starts[1]
+    return max(differences, key=lambda name: abs(differences[name]), default="")
+
+
+def _phases(trial: RecoveryTrial) -> Mapping[Phase, float | None]:
+    return {} if trial.timeline is None else {time.phase: time.seconds for time in trial.timeline.phases}
+
+
+def _start(trial: RecoveryTrial) -> float | None:
+    if trial.timeline is None or trial.seconds_to_ready is None or trial.timeline.seconds_to_ready is None:
+        return None
+    return trial.seconds_to_ready - trial.timeline.seconds_to_ready
+
+
+def _ready(trials: Sequence[RecoveryTrial]) -> list[float]:
+    return [trial.seconds_to_ready for trial in trials if trial.seconds_to_ready is not None]
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.fmean(known) if known else None

@@ -1,0 +1,55 @@
+"""The plan of the anatomy: the baseline several times, every other case once, each recovered as often."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeAlias
+
+from redolab.crashes.bench import CrashConditions, PlannedCrash, PlannedRecovery
+from redolab.crashes.planning import check_memory, crash_spec
+from redolab.lab import Lab
+from redolab.runs.plan import Plan, draw_plan
+from redolab.storage.attaching import check_possible
+
+from .cases import Case, cases
+from .factors import Factors
+
+
+class AnatomyRecovery(PlannedRecovery, frozen=True, kw_only=True):
+    """A recovery that knows which case it is of."""
+
+    factor: str
+    level: str
+
+
+AnatomyPlan: TypeAlias = Plan[PlannedCrash, AnatomyRecovery, CrashConditions]
+
+
+def plan(factors: Factors, lab: Lab) -> AnatomyPlan:
+    """The plan; recoveries that only differ in the recovering server are of the baseline's crashes. Raises `LabError`."""
+    factors.check()
+    check_possible(factors.profiles())
+    crashes: list[tuple[PlannedCrash, list[AnatomyRecovery]]] = []
+    for name in factors.server:
+        server = lab.server(name)
+        wanted = cases(factors.log_size, factors.varied(), server.dialect)
+        check_memory([case.crash for case in wanted], [case.pool for case in wanted])
+        start = wanted[0]
+        of_baseline = [case for case in wanted if case.crash == start.crash]
+        for number in range(1, factors.crashes + 1):
+            spec = crash_spec(server, replace(start.crash, number=number))
+            crashes.append((PlannedCrash(server=name, spec=spec), [_step(case, factors) for case in of_baseline]))
+        for case in wanted:
+            if case not in of_baseline:
+                spec = crash_spec(server, case.crash)
+                crashes.append((PlannedCrash(server=name, spec=spec), [_step(case, factors)]))
+    conditions = CrashConditions(storages=factors.profiles())
+    return draw_plan(
+        crashes, repeat=factors.repeat, seed=factors.drawn_seed(), conditions=conditions, keep=factors.keep
+    )
+
+
+def _step(case: Case, factors: Factors) -> AnatomyRecovery:
+    return AnatomyRecovery(
+        storage=factors.storage, pool=case.pool, settings=case.settings, factor=case.factor, level=case.level
+    )

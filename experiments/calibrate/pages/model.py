@@ -1,0 +1,66 @@
+"""The page of the model: how far its predictions are off, its rates, and recovery time over log size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from redolab.crashes.observations import observations_of
+from redolab.models.recovery_time.held_out import HeldOut
+from redolab.report.contents import Page, Plot
+from redolab.report.labels import server_label
+from redolab.report.template import filled
+from redolab.runs.store import Run
+from redolab.sizing.fitting import ErrorRow, committed_runs, error_rows, errors_table, fit_runs, rates_table
+from redolab.sizing.question import Question, model_of
+from redolab.units import GIB, format_size
+
+from ..plots import HEADLINE_SHARE, log_size_within, plot_errors, plot_over_log_size
+
+_TEMPLATE = Path(__file__).with_suffix(".md")
+_HEADLINE = "mariadb-10.11"
+_STORAGE = "native"
+_WORKLOAD = "bulk-update"
+_RTO = 60.0
+
+
+def page(_: Sequence[Run]) -> Page:
+    """The page and its pictures: of the runs kept for it, and of all other recoveries that are committed."""
+    runs = committed_runs()
+    found, observations = fit_runs(runs), observations_of(runs)
+    rows = error_rows(found.judged)
+    calibration = found.calibration
+    server = calibration.servers[_HEADLINE]
+    question = Question(server=_HEADLINE, storage=_STORAGE, pool=GIB, workload=_WORKLOAD)
+    model = model_of(question, calibration, _STORAGE)
+    within = log_size_within(model, _RTO)
+    values = {
+        "errors": errors_table(rows).as_markdown(),
+        "rates": rates_table(calibration).as_markdown(),
+        "median": {kind.name.lower(): _all(rows, kind) for kind in HeldOut},
+        "goals": {"log_size": 0.15, "pool": 0.15, "storage": 0.30, "server": 0.30},
+        "recoveries": len(observations),
+        "crashes": len({each.crash_name for each in observations}),
+        "servers": [server_label(name, each.version) for name, each in calibration.servers.items()],
+        "headline": server_label(_HEADLINE, server.version),
+        "rto": f"{_RTO:.0f} s",
+        "within": "no log" if within is None else format_size(within),
+        "pool_share": f"{HEADLINE_SHARE:.0%}",
+        "machine": f"{calibration.machine.in_words()}, {calibration.machine.system}",
+        "date": f"{calibration.made:%Y-%m-%d}",
+    }
+    label = f"{server_label(_HEADLINE, server.version)} on this machine's own disk, pool a quarter of the log"
+    own = [each for each in observations if each.subject == (_HEADLINE, _WORKLOAD) and each.storage == _STORAGE]
+    return Page(
+        filled(_TEMPLATE, values),
+        [
+            Plot("over-log-size", partial(plot_over_log_size, model=model, measured=own, rto=_RTO, label=label)),
+            Plot("errors", partial(plot_errors, judged=found.judged)),
+        ],
+    )
+
+
+def _all(rows: Sequence[ErrorRow], kind: HeldOut) -> ErrorRow | None:
+    """The row of all servers, or of the only one."""
+    return next((row for row in rows if row.held_out is kind), None)

@@ -1,0 +1,43 @@
+"""The plan of a calibration: crashes of each size with long and with short redo records, each recovered in one and in more batches."""
+
+from __future__ import annotations
+
+import itertools
+
+from redolab.crashes.bench import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
+from redolab.crashes.planning import WantedCrash, check_memory, crash_spec, usual_pools
+from redolab.lab import Lab
+from redolab.runs.plan import draw_plan
+from redolab.storage.attaching import check_possible
+
+from .factors import Factors
+
+_LONG_RECORDS, _SHORT_RECORDS = "bulk-update", "oltp_write_only"
+
+
+def plan(factors: Factors, lab: Lab) -> CrashPlan:
+    """The plan of all servers and storages. Raises `LabError`."""
+    factors.check()
+    check_possible(factors.profiles())
+    wanted = _wanted(factors)
+    check_memory(wanted, ())
+    crashes = []
+    for name, each in itertools.product(factors.server, wanted):
+        spec = crash_spec(lab.server(name), each)
+        steps = [
+            PlannedRecovery(storage=storage, pool=pool) for storage in factors.storage for pool in usual_pools(spec)
+        ]
+        crashes.append((PlannedCrash(server=name, spec=spec), steps))
+    conditions = CrashConditions(storages=factors.profiles())
+    return draw_plan(
+        crashes, repeat=factors.repeat, seed=factors.drawn_seed(), conditions=conditions, keep=factors.keep
+    )
+
+
+def _wanted(factors: Factors) -> list[WantedCrash]:
+    """Every size under the workload that fills quickly; the largest is left out under the other, which takes minutes to fill it."""
+    sizes = sorted(factors.log_size)
+    return [
+        *(WantedCrash(log_size=size, workload=_LONG_RECORDS) for size in sizes),
+        *(WantedCrash(log_size=size, workload=_SHORT_RECORDS) for size in sizes[:-1]),
+    ]

@@ -1,0 +1,114 @@
+"""Pictures of the model: recovery time over log size, and predictions against what was measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from redolab.models.recovery_time.fit import Observation
+from redolab.models.recovery_time.held_out import HeldOut, Judged
+from redolab.models.sizing import SHOWN, possible_sizes
+from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
+from redolab.sizing.question import Model
+from redolab.units import GIB, MIB, format_duration, format_size
+
+HEADLINE_SHARE = 0.25
+"""The buffer pool of the picture over log sizes, as a share of the log."""
+_RATIOS = (0.2, 0.5, 1, 2, 5)
+_SECONDS = (1, 3, 10, 30, 100, 300, 1000)
+_TICKS = (1, 3, 10, 30, 60, 180, 600, 1800, 3600, 10_800)
+
+
+def log_size_within(model: Model, rto: float) -> int | None:
+    """The largest log that recovers within so many seconds nineteen times in twenty, with that share of it as pool."""
+    found = None
+    for size in possible_sizes(256 * MIB, 64 * GIB):
+        if model.with_pool(int(size * HEADLINE_SHARE)).at(size).ninety[1] > rto:
+            return found
+        found = size
+    return found
+
+
+def plot_over_log_size(folder: Path, model: Model, measured: Sequence[Observation], rto: float, label: str) -> None:
+    """The predicted band from 256M to 64G, measured points, and the time that is wanted: `over-log-size.svg`, `.png`."""
+    at = [model.with_pool(int(size * HEADLINE_SHARE)).at(size) for size in SHOWN]
+    sizes = [size / GIB for size in SHOWN]
+    figure, axes = plt.subplots(figsize=(WIDTH, 4.4), layout="constrained")
+    low, high = [each.ninety[0] for each in at], [each.ninety[1] for each in at]
+    axes.fill_between(sizes, low, high, color=MEASURED, alpha=0.2, linewidth=0, label="nine in ten, predicted")
+    axes.plot(sizes, [each.ready for each in at], color=MEASURED, label="predicted")
+    points = [each for each in measured if math.isclose(each.pool / each.log_size, HEADLINE_SHARE, rel_tol=0.1)]
+    axes.plot(
+        [each.log_size / GIB for each in points], [each.ready for each in points], "o", color="black", markersize=5,
+        label="measured",
+    )  # fmt: skip
+    axes.axhline(rto, color=LIMIT, linestyle="--", label=f"limit: {rto:.0f} s")
+    within = log_size_within(model, rto)
+    if within is not None:
+        axes.axvline(within / GIB, color=LIMIT, linestyle=":", linewidth=1)
+        axes.annotate(
+            format_size(within), (within / GIB, low[0]), xytext=(4, 0), textcoords="offset points", color=LIMIT
+        )
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xticks(sizes, [format_size(size) for size in SHOWN])
+    ticks = [tick for tick in _TICKS if low[0] / 1.5 <= tick <= high[-1] * 1.5]
+    axes.set_yticks(ticks, [_tick(tick) for tick in ticks])
+    axes.minorticks_off()
+    axes.set_xlabel("redo log, filled up to where flushing is forced")
+    axes.set_ylabel("time to ready")
+    answer = "no log of 256M or more" if within is None else f"up to {format_size(within)}"
+    head(figure, f"Recovery within {rto:.0f} s here: a redo log of {answer}", label)
+    axes.legend(loc="upper left", fontsize="small")
+    save(figure, folder / "over-log-size")
+
+
+def plot_errors(folder: Path, judged: Sequence[Judged]) -> None:
+    """Predicted over measured against measured, a panel each kind of what was held out: `errors.svg`, `.png`."""
+    kinds = [kind for kind in HeldOut if any(each.held_out is kind for each in judged)]
+    figure, panels = plt.subplots(
+        ncols=len(kinds),
+        sharey=True,
+        sharex=True,
+        squeeze=False,
+        figsize=(2.6 * len(kinds) + 0.8, 4),
+        layout="constrained",
+    )
+    servers = sorted({each.observation.server for each in judged})
+    for axes, kind in zip(panels[0], kinds, strict=True):
+        of_kind = [each for each in judged if each.held_out is kind]
+        for place, server in enumerate(servers):
+            own = [each for each in of_kind if each.observation.server == server]
+            axes.plot(
+                [each.observation.ready for each in own], [1 + each.relative for each in own], "osv^Dx"[place % 6],
+                markersize=4, alpha=0.7, label=server,
+            )  # fmt: skip
+        axes.axhline(1, color="black", linewidth=1)
+        axes.axhspan(1 / 1.15, 1.15, color="#DDDDDD", zorder=0)
+        axes.set_title(str(kind), fontsize="medium", loc="left", color=MODEL)
+        axes.set_xlabel("measured, s")
+    first = panels[0][0]
+    first.set_xscale("log")
+    first.set_yscale("log")
+    shown = [ratio for ratio in _RATIOS if any(_near(1 + each.relative, ratio) for each in judged)]
+    first.set_yticks(shown, [f"{ratio:g} ×" for ratio in shown])
+    first.set_xticks(_SECONDS, [f"{seconds:g}" for seconds in _SECONDS])
+    first.minorticks_off()
+    longest = max(each.observation.ready for each in judged)
+    first.set_xlim(min(each.observation.ready for each in judged) / 1.2, longest * 1.2)
+    first.set_ylabel("predicted / measured")
+    figure.legend(*first.get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize="small")
+    off = sorted(abs(each.relative) for each in judged)
+    said = f"Half of all held-out predictions are off by {off[len(off) // 2]:.0%} or less (grey: 15 %)"
+    figure.suptitle(said, x=0.01, ha="left", fontsize="large")
+    save(figure, folder / "errors")
+
+
+def _near(ratio: float, tick: float) -> bool:
+    """Within the range of that tick, or on the way to it."""
+    return min(ratio, 1) / 1.3 <= tick <= max(ratio, 1) * 1.3
+
+
+def _tick(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else format_duration(seconds).replace(" 0 s", "").replace(" 00 min", "")

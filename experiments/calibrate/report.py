@@ -1,0 +1,77 @@
+"""What a calibration measured: the file that predicts, its errors, and what it predicts of large logs here."""
+
+from __future__ import annotations
+
+import msgspec
+
+from redolab.report.contents import Report
+from redolab.report.table import Column, ReportTable
+from redolab.runs.store import Run
+from redolab.sizing.calibration import Calibration, as_json, shipped_calibration, with_spreads_of
+from redolab.sizing.fitting import error_rows, errors_table, fit_runs, rates_table
+from redolab.sizing.predicting import Predicted, predicted
+from redolab.sizing.question import Question, model_of
+from redolab.units import GIB, format_duration, format_size
+
+FILE = "calibration.json"
+_PREDICTED = (8 * GIB, 64 * GIB)
+_POOL_SHARE = 4
+"""The pool of the predictions shown, as a share of the log: one that needs several batches, as production pools do."""
+
+
+def report(run: Run) -> Report:
+    """The calibration, what it predicts here, and its errors."""
+    found = fit_runs([run])
+    calibration = with_spreads_of(found.calibration, shipped_calibration())
+    rows = [each for server in calibration.servers for each in _predictions(calibration, server)]
+    return Report(
+        answer=_answer(run, rows),
+        tables=[_table(rows)],
+        details=[errors_table(error_rows(found.judged)), rates_table(calibration)],
+        rows={"table": [msgspec.to_builtins(each) for each in rows]},
+        files={FILE: as_json(calibration)},
+    )
+
+
+def _predictions(calibration: Calibration, server: str) -> list[Predicted]:
+    found = []
+    workloads = calibration.servers[server].workloads.values()
+    for storage in dict.fromkeys(storage for each in workloads for storage in each.storages):
+        for size in _PREDICTED:
+            question = Question(server=server, storage=storage, pool=size // _POOL_SHARE)
+            model = model_of(question, calibration, storage)
+            possible = min(size, model.dialect.largest_log)
+            found.append(predicted(model, possible, None))
+    return found
+
+
+def _answer(run: Run, rows: list[Predicted]) -> str:
+    first = rows[0]
+    span = f"{format_duration(first.ninety.low_s)} to {format_duration(first.ninety.high_s)}"
+    return (
+        f"With a redo log of {format_size(first.log_size)} on {first.storage}, {first.server} would be ready after about "
+        f"{format_duration(first.ready_s)} here (nine in ten: {span}): 'redolab predict --storage {run.folder / FILE}' has the rest."
+    )
+
+
+def _table(rows: list[Predicted]) -> ReportTable:
+    columns = [
+        Column[Predicted]("server", lambda row: row.server, shared=str),
+        Column[Predicted]("storage", lambda row: row.storage, shared="on {}".format),
+        Column[Predicted]("log", lambda row: format_size(row.log_size), right=True),
+        Column[Predicted]("pool", lambda row: format_size(row.buffer_pool), right=True),
+        Column[Predicted]("redo at worst", lambda row: format_size(row.redo), right=True),
+        Column[Predicted]("ready, predicted", lambda row: format_duration(row.ready_s), right=True),
+        Column[Predicted](
+            "nine in ten",
+            lambda row: f"{format_duration(row.ninety.low_s)} to {format_duration(row.ninety.high_s)}",
+            right=True,
+        ),
+        Column[Predicted]("batches", lambda row: str(row.batches), right=True),
+    ]
+    notes = [
+        f"Redo like that of {rows[0].workload}, the log full. 'redolab predict' and 'redolab size' take the file for any other "
+        "log, pool and load.",
+        *dict.fromkeys(f"! {warning}." for row in rows for warning in row.warnings),
+    ]
+    return ReportTable.brief("Predicted recoveries", rows, columns, notes)

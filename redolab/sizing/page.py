@@ -1,0 +1,150 @@
+"""The report: one HTML page that opens from disk without a network, with what was measured and a calculator."""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import jinja2
+import markdown_it
+import msgspec
+from scipy import stats
+
+from redolab.errors import LabError
+from redolab.models.capacity import PAGE_SIZE
+from redolab.models.sizing import SHOWN, possible_sizes
+from redolab.project import PROJECT
+from redolab.report.labels import server_label
+from redolab.report.table import Column, ReportTable
+from redolab.servers.dialects import Dialect
+from redolab.servers.known import server_catalogue
+from redolab.sizing.calibration import Calibration
+from redolab.sizing.fitting import ErrorRow, errors_table
+from redolab.sizing.predicting import rests_on
+from redolab.sizing.question import BEYOND, Question, model_of
+from redolab.units import GIB, format_duration
+
+_WEB = Path(__file__).parent / "web"
+_NINETY = 0.95
+"""The quantile at which the 90 % interval ends."""
+_ANSWER = re.compile(r"^\*\*(.+?)\*\*", re.MULTILINE | re.DOTALL)
+_PICTURE = re.compile(r"!\[.*?\]\((\S+\.svg)\)")
+_TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A page of results in short: its title, its answer and its picture (SVG in base64)."""
+
+    title: str
+    answer: str
+    picture: str
+
+
+def html_page(calibration: Calibration, errors: Sequence[ErrorRow], results: Iterable[Path]) -> str:
+    """The page: the calculator of a calibration, its errors, and the answers of pages of results."""
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
+    return environment.from_string((_WEB / "page.html").read_text()).render(
+        machine=html.escape(calibration.machine.in_words()),
+        made=f"{calibration.made:%Y-%m-%d}",
+        errors=_as_html(errors_table(errors)),
+        sections=[section for path in results if (section := _section(path)) is not None],
+        published=_as_html(_published()),
+        # Within a script element, a closing tag in a string would end it.
+        data=msgspec.json.encode(calculator_data(calibration)).decode().replace("</", "<\\/"),
+        script=(_WEB / "calculator.js").read_text(),
+    )
+
+
+def calculator_data(calibration: Calibration) -> Mapping[str, object]:
+    """What the calculator works with: the coefficients, and for each server what a log of each size holds."""
+    sizes = possible_sizes(0, 512 * GIB)
+    counts = {spread.count for spread in calibration.spreads.values()}
+    return {
+        "page_size": PAGE_SIZE,
+        "beyond": BEYOND,
+        "sizes": sizes,
+        "shown": SHOWN,
+        "spreads": calibration.spreads,
+        "quantiles": {count: float(stats.t.ppf(_NINETY, max(1, count))) for count in counts},
+        "storages": calibration.storages,
+        "servers": {name: _server(calibration, name, sizes) for name in calibration.servers},
+    }
+
+
+def _server(calibration: Calibration, name: str, sizes: Sequence[int]) -> Mapping[str, object]:
+    server, dialect = calibration.servers[name], server_catalogue().get(name).dialect()
+    possible = [dialect.smallest_log <= size <= dialect.largest_log for size in sizes]
+    models = {
+        workload: model_of(
+            Question(server=name, storage=each.storages[0], pool=GIB, workload=workload), calibration, each.storages[0]
+        )
+        for workload, each in server.workloads.items()
+    }
+    first = next(iter(models.values()))
+    return {
+        "label": server_label(name, server.version),
+        "slowest": model_of(
+            Question(server=name, storage=first.storage, pool=GIB), calibration, first.storage
+        ).workload,
+        "workloads": {
+            workload: {**msgspec.to_builtins(server.workloads[workload]), "rests_on": rests_on(model)}
+            for workload, model in models.items()
+        },
+        "ages": [first.worst_age(size) if can else None for size, can in zip(sizes, possible, strict=True)],
+        **_lines(dialect),
+    }
+
+
+def _lines(dialect: Dialect) -> Mapping[str, object]:
+    """The lines to paste, with places for the size of the log and for half of it, which two files have each."""
+    size = 2 * GIB
+    places = {str(size): "{size}", str(size // 2): "{half}"}
+
+    def with_places(text: str) -> str:
+        return re.sub(r"\d{9,}", lambda match: places.get(match[0], match[0]), text)
+
+    resizing = dialect.resizing(size)
+    how = [*([f"{resizing.statement};"] if resizing.statement else []), *(f"-- {step}" for step in resizing.steps)]
+    return {
+        "settings": [with_places(f"{each.name} = {each.value}") for each in dialect.log_settings(size)],
+        "resizing": [with_places(line) for line in how],
+    }
+
+
+def _section(path: Path) -> Section | None:
+    """A page of results in short; None of one without an answer and a picture. Raises `LabError` if the picture is gone."""
+    text = path.read_text()
+    title, answer, picture = _TITLE.search(text), _ANSWER.search(text), _PICTURE.search(text)
+    if title is None or answer is None or picture is None:
+        return None
+    drawn = path.with_name(picture[1])
+    if not drawn.exists():
+        raise LabError(f"{path} has no picture {drawn.name}", f"'redolab results {path.stem}' draws it")
+    in_words = markdown_it.MarkdownIt().renderInline(" ".join(answer[1].split()))
+    return Section(title[1], in_words, base64.b64encode(drawn.read_bytes()).decode())
+
+
+def _published() -> ReportTable:
+    known = tomllib.loads((PROJECT.published / "recovery-2010.toml").read_text())
+    columns = [
+        Column[Mapping[str, object]]("server", lambda row: str(row["server"])),
+        Column[Mapping[str, object]]("storage", lambda row: str(row["storage"])),
+        Column[Mapping[str, object]]("pool", lambda row: str(row["buffer_pool"]), right=True),
+        Column[Mapping[str, object]](
+            "to the end of rollback", lambda row: format_duration(float(str(row["seconds"]))), right=True
+        ),
+    ]
+    notes = [
+        f"{known['source']}; tpcc with 1,000 warehouses, a redo log of 8G, from the stamps in its error logs (2010)."
+    ]
+    return ReportTable.of("Published", known["crash"], columns, notes)
+
+
+def _as_html(table: ReportTable) -> str:
+    return str(markdown_it.MarkdownIt().enable("table").render(table.as_markdown()))

@@ -1,0 +1,197 @@
+"use strict";
+// The calculator of the report: the model of redolab/models/recovery_time and redolab/models/sizing.py, on the coefficients that
+// `redolab predict` and `redolab size` use. tests/sizing/test_web.py compares the two.
+
+const GB = 1e9, MILLION = 1e6, THOUSAND = 1e3, GIB = 2 ** 30;
+
+function needed(memory, crash) {
+  return memory.per_byte * crash.redo;
+}
+
+function workOf(crash, pool, memory) {
+  const need = needed(memory, crash);
+  const batches = Math.max(1, Math.ceil(need / pool));
+  return {
+    redo: crash.redo,
+    held: Math.min(1, pool / Math.max(1, need)),
+    batches,
+    pages: crash.dirtyPages * memory.pages_per_dirty_page * batches ** memory.repetition,
+  };
+}
+
+const redoRead = (work, disk) => work.redo / (disk.sequential_mb_s * MILLION);
+const last = (work) => work.pages / work.batches;
+const AMOUNTS = {
+  "redo": (work) => work.redo / GB,
+  "held redo": (work) => (work.redo / GB) * work.held * (work.redo / GB),
+  "scan again": (work) => (work.batches > 1 ? work.redo / GB : 0),
+  "log reads": redoRead,
+  "pages": (work) => work.pages / THOUSAND,
+  "applied redo": (work) => work.redo / GB,
+  "batches": (work) => ((work.batches - 1) * work.redo) / GB,
+  "page reads": (work, disk) => work.pages / disk.queued_reads_per_s,
+  "page writes": (work, disk) => (work.pages - last(work)) / disk.queued_reads_per_s,
+  "later log reads": (work, disk) => (work.batches - 1) * redoRead(work, disk),
+  "opening": () => 1,
+  "flushed pages": (work) => last(work) / THOUSAND,
+  "page flushes": (work, disk) => last(work) / disk.queued_reads_per_s,
+  "starting": () => 1,
+  "single reads": (work, disk) => disk.read_us / MILLION,
+};
+
+function crashAt(age, question, learnt) {
+  return { redo: age, dirtyPages: Math.min(age * learnt.dirty_pages_per_byte, question.pool / DATA.page_size) };
+}
+
+function spreadFor(logSize, question, learnt) {
+  const within = DATA.spreads["another crash"];
+  const ways = [];
+  if (!learnt.storages.includes(question.storage)) ways.push("another storage");
+  if (logSize > learnt.log_sizes[1] * DATA.beyond) ways.push("a larger log");
+  let variance = within.deviation ** 2, count = within.count;
+  for (const way of ways) {
+    const spread = DATA.spreads[way];
+    if (!spread) continue;
+    variance += Math.max(0, spread.deviation ** 2 - within.deviation ** 2);
+    count = Math.min(count, spread.count);
+  }
+  return { deviation: Math.sqrt(variance), count };
+}
+
+function predict(logSize, question) {
+  const server = DATA.servers[question.server], learnt = server.workloads[question.workload];
+  const disk = DATA.storages[question.storage].disk;
+  const age = server.ages[DATA.sizes.indexOf(logSize)];
+  const work = workOf(crashAt(age, question, learnt), question.pool, learnt.memory);
+  let ready = 0;
+  for (const [name, rate] of Object.entries(learnt.rates)) ready += rate * AMOUNTS[name](work, disk);
+  const spread = spreadFor(logSize, question, learnt);
+  const reach = DATA.quantiles[spread.count] * spread.deviation;
+  return { logSize, age, ready, low: ready * Math.exp(-reach), high: ready * Math.exp(reach), batches: work.batches,
+    minutes: (age / question.redoPerHour) * 60 };
+}
+
+function advise(question) {
+  const server = DATA.servers[question.server];
+  const possible = DATA.sizes.filter((size, place) => server.ages[place] !== null);
+  const rows = possible.map((size) => predict(size, question));
+  const lastBefore = (meets) => {
+    const first = rows.findIndex((row) => !meets(row));
+    return first === -1 ? rows[rows.length - 1] : rows[first - 1] || null;
+  };
+  const holds = rows.find((row) => row.age >= question.redoPerHour) || null;
+  const within = lastBefore((row) => row.high <= question.rto);
+  const answer = holds && within && holds.logSize <= within.logSize ? holds : null;
+  return { rows: rows.filter((row) => DATA.shown.includes(row.logSize)), holds, within, answer,
+    withinMedian: lastBefore((row) => row.ready <= question.rto) };
+}
+
+function size(bytes) {
+  for (const [unit, scale] of [["T", 2 ** 40], ["G", GIB], ["M", 2 ** 20]]) {
+    if (bytes % scale === 0 && bytes / scale > 0 && bytes / scale < 10000) return `${bytes / scale}${unit}`;
+  }
+  for (const [unit, scale] of [["T", 2 ** 40], ["G", GIB], ["M", 2 ** 20], ["K", 1024]]) {
+    if (bytes >= scale) {
+      const value = bytes / scale;
+      return `${Number.isInteger(value) ? value : value.toFixed(value < 10 ? 2 : 1)}${unit}`;
+    }
+  }
+  return `${bytes}B`;
+}
+
+function duration(seconds) {
+  if (seconds < 100) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
+  const minutes = Math.floor(Math.round(seconds) / 60);
+  if (seconds < 3600) return `${minutes} min ${Math.round(seconds) % 60} s`;
+  return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} min`;
+}
+
+function linesFor(question, row) {
+  const server = DATA.servers[question.server];
+  const filled = (text) => text.replaceAll("{size}", row.logSize).replaceAll("{half}", Math.floor(row.logSize / 2 ** 21) * 2 ** 20);
+  const timeout = Math.max(90, Math.ceil((2 * row.high) / 10) * 10);
+  return [
+    "# my.cnf", "[mysqld]", ...server.settings.map(filled),
+    "", "# changing it", ...server.resizing.map(filled),
+    "", "# systemd", "[Service]", `TimeoutStartSec=${timeout}`,
+    "", "# Kubernetes", "startupProbe:", "  periodSeconds: 10", `  failureThreshold: ${Math.ceil(timeout / 10)}`,
+  ].join("\n");
+}
+
+function sentence(question, found) {
+  if (found.answer) {
+    const row = found.answer;
+    return `Set the redo log to ${size(row.logSize)}: recovery then takes about ${duration(row.ready)}, nine times in ten ` +
+      `${duration(row.low)} to ${duration(row.high)}.`;
+  }
+  const hour = found.holds ? `an hour of peak redo takes ${size(found.holds.logSize)}` : "an hour of peak redo fits into no log";
+  const time = found.within ? `up to ${size(found.within.logSize)} recovers in time` : "no log recovers in time";
+  return `No size meets both: ${hour}, and ${time}.`;
+}
+
+function asked() {
+  const value = (name) => document.getElementById(name).value;
+  return {
+    server: value("server"), storage: value("storage"), workload: value("workload"),
+    pool: Number(value("pool")) * GIB, redoPerHour: Number(value("redo")) * GIB, rto: Number(value("rto")),
+  };
+}
+
+function chart(question, found) {
+  const width = 640, height = 280, left = 64, bottom = 32, top = 12;
+  const xs = found.rows.map((_, place) => left + (place * (width - left - 20)) / Math.max(1, found.rows.length - 1));
+  const most = Math.max(question.rto, ...found.rows.map((row) => row.high)) * 1.3;
+  const least = Math.min(question.rto, ...found.rows.map((row) => row.low)) / 1.3;
+  const y = (seconds) => top + ((Math.log(most) - Math.log(seconds)) / (Math.log(most) - Math.log(least))) * (height - top - bottom);
+  const points = (key) => found.rows.map((row, place) => `${xs[place]},${y(row[key])}`);
+  const band = [...points("high"), ...points("low").reverse()].join(" ");
+  const labels = found.rows.map((row, place) => `<text x="${xs[place]}" y="${height - 10}" text-anchor="middle">${size(row.logSize)}</text>`);
+  const ticks = [1, 10, 60, 600, 3600, 36000].filter((tick) => tick > least && tick < most).map(
+    (tick) => `<text x="${left - 8}" y="${y(tick) + 4}" text-anchor="end">${duration(tick)}</text>` +
+      `<line x1="${left}" x2="${width}" y1="${y(tick)}" y2="${y(tick)}" class="grid"/>`);
+  const line = y(question.rto);
+  return `<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="predicted recovery time over redo log size">${ticks.join("")}` +
+    `<polygon points="${band}" class="band"/><polyline points="${points("ready").join(" ")}" class="line"/>` +
+    `<line x1="${left}" x2="${width}" y1="${line}" y2="${line}" class="rto"/>` +
+    `<text x="${width - 4}" y="${line - 6}" text-anchor="end" class="rto-label">your limit: ${duration(question.rto)}</text>${labels.join("")}</svg>`;
+}
+
+function show() {
+  const question = asked();
+  const out = document.getElementById("answer"), table = document.getElementById("sizes");
+  if (!(question.pool > 0 && question.redoPerHour > 0 && question.rto > 0)) {
+    out.textContent = "Pool, redo and recovery time have to be greater than 0.";
+    return;
+  }
+  const found = advise(question);
+  out.textContent = sentence(question, found);
+  table.innerHTML = found.rows.map((row) =>
+    `<tr${found.answer && row.logSize === found.answer.logSize ? ' class="chosen"' : ""}><th scope="row">${size(row.logSize)}</th><td>${size(row.age)}</td>` +
+    `<td>${duration(row.ready)}</td><td>${duration(row.low)} to ${duration(row.high)}</td><td>${duration(row.minutes * 60)}</td>` +
+    `<td>${row.age < question.redoPerHour ? "under an hour" : ""}${row.high > question.rto ? " over the limit" : ""}</td></tr>`).join("");
+  document.getElementById("lines").textContent = found.answer ? linesFor(question, found.answer) : "";
+  document.getElementById("chart").innerHTML = chart(question, found);
+  const learnt = DATA.servers[question.server].workloads[question.workload];
+  const unmeasured = learnt.storages.includes(question.storage) ? "" :
+    `No recovery of this server on ${question.storage} was measured: predicted from the figures of the disk alone. `;
+  document.getElementById("rests").textContent = `${unmeasured}Predicted from ${learnt.rests_on}.`;
+}
+
+function start() {
+  const fill = (name, values, chosen) => {
+    document.getElementById(name).innerHTML = values.map(([value, label]) =>
+      `<option value="${value}"${value === chosen ? " selected" : ""}>${label}</option>`).join("");
+  };
+  const byServer = () => {
+    const server = DATA.servers[document.getElementById("server").value];
+    fill("workload", Object.keys(server.workloads).map((name) => [name, name]), server.slowest);
+  };
+  fill("server", Object.entries(DATA.servers).map(([name, server]) => [name, server.label]));
+  fill("storage", Object.entries(DATA.storages).map(([name, storage]) => [name, `${name}: ${storage.about}`]));
+  byServer();
+  document.getElementById("server").addEventListener("input", byServer);
+  for (const name of ["server", "storage", "workload", "pool", "redo", "rto"]) document.getElementById(name).addEventListener("input", show);
+  show();
+}
+
+if (typeof document !== "undefined") document.addEventListener("DOMContentLoaded", start);

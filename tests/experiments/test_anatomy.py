@@ -1,0 +1,69 @@
+"""What the anatomy makes of its recoveries: what each level adds, how sure that is, and in which phase."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from experiments.anatomy.cases import BASELINE, FACTORS, cases
+from experiments.anatomy.effects import Effect, Measured, effects
+from experiments.anatomy.plots import plot_effects
+from experiments.anatomy.report import answer, effects_table
+from redolab.servers.known import server_catalogue
+from redolab.units import MIB
+from tests.examples import trial
+
+
+def measured(level: str, image: str, seconds: float, *, slower_apply: float = 0.0, factor: str = "tables") -> Measured:
+    recovery = msgspec.structs.replace(trial(seconds, slower_apply=slower_apply), image=image)
+    return Measured("mariadb-10.11", BASELINE if level == BASELINE else factor, level, recovery)
+
+
+def found(noise: float = 0.1) -> dict[str, Effect]:
+    base = [
+        measured(BASELINE, f"base-{number}", 3.3 + 0.2 * number + sign * noise)
+        for number in (0, 1, 2)
+        for sign in (-1, 0, 1)
+    ]
+    many = [measured("20,000 files", "many", 7.3 + sign * noise, slower_apply=4.0) for sign in (-1, 0, 1)]
+    few = [measured("2,000 files", "few", 3.6 + sign * noise) for sign in (-1, 0, 1)]
+    return {each.level: each for each in effects([*base, *many, *few])}
+
+
+def test_what_is_added_is_to_the_baseline_with_what_crashes_differ_by_in_the_interval() -> None:
+    of = found()
+    assert of[BASELINE].added == pytest.approx(0)
+    assert of["20,000 files"].added == pytest.approx(3.8)
+    assert (of["20,000 files"].is_told, of["20,000 files"].phase) == (True, "apply")
+    assert of["20,000 files"].low < 3.8 < of["20,000 files"].high
+    # 0.1 s more than a baseline whose crashes lie 0.2 s apart is nothing.
+    assert not of["2,000 files"].is_told
+
+
+def test_single_recoveries_tell_no_interval() -> None:
+    alone = effects([measured(BASELINE, "a", 3.3), measured(BASELINE, "b", 3.5), measured("20,000 files", "c", 9.0)])
+    assert math.isnan(alone[-1].low)
+    assert not alone[-1].is_told
+    assert "–" in effects_table(alone).cells[-1]
+
+
+def test_the_answer_the_table_and_the_picture_name_what_is_told(tmp_path: Path) -> None:
+    of = list(found().values())
+    said = answer(of)
+    assert said.startswith("MariaDB 10.11.19: 3.5 s; +4 s by tables (20,000 files)")
+    assert effects_table(of).width <= 120
+    plot_effects(tmp_path, of, said)
+    assert (tmp_path / "effects.svg").stat().st_size > 5000
+
+
+@pytest.mark.parametrize("name", server_catalogue().names())
+def test_every_case_is_one_that_the_server_can_have(name: str) -> None:
+    wanted = cases(512 * MIB, list(FACTORS), server_catalogue().get(name).dialect())
+    assert wanted[0].factor == BASELINE
+    assert len({(case.factor, case.level) for case in wanted}) == len(wanted)
+    factors = {case.factor for case in wanted}
+    assert ("change buffer" in factors) == (not name.startswith("mariadb-11"))
+    assert ("prepared XA transactions" in factors) == (name not in ("mysql-5.5", "mysql-5.6", "mariadb-10.2"))
