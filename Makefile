@@ -18,11 +18,12 @@ $(NAME):
 	@:
 else
 
-.PHONY: help experiment doctor runs test lint format clean
+.PHONY: help experiment doctor runs report test lint format clean
 help:
 	@echo "make experiment NAME VAR=value…   run an experiment: $(notdir $(patsubst %/__init__.py,%,$(wildcard experiments/*/__init__.py)))"
 	@echo "make doctor [LOGSIZE=8G]          what this machine offers and lacks for it"
 	@echo "make runs                         list the runs that are kept"
+	@echo "make report                       report.html: results and a sizing calculator, in one page without a network"
 	@echo "make test                         all tests, on real servers with small logs"
 	@echo "make lint                         ruff, mypy, and the layers of the imports"
 	@echo "make format                       let ruff format the code"
@@ -37,6 +38,9 @@ doctor: setup
 
 runs: setup
 	@$(REDOLAB) runs
+
+report: setup
+	@$(REDOLAB) page --output report.html
 
 test: setup
 	@$(VENV)/bin/pytest

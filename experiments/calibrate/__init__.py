@@ -5,6 +5,7 @@ from __future__ import annotations
 from redolab.crashes.bench import CrashBench, CrashPlan
 from redolab.crashes.rows import recovery_rows
 from redolab.runs.experiment import Experiment, Noun
+from redolab.sizing.fitting import RECOVERY_PAGES
 
 from .factors import Factors
 from .pages import model
@@ -19,6 +20,7 @@ EXPERIMENT = Experiment(
     bench=CrashBench,
     report=report,
     pages={"model": model.page},
+    page_runs={"model": RECOVERY_PAGES},
     rows=recovery_rows,
     group=Noun("crash", "crashes"),
     step=Noun("recovery", "recoveries"),

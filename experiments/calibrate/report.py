@@ -8,7 +8,7 @@ from redolab.report.contents import Report
 from redolab.report.table import Column, ReportTable
 from redolab.runs.store import Run
 from redolab.sizing.calibration import Calibration, as_json, shipped_calibration, with_spreads_of
-from redolab.sizing.fitting import error_rows, errors_table, fit_runs, rates_table
+from redolab.sizing.fitting import error_rows, errors_table, fit_runs, rates_tables
 from redolab.sizing.predicting import Predicted, predicted
 from redolab.sizing.question import Question, model_of
 from redolab.units import GIB, format_duration, format_size
@@ -27,7 +27,7 @@ def report(run: Run) -> Report:
     return Report(
         answer=_answer(run, rows),
         tables=[_table(rows)],
-        details=[errors_table(error_rows(found.judged)), rates_table(calibration)],
+        details=[errors_table(error_rows(found.judged)), *rates_tables(calibration)],
         rows={"table": [msgspec.to_builtins(each) for each in rows]},
         files={FILE: as_json(calibration)},
     )

@@ -7,7 +7,7 @@ from redolab.crashes.rows import recovery_rows
 from redolab.runs.experiment import Experiment, Noun
 
 from .factors import Factors
-from .pages import generations, recovery, stuck
+from .pages import generations, recovery, storage, stuck
 from .plan import plan
 from .report import report
 
@@ -19,7 +19,13 @@ EXPERIMENT = Experiment(
     bench=CrashBench,
     report=report,
     rows=recovery_rows,
-    pages={"generations": generations.page, "recovery": recovery.page, "stuck": stuck.page},
+    pages={
+        "generations": generations.page,
+        "recovery": recovery.page,
+        "storage": storage.page,
+        "stuck": stuck.page,
+    },
+    page_runs={"storage": ["model"]},
     group=Noun("crash", "crashes"),
     step=Noun("recovery", "recoveries"),
 )

@@ -17,7 +17,7 @@ from redolab.report.labels import server_label
 from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
 from redolab.units import GIB, MIB, format_size
 
-from .marks import storage_label
+from .marks import MARK, storage_label
 from .rows import RecoveryRow
 from .table import ended
 
@@ -178,12 +178,17 @@ def plot_matrix(folder: Path, rows: Sequence[RecoveryRow], title: str, off: Mapp
     across = 1 if len({row.storage for row in rows}) > 1 else 3
     parts = [_parts(row, off) for row in rows]
     differs = [len({part[place] for part in parts}) > 1 for place in range(len(parts[0]))]
-    columns = list(dict.fromkeys(part[across] for part in parts))
+    # A mark belongs to the one row that has it, and not to the storage of all.
+    heads = [row.storage if across == 1 else part[across] for row, part in zip(rows, parts, strict=True)]
+    columns = list(dict.fromkeys(heads))
     names = [
         ", ".join(part for place, part in enumerate(of_row) if place != across and differs[place] and part)
         for of_row in parts
     ]
-    cells = {(name, of_row[across]): _heat(row) for name, of_row, row in zip(names, parts, rows, strict=True)}
+    cells = {
+        (name, column): _heat(row, MARK * (storage_label(row, off) != row.storage))
+        for name, column, row in zip(names, heads, rows, strict=True)
+    }
     medians = [row.ready_median_s for row in rows if row.ready_median_s is not None] or [1.0]
     lines = list(dict.fromkeys(names))
     figure, axes = plt.subplots(
@@ -195,10 +200,10 @@ def plot_matrix(folder: Path, rows: Sequence[RecoveryRow], title: str, off: Mapp
     save(figure, folder / "matrix")
 
 
-def _heat(row: RecoveryRow) -> HeatCell:
+def _heat(row: RecoveryRow, mark: str) -> HeatCell:
     if row.ready_median_s is None or ended(row):
         return HeatCell("STUCK" if row.stuck else "GAVE UP" if row.gave_up else "WRONG", None)
-    return HeatCell(f"{row.ready_median_s:.1f}", row.ready_median_s)
+    return HeatCell(f"{row.ready_median_s:.1f}{mark}", row.ready_median_s)
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,11 +135,12 @@ def fit(names: tuple[str, ...], output: Path | None) -> None:
     """
     from redolab.runs.store import RunStore
     from redolab.sizing.calibration import write_calibration
-    from redolab.sizing.fitting import committed_runs, error_rows, errors_table, fit_runs, rates_table
+    from redolab.sizing.fitting import committed_runs, error_rows, errors_table, fit_runs, rates_tables
 
     runs = [RunStore().get(name) for name in names] or committed_runs()
     found = fit_runs(runs)
-    rates_table(found.calibration).show(console())
+    for table in rates_tables(found.calibration):
+        table.show(console())
     errors_table(error_rows(found.judged)).show(console())
     if output is not None:
         write_calibration(output, found.calibration)

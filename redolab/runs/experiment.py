@@ -53,6 +53,8 @@ class Experiment:
     """Its trials with the columns that `redolab.load_runs` gives of each."""
     pages: Mapping[str, Callable[[Sequence[Run]], Page]] = field(default_factory=dict)
     """Name → what makes the page of that name in docs/results from the runs that are committed for it."""
+    page_runs: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Name of a page → the folders under data/measured whose runs it is made from, where that is not the one of its own name."""
     group: Noun = Noun("group", "groups")
     step: Noun = Noun("step", "steps")
 

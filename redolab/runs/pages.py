@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from redolab.errors import InvalidInput, LabError
@@ -18,7 +18,7 @@ LARGEST_FILE = 1_000_000
 """Bytes of the largest file of a run that is committed."""
 _MADE_AGAIN = ("plots", "table.*", "all-tables.*", "disks.*")
 """What `redolab report` makes again of a run."""
-_MADE_BY = "<!-- Made by 'redolab results {name}' from the runs in data/measured/{name}. -->\n\n"
+_MADE_BY = "<!-- Made by 'redolab results {name}' from the runs in {folders}. -->\n\n"
 
 
 def pages() -> Mapping[str, Experiment]:
@@ -27,8 +27,14 @@ def pages() -> Mapping[str, Experiment]:
     return {page: experiment for experiment in experiments for page in experiment.pages}
 
 
+def folders_of(name: str) -> Sequence[str]:
+    """The folders under data/measured whose runs a page is made from. Raises `InvalidInput` if there is no such page."""
+    one_of("page", lambda: list(pages()))(name)
+    return pages()[name].page_runs.get(name, (name,))
+
+
 def measured_runs(name: str) -> list[Run]:
-    """The runs that are committed for a page, oldest first. Raises `LabError` if there are none."""
+    """The runs in a folder under data/measured, oldest first. Raises `LabError` if there are none."""
     runs = [Run(path.parent) for path in sorted((PROJECT.measured / name).glob("*/run.json"))]
     if not runs:
         raise LabError(f"no run is kept for the page '{name}'", f"'redolab results {name} --keep RUN' keeps one")
@@ -38,11 +44,12 @@ def measured_runs(name: str) -> list[Run]:
 def write_page(name: str, folder: Path) -> list[Path]:
     """Write a page and its pictures into a folder; what was written. Raises `LabError`."""
     _check_clone()
-    one_of("page", lambda: list(pages()))(name)
-    page = pages()[name].pages[name](measured_runs(name))
+    runs = [run for each in folders_of(name) for run in measured_runs(each)]
+    page = pages()[name].pages[name](runs)
     folder.mkdir(parents=True, exist_ok=True)
     text = folder / f"{name}.md"
-    text.write_text(_MADE_BY.format(name=name) + page.text)
+    folders = ", ".join(f"data/measured/{each}" for each in folders_of(name))
+    text.write_text(_MADE_BY.format(name=name, folders=folders) + page.text)
     written = [text]
     with tempfile.TemporaryDirectory() as drawn:
         for plot in page.plots:
@@ -60,7 +67,11 @@ def keep_run(name: str, run: Run) -> Path:
     Where the lab lay on this machine is left out of it. Raises `LabError`.
     """
     _check_clone()
-    one_of("page", lambda: list(pages()))(name)
+    if name not in folders_of(name):
+        known = ", ".join(folders_of(name))
+        raise InvalidInput(
+            f"the page '{name}' has no runs of its own", f"it is made from those that are kept for {known}"
+        )
     if run.record().state is State.RUNNING:
         raise InvalidInput(f"the run {run.name} is not over", "wait for its end")
     kept = PROJECT.measured / name / run.name

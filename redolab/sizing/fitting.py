@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from redolab.crashes.bench import crashes_of, storages_of
 from redolab.crashes.observations import disk_figures, observations_of, rollback_rates
@@ -31,12 +30,21 @@ from redolab.sizing.calibration import (
     spreads_of,
 )
 
-Rated: TypeAlias = tuple[str, str, CalibratedServer, CalibratedWorkload]
-"""A row of the rates: the server's name, the workload, and what was learnt."""
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """A row of the rates: of which part, what it is with its unit, and what it is of a server."""
+
+    part: str
+    what: str
+    of: Callable[[str], float | None]
+
+
 _LARGE = 1000
+_NOTHING = 1e-4
 
 NINETY = 0.9
-_PAGES = ("model", "generations", "recovery", "stuck")
+RECOVERY_PAGES = ("model", "generations", "recovery", "stuck")
 """The pages of results whose runs are recoveries on the project's own machine."""
 _ALL = "all"
 
@@ -51,7 +59,7 @@ class FittedRuns:
 
 def committed_runs() -> list[Run]:
     """All recoveries that are committed with the project, whichever page they are for. Raises `LabError` if there are none."""
-    return [run for page in _PAGES for run in measured_runs(page)]
+    return [run for page in RECOVERY_PAGES for run in measured_runs(page)]
 
 
 def fit_runs(runs: Sequence[Run]) -> FittedRuns:
@@ -221,29 +229,39 @@ def _covered(row: ErrorRow) -> str:
     return f"{row.inside / row.judged_by_interval:.0%} ({low:.0%}–{high:.0%})"
 
 
-def rates_table(calibration: Calibration) -> ReportTable:
-    """Every rate with its unit, a row a server and workload; what no server has is left out."""
-    rows = [
-        (name, workload, server, each)
-        for name, server in calibration.servers.items()
-        for workload, each in server.workloads.items()
-    ]
-    used = [term for term in TERMS if any(each.rates.get(term.name) for *_, each in rows)]
+def rates_tables(calibration: Calibration) -> list[ReportTable]:
+    """A table for each workload: every rate with its unit, a column a server; what no server has is left out."""
+    workloads = dict.fromkeys(name for server in calibration.servers.values() for name in server.workloads)
+    return [_rates_of(calibration, workload) for workload in workloads]
 
-    def of_term(term: Term) -> Column[Rated]:
-        return Column(f"{term.name}, {term.unit}", lambda row: _rate(row[3].rates.get(term.name)), right=True)
+
+def _rates_of(calibration: Calibration, workload: str) -> ReportTable:
+    servers = {name: each for name, each in calibration.servers.items() if workload in each.workloads}
+    learnt = {name: each.workloads[workload] for name, each in servers.items()}
+    rows = [
+        Rated("memory", "pool for a byte of redo, bytes", lambda name: learnt[name].memory.per_byte),
+        Rated("memory", "pages for each dirty page", lambda name: learnt[name].memory.pages_per_dirty_page),
+        Rated("memory", "repetition in batches, power", lambda name: learnt[name].memory.repetition),
+        *(_rated(term, learnt) for term in TERMS if any(term.name in each.rates for each in learnt.values())),
+        Rated("rollback", "rows a second", lambda name: servers[name].rows_rolled_back_per_s),
+    ]
+
+    def of_server(name: str) -> Column[Rated]:
+        return Column(server_label(name, servers[name].version), lambda row: _rate(row.of(name)), right=True)
 
     columns = [
-        Column[Rated]("server", lambda row: server_label(row[0], row[2].version)),
-        Column[Rated]("workload", lambda row: row[1]),
-        Column[Rated]("pool for redo, B/B", lambda row: _rate(row[3].memory.per_byte), right=True),
-        Column[Rated]("pages for each dirty page", lambda row: _rate(row[3].memory.pages_per_dirty_page), right=True),
-        Column[Rated]("repetition", lambda row: _rate(row[3].memory.repetition), right=True),
-        *(of_term(term) for term in used),
-        Column[Rated]("rolled back, rows/s", lambda row: _rate(row[2].rows_rolled_back_per_s), right=True),
+        Column[Rated]("part", lambda row: row.part),
+        Column[Rated]("what", lambda row: row.what),
+        *(of_server(name) for name in servers),
     ]
-    return ReportTable.of("Rates", rows, columns, ["A dash: 0, or not told. docs/recovery-time.md says what each is."])
+    return ReportTable.of(f"Rates under {workload}", rows, columns, ["A dash: 0, or not told."])
+
+
+def _rated(term: Term, learnt: Mapping[str, CalibratedWorkload]) -> Rated:
+    return Rated(str(term.part), f"{term.about}, {term.unit}", lambda name: learnt[name].rates.get(term.name))
 
 
 def _rate(value: float | None) -> str:
-    return "–" if not value else f"{value:.3g}" if value < _LARGE else f"{value:,.0f}"
+    if not value or value < _NOTHING:
+        return "–"
+    return f"{value:.3g}" if value < _LARGE else f"{value:,.0f}"

@@ -26,7 +26,8 @@ def test_a_page_is_what_its_runs_give(name: str, tmp_path: Path) -> None:
 
 def test_every_page_and_every_run_is_of_one_another() -> None:
     assert {path.stem for path in PROJECT.results.glob("*.md")} == set(pages.pages())
-    assert {path.name for path in PROJECT.measured.iterdir() if path.is_dir()} == set(pages.pages())
+    used = {folder for name in pages.pages() for folder in pages.folders_of(name)}
+    assert {path.name for path in PROJECT.measured.iterdir() if path.is_dir()} == used
 
 
 def test_the_readme_shows_what_the_page_says() -> None:
@@ -79,6 +80,8 @@ def test_a_page_without_runs_and_an_unknown_one_are_refused(
         pages.write_page("glory", tmp_path)
     with pytest.raises(InvalidInput, match="no page 'glory'"):
         pages.keep_run("glory", run)
+    with pytest.raises(InvalidInput, match="the page 'storage' has no runs of its own: it is made from"):
+        pages.keep_run("storage", run)
 
 
 def test_the_command_refuses_what_makes_no_sense() -> None:

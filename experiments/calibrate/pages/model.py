@@ -12,7 +12,7 @@ from redolab.report.contents import Page, Plot
 from redolab.report.labels import server_label
 from redolab.report.template import filled
 from redolab.runs.store import Run
-from redolab.sizing.fitting import ErrorRow, committed_runs, error_rows, errors_table, fit_runs, rates_table
+from redolab.sizing.fitting import ErrorRow, error_rows, errors_table, fit_runs, rates_tables
 from redolab.sizing.question import Question, model_of
 from redolab.units import GIB, format_size
 
@@ -25,9 +25,8 @@ _WORKLOAD = "bulk-update"
 _RTO = 60.0
 
 
-def page(_: Sequence[Run]) -> Page:
-    """The page and its pictures: of the runs kept for it, and of all other recoveries that are committed."""
-    runs = committed_runs()
+def page(runs: Sequence[Run]) -> Page:
+    """The page and its pictures."""
     found, observations = fit_runs(runs), observations_of(runs)
     rows = error_rows(found.judged)
     calibration = found.calibration
@@ -37,7 +36,7 @@ def page(_: Sequence[Run]) -> Page:
     within = log_size_within(model, _RTO)
     values = {
         "errors": errors_table(rows).as_markdown(),
-        "rates": rates_table(calibration).as_markdown(),
+        "rates": [(table.title, table.as_markdown()) for table in rates_tables(calibration)],
         "median": {kind.name.lower(): _all(rows, kind) for kind in HeldOut},
         "goals": {"log_size": 0.15, "pool": 0.15, "storage": 0.30, "server": 0.30},
         "recoveries": len(observations),

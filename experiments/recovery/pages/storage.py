@@ -22,20 +22,39 @@ _TEMPLATE = Path(__file__).with_suffix(".md")
 
 
 def page(runs: Sequence[Run]) -> Page:
-    """The page of the last run kept for it, and its picture."""
-    run = runs[-1]
-    shown = on_page(run)
+    """The page of all runs together, and its picture."""
+    shown = on_page(*runs)
     storages = list(dict.fromkeys(row.storage for row in shown.rows))
     penalties = {storage: _penalty(shown.rows, storage) for storage in storages}
+    slower = {storage: times for storage in storages if (times := _slower(shown.rows, storage)) is not None}
     values = {
         "shown": shown,
         "penalties": {storage: penalty for storage, penalty in penalties.items() if penalty is not None},
         "slowest": max((name for name in storages if penalties[name]), key=lambda name: penalties[name] or 0.0),
         "home": HOME,
-        "disks": disks_table(checks_of(run)).as_markdown(),
+        "slower": slower,
+        "disks": disks_table(checks_of(runs[-1])).as_markdown(),
     }
-    matrix = Plot("matrix", partial(plot_matrix, rows=shown.rows, title=shown.answer, off=shown.off))
+    told = ", ".join(f"{times:.1f} times as long on {name}" for name, times in slower.items())
+    title = f"Recovery took {told} as on the machine's own disk."
+    matrix = Plot("matrix", partial(plot_matrix, rows=shown.rows, title=title, off=shown.off))
     return Page(filled(_TEMPLATE, values), [matrix])
+
+
+def _slower(rows: Sequence[RecoveryRow], storage: str) -> float | None:
+    """How many times as long as at home recovery takes on it: the median of the cells; None of the home itself."""
+    cells = {
+        (row.server, row.log_size_bytes, row.buffer_pool_bytes): row.ready_median_s
+        for row in rows
+        if row.storage == HOME and row.ready_median_s
+    }
+    ratios = [
+        row.ready_median_s / at_home
+        for row in rows
+        if row.storage == storage != HOME and row.ready_median_s
+        if (at_home := cells.get((row.server, row.log_size_bytes, row.buffer_pool_bytes)))
+    ]
+    return statistics.median(ratios) if ratios else None
 
 
 def _penalty(rows: Sequence[RecoveryRow], storage: str) -> float | None:

@@ -36,17 +36,16 @@ class OnPage:
         return Plot(stem, partial(plot_phases, rows=self.rows, title=self.answer, off=self.off, stem=stem))
 
 
-def on_page(run: Run) -> OnPage:
-    """What a page shows of a run. Raises `LabError` if it cannot be read."""
-    crashes, off = crashes_of(run), marks(checks_of(run))
-    record = run.record()
-    rows = recovery_rows(run.trials(RecoveryTrial), crashes, order_of(run))
-    table = recovery_table(rows, crashes, off)
-    session = record.sessions[0]
+def on_page(*runs: Run) -> OnPage:
+    """What a page shows of runs together, of which the first says where and when. Raises `LabError` if one cannot be read."""
+    crashes = [image for run in runs for image in crashes_of(run)]
+    off = {storage: figures for run in runs for storage, figures in marks(checks_of(run)).items()}
+    rows = [row for run in runs for row in recovery_rows(run.trials(RecoveryTrial), crashes_of(run), order_of(run))]
+    session = runs[0].record().sessions[0]
     return OnPage(
-        run=run.name,
+        run=runs[0].name,
         answer=answer(rows),
-        table=table.as_markdown(),
+        table=recovery_table(rows, crashes, off).as_markdown(),
         machine=f"{session.machine.in_words()}, {session.machine.system}",
         date=f"{session.began:%Y-%m-%d}",
         rows=rows,
