@@ -13,12 +13,14 @@ from redolab.clock import now
 from redolab.errors import CommandFailed, InvalidInput, LabError
 from redolab.lab import Lab
 from redolab.machine import files, mounts, processes
+from redolab.machine.interrupts import held, released
 from redolab.machine.processes import Command, Process
 from redolab.project import PROJECT
 
 _PACKAGES = ("gcc", "libc6-dev", "make", "pkg-config", "libfuse3-dev", "fuse3")
 _START_SECONDS = 10.0
 _END_SECONDS = 30.0
+_MOUNTS_SECONDS = 1.0
 _FUSE = Path("/dev/fuse")
 
 
@@ -56,17 +58,26 @@ class DiskModel:
         To be called with the mountpoint in the journal as `mounted`. Raises `LabError` if it does not start.
         """
         files.make_folder(mountpoint)
-        process = processes.start(Command([str(program), str(file), str(mountpoint), *parameters]), log)
-        model = cls(process, mountpoint)
-        try:
-            model._wait_until_there()
-            yield model
-        finally:
+        # An interrupt right after its start must find it here, or it would mount what is being removed.
+        with held():
+            process = processes.start(Command([str(program), str(file), str(mountpoint), *parameters]), log)
+            model = cls(process, mountpoint)
             try:
-                mounts.unmount(mountpoint)
+                with released():
+                    model._wait_until_there()
+                    yield model
             finally:
-                if process.wait(_END_SECONDS) is None:
-                    process.stop()
+                model._end(mountpoint)
+
+    def _end(self, mountpoint: Path) -> None:
+        """Unmount it, which ends it; one that was still starting may mount only now."""
+        try:
+            mounts.unmount(mountpoint)
+            if self.process.wait(_MOUNTS_SECONDS) is None:
+                mounts.unmount(mountpoint)
+        finally:
+            if self.process.wait(_END_SECONDS) is None:
+                self.process.stop()
 
     def tell(self, line: str) -> None:
         """Have it obey one line (`diskmodel/gate.h`). Raises `LabError`."""

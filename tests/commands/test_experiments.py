@@ -50,7 +50,8 @@ def test_nonsense_is_one_line_and_starts_nothing(arguments: list[str], problem: 
 def test_an_unknown_experiment_names_the_ones_there_are() -> None:
     done = redolab("run", "coffee")
     assert done.returncode == 2
-    assert done.stderr == "redolab: there is no experiment 'coffee': choose from inflation, recovery\n"
+    known = "anatomy, calibrate, inflation, recovery"
+    assert done.stderr == f"redolab: there is no experiment 'coffee': choose from {known}\n"
 
 
 def make(*words: str) -> subprocess.CompletedProcess[str]:
