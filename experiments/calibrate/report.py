@@ -28,7 +28,7 @@ def report(run: Run) -> Report:
         answer=_answer(run, rows),
         tables=[_table(rows)],
         details=[errors_table(error_rows(found.judged)), *rates_tables(calibration)],
-        rows={"table": [msgspec.to_builtins(each) for each in rows]},
+        rows={"table": [_flat(each) for each in rows]},
         files={FILE: as_json(calibration)},
     )
 
@@ -43,6 +43,14 @@ def _predictions(calibration: Calibration, server: str) -> list[Predicted]:
             possible = min(size, model.dialect.largest_log)
             found.append(predicted(model, possible, None))
     return found
+
+
+def _flat(row: Predicted) -> dict[str, object]:
+    """As CSV and Parquet take it."""
+    plain = dict(msgspec.to_builtins(row))
+    for name in ("half", "ninety", "parts_s"):
+        plain |= {f"{name.removesuffix('_s')}_{each}": value for each, value in plain.pop(name).items()}
+    return {**plain, "warnings": "; ".join(row.warnings)}
 
 
 def _answer(run: Run, rows: list[Predicted]) -> str:
