@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from redolab.crashes.fill import KillRule
 from redolab.crashes.planning import SMALLEST_POOL, WantedCrash
-from redolab.servers.dialects import Dialect, Purpose, Setting, Version
+from redolab.servers.dialects import Dialect, Purpose, Setting
 from redolab.units import KIB, format_size
 
 BASELINE = "baseline"
@@ -84,9 +84,7 @@ def _rows_to_roll_back(start: Case, _: Dialect) -> list[Case]:
 
 
 def _prepared(start: Case, dialect: Dialect) -> list[Case]:
-    # Before, a prepared transaction is rolled back when its connection ends.
-    since = {"mysql": Version(5, 7, 7), "mariadb": Version(10, 5, 0)}[dialect.family]
-    if dialect.version < since:
+    if not dialect.prepared_stay:
         return []
     return [
         _crash(start, "prepared XA transactions", f"{count:,}", prepared_transactions=count) for count in (500, 5_000)
@@ -102,7 +100,7 @@ def _workloads(start: Case, _: Dialect) -> list[Case]:
 
 def _change_buffer(start: Case, dialect: Dialect) -> list[Case]:
     """With a pool that does not hold the tables while the log fills, or nothing would be buffered."""
-    if dialect.family == "mariadb" and dialect.version >= Version(11, 0, 0):
+    if not dialect.buffers_changes:
         return []
     small = max(SMALLEST_POOL, start.crash.log_size // 8)
     found = []
@@ -119,7 +117,7 @@ def _change_buffer(start: Case, dialect: Dialect) -> list[Case]:
 
 
 def _page_sizes(start: Case, dialect: Dialect) -> list[Case]:
-    if dialect.family == "mysql" and dialect.version < Version(5, 7, 6):
+    if not dialect.chooses_page_size:
         return []
     return [_crash(start, "page size", format_size(size), page_size=size) for size in (4 * KIB, 64 * KIB)]
 
@@ -143,7 +141,7 @@ def _threads(start: Case, dialect: Dialect) -> list[Case]:
         "innodb_read_io_threads=64",
         "innodb_io_capacity=20000+innodb_io_capacity_max=40000",
     ]
-    if dialect.family == "mysql" and dialect.version < Version(5, 6, 0):
+    if not dialect.has_io_ceiling:
         levels[-1] = "innodb_io_capacity=20000"
     return [replace(start, factor="threads and I/O settings", level=level, settings=level) for level in levels]
 

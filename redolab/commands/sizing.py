@@ -134,16 +134,20 @@ def fit(names: tuple[str, ...], output: Path | None) -> None:
     recoveries that the fit had not seen.
     """
     from redolab.runs.store import RunStore
-    from redolab.sizing.calibration import write_calibration
+    from redolab.sizing.calibration import shipped_calibration, with_spreads_of, write_calibration
     from redolab.sizing.fitting import committed_runs, error_rows, errors_table, fit_runs, rates_tables
 
-    runs = [RunStore().get(name) for name in names] or committed_runs()
-    found = fit_runs(runs)
+    if output is not None:
+        _check_folder(output)
+    runs = [RunStore().get(name) for name in names]
+    found = fit_runs(runs or committed_runs())
     for table in rates_tables(found.calibration):
         table.show(console())
     errors_table(error_rows(found.judged)).show(console())
     if output is not None:
-        write_calibration(output, found.calibration)
+        # A few runs of a user's own cannot hold out everything.
+        calibration = with_spreads_of(found.calibration, shipped_calibration()) if runs else found.calibration
+        write_calibration(output, calibration)
         click.echo(f"written: {output}")
 
 
@@ -174,10 +178,17 @@ def page(output: Path, path: Path | None) -> None:
     from redolab.sizing.fitting import committed_runs, error_rows, fit_runs
     from redolab.sizing.page import html_page
 
+    _check_folder(output)
     calibration = read_calibration(path) if path else shipped_calibration()
     errors = error_rows(fit_runs(committed_runs()).judged)
     write_whole(output, html_page(calibration, errors, sorted(PROJECT.results.glob("*.md"))).encode())
     click.echo(f"written: {output}")
+
+
+def _check_folder(output: Path) -> None:
+    """Before anything is worked out for it."""
+    if not output.absolute().parent.is_dir():
+        raise click.UsageError(f"there is no folder {output.absolute().parent}: make it, or write elsewhere")
 
 
 def _echo_json(found: object) -> None:

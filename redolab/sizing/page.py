@@ -26,7 +26,7 @@ from redolab.servers.known import server_catalogue
 from redolab.sizing.calibration import Calibration
 from redolab.sizing.fitting import ErrorRow, errors_table
 from redolab.sizing.predicting import rests_on
-from redolab.sizing.question import BEYOND, Question, model_of
+from redolab.sizing.question import BEYOND, Question, model_of, slowest_workload
 from redolab.units import GIB, format_duration
 
 _WEB = Path(__file__).parent / "web"
@@ -89,9 +89,7 @@ def _server(calibration: Calibration, name: str, sizes: Sequence[int]) -> Mappin
     first = next(iter(models.values()))
     return {
         "label": server_label(name, server.version),
-        "slowest": model_of(
-            Question(server=name, storage=first.storage, pool=GIB), calibration, first.storage
-        ).workload,
+        "slowest": slowest_workload(server),
         "workloads": {
             workload: {**msgspec.to_builtins(server.workloads[workload]), "rests_on": rests_on(model)}
             for workload, model in models.items()

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from rich.console import Console
 
-from redolab.models.recovery_time.predict import Prediction
 from redolab.models.recovery_time.terms import Part
 from redolab.report.table import Column, ReportTable
 from redolab.sizing.question import Model
@@ -44,7 +43,8 @@ class Predicted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def predicted(model: Model, log_size: int, age: int | None) -> Predicted:
-    """The recovery after a crash at that checkpoint age; by default the worst."""
+    """The recovery after a crash at that checkpoint age; by default the worst. Raises `InvalidInput` for what cannot be."""
+    model.check(log_size, age)
     redo = model.worst_age(log_size) if age is None else age
     found, work = model.at(log_size, redo), model.work(redo)
     return Predicted(
@@ -106,11 +106,6 @@ def in_words(found: Predicted) -> Sequence[str]:
         f"For {format_size(found.redo)} of redo like that of {found.workload}, {found.dirty_pages:,} dirty pages, "
         f"{found.batches} {'batch' if found.batches == 1 else 'batches'}.",
     ]
-
-
-def interval_words(prediction: Prediction) -> str:
-    """The 90 % interval, as in `52–88 s`."""
-    return _span(Interval(*prediction.ninety))
 
 
 def _span(interval: Interval) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from redolab.crashes.planning import SMALLEST_POOL
 from redolab.errors import InvalidInput
 from redolab.models.capacity import PAGE_SIZE
 from redolab.models.recovery_time.held_out import HeldOut
@@ -70,6 +71,21 @@ class Model:
         """Bytes: the checkpoint age at which flushing is forced, or at which statements wait if that is less."""
         capacity = self.dialect.capacity(self.dialect.layout(log_size))
         return min(capacity.sync_flush_point, capacity.hard_limit)
+
+    def check(self, log_size: int, age: int | None) -> None:
+        """Raises `InvalidInput` for a log that the server cannot have, or more redo than the log can hold."""
+        least, most = self.dialect.smallest_log, self.dialect.largest_log
+        if not least <= log_size <= most:
+            raise InvalidInput(
+                f"{self.question.server} cannot have a redo log of {format_size(log_size)}",
+                f"it takes {format_size(least)} to {format_size(most)}",
+            )
+        hard_limit = self.dialect.capacity(self.dialect.layout(log_size)).hard_limit
+        if age is not None and not 0 < age <= hard_limit:
+            raise InvalidInput(
+                f"a checkpoint age of {format_size(age)} cannot be with a redo log of {format_size(log_size)}",
+                f"statements wait at {format_size(hard_limit)}",
+            )
 
     def crash(self, age: int) -> Crash:
         """A crash at that checkpoint age."""
@@ -139,6 +155,11 @@ def model_for(question: Question) -> Model:
 
 def model_of(question: Question, calibration: Calibration, storage: str) -> Model:
     """What answers a question from this calibration, about a storage of it. Raises `InvalidInput`."""
+    if question.pool < SMALLEST_POOL:
+        raise InvalidInput(
+            f"a buffer pool of {format_size(question.pool)} is too small",
+            f"give it {format_size(SMALLEST_POOL)} or more",
+        )
     family, version, dialect = _asked_server(question.server)
     measured_as, server = _nearest(calibration, question.server, family, version)
     warnings, beyond = [], []
@@ -148,12 +169,18 @@ def model_of(question: Question, calibration: Calibration, storage: str) -> Mode
     elif version.patch and str(version) != str(Version.parse(server.version)):
         warnings.append(f"measured was {server.version}, not {version}")
     disk = _disk(calibration, storage)
-    workload = question.workload or _slowest(server)
+    workload = question.workload or slowest_workload(server)
     if workload not in server.workloads:
         known = ", ".join(server.workloads)
         raise InvalidInput(f"the calibration knows no workload '{workload}' of {measured_as}", f"choose from {known}")
     learnt = server.workloads[workload]
     if storage not in learnt.storages:
+        if HeldOut.STORAGE not in calibration.spreads:
+            raise InvalidInput(
+                f"no recovery of {measured_as} on {storage} was measured under {workload}, and how far a prediction from another "
+                "storage is off is not known yet",
+                f"choose from {', '.join(learnt.storages)}, or 'make experiment calibrate SERVER={measured_as} STORAGE={storage}'",
+            )
         beyond.append(HeldOut.STORAGE)
         warnings.append(
             f"no recovery of {measured_as} on {storage} was measured under {workload}: it is predicted from the figures of the disk"
@@ -230,7 +257,7 @@ def _nearest(calibration: Calibration, name: str, family: str, version: Version)
     return nearest, relatives[nearest]
 
 
-def _slowest(server: CalibratedServer) -> str:
+def slowest_workload(server: CalibratedServer) -> str:
     """The workload whose redo takes the longest for each byte, with a pool that takes several batches: no answer is to be too short."""
     usual = Disk(read_us=100, queued_reads_per_s=30_000, sequential_mb_s=1000, write_us=100)
 

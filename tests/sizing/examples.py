@@ -15,7 +15,7 @@ from redolab.sizing.calibration import (
     spreads_of,
     write_calibration,
 )
-from redolab.units import GIB, MIB
+from redolab.units import GIB
 from tests.examples import MACHINE
 from tests.models.recovery_time.examples import DISKS, observations
 
@@ -51,6 +51,3 @@ def calibration_file(folder: Path, made: datetime | None = None) -> Path:
     path = folder / "calibration.json"
     write_calibration(path, calibration(made))
     return path
-
-
-__all__ = ["GIB", "MIB", "calibration", "calibration_file"]

@@ -14,7 +14,7 @@ from rich.console import Console
 from redolab.errors import InvalidInput
 from redolab.models.recovery_time.held_out import HeldOut
 from redolab.sizing.advising import Sized, show_sized, sized
-from redolab.sizing.calibration import read_calibration, with_spreads_of
+from redolab.sizing.calibration import read_calibration, with_spreads_of, write_calibration
 from redolab.sizing.demand import Demand, demand_of_files
 from redolab.sizing.predicting import Predicted, predicted
 from redolab.sizing.question import Question, model_for
@@ -175,6 +175,13 @@ def test_bad_input_is_one_line(file: Path, tmp_path: Path) -> None:
         recovery(changed(native, storage=str(file)))
     with pytest.raises(InvalidInput, match="has no storage 'tape'"):
         recovery(question(file, "tape"))
+    with pytest.raises(InvalidInput, match="a buffer pool of 0B is too small"):
+        recovery(changed(native, pool=0))
+    with pytest.raises(InvalidInput, match=r"mysql-5\.5 cannot have a redo log of 8G: it takes 2M to 4094M"):
+        recovery(question(file, server="mysql-5.5"), 8 * GIB)
+    for age in (0, 100 * GIB):
+        with pytest.raises(InvalidInput, match="cannot be with a redo log of 1G"):
+            recovery(native, age=age)
     no_lsn, one = tmp_path / "no-lsn.csv", tmp_path / "one.csv"
     no_lsn.write_text("time,os_log_written\n0,0\n60,1000000\n120,2000000\n")
     one.write_text("time,lsn\n0,100\n")
@@ -182,6 +189,21 @@ def test_bad_input_is_one_line(file: Path, tmp_path: Path) -> None:
         demand_of_files([no_lsn])
     with pytest.raises(InvalidInput, match="has one sample"):
         demand_of_files([one])
+
+
+def test_a_storage_is_not_predicted_as_long_as_no_error_of_that_is_known(tmp_path: Path) -> None:
+    known = calibration()
+    learnt = known.servers["mysql-9"].workloads["bulk-update"]
+    on_one = msgspec.structs.replace(learnt, storages=("native",))
+    server = msgspec.structs.replace(known.servers["mysql-9"], workloads={"bulk-update": on_one})
+    spreads = {kind: spread for kind, spread in known.spreads.items() if kind is not HeldOut.STORAGE}
+    path = tmp_path / "calibration.json"
+    write_calibration(path, msgspec.structs.replace(known, servers={"mysql-9": server}, spreads=spreads))
+    with pytest.raises(InvalidInput, match="no recovery of mysql-9 on cloud-ssd was measured under bulk-update"):
+        recovery(question(path, "cloud-ssd", "mysql-9"))
+    write_calibration(path, msgspec.structs.replace(known, servers={"mysql-9": server}))
+    asked = recovery(question(path, "cloud-ssd", "mysql-9"))
+    assert any("predicted from the figures of the disk" in warning for warning in asked.warnings)
 
 
 def test_a_calibration_that_cannot_be_read_is_one_line(file: Path, tmp_path: Path) -> None:

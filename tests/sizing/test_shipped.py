@@ -68,10 +68,8 @@ def test_the_calculator_of_the_report_says_what_the_command_says(lab: Lab, tmp_p
     asked = [
         (server, workload, storage, pool, redo, rto)
         for server in ("mariadb-10.11", "mysql-9", "mysql-5.5")
-        for workload in calibration.servers[server].workloads
-        for storage, pool, redo, rto in itertools.product(
-            calibration.storages, (0.5, 8.0), (0.3, 2.7, 20.0), (30.0, 600.0)
-        )
+        for workload, learnt in calibration.servers[server].workloads.items()
+        for storage, pool, redo, rto in itertools.product(learnt.storages, (0.5, 8.0), (0.3, 2.7, 20.0), (30.0, 600.0))
     ]
     questions = [
         {

@@ -123,6 +123,13 @@ class Dialect(Protocol):
     largest_log: int
     old_log_files: Sequence[str]
     """Redo log files that must be removed after a clean shutdown before a log of another size can be had."""
+    prepared_stay: bool
+    """Whether prepared XA transactions outlive the connection that prepared them."""
+    buffers_changes: bool
+    """Whether it has a change buffer."""
+    chooses_page_size: bool
+    has_io_ceiling: bool
+    """Whether it has `innodb_io_capacity_max`."""
     redo_format: str
     """Servers with the same word here can recover each other's crash images."""
 

@@ -44,6 +44,10 @@ class MariaDB(Dialect):
 
     def __init__(self, version: Version) -> None:
         self.version = version
+        self.prepared_stay = version >= Version(10, 5, 0)
+        self.buffers_changes = version < Version(11, 0, 0)
+        self.chooses_page_size = True
+        self.has_io_ceiling = True
         self._one_file = version >= Version(10, 5, 0)
         self._status_names = version >= Version(10, 5, 0)
         self._plain_header = version < Version(10, 8, 0)
@@ -106,7 +110,7 @@ class MariaDB(Dialect):
             *innodb.no_warm_up(),
             *innodb.binary_log(request, synced=0),
             *innodb.logs(request),
-            *innodb.as_in_production(request, ceiling=True),
+            *innodb.as_in_production(request, ceiling=self.has_io_ceiling),
             *innodb.high_age(request, low_water_mark=True, idle_flush=not self._one_file),
             *innodb.measured(request, stored_statistics=True),
             *innodb.redo_apart(request),

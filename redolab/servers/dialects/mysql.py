@@ -76,6 +76,10 @@ class MySQL(Dialect):
         changed = format_since(version, _REDO_FORMATS)
         self.redo_format = f"MySQL {changed}"
         self.old_log_files = () if self._has_metrics else ("ib_logfile0", "ib_logfile1")
+        self.prepared_stay = version >= Version(5, 7, 7)
+        self.buffers_changes = True
+        self.chooses_page_size = version >= Version(5, 7, 6)
+        self.has_io_ceiling = self._has_metrics
         self.largest_log = 512 * GIB if self._has_metrics else _LARGEST_LOG_5_5
         # What starts without being raised (tried on 5.5.9, 5.6.24, 5.7.22, 8.0.15, 9.7.4).
         self.smallest_log = (8 if version >= Version(5, 7, 0) else 2) * MIB
@@ -126,7 +130,7 @@ class MySQL(Dialect):
             *innodb.baseline(request),
             *innodb.binary_log(request, synced=1 if self.version >= Version(5, 7, 7) else 0),
             *innodb.logs(request),
-            *innodb.as_in_production(request, ceiling=self._has_metrics),
+            *innodb.as_in_production(request, ceiling=self.has_io_ceiling),
             *innodb.high_age(request, low_water_mark=self._has_metrics, idle_flush=self.version >= Version(8, 0, 18)),
             *innodb.measured(request, stored_statistics=self._has_metrics),
             *innodb.redo_apart(request),

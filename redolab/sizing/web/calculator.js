@@ -163,6 +163,14 @@ function show() {
     out.textContent = "Pool, redo and recovery time have to be greater than 0.";
     return;
   }
+  const learnt = DATA.servers[question.server].workloads[question.workload];
+  const measured = learnt.storages.includes(question.storage);
+  if (!measured && !DATA.spreads["another storage"]) {
+    out.textContent = `No recovery of this server on ${question.storage} was measured under ${question.workload}, and how far a prediction ` +
+      `from another storage is off is not known yet. Measured: ${learnt.storages.join(", ")}.`;
+    for (const name of ["sizes", "lines", "chart", "rests"]) document.getElementById(name).textContent = "";
+    return;
+  }
   const found = advise(question);
   out.textContent = sentence(question, found);
   table.innerHTML = found.rows.map((row) =>
@@ -171,8 +179,7 @@ function show() {
     `<td>${row.age < question.redoPerHour ? "under an hour" : ""}${row.high > question.rto ? " over the limit" : ""}</td></tr>`).join("");
   document.getElementById("lines").textContent = found.answer ? linesFor(question, found.answer) : "";
   document.getElementById("chart").innerHTML = chart(question, found);
-  const learnt = DATA.servers[question.server].workloads[question.workload];
-  const unmeasured = learnt.storages.includes(question.storage) ? "" :
+  const unmeasured = measured ? "" :
     `No recovery of this server on ${question.storage} was measured: predicted from the figures of the disk alone. `;
   document.getElementById("rests").textContent = `${unmeasured}Predicted from ${learnt.rests_on}.`;
 }
