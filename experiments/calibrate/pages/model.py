@@ -13,7 +13,7 @@ from redolab.report.labels import server_label
 from redolab.report.template import filled
 from redolab.runs.store import Run
 from redolab.sizing.fitting import ErrorRow, error_rows, errors_table, fit_runs, rates_tables
-from redolab.sizing.question import Question, model_of
+from redolab.sizing.question import Question, model_of, slowest_workload
 from redolab.units import GIB, format_size
 
 from ..plots import HEADLINE_SHARE, log_size_within, plot_errors, plot_over_log_size
@@ -34,7 +34,13 @@ def page(runs: Sequence[Run]) -> Page:
     question = Question(server=_HEADLINE, storage=_STORAGE, pool=GIB, workload=_WORKLOAD)
     model = model_of(question, calibration, _STORAGE)
     within = log_size_within(model, _RTO)
+    slowest = slowest_workload(server)
+    slow = model_of(Question(server=_HEADLINE, storage=_STORAGE, pool=GIB, workload=slowest), calibration, _STORAGE)
+    within_slowest = log_size_within(slow, _RTO)
     values = {
+        "workload": _WORKLOAD,
+        "slowest": slowest,
+        "within_slowest": "none" if within_slowest is None else format_size(within_slowest),
         "errors": errors_table(rows).as_markdown(),
         "rates": [(table.title, table.as_markdown()) for table in rates_tables(calibration)],
         "median": {kind.name.lower(): _all(rows, kind) for kind in HeldOut},
@@ -49,7 +55,7 @@ def page(runs: Sequence[Run]) -> Page:
         "machine": f"{calibration.machine.in_words()}, {calibration.machine.system}",
         "date": f"{calibration.made:%Y-%m-%d}",
     }
-    label = f"{server_label(_HEADLINE, server.version)} on this machine's own disk, pool a quarter of the log"
+    label = f"{server_label(_HEADLINE, server.version)} under {_WORKLOAD}, this machine's own disk, pool a quarter of the log"
     own = [each for each in observations if each.subject == (_HEADLINE, _WORKLOAD) and each.storage == _STORAGE]
     return Page(
         filled(_TEMPLATE, values),
