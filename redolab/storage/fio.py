@@ -22,6 +22,8 @@ FILES_SIZE = FILE_SIZE + _APPENDED
 """Bytes of disk that measuring takes."""
 _SECONDS = 2
 _READ = ("--rw=randread", "--bs=16k")
+_IN_ORDER = ("--rw=rw:32k", "--rwmixread=50", "--bs=32k", "--iodepth=32")
+"""What a recovery does with pages: neighbours in one request, most of them in the order of the file, read and written back."""
 
 
 class _Latency(msgspec.Struct):
@@ -79,10 +81,14 @@ class Fio:
         append = self.load(
             place, "append", [f"--size={_APPENDED}", "--rw=write", "--bs=512", "--iodepth=1", "--fdatasync=1"]
         )
+        stage.say("reads and writes in order")
+        in_order = self.load(place, "random", [f"--size={size}", *_IN_ORDER])
         # One after the other, each with its sync: the time from one to the next is that of both.
         both_us = 1e6 / append.per_second
         synced = msgspec.structs.replace(append, latency_us=both_us)
-        return MeasuredDisk(read=one, queued_read=queued, write=write, sequential=sequential, append=synced)
+        return MeasuredDisk(
+            read=one, queued_read=queued, write=write, sequential=sequential, append=synced, in_order=in_order
+        )
 
     def read(self, place: Place) -> Load:
         """Random reads of 16 KiB, one at a time."""
@@ -116,12 +122,14 @@ class Fio:
 
 
 def _load_of(job: _Job) -> Load:
+    """Of both directions together; latencies are those of reads, where there are any."""
     direction = job.read if job.read.total_ios else job.write
+    both = (job.read, job.write)
     percentiles = direction.clat_ns.percentile
     return Load(
         latency_us=direction.lat_ns.mean / 1000,
         p50_us=percentiles.get("50.000000", 0.0) / 1000,
         p99_us=percentiles.get("99.000000", 0.0) / 1000,
-        per_second=direction.iops,
-        mb_s=direction.bw_bytes / 1e6,
+        per_second=sum(each.iops for each in both),
+        mb_s=sum(each.bw_bytes for each in both) / 1e6,
     )

@@ -15,7 +15,7 @@ def profiles_table(profiles: Sequence[tuple[str, StorageProfile]]) -> ReportTabl
     columns = [
         Column[tuple[str, StorageProfile]]("storage", lambda entry: entry[0]),
         Column[tuple[str, StorageProfile]]("kind", lambda entry: entry[1].what),
-        *(_asked_column(figure) for figure in FIGURES),
+        *(_asked_column(figure) for figure in FIGURES if any(_promised(profile, figure) for _, profile in profiles)),
         Column[tuple[str, StorageProfile]]("stands for", lambda entry: entry[1].about),
     ]
     note = (
@@ -40,7 +40,8 @@ def disks_table(checks: Sequence[DiskCheck]) -> ReportTable:
     ]
     notes = [
         "Each figure as asked → as fio found it right before the recoveries; without a target, only fio's figure is shown. Random reads "
-        "and writes are of 16 KiB, sequential reads of 1 MiB, 4 at a time; an append is 512 bytes and its sync."
+        "and writes are of 16 KiB, sequential reads of 1 MiB, 4 at a time; those in order are of 32 KiB with gaps as long, 32 at a time; "
+        "an append is 512 bytes and its sync."
     ]
     overheads = sorted({check.overhead_us for check in checks if check.overhead_us is not None})
     if overheads:
@@ -76,11 +77,13 @@ def marks(checks: Sequence[DiskCheck]) -> dict[str, str]:
     }
 
 
+def _promised(profile: StorageProfile, figure: Figure) -> float | None:
+    return figure.asked(profile.asked() if isinstance(profile, ModelledDisk) else AskedDisk())
+
+
 def _asked_column(figure: Figure) -> Column[tuple[str, StorageProfile]]:
     def cell(entry: tuple[str, StorageProfile]) -> str:
-        profile = entry[1]
-        asked = profile.asked() if isinstance(profile, ModelledDisk) else AskedDisk()
-        value = figure.asked(asked)
+        value = _promised(entry[1], figure)
         return "–" if value is None else f"{value:,.0f}"
 
     return Column(f"{figure.name}, {figure.unit}", cell, right=True)
@@ -88,7 +91,10 @@ def _asked_column(figure: Figure) -> Column[tuple[str, StorageProfile]]:
 
 def _both_column(figure: Figure) -> Column[DiskCheck]:
     def cell(check: DiskCheck) -> str:
-        asked, got = figure.asked(check.asked), f"{figure.got(check.got):,.0f}"
+        asked, found = figure.asked(check.asked), figure.got(check.got)
+        if found is None:
+            return "–"
+        got = f"{found:,.0f}"
         if asked is None:
             return got
         marked = "!" if abs(off(check, figure) or 0.0) > OFF else ""
