@@ -18,12 +18,14 @@ $(NAME):
 	@:
 else
 
-.PHONY: help experiment doctor runs report test lint format clean
+.PHONY: help experiment doctor runs report notebooks lab test lint format clean
 help:
 	@echo "make experiment NAME VAR=value…   run an experiment: $(notdir $(patsubst %/__init__.py,%,$(wildcard experiments/*/__init__.py)))"
 	@echo "make doctor [LOGSIZE=8G]          what this machine offers and lacks for it"
 	@echo "make runs                         list the runs that are kept"
 	@echo "make report                       report.html: results and a sizing calculator, in one page without a network"
+	@echo "make notebooks [RUNS=data/runs]   the notebooks, executed on the committed runs or your own, as HTML"
+	@echo "make lab                          open them in Jupyter"
 	@echo "make test                         all tests, on real servers with small logs"
 	@echo "make lint                         ruff, mypy, and the layers of the imports"
 	@echo "make format                       let ruff format the code"
@@ -42,7 +44,13 @@ runs: setup
 report: setup
 	@$(REDOLAB) page --output report.html
 
-test: setup
+notebooks: $(VENV)/notebooks-installed
+	@$(VENV)/bin/python notebooks/execute.py notebooks/html $(if $(RUNS),--runs '$(RUNS)')
+
+lab: $(VENV)/notebooks-installed
+	@$(VENV)/bin/jupyter lab --notebook-dir=notebooks
+
+test: $(VENV)/notebooks-installed
 	@$(VENV)/bin/pytest
 
 lint: setup
@@ -72,4 +80,9 @@ $(VENV)/installed: requirements.lock
 	@python3 -m venv $(VENV) || { echo "redolab: python3 has no venv: apt install python3-venv"; exit 1; }
 	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
 	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/notebooks-installed: $(VENV)/installed requirements-notebooks.lock
+	@echo "adding what notebooks take to $(VENV)"
+	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-notebooks.lock
 	@touch $@

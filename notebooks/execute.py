@@ -1,0 +1,82 @@
+"""`make notebooks`: every notebook executed from beginning to end, as a page of HTML."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+import papermill
+from nbconvert import HTMLExporter
+from papermill.exceptions import PapermillExecutionError
+
+import redolab
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Notebook:
+    """One notebook: the file, and the experiment whose runs it asks for, if it does."""
+
+    path: Path
+    experiment: str | None
+
+    @classmethod
+    def read(cls, path: Path) -> Notebook:
+        """What its metadata say."""
+        return cls(path, nbformat.read(path, as_version=4).metadata.get("redolab", {}).get("experiment"))
+
+    def has_runs(self, runs: Path) -> bool:
+        """Whether that folder has what it asks for."""
+        return self.experiment is None or redolab.load_runs(self.experiment, runs).height > 0
+
+
+def execute(notebook: Notebook, output: Path, runs: Path | None) -> Path:
+    """Execute a notebook on these runs, by default those committed with the project, and write it as HTML.
+
+    Raises `PapermillExecutionError` for the cell that failed.
+    """
+    parameters = {"runs": str(runs)} if runs is not None and notebook.experiment is not None else {}
+    with tempfile.TemporaryDirectory() as folder:
+        done = Path(folder, notebook.path.name)
+        papermill.execute_notebook(
+            notebook.path, done, parameters=parameters, cwd=HERE, progress_bar=False, kernel_name="python3"
+        )
+        page, _ = HTMLExporter().from_filename(str(done))
+    target = output / f"{notebook.path.stem}.html"
+    target.write_text(page)
+    return target
+
+
+def main() -> int:
+    """Execute all; 1 if one failed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("output", type=Path, help="folder for the pages")
+    parser.add_argument("--runs", type=Path, help="folder of runs instead of those committed with the project")
+    asked = parser.parse_args()
+    if asked.runs is not None and not asked.runs.is_dir():
+        print(f"notebooks: there is no folder {asked.runs}: RUNS=data/runs has your own runs", file=sys.stderr)
+        return 1
+    runs = asked.runs.absolute() if asked.runs else None
+    asked.output.mkdir(parents=True, exist_ok=True)
+    failed = 0
+    for path in sorted(HERE.glob("*.ipynb")):
+        notebook = Notebook.read(path)
+        if runs is not None and not notebook.has_runs(runs):
+            print(f"{path.stem}: left out, as {asked.runs} has no run of {notebook.experiment}")
+            continue
+        print(f"… {path.stem}", end="\r", flush=True)
+        try:
+            print(f"{path.stem}: {execute(notebook, asked.output, runs)}")
+        except PapermillExecutionError as error:
+            failed += 1
+            print(f"{path.stem}: {error.ename}: {error.evalue}", file=sys.stderr)
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
