@@ -6,19 +6,13 @@ from pathlib import Path
 
 import click
 
+from redolab.commands.address import address_of, address_options, with_password
 from redolab.commands.console import console
 
 
 @click.command()
 @click.argument("files", nargs=-1, metavar="[FILE…]", type=click.Path(path_type=Path))
-@click.option(
-    "--defaults-file", type=click.Path(path_type=Path), metavar="FILE", help="An option file's [client] part."
-)
-@click.option("--socket", metavar="PATH", help="The server's unix socket.")
-@click.option("--host", metavar="NAME", help="The server's host.")
-@click.option("--port", type=int, metavar="N", help="Its port.  [default: 3306]")
-@click.option("--user", metavar="NAME", help="Who asks.  [default: as the clients do]")
-@click.option("--ask-password", is_flag=True, help="Prompt for the password; else option file or $MYSQL_PWD have it.")
+@address_options
 @click.option("--every", default="1s", metavar="TIME", help="Time between two samples, 0.1s to 1h.  [default: 1s]")
 @click.option("--for", "seconds", metavar="TIME", help="How long.  [default: until Ctrl-C]")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Keep samples: .csv or .parquet.")
@@ -43,7 +37,7 @@ def sample(
     from redolab.samples.live.watching import sample_files, sample_live
     from redolab.units import parse_duration
 
-    address = Address(defaults_file, socket, host, port, user)
+    address = address_of(defaults_file, socket, host, port, user)
     if files:
         if address != Address() or output is not None:
             raise click.UsageError("FILEs are read instead of a server: give either, and no -o with them")
@@ -51,7 +45,5 @@ def sample(
             click.echo(str(path))
             table.show(console())
         return
-    address.check()
-    asked = click.prompt("Password", hide_input=True, default="", show_default=False) if ask_password else None
     duration = parse_duration(seconds) if seconds else None
-    sample_live(console(), address.with_password(asked), parse_duration(every), duration, output)
+    sample_live(console(), with_password(address, ask_password), parse_duration(every), duration, output)

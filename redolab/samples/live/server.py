@@ -33,6 +33,7 @@ class LiveServer:
         except pymysql.MySQLError as error:
             raise refused(address, error) from error
         self._hard_limit = _hard_limit(self.version, variables)
+        self.buffer_pool = int(variables.get("innodb_buffer_pool_size", 0))
         if self.offered.lsn is None and self.offered.os_log_written is None:
             raise LabError(f"{address} says nothing of a redo log", "is InnoDB on?")
 
@@ -73,7 +74,10 @@ class LiveServer:
     def _version_and_variables(self) -> tuple[str, dict[str, str]]:
         assert self._connection is not None
         with self._connection.cursor() as cursor:
-            cursor.execute("SHOW GLOBAL VARIABLES WHERE Variable_name = 'version' OR Variable_name LIKE 'innodb%log%'")
+            cursor.execute(
+                "SHOW GLOBAL VARIABLES WHERE Variable_name = 'version' OR Variable_name LIKE 'innodb%log%' "
+                "OR Variable_name = 'innodb_buffer_pool_size'"
+            )
             variables = {name.lower(): str(value) for name, value in cursor.fetchall()}
         return variables["version"], variables
 

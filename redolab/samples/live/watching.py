@@ -12,6 +12,7 @@ from types import FrameType
 from rich.console import Console
 from rich.live import Live
 
+from redolab.counters import Sample
 from redolab.errors import InvalidInput
 from redolab.report.table import ReportTable
 from redolab.samples.live.collected import read_collected
@@ -19,14 +20,15 @@ from redolab.samples.live.connecting import Address
 from redolab.samples.live.output import check_output, kept_in
 from redolab.samples.live.server import LiveServer
 from redolab.samples.live.view import Moment, heading, line, live_table, summary
-from redolab.samples.sampler import SampleFile
 from redolab.samples.series import Series, gap_after, series_of
 from redolab.units import format_duration
 
 SHORTEST, LONGEST = 0.1, 3600.0
 
 
-def sample_live(console: Console, address: Address, every: float, seconds: float | None, output: Path | None) -> None:
+def sample_live(
+    console: Console, address: Address, every: float, seconds: float | None, output: Path | None
+) -> list[Sample]:
     """Sample a server until `seconds` have passed or it is stopped, then show what it came to. Raises `LabError`."""
     if not SHORTEST <= every <= LONGEST:
         raise InvalidInput(f"a sample every {every:g} s is not possible", f"choose {SHORTEST}s to {LONGEST:.0f}s")
@@ -36,10 +38,16 @@ def sample_live(console: Console, address: Address, every: float, seconds: float
     server = LiveServer(address)
     for said in server.in_words():
         console.print(said, highlight=False, markup=False, soft_wrap=True)
-    series = Series(gap_after(every))
+    series, samples = Series(gap_after(every)), list[Sample]()
     try:
         with kept_in(output) as file, _stoppable(), suppress(KeyboardInterrupt), _view(console, str(address)) as show:
-            _watch(server, series, every, seconds, file, show)
+
+            def keep(sample: Sample) -> None:
+                samples.append(sample)
+                if file is not None:
+                    file.append(sample)
+
+            _watch(server, series, every, seconds, keep, show)
     finally:
         server.close()
     console.print()
@@ -47,6 +55,7 @@ def sample_live(console: Console, address: Address, every: float, seconds: float
     summary(series, hard_limit).show(console)
     if output is not None:
         console.print(f"the samples are in {output}", highlight=False, markup=False, soft_wrap=True)
+    return samples
 
 
 def sample_files(paths: Sequence[Path]) -> list[tuple[Path, ReportTable]]:
@@ -59,7 +68,7 @@ def _watch(
     series: Series,
     every: float,
     seconds: float | None,
-    file: SampleFile | None,
+    keep: Callable[[Sample], None],
     show: Callable[[Moment | str], None],
 ) -> None:
     began = due = time.monotonic()
@@ -77,8 +86,7 @@ def _watch(
         if lost_at is not None:
             show(f"connected again after {format_duration(time.monotonic() - lost_at)}")
             lost_at = None
-        if file is not None:
-            file.append(sample)
+        keep(sample)
         known = len(series.segments)
         interval = series.add(sample)
         if known and len(series.segments) > known:
