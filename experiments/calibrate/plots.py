@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from redolab.models.recovery_time.fit import Observation
+from redolab.models.recovery_time.fit import Fitted, Observation
 from redolab.models.recovery_time.held_out import HeldOut, Judged
+from redolab.models.recovery_time.terms import Part
 from redolab.models.sizing import SHOWN, possible_sizes
 from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
 from redolab.sizing.question import Model
@@ -15,6 +17,7 @@ from redolab.units import GIB, MIB, format_duration, format_size
 
 HEADLINE_SHARE = 0.25
 """The buffer pool of the picture over log sizes, as a share of the log."""
+_ACROSS = 3
 _RATIOS = (0.2, 0.5, 1, 2, 5)
 _SECONDS = (1, 3, 10, 30, 100, 300, 1000)
 _TICKS = (1, 3, 10, 30, 60, 180, 600, 1800, 3600, 10_800)
@@ -37,7 +40,7 @@ def plot_over_log_size(folder: Path, model: Model, measured: Sequence[Observatio
     figure, axes = plt.subplots(figsize=(WIDTH, 4.4), layout="constrained")
     low, high = [each.ninety[0] for each in at], [each.ninety[1] for each in at]
     axes.fill_between(sizes, low, high, color=MEASURED, alpha=0.2, linewidth=0, label="nine in ten, predicted")
-    axes.plot(sizes, [each.ready for each in at], color=MEASURED, label="predicted")
+    axes.plot(sizes, [each.seconds for each in at], color=MEASURED, label="predicted")
     points = [each for each in measured if math.isclose(each.pool / each.log_size, HEADLINE_SHARE, rel_tol=0.1)]
     axes.plot(
         [each.log_size / GIB for each in points], [each.ready for each in points], "o", color="black", markersize=5,
@@ -64,19 +67,69 @@ def plot_over_log_size(folder: Path, model: Model, measured: Sequence[Observatio
     save(figure, folder / "over-log-size")
 
 
+@dataclass(frozen=True, slots=True)
+class PoolPanel:
+    """Recoveries of one crash of a server with many pools, and what was learnt of the server."""
+
+    label: str
+    fitted: Fitted
+    recoveries: Sequence[Observation]
+
+
+def plot_pools(folder: Path, panels: Sequence[PoolPanel]) -> None:
+    """Scan and apply over the buffer pool, measured and by the model, a panel each server: `pools.svg`, `.png`."""
+    figure, grid = plt.subplots(
+        ncols=len(panels), squeeze=False, figsize=(3.1 * len(panels) + 0.6, 3.6), layout="constrained"
+    )
+    for axes, panel in zip(grid[0], panels, strict=True):
+        first = panel.recoveries[0]
+        pools = sorted({each.pool for each in panel.recoveries})
+        between = [pools[0] + (pools[-1] - pools[0]) * step / 100 for step in range(101)]
+        expected = [panel.fitted.parts(first.crash, pool, first.disk) for pool in between]
+        for part, colour in ((Part.SCAN, MEASURED), (Part.APPLY, LIMIT)):
+            alone = [each for each in panel.recoveries if frozenset({part}) in each.stretches]
+            axes.plot(
+                [each.pool / GIB for each in alone], [each.stretches[frozenset({part})] for each in alone], "o",
+                color=colour, markersize=4, label=f"{part}, measured",
+            )  # fmt: skip
+            axes.plot(
+                [pool / GIB for pool in between],
+                [each[part] for each in expected],
+                color=colour,
+                label=f"{part}, model",
+            )
+        axes.axvline(panel.fitted.memory.needed(first.crash) / GIB, color=MODEL, linestyle=":", linewidth=1)
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("buffer pool, GiB")
+        axes.set_title(panel.label, fontsize="medium", loc="left")
+    grid[0][0].set_ylabel("seconds")
+    figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize="small")
+    head(
+        figure,
+        "A larger pool scans longer and applies sooner, until all redo fits at once (dotted)",
+        "one crash of each server under oltp_write_only, redo log 1G, this machine's own disk",
+    )
+    save(figure, folder / "pools")
+
+
 def plot_errors(folder: Path, judged: Sequence[Judged]) -> None:
     """Predicted over measured against measured, a panel each kind of what was held out: `errors.svg`, `.png`."""
     kinds = [kind for kind in HeldOut if any(each.held_out is kind for each in judged)]
+    columns = min(len(kinds), _ACROSS)
+    rows = math.ceil(len(kinds) / columns)
     figure, panels = plt.subplots(
-        ncols=len(kinds),
+        nrows=rows,
+        ncols=columns,
         sharey=True,
         sharex=True,
         squeeze=False,
-        figsize=(2.6 * len(kinds) + 0.8, 4),
+        figsize=(3.2 * columns + 0.8, 3.2 * rows + 0.9),
         layout="constrained",
     )
+    for unused in panels.flat[len(kinds) :]:
+        unused.remove()
     servers = sorted({each.observation.server for each in judged})
-    for axes, kind in zip(panels[0], kinds, strict=True):
+    for axes, kind in zip(panels.flat, kinds, strict=False):
         of_kind = [each for each in judged if each.held_out is kind]
         for place, server in enumerate(servers):
             own = [each for each in of_kind if each.observation.server == server]
@@ -97,7 +150,8 @@ def plot_errors(folder: Path, judged: Sequence[Judged]) -> None:
     first.minorticks_off()
     longest = max(each.observation.ready for each in judged)
     first.set_xlim(min(each.observation.ready for each in judged) / 1.2, longest * 1.2)
-    first.set_ylabel("predicted / measured")
+    for row in panels:
+        row[0].set_ylabel("predicted / measured")
     figure.legend(*first.get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize="small")
     off = sorted(abs(each.relative) for each in judged)
     said = f"Half of all held-out predictions are off by {off[len(off) // 2]:.0%} or less (grey: 15 %)"

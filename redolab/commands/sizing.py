@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from redolab.commands.address import address_of, address_options, with_password
 from redolab.commands.console import console
 
 _SERVER = click.option("--server", required=True, metavar="NAME", help="Of 'redolab servers', or as in mysql-8.4.3.")
@@ -19,6 +20,7 @@ _DIRTY = click.option(
     "--dirty-pages", type=click.IntRange(min=1), metavar="N", help="At the crash.  [default: as the workload]"
 )
 _UNDO = click.option("--undo-rows", type=click.IntRange(min=0), metavar="N", help="Rows to roll back.")
+_TABLES = click.option("--tables", type=click.IntRange(min=0), metavar="N", help="Tables, each in a file of its own.")
 _JSON = click.option("--json", "as_json", is_flag=True, help="For programs.")
 
 
@@ -29,6 +31,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="For programs.")
 @_POOL
 @_WORKLOAD
 @_DIRTY
+@_TABLES
 @_UNDO
 @click.option("--age", metavar="SIZE", help="Redo at the crash.  [default: the worst, where flushing is forced]")
 @_JSON
@@ -39,6 +42,7 @@ def predict(
     pool: str,
     workload: str | None,
     dirty_pages: int | None,
+    tables: int | None,
     undo_rows: int | None,
     age: str | None,
     as_json: bool,
@@ -57,6 +61,7 @@ def predict(
         pool=parse_size(pool),
         workload=workload,
         dirty_pages=dirty_pages,
+        tables=tables,
         undo_rows=undo_rows,
     )
     found = predicted(model_for(question), parse_size(log_size), parse_size(age) if age else None)
@@ -67,7 +72,9 @@ def predict(
 
 
 @click.command()
-@_SERVER
+@click.option(
+    "--server", metavar="NAME", help="Of 'redolab servers', or as in mysql-8.4.3.  [default: the sampled one]"
+)
 @click.option(
     "--samples",
     multiple=True,
@@ -78,40 +85,91 @@ def predict(
 @click.option(
     "--redo-per-hour", metavar="SIZE", help="Redo of the busiest hour by LSN, as in 2.7G, instead of samples."
 )
+@address_options
+@click.option("--for", "seconds", default="2m", metavar="TIME", show_default=True, help="How long to sample a server.")
 @click.option("--rto", required=True, metavar="TIME", help="Recovery within this, as in 60s.")
+@click.option(
+    "--until",
+    type=click.Choice(["ready", "rolled-back"]),
+    default="ready",
+    show_default=True,
+    help="What ends a recovery: the server answers, or all is rolled back too.",
+)
+@_TABLES
+@_UNDO
 @_STORAGE
-@_POOL
+@click.option("--pool", metavar="SIZE", help="Buffer pool of the recovering server.  [default: the sampled server's]")
 @_WORKLOAD
 @_JSON
 def size(
-    server: str,
+    server: str | None,
     samples: tuple[Path, ...],
     redo_per_hour: str | None,
+    defaults_file: Path | None,
+    socket: str | None,
+    host: str | None,
+    port: int | None,
+    user: str | None,
+    ask_password: bool,
+    seconds: str,
     rto: str,
+    until: str,
+    tables: int | None,
+    undo_rows: int | None,
     storage: str,
-    pool: str,
+    pool: str | None,
     workload: str | None,
     as_json: bool,
 ) -> None:
     """Say which size of redo log to set.
 
     The smallest that holds an hour of peak redo, if recovery stays within the time: with the table that it comes from, and
-    lines to paste.
+    lines to paste. The redo is that of samples, of a server that is sampled now, or given.
     """
-    from redolab.sizing.advising import show_sized, sized
+    from rich.console import Console
+
+    from redolab.models.recovery_time.predict import Until
+    from redolab.sizing.advising import check_recovery_time, show_sized, sized
     from redolab.sizing.demand import Demand, demand_of_files
     from redolab.sizing.question import Question, model_for
+    from redolab.sizing.sampling import demand_of_server, server_at
     from redolab.units import parse_duration, parse_size
 
-    if bool(samples) == (redo_per_hour is not None):
-        raise click.UsageError("give --samples FILE or --redo-per-hour SIZE")
-    demand = (
-        demand_of_files(samples)
-        if samples
-        else Demand(redo_per_hour=float(parse_size(redo_per_hour or "")), source="as given")
+    address = address_of(defaults_file, socket, host, port, user)
+    live = any((defaults_file, socket, host))
+    if [bool(samples), redo_per_hour is not None, live].count(True) != 1:
+        raise click.UsageError("give --samples FILE, --redo-per-hour SIZE, or a server to sample as in --socket PATH")
+    if not live and (server is None or pool is None):
+        raise click.UsageError("give --server NAME and --pool SIZE: only a server that is sampled tells them itself")
+
+    limit = parse_duration(rto)
+    check_recovery_time(limit)
+    asked = None
+    if live:
+        asked = with_password(address, ask_password)
+        told = server_at(asked)
+        server, buffer_pool = server or told.name, parse_size(pool) if pool else told.buffer_pool
+    else:
+        server, buffer_pool = server or "", parse_size(pool or "")
+    question = Question(
+        server=server,
+        storage=storage,
+        pool=buffer_pool,
+        workload=workload,
+        tables=tables,
+        undo_rows=undo_rows,
+        until=Until(until),
     )
-    question = Question(server=server, storage=storage, pool=parse_size(pool), workload=workload)
-    found = sized(model_for(question), demand, parse_duration(rto))
+    model = model_for(question)
+    if asked is not None:
+        # What programs read is the answer alone.
+        shown = Console(stderr=True) if as_json else console()
+        demand = demand_of_server(shown, asked, parse_duration(seconds))
+    elif samples:
+        demand = demand_of_files(samples)
+    else:
+        demand = Demand(redo_per_hour=float(parse_size(redo_per_hour or "")), source="as given")
+    found = sized(model, demand, limit)
     if as_json:
         _echo_json(found)
     else:
@@ -177,11 +235,14 @@ def page(output: Path, path: Path | None) -> None:
     from redolab.sizing.calibration import read_calibration, shipped_calibration
     from redolab.sizing.fitting import committed_runs, error_rows, fit_runs
     from redolab.sizing.page import html_page
+    from redolab.sizing.published import published_beside_ours
 
     _check_folder(output)
     calibration = read_calibration(path) if path else shipped_calibration()
-    errors = error_rows(fit_runs(committed_runs()).judged)
-    write_whole(output, html_page(calibration, errors, sorted(PROJECT.results.glob("*.md"))).encode())
+    runs = committed_runs()
+    errors = error_rows(fit_runs(runs).judged)
+    text = html_page(calibration, errors, sorted(PROJECT.results.glob("*.md")), published_beside_ours(runs))
+    write_whole(output, text.encode())
     click.echo(f"written: {output}")
 
 

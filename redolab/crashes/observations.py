@@ -6,8 +6,10 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+import msgspec
+
 from redolab.crashes.bench import crashes_of, storages_of
-from redolab.crashes.images import CrashImage
+from redolab.crashes.images import CrashImage, CrashSpec
 from redolab.crashes.outcome import Outcome
 from redolab.crashes.recovery import RecoveryTrial
 from redolab.machine.description import Machine, same_machine
@@ -20,13 +22,16 @@ from redolab.storage.figures import MeasuredDisk
 from redolab.timeline import Phase, Timeline
 
 
-def disk_figures(got: MeasuredDisk) -> Disk:
-    """What the model takes of what fio found."""
+def disk_figures(got: MeasuredDisk) -> Disk | None:
+    """What the model takes of what fio found; None where it was not asked for all of it."""
+    if got.in_order is None:
+        return None
     return Disk(
         read_us=got.read.latency_us,
-        queued_reads_per_s=got.queued_read.per_second,
-        sequential_mb_s=got.sequential.mb_s,
         write_us=got.write.latency_us,
+        queued_reads_per_s=got.queued_read.per_second,
+        in_order_mb_s=got.in_order.mb_s,
+        sequential_mb_s=got.sequential.mb_s,
     )
 
 
@@ -44,9 +49,47 @@ def observations_of(runs: Iterable[Run]) -> list[Observation]:
         for record in run.trials(RecoveryTrial):
             image, crash = crashes[record.trial.image]
             disk = _disk(known, sessions[record.session].machine, record.trial.storage)
+            if not _is_usual(image.spec):
+                continue
             if crash is not None and disk is not None and (each := _observation(record.trial, image, crash, disk)):
                 found.append(each)
     return found
+
+
+def _is_usual(spec: CrashSpec) -> bool:
+    """Whether it has nothing that the model's terms do not know."""
+    dataset = spec.dataset
+    return not (spec.prepared_transactions or dataset.empty_tables or dataset.page_size or spec.instance.overrides)
+
+
+def table_rates(runs: Iterable[Run]) -> Mapping[str, float]:
+    """Server → seconds that a table adds to the time to ready, by crashes that differ in their number of tables alone.
+
+    Servers without such crashes are left out. Raises `LabError` if a run cannot be read.
+    """
+    cells: dict[tuple[str, bytes], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for run in runs:
+        specs = {image.name: image.spec for image in crashes_of(run)}
+        for record in run.trials(RecoveryTrial):
+            trial, spec = record.trial, specs[record.trial.image]
+            if trial.outcome is Outcome.READY and trial.seconds_to_ready is not None and not trial.settings:
+                without = msgspec.structs.replace(
+                    spec.alike(), dataset=msgspec.structs.replace(spec.dataset, empty_tables=0)
+                )
+                alike = msgspec.json.encode((without, trial.storage, trial.buffer_pool))
+                cells[trial.server, alike][spec.dataset.empty_tables].append(trial.seconds_to_ready)
+    weighed: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    for (server, _), by_count in cells.items():
+        if 0 in by_count:
+            base = statistics.median(by_count[0])
+            weighed[server] += [
+                (count, statistics.median(seconds) - base) for count, seconds in by_count.items() if count
+            ]
+    return {
+        server: max(0.0, sum(count * added for count, added in told) / sum(count**2 for count, _ in told))
+        for server, told in weighed.items()
+        if told
+    }
 
 
 def crash_of(image: CrashImage) -> Crash | None:
@@ -116,10 +159,10 @@ def _stretches(ready: float, timeline: Timeline) -> Mapping[frozenset[Part], flo
 
 def _known_disks(runs: Sequence[Run]) -> list[tuple[Machine, str, Disk]]:
     return [
-        (run.record().sessions[record.session].machine, record.storage, disk_figures(record.check.got))
+        (run.record().sessions[record.session].machine, record.storage, disk)
         for run in runs
         for record in storages_of(run).records
-        if record.check is not None
+        if record.check is not None and (disk := disk_figures(record.check.got)) is not None
     ]
 
 

@@ -70,7 +70,7 @@ def advise(
         rows=[row(size) for size in SHOWN if smallest <= size <= largest],
         holds=next((each for each in tried if each.age >= redo_per_hour), None),
         within=_last(tried, lambda each: each.prediction.ninety[1] <= rto),
-        within_median=_last(tried, lambda each: each.prediction.ready <= rto),
+        within_median=_last(tried, lambda each: each.prediction.seconds <= rto),
     )
 
 

@@ -10,6 +10,7 @@ import msgspec
 from rich.console import Console
 
 from redolab.errors import InvalidInput
+from redolab.models.recovery_time.predict import Until
 from redolab.models.sizing import Advice, SizeRow, advise
 from redolab.report.table import Column, ReportTable
 from redolab.sizing.calibration import CalibratedStorage
@@ -21,6 +22,8 @@ from redolab.units import GIB, format_duration, format_size
 
 _SHORT = 100
 """Minutes; beyond it hours say more."""
+_END = {Until.READY: "ready", Until.ROLLED_BACK: "rolled back"}
+_RECOVERY = {Until.READY: "recovery", Until.ROLLED_BACK: "recovery to the end of rollback"}
 
 
 class SizeLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,7 +31,8 @@ class SizeLine(msgspec.Struct, frozen=True, kw_only=True):
 
     log_size: int
     redo: int
-    ready_s: float
+    recovery_s: float
+    """To the end that was asked about, as for the interval."""
     ninety: Interval
     minutes_held: float
 
@@ -40,6 +44,7 @@ class Sized(msgspec.Struct, frozen=True, kw_only=True):
     storage: str
     buffer_pool: int
     rto_s: float
+    until: Until
     redo_per_hour: float
     os_log_written_per_hour: float | None
     demand_from: str
@@ -60,10 +65,15 @@ class Sized(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
 
 
-def sized(model: Model, demand: Demand, rto: float) -> Sized:
-    """The answer for a peak of redo and a recovery time. Raises `InvalidInput`."""
+def check_recovery_time(rto: float) -> None:
+    """Raises `InvalidInput` for one that nothing can meet."""
     if rto <= 0:
         raise InvalidInput("a recovery time of 0 s cannot be met", "--rto 60s, for instance")
+
+
+def sized(model: Model, demand: Demand, rto: float) -> Sized:
+    """The answer for a peak of redo and a recovery time. Raises `InvalidInput`."""
+    check_recovery_time(rto)
     if demand.redo_per_hour <= 0:
         raise InvalidInput("no redo was written", "any size will do; sample the server under load")
     found = _advice(model, demand, rto)
@@ -77,6 +87,7 @@ def sized(model: Model, demand: Demand, rto: float) -> Sized:
         storage=model.storage,
         buffer_pool=model.question.pool,
         rto_s=rto,
+        until=model.question.until,
         redo_per_hour=demand.redo_per_hour,
         os_log_written_per_hour=demand.os_log_written_per_hour,
         demand_from=demand.source,
@@ -109,7 +120,7 @@ def _line(row: SizeRow) -> SizeLine:
     return SizeLine(
         log_size=row.log_size,
         redo=row.age,
-        ready_s=row.prediction.ready,
+        recovery_s=row.prediction.seconds,
         ninety=Interval(*row.prediction.ninety),
         minutes_held=row.minutes,
     )
@@ -174,10 +185,10 @@ def in_words(found: Sized) -> Sequence[str]:
         said.append(f"No size meets both: {_hour(found)}, and {_within(found)}.")
         said += [f"  * {change}" for change in found.what_could_change]
     else:
-        expected = found.expected
+        about = format_duration(found.expected.recovery_s)
         said.append(
-            f"Set the redo log to {format_size(found.size)}: recovery then takes about {format_duration(expected.ready_s)}, nine times in "
-            f"ten {format_duration(expected.ninety.low_s)} to {format_duration(expected.ninety.high_s)}."
+            f"Set the redo log to {format_size(found.size)}: {_RECOVERY[found.until]} then takes about {about}, nine times in ten "
+            f"{_ninety(found.expected)}."
         )
         said.append(f"Why: {_hour(found)}, and {_within(found)}.")
     if found.os_log_written_per_hour is not None and found.by_os_log_written != found.holds_an_hour:
@@ -210,7 +221,7 @@ def _table(found: Sized) -> ReportTable:
     columns = [
         Column[SizeLine]("redo log", lambda row: format_size(row.log_size), right=True),
         Column[SizeLine]("redo at worst", lambda row: format_size(row.redo), right=True),
-        Column[SizeLine]("ready", lambda row: format_duration(row.ready_s), right=True),
+        Column[SizeLine](_END[found.until], lambda row: format_duration(row.recovery_s), right=True),
         Column[SizeLine]("nine in ten", _ninety, right=True),
         Column[SizeLine]("holds, of peak redo", lambda row: _held(row.minutes_held), right=True),
         Column[SizeLine]("", lambda row: _verdict(found, row)),

@@ -18,7 +18,7 @@ from redolab.models.recovery_time.terms import Disk
 from redolab.models.recovery_time.work import Memory
 from redolab.project import PROJECT
 
-CALIBRATION_FORMAT = 1
+CALIBRATION_FORMAT = 2
 _LEAST_SPREAD = 0.05
 """No calibration is surer than so much: three recoveries of one crash differ by that (docs/results/recovery.md)."""
 
@@ -53,6 +53,8 @@ class CalibratedServer(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     workloads: Mapping[str, CalibratedWorkload]
     rows_rolled_back_per_s: float | None = None
+    seconds_per_table: float | None = None
+    """What a table adds to the time to ready, on this machine's own disk."""
 
 
 class CalibratedStorage(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from redolab.counters import Sample
 from redolab.errors import InvalidInput
 from redolab.samples.busiest import Busiest, busiest_hour
 from redolab.samples.live.collected import read_collected
@@ -30,26 +31,33 @@ class Demand:
 
 def demand_of_files(paths: Sequence[Path]) -> Demand:
     """The busiest hour of samples in files. Raises `InvalidInput`."""
-    found: list[tuple[Path, Busiest]] = []
-    for path in paths:
-        samples = read_collected(path)
-        if len(samples) < 2:
-            raise InvalidInput(
-                f"{path} has one sample", "a rate takes two: 'redolab sample --for 1h -o FILE' collects them"
-            )
-        busiest = busiest_hour(samples)
-        if busiest is None:
-            raise InvalidInput(
-                f"{path} has no two samples of the same life of a server", "sample it without a restart in between"
-            )
-        if not busiest.by_lsn:
-            raise InvalidInput(
-                f"{path} has no LSN, and os_log_written is not redo: it can be several times as much",
-                "collect the LSN with it (docs/sample.md says how on your version)",
-            )
-        found.append((path, busiest))
+    found = [(path, _busiest(read_collected(path), str(path))) for path in paths]
     path, busiest = max(found, key=lambda each: each[1].redo_per_hour)
     return demand_of(busiest, path.name if len(paths) == 1 else f"{path.name}, the busiest of {len(paths)} files")
+
+
+def demand_of_samples(samples: Sequence[Sample], where: str) -> Demand:
+    """The busiest hour of samples, or of what there is of one. Raises `InvalidInput`."""
+    return demand_of(_busiest(samples, where), where)
+
+
+def _busiest(samples: Sequence[Sample], where: str) -> Busiest:
+    if len(samples) < 2:
+        raise InvalidInput(
+            f"{where} has {'one sample' if samples else 'no sample'}",
+            "a rate takes two: 'redolab sample --for 1h -o FILE' collects them",
+        )
+    busiest = busiest_hour(samples)
+    if busiest is None:
+        raise InvalidInput(
+            f"{where} has no two samples of the same life of a server", "sample it without a restart in between"
+        )
+    if not busiest.by_lsn:
+        raise InvalidInput(
+            f"{where} has no LSN, and os_log_written is not redo: it can be several times as much",
+            "collect the LSN with it (docs/sample.md says how on your version)",
+        )
+    return busiest
 
 
 def demand_of(busiest: Busiest, where: str) -> Demand:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from redolab.crashes.bench import crashes_of, storages_of
-from redolab.crashes.observations import disk_figures, observations_of, rollback_rates
+from redolab.crashes.observations import disk_figures, observations_of, rollback_rates, table_rates
 from redolab.crashes.outcome import Outcome
 from redolab.crashes.recovery import RecoveryTrial
 from redolab.errors import InvalidInput
@@ -19,6 +19,7 @@ from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable
 from redolab.runs.pages import measured_runs
 from redolab.runs.store import Run
+from redolab.servers.dialects import Version, dialect_of
 from redolab.servers.known import server_catalogue
 from redolab.sizing.calibration import (
     CALIBRATION_FORMAT,
@@ -29,6 +30,7 @@ from redolab.sizing.calibration import (
     calibrated_workload,
     spreads_of,
 )
+from redolab.sizing.relatives import nearest_first
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class Rated:
 
 
 _LARGE = 1000
+_THOUSAND = 1000.0
 _NOTHING = 1e-4
 
 NINETY = 0.9
@@ -70,9 +73,14 @@ def fit_runs(runs: Sequence[Run]) -> FittedRuns:
             "these runs have no recovery to learn from",
             "it takes some that ended well, on storages that fio looked at (CHECKDISKS=on)",
         )
-    found = judged(observations, _family)
-    rolled_back = rollback_rates(runs)
+    rolled_back, of_tables = rollback_rates(runs), table_rates(runs)
     versions = {record.trial.server: record.trial.version for run in runs for record in run.trials(RecoveryTrial)}
+    dialects = {server: dialect_of(_family(server), Version.parse(version)) for server, version in versions.items()}
+    relatives = {
+        server: nearest_first(own, {name: other for name, other in dialects.items() if name != server})
+        for server, own in dialects.items()
+    }
+    found = judged(observations, relatives)
     subjects = {
         subject: [each for each in observations if each.subject == subject]
         for subject in sorted({each.subject for each in observations})
@@ -83,11 +91,14 @@ def fit_runs(runs: Sequence[Run]) -> FittedRuns:
             family=_family(server),
             version=versions[server].split("-")[0],
             workloads={
-                workload: calibrated_workload(own, _stuck(runs, of, workload), _disk_rates((of, workload), subjects))
+                workload: calibrated_workload(
+                    own, _stuck(runs, of, workload), _disk_rates((of, workload), subjects, relatives[of])
+                )
                 for (of, workload), own in subjects.items()
                 if of == server
             },
             rows_rolled_back_per_s=rolled_back.get(server),
+            seconds_per_table=of_tables.get(server),
         )
         for server in names
     }
@@ -97,7 +108,7 @@ def fit_runs(runs: Sequence[Run]) -> FittedRuns:
         made=max(record.trial.started for run in runs for record in run.trials(RecoveryTrial)),
         commit=last.commit or "",
         machine=last.machine,
-        storages=_storages(runs, observations),
+        storages=_storages(runs),
         servers=servers,
         spreads=spreads_of(found),
         runs=tuple(run.name for run in runs),
@@ -106,18 +117,21 @@ def fit_runs(runs: Sequence[Run]) -> FittedRuns:
 
 
 def _disk_rates(
-    subject: tuple[str, str], subjects: Mapping[tuple[str, str], Sequence[Observation]]
+    subject: tuple[str, str],
+    subjects: Mapping[tuple[str, str], Sequence[Observation]],
+    relatives: Sequence[str],
 ) -> Mapping[str, float]:
-    """For one that was measured on one disk: what the server under other workloads, else its family, says of disks.
+    """For one that was measured on one disk: what the server under other workloads, else its nearest relative, says of disks.
 
     Nothing for any other.
     """
     if _disks(subjects[subject]) > 1:
         return {}
-    told = {each: own for each, own in subjects.items() if _disks(own) > 1}
-    same = [own for (server, _), own in told.items() if server == subject[0]]
-    family = [own for (server, _), own in told.items() if _family(server) == _family(subject[0])]
-    return disk_rates([fit(own) for own in same or family])
+    for name in (subject[0], *relatives):
+        told = [own for (server, _), own in subjects.items() if server == name and _disks(own) > 1]
+        if told:
+            return disk_rates([fit(own) for own in told])
+    return {}
 
 
 def _disks(observations: Sequence[Observation]) -> int:
@@ -138,13 +152,13 @@ def _family(server: str) -> str:
     return server_catalogue().get(server).family
 
 
-def _storages(runs: Sequence[Run], observations: Sequence[Observation]) -> dict[str, CalibratedStorage]:
-    used = {each.storage for each in observations}
+def _storages(runs: Sequence[Run]) -> dict[str, CalibratedStorage]:
+    """All that fio looked at, also where no recovery was measured."""
     return {
-        record.storage: CalibratedStorage(about=record.about, disk=disk_figures(record.check.got))
+        record.storage: CalibratedStorage(about=record.about, disk=disk)
         for run in runs
         for record in storages_of(run).records
-        if record.check is not None and record.storage in used
+        if record.check is not None and (disk := disk_figures(record.check.got)) is not None
     }
 
 
@@ -243,6 +257,7 @@ def _rates_of(calibration: Calibration, workload: str) -> ReportTable:
         Rated("memory", "pages for each dirty page", lambda name: learnt[name].memory.pages_per_dirty_page),
         Rated("memory", "repetition in batches, power", lambda name: learnt[name].memory.repetition),
         *(_rated(term, learnt) for term in TERMS if any(term.name in each.rates for each in learnt.values())),
+        Rated("other", "a table, ms", lambda name: _THOUSAND * (servers[name].seconds_per_table or 0.0)),
         Rated("rollback", "rows a second", lambda name: servers[name].rows_rolled_back_per_s),
     ]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import html
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,16 +17,15 @@ from scipy import stats
 from redolab.errors import LabError
 from redolab.models.capacity import PAGE_SIZE
 from redolab.models.sizing import SHOWN, possible_sizes
-from redolab.project import PROJECT
 from redolab.report.labels import server_label
-from redolab.report.table import Column, ReportTable
+from redolab.report.table import ReportTable
 from redolab.servers.dialects import Dialect
 from redolab.servers.known import server_catalogue
 from redolab.sizing.calibration import Calibration
 from redolab.sizing.fitting import ErrorRow, errors_table
 from redolab.sizing.predicting import rests_on
 from redolab.sizing.question import BEYOND, Question, model_of, slowest_workload
-from redolab.units import GIB, format_duration
+from redolab.units import GIB
 
 _WEB = Path(__file__).parent / "web"
 _NINETY = 0.95
@@ -46,15 +44,17 @@ class Section:
     picture: str
 
 
-def html_page(calibration: Calibration, errors: Sequence[ErrorRow], results: Iterable[Path]) -> str:
-    """The page: the calculator of a calibration, its errors, and the answers of pages of results."""
+def html_page(
+    calibration: Calibration, errors: Sequence[ErrorRow], results: Iterable[Path], published: ReportTable
+) -> str:
+    """The page: the calculator of a calibration, its errors, the answers of pages of results, and the published figures."""
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
     return environment.from_string((_WEB / "page.html").read_text()).render(
         machine=html.escape(calibration.machine.in_words()),
         made=f"{calibration.made:%Y-%m-%d}",
         errors=_as_html(errors_table(errors)),
         sections=[section for path in results if (section := _section(path)) is not None],
-        published=_as_html(_published()),
+        published=_as_html(published),
         # Within a script element, a closing tag in a string would end it.
         data=msgspec.json.encode(calculator_data(calibration)).decode().replace("</", "<\\/"),
         script=(_WEB / "calculator.js").read_text(),
@@ -126,22 +126,6 @@ def _section(path: Path) -> Section | None:
         raise LabError(f"{path} has no picture {drawn.name}", f"'redolab results {path.stem}' draws it")
     in_words = markdown_it.MarkdownIt().renderInline(" ".join(answer[1].split()))
     return Section(title[1], in_words, base64.b64encode(drawn.read_bytes()).decode())
-
-
-def _published() -> ReportTable:
-    known = tomllib.loads((PROJECT.published / "recovery-2010.toml").read_text())
-    columns = [
-        Column[Mapping[str, object]]("server", lambda row: str(row["server"])),
-        Column[Mapping[str, object]]("storage", lambda row: str(row["storage"])),
-        Column[Mapping[str, object]]("pool", lambda row: str(row["buffer_pool"]), right=True),
-        Column[Mapping[str, object]](
-            "to the end of rollback", lambda row: format_duration(float(str(row["seconds"]))), right=True
-        ),
-    ]
-    notes = [
-        f"{known['source']}; tpcc with 1,000 warehouses, a redo log of 8G, from the stamps in its error logs (2010)."
-    ]
-    return ReportTable.of("Published", known["crash"], columns, notes)
 
 
 def _as_html(table: ReportTable) -> str:

@@ -59,6 +59,6 @@ def lines_for(dialect: Dialect, log_size: int, prediction: Prediction) -> tuple[
         Lines(
             where="failover",
             lines=(f"wait for a crashed primary {math.ceil(prediction.ninety[1])} s or more, or not at all",),
-            why=f"half of its recoveries take up to {format_duration(prediction.ready)}, nineteen in twenty up to {upper}",
+            why=f"half of its recoveries take up to {format_duration(prediction.seconds)}, nineteen in twenty up to {upper}",
         ),
     )

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from rich.console import Console
 
+from redolab.models.recovery_time.predict import Until
 from redolab.models.recovery_time.terms import Part
 from redolab.report.table import Column, ReportTable
 from redolab.sizing.question import Model
@@ -38,6 +39,10 @@ class Predicted(msgspec.Struct, frozen=True, kw_only=True):
     ninety: Interval
     parts_s: Mapping[Part, float]
     rollback_s: float | None
+    rolled_back_s: float | None
+    """From the start of recovery to the end of rollback, as for its intervals."""
+    rolled_back_half: Interval | None
+    rolled_back_ninety: Interval | None
     rests_on: str
     warnings: tuple[str, ...]
 
@@ -46,7 +51,9 @@ def predicted(model: Model, log_size: int, age: int | None) -> Predicted:
     """The recovery after a crash at that checkpoint age; by default the worst. Raises `InvalidInput` for what cannot be."""
     model.check(log_size, age)
     redo = model.worst_age(log_size) if age is None else age
-    found, work = model.at(log_size, redo), model.work(redo)
+    found, work = model.until(Until.READY).at(log_size, redo), model.work(redo)
+    rollback = model.rollback_s()
+    whole = None if rollback is None else model.until(Until.ROLLED_BACK).at(log_size, redo)
     return Predicted(
         server=model.question.server,
         measured_as=model.measured_as,
@@ -58,11 +65,14 @@ def predicted(model: Model, log_size: int, age: int | None) -> Predicted:
         dirty_pages=round(work.dirty_pages),
         workload=model.workload,
         batches=work.batches,
-        ready_s=found.ready,
+        ready_s=found.seconds,
         half=Interval(*found.half),
         ninety=Interval(*found.ninety),
         parts_s=found.parts,
-        rollback_s=model.rollback_s(),
+        rollback_s=rollback,
+        rolled_back_s=None if whole is None else whole.seconds,
+        rolled_back_half=None if whole is None else Interval(*whole.half),
+        rolled_back_ninety=None if whole is None else Interval(*whole.ninety),
         rests_on=rests_on(model),
         warnings=(*model.warnings, *model.beyond_at(log_size)),
     )
@@ -95,16 +105,27 @@ def show_predicted(console: Console, found: Predicted) -> None:
 def in_words(found: Predicted) -> Sequence[str]:
     """The answer in a sentence or two."""
     where = f"{found.server}, redo log {format_size(found.log_size)}, pool {format_size(found.buffer_pool)}, on {found.storage}"
-    rolled = (
-        f" The rollback after that takes about {format_duration(found.rollback_s)}."
-        if found.rollback_s is not None
-        else ""
-    )
     return [
         f"{where}: ready after about {format_duration(found.ready_s)} (half of recoveries {_span(found.half)}, nine in ten "
-        f"{_span(found.ninety)}).{rolled}",
+        f"{_span(found.ninety)}).",
+        *_rolled_back(found),
         f"For {format_size(found.redo)} of redo like that of {found.workload}, {found.dirty_pages:,} dirty pages, "
         f"{found.batches} {'batch' if found.batches == 1 else 'batches'}.",
+    ]
+
+
+def _rolled_back(found: Predicted) -> Sequence[str]:
+    if (
+        found.rollback_s is None
+        or found.rolled_back_s is None
+        or not found.rolled_back_half
+        or not found.rolled_back_ninety
+    ):
+        return []
+    return [
+        f"The rollback after that takes about {format_duration(found.rollback_s)}: all is rolled back after about "
+        f"{format_duration(found.rolled_back_s)} (half of recoveries {_span(found.rolled_back_half)}, nine in ten "
+        f"{_span(found.rolled_back_ninety)})."
     ]
 
 

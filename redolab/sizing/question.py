@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,9 +11,9 @@ from redolab.crashes.planning import SMALLEST_POOL
 from redolab.errors import InvalidInput
 from redolab.models.capacity import PAGE_SIZE
 from redolab.models.recovery_time.held_out import HeldOut
-from redolab.models.recovery_time.predict import Prediction, prediction
+from redolab.models.recovery_time.predict import Prediction, Until, prediction
 from redolab.models.recovery_time.spread import Spread, together
-from redolab.models.recovery_time.terms import Disk
+from redolab.models.recovery_time.terms import Disk, Part
 from redolab.models.recovery_time.work import Crash, Work
 from redolab.servers.dialects import Dialect, Version, dialect_of
 from redolab.servers.known import server_catalogue
@@ -25,8 +24,7 @@ from redolab.sizing.calibration import (
     read_calibration,
     shipped_calibration,
 )
-from redolab.storage.known import storage_catalogue
-from redolab.storage.modelled import ModelledDisk
+from redolab.sizing.relatives import nearest_first
 from redolab.units import GIB, format_size
 
 _FAMILIES = {"mysql": "mysql", "percona": "mysql", "mariadb": "mariadb"}
@@ -47,6 +45,9 @@ class Question:
     """Whose kind of redo it is, by the name of a workload that the calibration knows."""
     dirty_pages: int | None = None
     undo_rows: int | None = None
+    tables: int | None = None
+    until: Until = Until.READY
+    """What ends the outage: with ROLLED_BACK predictions have the rollback of `undo_rows` in them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,15 +103,21 @@ class Model:
         return self.learnt.fitted.work(self.crash(age), self.question.pool)
 
     def at(self, log_size: int, age: int | None = None) -> Prediction:
-        """The recovery after a crash at that age; by default the worst."""
+        """The recovery after a crash at that age, to the end that is asked about; by default the worst."""
         crash = self.crash(self.worst_age(log_size) if age is None else age)
         parts = self.learnt.fitted.parts(crash, self.question.pool, self.disk)
-        return prediction(parts, self._spread(log_size))
+        parts[Part.OTHER] += (self.question.tables or 0) * (self.server.seconds_per_table or 0.0)
+        rollback = self.rollback_s() if self.question.until is Until.ROLLED_BACK else None
+        return prediction(parts, self._spread(log_size), rollback or 0.0)
 
     def rollback_s(self) -> float | None:
         """Seconds of rollback of the rows asked about; None where none were, or their rate is not known."""
         rows, rate = self.question.undo_rows, self.server.rows_rolled_back_per_s
         return None if rows is None or not rate else rows / rate
+
+    def until(self, end: Until) -> Model:
+        """The same with another end."""
+        return replace(self, question=replace(self.question, until=end))
 
     def with_pool(self, pool: int) -> Model:
         """The same with another buffer pool."""
@@ -161,7 +168,7 @@ def model_of(question: Question, calibration: Calibration, storage: str) -> Mode
             f"give it {format_size(SMALLEST_POOL)} or more",
         )
     family, version, dialect = _asked_server(question.server)
-    measured_as, server = _nearest(calibration, question.server, family, version)
+    measured_as, server = _nearest(calibration, question.server, dialect)
     warnings, beyond = [], []
     if (family, version.major, version.minor) != (server.family, *_series(server.version)):
         beyond.append(HeldOut.SERVER)
@@ -189,8 +196,17 @@ def model_of(question: Question, calibration: Calibration, storage: str) -> Mode
         warnings.append(
             f"the calibration is of {calibration.made:%Y-%m-%d}: servers, kernel and disk may be others by now"
         )
+    if question.until is Until.ROLLED_BACK and question.undo_rows is None:
+        raise InvalidInput(
+            "how long a rollback takes depends on its rows",
+            "--undo-rows N: those that your largest transaction changes",
+        )
     if question.undo_rows is not None and not server.rows_rolled_back_per_s:
+        if question.until is Until.ROLLED_BACK:
+            raise InvalidInput(f"no rollback of {measured_as} was measured", "ask --until ready")
         warnings.append("no rollback was measured: its time is left out")
+    if question.tables is not None and server.seconds_per_table is None:
+        warnings.append(f"what a table adds to a recovery of {measured_as} was not measured: its time is left out")
     return Model(
         question=question,
         calibration=calibration,
@@ -238,28 +254,25 @@ def _asked_server(name: str) -> tuple[str, Version, Dialect]:
     return family, version, dialect_of(family, version)
 
 
-def _nearest(calibration: Calibration, name: str, family: str, version: Version) -> tuple[str, CalibratedServer]:
-    """The calibrated server of that name, else the one of the family whose version is nearest. Raises `InvalidInput`."""
-    if name in calibration.servers:
-        return name, calibration.servers[name]
-    relatives = {each: server for each, server in calibration.servers.items() if server.family == family}
+def _nearest(calibration: Calibration, name: str, dialect: Dialect) -> tuple[str, CalibratedServer]:
+    """The calibrated server of that name, else the likest of its family. Raises `InvalidInput`."""
+    servers = calibration.servers
+    if name in servers:
+        return name, servers[name]
+    relatives = nearest_first(
+        dialect, {each: dialect_of(server.family, Version.parse(server.version)) for each, server in servers.items()}
+    )
     if not relatives:
-        known = ", ".join(calibration.servers)
         raise InvalidInput(
-            f"the calibration has no server like {name}", f"it has {known}: 'make experiment calibrate SERVER={name}'"
+            f"the calibration has no server like {name}",
+            f"it has {', '.join(servers)}: 'make experiment calibrate SERVER={name}'",
         )
-
-    def distance(each: str) -> tuple[int, int]:
-        other = Version.parse(relatives[each].version)
-        return abs(other.major - version.major), abs(other.minor - version.minor)
-
-    nearest = min(relatives, key=distance)
-    return nearest, relatives[nearest]
+    return relatives[0], servers[relatives[0]]
 
 
 def slowest_workload(server: CalibratedServer) -> str:
     """The workload whose redo takes the longest for each byte, with a pool that takes several batches: no answer is to be too short."""
-    usual = Disk(read_us=100, queued_reads_per_s=30_000, sequential_mb_s=1000, write_us=100)
+    usual = Disk(read_us=100, write_us=100, queued_reads_per_s=30_000, in_order_mb_s=500, sequential_mb_s=1000)
 
     def seconds(name: str) -> float:
         each = server.workloads[name]
@@ -275,21 +288,9 @@ def _series(version: str) -> tuple[int, int]:
 
 
 def _disk(calibration: Calibration, storage: str) -> Disk:
-    """The figures of a storage: as measured, else as its profile promises. Raises `InvalidInput`."""
+    """What fio found of a storage. Raises `InvalidInput` for one that it has not looked at."""
     if storage in calibration.storages:
         return calibration.storages[storage].disk
-    profiles = storage_catalogue()
-    profile = profiles.get(storage) if storage in profiles.names() else None
-    asked = profile.asked() if isinstance(profile, ModelledDisk) else None
-    promised: Mapping[str, float | None] = {} if asked is None else {
-        "read_us": asked.read_us,
-        "queued_reads_per_s": asked.queued_reads_per_second,
-        "sequential_mb_s": asked.sequential_mb_s,
-        "write_us": asked.write_us,
-    }  # fmt: skip
-    told = {name: figure for name, figure in promised.items() if figure is not None}
-    if promised and len(told) == len(promised):
-        return Disk(**told)
     known = ", ".join(calibration.storages)
     raise InvalidInput(
         f"nothing is known of recoveries on '{storage}'",

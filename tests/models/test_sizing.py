@@ -13,7 +13,9 @@ from redolab.units import GIB, MIB
 def predicted(log_size: int) -> Prediction:
     """10 s for each GiB, give or take a fifth."""
     seconds = 10 * log_size / GIB
-    return Prediction({Part.SCAN: seconds}, seconds, (0.9 * seconds, 1.1 * seconds), (0.8 * seconds, 1.2 * seconds))
+    return Prediction(
+        {Part.SCAN: seconds}, 0.0, seconds, (0.9 * seconds, 1.1 * seconds), (0.8 * seconds, 1.2 * seconds)
+    )
 
 
 def advice(redo_per_hour: float, rto: float, *, smallest: int = 4 * MIB, largest: int = 512 * GIB) -> Advice:

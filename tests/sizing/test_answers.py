@@ -13,14 +13,17 @@ from rich.console import Console
 
 from redolab.errors import InvalidInput
 from redolab.models.recovery_time.held_out import HeldOut
+from redolab.models.recovery_time.predict import Until
 from redolab.sizing.advising import Sized, show_sized, sized
-from redolab.sizing.calibration import read_calibration, with_spreads_of, write_calibration
+from redolab.sizing.calibration import CALIBRATION_FORMAT, read_calibration, with_spreads_of, write_calibration
 from redolab.sizing.demand import Demand, demand_of_files
 from redolab.sizing.predicting import Predicted, predicted
 from redolab.sizing.question import Question, model_for
 from redolab.units import GIB, MIB
 from tests.command import redolab
 from tests.sizing.examples import calibration, calibration_file
+
+_GIVE = "redolab: give --samples FILE, --redo-per-hour SIZE, or a server to sample as in --socket PATH\n"
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +76,23 @@ def test_a_prediction_has_parts_intervals_and_what_it_rests_on(file: Path) -> No
     within = recovery(question(file, pool=768 * MIB))
     assert within.warnings == ()
     assert found.ninety.high_s / found.ready_s >= within.ninety.high_s / within.ready_s
+
+
+def test_the_end_of_rollback_is_a_time_of_its_own(file: Path) -> None:
+    asked = changed(question(file), undo_rows=600_000)
+    found = recovery(asked, GIB)
+    assert found.rolled_back_s is not None
+    assert found.rolled_back_s == pytest.approx(found.ready_s + 2.0)
+    assert found.rolled_back_ninety is not None
+    assert found.rolled_back_ninety.low_s < found.rolled_back_s < found.rolled_back_ninety.high_s
+    until_ready = size_for(asked, 0.1 * GIB, 30)
+    until_rolled_back = size_for(changed(asked, until=Until.ROLLED_BACK), 0.1 * GIB, 30)
+    assert (until_ready.within_rto or 0) > (until_rolled_back.within_rto or 0)
+    later = zip(until_ready.table, until_rolled_back.table, strict=True)
+    assert all(after.recovery_s == pytest.approx(before.recovery_s + 2.0) for before, after in later)
+    assert "rolled back" in shown(until_rolled_back)
+    with pytest.raises(InvalidInput, match="depends on its rows"):
+        model_for(changed(question(file), until=Until.ROLLED_BACK))
 
 
 def test_less_redo_and_fewer_pages_take_less_and_a_slow_disk_more(file: Path) -> None:
@@ -209,10 +229,10 @@ def test_a_storage_is_not_predicted_as_long_as_no_error_of_that_is_known(tmp_pat
 def test_a_calibration_that_cannot_be_read_is_one_line(file: Path, tmp_path: Path) -> None:
     damaged, other = tmp_path / "damaged.json", tmp_path / "other.json"
     damaged.write_text(file.read_text()[:-200])
-    other.write_text(file.read_text().replace('"format": 1', '"format": 7'))
+    other.write_text(file.read_text().replace(f'"format": {CALIBRATION_FORMAT}', '"format": 7'))
     for path, why in (
         (damaged, "is no calibration, or a damaged one"),
-        (other, "has format 7, and this version of redolab reads 1"),
+        (other, f"has format 7, and this version of redolab reads {CALIBRATION_FORMAT}"),
         (tmp_path / "none.json", "cannot be read"),
     ):
         with pytest.raises(InvalidInput, match=why):
@@ -227,7 +247,7 @@ def test_the_commands_print_for_people_and_programs(file: Path) -> None:
     assert (said.returncode, said.stderr) == (0, "")
     assert "Set the redo log to 4G" in said.stdout
     refused = redolab("size", *asked, "--rto", "60s")
-    assert (refused.returncode, refused.stderr) == (2, "redolab: give --samples FILE or --redo-per-hour SIZE\n")
+    assert (refused.returncode, refused.stderr) == (2, _GIVE)
 
 
 def test_a_small_calibration_takes_the_errors_that_it_cannot_know(file: Path) -> None:

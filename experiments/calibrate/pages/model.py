@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 from redolab.crashes.observations import observations_of
+from redolab.models.recovery_time.fit import Observation
 from redolab.models.recovery_time.held_out import HeldOut
 from redolab.report.contents import Page, Plot
 from redolab.report.labels import server_label
 from redolab.report.template import filled
 from redolab.runs.store import Run
+from redolab.sizing.calibration import Calibration
 from redolab.sizing.fitting import ErrorRow, error_rows, errors_table, fit_runs, rates_tables
 from redolab.sizing.question import Question, model_of, slowest_workload
 from redolab.units import GIB, format_size
 
-from ..plots import HEADLINE_SHARE, log_size_within, plot_errors, plot_over_log_size
+from ..plots import HEADLINE_SHARE, PoolPanel, log_size_within, plot_errors, plot_over_log_size, plot_pools
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
 _HEADLINE = "mariadb-10.11"
 _STORAGE = "native"
 _WORKLOAD = "bulk-update"
 _RTO = 60.0
+_IN_POOLS = ("mariadb-10.11", "mariadb-11.4", "mysql-5.6", "mysql-9")
+_MANY_POOLS = "oltp_write_only"
 
 
 def page(runs: Sequence[Run]) -> Page:
@@ -44,7 +49,7 @@ def page(runs: Sequence[Run]) -> Page:
         "errors": errors_table(rows).as_markdown(),
         "rates": [(table.title, table.as_markdown()) for table in rates_tables(calibration)],
         "median": {kind.name.lower(): _all(rows, kind) for kind in HeldOut},
-        "goals": {"log_size": 0.15, "pool": 0.15, "storage": 0.30, "server": 0.30},
+        "goals": {"log_size": 0.15, "pool": 0.15, "storage": 0.30, "scaled": 0.30},
         "recoveries": len(observations),
         "crashes": len({each.crash_name for each in observations}),
         "servers": [server_label(name, each.version) for name, each in calibration.servers.items()],
@@ -62,8 +67,23 @@ def page(runs: Sequence[Run]) -> Page:
         [
             Plot("over-log-size", partial(plot_over_log_size, model=model, measured=own, rto=_RTO, label=label)),
             Plot("errors", partial(plot_errors, judged=found.judged)),
+            Plot("pools", partial(plot_pools, panels=_pool_panels(calibration, observations))),
         ],
     )
+
+
+def _pool_panels(calibration: Calibration, observations: Sequence[Observation]) -> list[PoolPanel]:
+    """Of these servers the crash with a log of 1G that was recovered with the most pools."""
+    panels = []
+    for name in _IN_POOLS:
+        server = calibration.servers[name]
+        crashes: dict[str, list[Observation]] = defaultdict(list)
+        for each in observations:
+            if each.subject == (name, _MANY_POOLS) and each.log_size == GIB and each.storage == _STORAGE:
+                crashes[each.crash_name].append(each)
+        most = max(crashes.values(), key=lambda own: len({each.pool for each in own}))
+        panels.append(PoolPanel(server_label(name, server.version), server.workloads[_MANY_POOLS].fitted, most))
+    return panels
 
 
 def _all(rows: Sequence[ErrorRow], kind: HeldOut) -> ErrorRow | None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from redolab.models.recovery_time.fit import Fitted, Observation, fit
+from redolab.models.recovery_time.terms import TERMS, Part
 
 FITTED_UP_TO = 2**30
 """Bytes of the largest log that the fit sees where larger ones are held out."""
@@ -16,6 +18,8 @@ SCALED_BY = 2**28
 
 _DISKS = 2
 """From one disk alone nothing can be learnt of what a disk does."""
+_RECOVERIES = 4
+"""On a disk: fewer tell little of it."""
 
 
 class HeldOut(StrEnum):
@@ -26,6 +30,7 @@ class HeldOut(StrEnum):
     POOL = "another pool"
     STORAGE = "another storage"
     SERVER = "another server"
+    SCALED = "another server, scaled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,58 +52,84 @@ class Judged:
         return self.predicted / self.observation.ready - 1
 
 
-def judged(observations: Sequence[Observation], family: Callable[[str], str]) -> list[Judged]:
-    """Every held-out prediction that these recoveries allow; `family`: server → its family."""
+def judged(observations: Sequence[Observation], relatives: Mapping[str, Sequence[str]]) -> list[Judged]:
+    """Every held-out prediction that these recoveries allow; `relatives`: server → others of its family, the nearest first."""
     found: list[Judged] = []
-    for server, workload in dict.fromkeys(each.subject for each in observations):
-        of_server = [each for each in observations if each.subject == (server, workload)]
-        small = [each for each in of_server if each.log_size <= FITTED_UP_TO]
-        large = [each for each in of_server if each.log_size > FITTED_UP_TO]
+    subjects = {
+        subject: [each for each in observations if each.subject == subject]
+        for subject in dict.fromkeys(each.subject for each in observations)
+    }
+    for (server, workload), own in subjects.items():
+        small = [each for each in own if each.log_size <= FITTED_UP_TO]
+        large = [each for each in own if each.log_size > FITTED_UP_TO]
         found += _judged(HeldOut.LOG_SIZE, small, large)
         for kind, key in (
             (HeldOut.CRASH, lambda each: each.crash_name),
             (HeldOut.POOL, _pool_class),
             (HeldOut.STORAGE, lambda each: each.storage),
         ):
-            for value in _different(of_server, key):
-                rest = [each for each in of_server if key(each) != value]
-                if kind is HeldOut.STORAGE and len({each.disk for each in rest}) < _DISKS:
+            for value in _different(own, key):
+                rest = [each for each in own if key(each) != value]
+                if kind is HeldOut.STORAGE and not _tells_of_disks(rest):
                     continue
-                found += _judged(kind, rest, [each for each in of_server if key(each) == value])
-        relatives = [
-            each
-            for each in observations
-            if family(each.server) == family(server) and each.server != server and each.workload == workload
-        ]
-        found += list(_of_unknown_server(relatives, of_server))
+                found += _judged(kind, rest, [each for each in own if key(each) == value])
+        nearest = next(
+            (subjects[other, workload] for other in relatives.get(server, ()) if (other, workload) in subjects), []
+        )
+        found += _of_unmeasured_server(nearest, own)
     return found
 
 
-def scaled(relatives: Sequence[Observation], own: Sequence[Observation]) -> Fitted:
-    """A fit of other servers of the family, all its rates scaled by how much longer the server's own few recoveries took."""
-    of_family = fit(relatives)
-    errors = [math.log(each.ready / of_family.ready(each.crash, each.pool, each.disk)) for each in own]
-    factor = math.exp(math.fsum(errors) / len(errors))
-    return Fitted(of_family.memory, {name: rate * factor for name, rate in of_family.rates.items()})
+def scaled(relative: Fitted, own: Sequence[Observation]) -> Fitted:
+    """The rates of a relative, those of each part scaled by how much longer that part took in the server's own few recoveries."""
+    parts = [(each, relative.parts(each.crash, each.pool, each.disk)) for each in own]
+
+    def factor(part: Part) -> float:
+        told = [
+            (seconds / each.ready, sum(predicted[other] for other in together) / each.ready)
+            for each, predicted in parts
+            for together, seconds in each.stretches.items()
+            if part in together
+        ]
+        measured, expected = (math.fsum(shares) for shares in zip(*told, strict=True))
+        return measured / expected if expected > 0 else 1.0
+
+    factors = {part: factor(part) for part in Part}
+    return Fitted(
+        relative.memory,
+        {term.name: relative.rates[term.name] * factors[term.part] for term in TERMS if term.name in relative.rates},
+    )
 
 
-def _of_unknown_server(relatives: Sequence[Observation], of_server: Sequence[Observation]) -> Iterator[Judged]:
-    """Predictions by the family's rates, scaled by one crash with the smallest log on the storage that was measured first."""
-    own = [each for each in of_server if each.log_size <= SCALED_BY]
-    if not relatives or not own:
+def _of_unmeasured_server(relative: Sequence[Observation], of_server: Sequence[Observation]) -> Iterator[Judged]:
+    """Predictions by a relative's rates as they are, and scaled by one small crash of its own on the storage measured first."""
+    if not relative:
         return
+    fitted = fit(relative)
+    storages = {each.storage for each in relative}
+    of_server = [each for each in of_server if each.storage in storages]
+    yield from _each(HeldOut.SERVER, fitted, of_server)
+    own = [each for each in of_server if each.log_size <= SCALED_BY]
     own = [each for each in own if (each.crash_name, each.storage) == (own[0].crash_name, own[0].storage)]
-    fitted = scaled(relatives, own)
-    for each in of_server:
-        if each not in own:
-            yield Judged(HeldOut.SERVER, each, fitted.ready(each.crash, each.pool, each.disk))
+    if own:
+        yield from _each(HeldOut.SCALED, scaled(fitted, own), [each for each in of_server if each not in own])
+
+
+def _tells_of_disks(observations: Sequence[Observation]) -> bool:
+    """Whether another disk can be predicted from these: several disks, each with several recoveries."""
+    counts = Counter(each.disk for each in observations)
+    return sum(count >= _RECOVERIES for count in counts.values()) >= _DISKS
 
 
 def _judged(kind: HeldOut, seen: Sequence[Observation], unseen: Sequence[Observation]) -> list[Judged]:
     if not seen or not unseen:
         return []
-    fitted = fit(seen)
-    return [Judged(kind, each, fitted.ready(each.crash, each.pool, each.disk)) for each in unseen]
+    return list(_each(kind, fit(seen), unseen))
+
+
+def _each(kind: HeldOut, fitted: Fitted, unseen: Sequence[Observation]) -> Iterator[Judged]:
+    for each in unseen:
+        yield Judged(kind, each, fitted.ready(each.crash, each.pool, each.disk))
 
 
 def _pool_class(observation: Observation) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 from redolab.models.recovery_time.spread import Spread, interval
 from redolab.models.recovery_time.terms import Part
@@ -11,17 +12,28 @@ from redolab.models.recovery_time.terms import Part
 _HALF, _NINETY = 0.5, 0.9
 
 
+class Until(StrEnum):
+    """What counts as the end of a recovery."""
+
+    READY = "ready"
+    """The server answers; what was not committed may still be rolled back in the background."""
+    ROLLED_BACK = "rolled-back"
+
+
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """Seconds to ready, with the intervals in which half and nine tenths of such recoveries are expected."""
+    """Seconds to the end that is asked about, with the intervals in which half and nine tenths of such recoveries are expected."""
 
     parts: Mapping[Part, float]
-    ready: float
+    """Seconds of the parts of the time to ready."""
+    rollback: float
+    """Seconds of rollback after that, 0 where the end is ready."""
+    seconds: float
     half: tuple[float, float]
     ninety: tuple[float, float]
 
 
-def prediction(parts: Mapping[Part, float], spread: Spread) -> Prediction:
-    """The prediction with these parts, in seconds, of which such a spread is known."""
-    ready = sum(parts.values())
-    return Prediction(parts, ready, interval(ready, spread, _HALF), interval(ready, spread, _NINETY))
+def prediction(parts: Mapping[Part, float], spread: Spread, rollback: float = 0.0) -> Prediction:
+    """The prediction with these parts and this rollback, in seconds, of which such a spread is known."""
+    seconds = sum(parts.values()) + rollback
+    return Prediction(parts, rollback, seconds, interval(seconds, spread, _HALF), interval(seconds, spread, _NINETY))

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 import msgspec
 
+from redolab.models.capacity import PAGE_SIZE
 from redolab.models.recovery_time.work import Work
 
 _GB = 1e9
 _MILLION = 1e6
 _THOUSAND = 1e3
+_NEAR = 64e6
+"""Bytes of stored redo up to which storing more costs no more for each byte; beyond it, each doubling adds the same."""
 
 
 class Part(StrEnum):
@@ -30,12 +34,14 @@ class Disk(msgspec.Struct, frozen=True, kw_only=True):
 
     read_us: float
     """Latency of a random read of 16 KiB, one at a time, in microseconds."""
-    queued_reads_per_s: float
-    """Random reads of 16 KiB a second, 32 at a time."""
-    sequential_mb_s: float
-    """Reads of 1 MiB in a row, 4 at a time; 1 MB = 1,000,000 bytes."""
     write_us: float
     """Latency of a random write of 16 KiB, one at a time, in microseconds."""
+    queued_reads_per_s: float
+    """Random reads of 16 KiB a second, 32 at a time."""
+    in_order_mb_s: float
+    """Reads and writes of 32 KiB in order with gaps, 32 at a time, together; 1 MB = 1,000,000 bytes."""
+    sequential_mb_s: float
+    """Reads of 1 MiB in a row, 4 at a time."""
 
 
 class Told(StrEnum):
@@ -62,8 +68,16 @@ def _redo_gb(work: Work, _: Disk) -> float:
     return work.redo / _GB
 
 
-def _held_redo(work: Work, _: Disk) -> float:
-    return work.redo / _GB * work.held * work.redo / _GB
+def _stored_gb(work: Work, _: Disk) -> float:
+    return work.stored / _GB
+
+
+def _stored_doublings(work: Work, _: Disk) -> float:
+    return work.stored / _GB * math.log2(1 + work.stored / _NEAR)
+
+
+def _later_stored_gb(work: Work, _: Disk) -> float:
+    return (work.redo - work.stored) / _GB
 
 
 def _redo_scanned_again(work: Work, _: Disk) -> float:
@@ -78,6 +92,10 @@ def _thousand_pages(work: Work, _: Disk) -> float:
     return work.pages / _THOUSAND
 
 
+def _batches(work: Work, _: Disk) -> float:
+    return work.batches
+
+
 def _redo_of_later_batches(work: Work, _: Disk) -> float:
     return (work.batches - 1) * work.redo / _GB
 
@@ -86,12 +104,24 @@ def _later_batches_read_s(work: Work, disk: Disk) -> float:
     return (work.batches - 1) * _redo_read_s(work, disk)
 
 
-def _pages_read_s(work: Work, disk: Disk) -> float:
+def _seeks_s(work: Work, disk: Disk) -> float:
     return work.pages / disk.queued_reads_per_s
 
 
+def _write_waits_s(work: Work, disk: Disk) -> float:
+    return work.pages * disk.write_us / _MILLION
+
+
+def _in_order_s(pages: float, disk: Disk) -> float:
+    return pages * PAGE_SIZE / (disk.in_order_mb_s * _MILLION)
+
+
+def _pages_read_s(work: Work, disk: Disk) -> float:
+    return _in_order_s(work.pages, disk)
+
+
 def _pages_written_s(work: Work, disk: Disk) -> float:
-    return (work.pages - work.pages / work.batches) / disk.queued_reads_per_s
+    return _in_order_s(work.pages - work.pages / work.batches, disk)
 
 
 def _thousand_last_pages(work: Work, _: Disk) -> float:
@@ -99,7 +129,7 @@ def _thousand_last_pages(work: Work, _: Disk) -> float:
 
 
 def _last_pages_s(work: Work, disk: Disk) -> float:
-    return work.pages / work.batches / disk.queued_reads_per_s
+    return _in_order_s(work.pages / work.batches, disk)
 
 
 def _once(_work: Work, _disk: Disk) -> float:
@@ -110,12 +140,15 @@ def _read_s(_: Work, disk: Disk) -> float:
     return disk.read_us / _MILLION
 
 
-_BY_READS = "s for each s by fio's reads, 32 at a time"
+_BY_PAGES = "s for each s by fio's reads and writes in order"
 _BY_SEQUENTIAL = "s for each s by fio's sequential reads"
 
 TERMS = (
     Term("redo", Part.SCAN, "s/GB", "parsing redo", _redo_gb),
-    Term("held redo", Part.SCAN, "s/GB²", "parsing redo, for all that is held for the same batch", _held_redo),
+    Term("stored redo", Part.SCAN, "s/GB", "storing the redo of the first batch", _stored_gb),
+    Term(
+        "crowding", Part.SCAN, "s/GB", "storing it, for each doubling of what is stored beyond 64 MB", _stored_doublings
+    ),
     Term(
         "scan again",
         Part.SCAN,
@@ -127,9 +160,28 @@ TERMS = (
     Term("log reads", Part.SCAN, _BY_SEQUENTIAL, "reading the redo", _redo_read_s, Told.DISKS),
     Term("pages", Part.APPLY, "ms", "bringing a page up to date", _thousand_pages),
     Term("applied redo", Part.APPLY, "s/GB", "applying redo", _redo_gb),
+    Term("turns", Part.APPLY, "s", "each batch, however small", _batches),
+    Term(
+        "later stored redo",
+        Part.APPLY,
+        "s/GB",
+        "parsing and storing what the first batch had no room for",
+        _later_stored_gb,
+    ),
     Term("batches", Part.APPLY, "s/GB", "redo, for each batch after the first", _redo_of_later_batches),
-    Term("page reads", Part.APPLY, _BY_READS, "reading pages", _pages_read_s, Told.DISKS),
-    Term("page writes", Part.APPLY, _BY_READS, "writing pages back between batches", _pages_written_s, Told.DISKS),
+    Term("page reads", Part.APPLY, _BY_PAGES, "reading pages", _pages_read_s, Told.DISKS),
+    Term("page writes", Part.APPLY, _BY_PAGES, "writing pages back between batches", _pages_written_s, Told.DISKS),
+    Term(
+        "seeks", Part.APPLY, "s for each s by fio's random reads, 32 at a time", "finding pages", _seeks_s, Told.DISKS
+    ),
+    Term(
+        "write waits",
+        Part.APPLY,
+        "s for each s by fio's writes, one at a time",
+        "waiting for pages to be written",
+        _write_waits_s,
+        Told.DISKS,
+    ),
     Term(
         "later log reads",
         Part.APPLY,
@@ -140,7 +192,7 @@ TERMS = (
     ),
     Term("opening", Part.OPEN, "s", "opening what was recovered", _once),
     Term("flushed pages", Part.OPEN, "ms", "a page of the last batch", _thousand_last_pages),
-    Term("page flushes", Part.OPEN, _BY_READS, "writing back pages of the last batch", _last_pages_s, Told.DISKS),
+    Term("page flushes", Part.OPEN, _BY_PAGES, "writing back pages of the last batch", _last_pages_s, Told.DISKS),
     Term("starting", Part.OTHER, "s", "process, discovery, accepting connections", _once),
     Term("single reads", Part.OTHER, "reads", "reads one at a time, of fio's latency", _read_s, Told.DISKS),
 )

@@ -39,8 +39,8 @@ class Work:
 
     redo: float
     """Bytes."""
-    held: float
-    """The share of the redo that a batch holds, 0 to 1."""
+    stored: float
+    """Bytes that the first batch keeps in memory; the rest is only parsed in the first scan."""
     batches: int
     pages: float
     """To bring up to date, counted in every batch that they are in."""
@@ -52,7 +52,7 @@ def work(crash: Crash, pool: float, memory: Memory) -> Work:
     batches = max(1, math.ceil(memory.needed(crash) / pool))
     return Work(
         redo=crash.redo,
-        held=min(1.0, pool / max(1.0, memory.needed(crash))),
+        stored=min(crash.redo, pool / memory.per_byte),
         batches=batches,
         pages=crash.dirty_pages * memory.pages_per_dirty_page * batches**memory.repetition,
         dirty_pages=crash.dirty_pages,

@@ -14,7 +14,7 @@ from redolab.units import GIB, MIB
 MEMORY = Memory(per_byte=2.0, pages_per_dirty_page=1.1, repetition=0.8)
 RATES: Mapping[str, float] = {
     "redo": 4.0,
-    "held redo": 2.0,
+    "stored redo": 3.0,
     "pages": 0.05,
     "page reads": 0.9,
     "page writes": 0.5,
@@ -23,10 +23,17 @@ RATES: Mapping[str, float] = {
     "starting": 0.6,
 }
 KNOWN = Fitted(MEMORY, RATES)
-FAST = Disk(read_us=60, queued_reads_per_s=50_000, sequential_mb_s=1500, write_us=60)
-SLOW = Disk(read_us=640, queued_reads_per_s=3_000, sequential_mb_s=131, write_us=600)
-SEQUENTIAL = Disk(read_us=4650, queued_reads_per_s=2_400, sequential_mb_s=650, write_us=210)
+FAST = Disk(read_us=60, write_us=60, queued_reads_per_s=50_000, in_order_mb_s=900, sequential_mb_s=1500)
+SLOW = Disk(read_us=640, write_us=600, queued_reads_per_s=3_000, in_order_mb_s=96, sequential_mb_s=131)
+SEQUENTIAL = Disk(read_us=4650, write_us=210, queued_reads_per_s=2_400, in_order_mb_s=450, sequential_mb_s=650)
 DISKS = {"native": FAST, "cloud-ssd": SLOW, "hdd-raid10": SEQUENTIAL}
+MANY_DISKS = DISKS | {
+    "cloud-ssd-fast": Disk(
+        read_us=650, write_us=620, queued_reads_per_s=16_000, in_order_mb_s=520, sequential_mb_s=1000
+    ),
+    "sata-ssd": Disk(read_us=140, write_us=130, queued_reads_per_s=29_000, in_order_mb_s=480, sequential_mb_s=500),
+    "hdd": Disk(read_us=12_600, write_us=390, queued_reads_per_s=240, in_order_mb_s=140, sequential_mb_s=120),
+}
 
 
 def crash(log_size: int) -> Crash:
@@ -43,6 +50,7 @@ def observations(
     noise: float = 0.0,
     seed: int = 1,
     workload: str = "bulk-update",
+    disks: Mapping[str, Disk] = DISKS,
 ) -> list[Observation]:
     """Two recoveries of two crashes a size, on each disk with a quarter and three quarters of the log as pool.
 
@@ -52,7 +60,7 @@ def observations(
     found = []
     for size, number in itertools.product(sizes, (1, 2)):
         of_crash = draw.gauss(0, noise)
-        for (storage, disk), quarters, _ in itertools.product(DISKS.items(), (1, 3), (1, 2)):
+        for (storage, disk), quarters, _ in itertools.product(disks.items(), (1, 3), (1, 2)):
             pool = size * quarters // 4
             factor = 1 + of_crash + draw.gauss(0, noise)
             work = known.work(crash(size), pool)

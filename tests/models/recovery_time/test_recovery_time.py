@@ -16,20 +16,28 @@ from redolab.models.recovery_time.spread import together as spreads_together
 from redolab.models.recovery_time.terms import TERMS, Part, seconds_by_part
 from redolab.models.recovery_time.work import Crash, work
 from redolab.units import GIB, MIB
-from tests.models.recovery_time.examples import DISKS, FAST, KNOWN, MEMORY, RATES, crash, observations, together
+from tests.models.recovery_time.examples import (
+    DISKS,
+    FAST,
+    KNOWN,
+    MANY_DISKS,
+    MEMORY,
+    RATES,
+    crash,
+    observations,
+    together,
+)
 
-
-def family(server: str) -> str:
-    return server.split("-", maxsplit=1)[0]
+RELATIVES = {"mariadb-10.11": ["mariadb-11.8"], "mariadb-11.8": ["mariadb-10.11"]}
 
 
 def test_redo_that_fits_the_pool_is_one_batch() -> None:
     there = Crash(redo=1e9, dirty_pages=10_000)
     one, two = work(there, 2e9, MEMORY), work(there, 1.9e9, MEMORY)
-    assert (one.batches, one.held) == (1, 1.0)
+    assert (one.batches, one.stored) == (1, 1e9)
     assert one.pages == pytest.approx(11_000)
     assert two.batches == 2
-    assert two.held == pytest.approx(0.95)
+    assert two.stored == pytest.approx(0.95e9)
     assert two.pages == pytest.approx(11_000 * 2**0.8)
 
 
@@ -45,7 +53,7 @@ def test_the_parts_are_sums_of_their_terms_and_names_are_unique() -> None:
     parts = seconds_by_part(RATES, there, FAST)
     assert parts[Part.OPEN] == pytest.approx(0.3)
     assert parts[Part.SCAN] == pytest.approx(
-        4.0 * there.redo / 1e9 + 2.0 * there.held * (there.redo / 1e9) ** 2 + 0.7 * there.redo / 1.5e9
+        4.0 * there.redo / 1e9 + 3.0 * there.stored / 1e9 + 0.7 * there.redo / 1.5e9
     )
     assert len({term.name for term in TERMS}) == len(TERMS)
 
@@ -88,50 +96,75 @@ def test_nothing_measured_is_nothing_learnt() -> None:
 
 
 def test_held_out_predictions_are_of_what_was_not_seen() -> None:
-    found = judged(observations(), family)
+    found = judged(observations(), RELATIVES)
     kinds = {each.held_out for each in found}
     assert kinds == {HeldOut.CRASH, HeldOut.LOG_SIZE, HeldOut.POOL, HeldOut.STORAGE}
     assert {each.observation.log_size for each in found if each.held_out is HeldOut.LOG_SIZE} == {4 * GIB}
     exact = [each for each in found if each.held_out in (HeldOut.CRASH, HeldOut.LOG_SIZE)]
     assert max(abs(each.error) for each in exact) < 0.05
-    # From two disks reads and writes of pages cannot be told apart for certain.
-    assert max(abs(each.error) for each in found if each.held_out is HeldOut.STORAGE) < 0.3
     assert all(each.relative == pytest.approx(math.exp(-each.error) - 1) for each in found)
+
+
+def test_a_disk_is_predicted_from_its_figures_once_enough_others_were_measured() -> None:
+    found = judged(observations(disks=MANY_DISKS), RELATIVES)
+    assert max(abs(each.error) for each in found if each.held_out is HeldOut.STORAGE) < 0.1
 
 
 def test_from_one_disk_nothing_is_said_of_another() -> None:
     on_two = [each for each in observations() if each.storage != "hdd-raid10"]
-    assert HeldOut.STORAGE not in {each.held_out for each in judged(on_two, family)}
+    assert HeldOut.STORAGE not in {each.held_out for each in judged(on_two, RELATIVES)}
 
 
 def test_workloads_are_judged_apart() -> None:
     slower = Fitted(MEMORY, {name: 3 * rate for name, rate in RATES.items()})
     both = [*observations(), *observations(known=slower, workload="oltp_write_only")]
-    of_crash = [each for each in judged(both, family) if each.held_out is HeldOut.CRASH]
+    of_crash = [each for each in judged(both, RELATIVES) if each.held_out is HeldOut.CRASH]
     assert max(abs(each.error) for each in of_crash) < 0.05
 
 
-def test_an_unknown_server_takes_its_familys_rates_scaled() -> None:
+def test_an_unmeasured_server_takes_its_relatives_rates_as_they_are_and_scaled() -> None:
     slower = Fitted(MEMORY, {name: 1.7 * rate for name, rate in RATES.items()})
     own = observations("mariadb-11.8", known=slower)
-    found = judged([*observations(), *own], family)
-    of_unknown = [
-        each for each in found if each.held_out is HeldOut.SERVER and each.observation.server == "mariadb-11.8"
-    ]
-    assert len(of_unknown) == len(own) - 4
-    assert max(abs(each.error) for each in of_unknown) < 0.05
-    factor = scaled(observations(), own[:4]).rates["redo"] / fit(observations()).rates["redo"]
-    assert factor == pytest.approx(1.7, rel=0.02)
-    assert not [
-        each for each in judged([*observations(), *observations("mysql-9")], family) if each.held_out is HeldOut.SERVER
-    ]
+    found = judged([*observations(), *own, *observations("mysql-9")], RELATIVES)
+    of_unmeasured = [each for each in found if each.observation.server == "mariadb-11.8"]
+    as_they_are = [each for each in of_unmeasured if each.held_out is HeldOut.SERVER]
+    assert len(as_they_are) == len(own)
+    assert all(each.error == pytest.approx(math.log(1.7), abs=0.05) for each in as_they_are)
+    by_one_crash = [each for each in of_unmeasured if each.held_out is HeldOut.SCALED]
+    assert len(by_one_crash) == len(own) - 4
+    assert max(abs(each.error) for each in by_one_crash) < 0.05
+    alone = [each for each in found if each.observation.server == "mysql-9"]
+    assert not {HeldOut.SERVER, HeldOut.SCALED} & {each.held_out for each in alone}
+
+
+def test_each_part_is_scaled_by_itself() -> None:
+    scanning = {
+        name: rate * (3.0 if name in {"redo", "stored redo", "log reads"} else 1.0) for name, rate in RATES.items()
+    }
+    own = observations("mariadb-11.8", known=Fitted(MEMORY, scanning))[:4]
+    relative = fit(observations())
+    found = scaled(relative, own)
+    now, before = (each.parts(crash(GIB), GIB // 4, FAST) for each in (found, relative))
+    assert now[Part.SCAN] / before[Part.SCAN] == pytest.approx(3.0, rel=0.02)
+    assert now[Part.APPLY] / before[Part.APPLY] == pytest.approx(1.0, rel=0.02)
+
+
+def test_a_relative_says_nothing_of_a_storage_it_was_not_measured_on() -> None:
+    on_one = [each for each in observations() if each.storage == "native"]
+    found = judged([*on_one, *observations("mariadb-11.8")], RELATIVES)
+    told = {
+        each.observation.storage
+        for each in found
+        if each.held_out is HeldOut.SERVER and each.observation.server == "mariadb-11.8"
+    }
+    assert told == {"native"}
 
 
 @pytest.mark.parametrize("noise", [0.05, 0.15])
 def test_the_intervals_hold_nine_in_ten(noise: float) -> None:
     held = total = 0
     for seed in range(12):
-        found = judged(observations(noise=noise, seed=seed), family)
+        found = judged(observations(noise=noise, seed=seed), RELATIVES)
         of_crash = [each for each in found if each.held_out is HeldOut.CRASH]
         spread = spread_of([each.error for each in of_crash])
         unseen = observations(noise=noise, seed=1000 + seed)
@@ -165,5 +198,5 @@ def test_what_goes_beyond_is_less_sure() -> None:
 
 def test_a_prediction_adds_up() -> None:
     found = prediction({Part.SCAN: 4.0, Part.APPLY: 6.0}, Spread(deviation=0.1, count=30))
-    assert found.ready == 10.0
+    assert found.seconds == 10.0
     assert found.ninety[0] < found.half[0] < 10.0 < found.half[1] < found.ninety[1]

@@ -1,0 +1,21 @@
+"""Which measured server is likest another one: where a server was not measured, its rates are taken."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from redolab.servers.dialects import Dialect
+
+
+def nearest_first(server: Dialect, others: Mapping[str, Dialect]) -> list[str]:
+    """The names of those of its family: first those with the same format of redo, which came with another recovery; then by version."""
+
+    def unlike(name: str) -> tuple[bool, int, int]:
+        other = others[name]
+        return (
+            other.redo_format != server.redo_format,
+            abs(other.version.major - server.version.major),
+            abs(other.version.minor - server.version.minor),
+        )
+
+    return sorted((name for name, other in others.items() if other.family == server.family), key=unlike)

@@ -1,0 +1,37 @@
+"""`redolab size --socket`: a running server says what it is, and how much redo it writes now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.console import Console
+
+from redolab.samples.live.connecting import Address
+from redolab.samples.live.server import LiveServer
+from redolab.samples.live.watching import sample_live
+from redolab.servers.dialects import Version, family_of
+from redolab.sizing.demand import Demand, demand_of_samples
+
+_EVERY = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunningServer:
+    """What a running server says of itself."""
+
+    name: str
+    """Its family and version, as in mariadb-10.11.19."""
+    buffer_pool: int
+    """Bytes."""
+
+
+def server_at(address: Address) -> RunningServer:
+    """The server there. Raises `LabError` if it cannot be asked."""
+    server = LiveServer(address)
+    server.close()
+    return RunningServer(f"{family_of(server.version)}-{Version.parse(server.version)}", server.buffer_pool)
+
+
+def demand_of_server(console: Console, address: Address, seconds: float) -> Demand:
+    """Its redo, sampled for so many seconds, or until Ctrl-C. Raises `LabError`, or `InvalidInput` if that told nothing."""
+    return demand_of_samples(sample_live(console, address, _EVERY, seconds, None), str(address))

@@ -1,0 +1,132 @@
+"""The report in a browser: its calculator says what the command says, by keyboard too, without a network or a complaint."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, sync_playwright
+from rich.console import Console
+
+from redolab.lab import Lab
+from redolab.machine import processes
+from redolab.progress import Progress
+from redolab.project import PROJECT
+from redolab.sizing.advising import in_words, sized
+from redolab.sizing.calibration import Calibration, shipped_calibration
+from redolab.sizing.demand import Demand
+from redolab.sizing.fitting import committed_runs, error_rows, fit_runs
+from redolab.sizing.page import html_page
+from redolab.sizing.published import published_beside_ours
+from redolab.sizing.question import Model, Question, model_of
+from redolab.units import GIB
+
+_BROWSER = "chromium-headless-shell"
+_ADVISE = """(questions) => questions.map((question) => {
+  const told = (row) => (row ? row.logSize : null), found = advise(question);
+  return [told(found.holds), told(found.within), told(found.withinMedian), told(found.answer),
+    found.rows.map((row) => [row.logSize, row.ready, row.low, row.high])];
+})"""
+
+
+@pytest.fixture(scope="module")
+def calibration() -> Calibration:
+    return shipped_calibration()
+
+
+@pytest.fixture(scope="module")
+def report(calibration: Calibration, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    errors = error_rows(fit_runs(committed_runs()).judged)
+    path.write_text(
+        html_page(calibration, errors, sorted(PROJECT.results.glob("*.md")), published_beside_ours(committed_runs()))
+    )
+    return path
+
+
+@pytest.fixture
+def opened(lab: Lab, report: Path) -> Iterator[Page]:
+    """The report in a browser that has no network; at the end nothing may have been complained of or asked for."""
+    if processes.which(_BROWSER) is None:
+        lab.tools.install([_BROWSER], Progress(Console(quiet=True)))
+    program = processes.which(_BROWSER)
+    assert program is not None
+    complaints: list[str] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        page = browser.new_page(offline=True)
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: complaints.append(request.url) if request.url.startswith("http") else None)
+        page.goto(report.as_uri())
+        yield page
+        browser.close()
+    assert complaints == []
+
+
+def test_the_calculator_says_what_the_command_says(opened: Page, calibration: Calibration) -> None:
+    asked = [
+        (server, workload, storage, pool, redo, rto)
+        for server in ("mariadb-10.11", "mysql-9", "mysql-5.5")
+        for workload, learnt in calibration.servers[server].workloads.items()
+        for storage, pool, redo, rto in itertools.product(learnt.storages, (0.5, 8.0), (0.3, 2.7, 20.0), (30.0, 600.0))
+    ]
+    names = ("server", "workload", "storage", "pool", "redoPerHour", "rto")
+    questions = [dict(zip(names, (*each[:3], each[3] * GIB, each[4] * GIB, each[5]), strict=True)) for each in asked]
+    for each, answer in zip(asked, opened.evaluate(_ADVISE, questions), strict=True):
+        *sizes, rows = answer
+        server, workload, storage, pool, redo, rto = each
+        found = sized(
+            _model(calibration, server, workload, storage, pool), Demand(redo_per_hour=redo * GIB, source=""), rto
+        )
+        assert sizes == [found.holds_an_hour, found.within_rto, found.within_rto_median, found.size], each
+        expected = [(row.log_size, row.recovery_s, row.ninety.low_s, row.ninety.high_s) for row in found.table]
+        assert len(rows) == len(expected)
+        for row, same in zip(rows, expected, strict=True):
+            assert row == pytest.approx(same, rel=1e-9), each
+
+
+def test_by_keyboard_the_answer_follows_what_is_asked(opened: Page, calibration: Calibration) -> None:
+    learnt = next(iter(calibration.servers.values()))
+    assert learnt
+    before = opened.inner_text("#answer")
+    # The tab key alone reaches every field, in the order in which they stand, and then the lines to paste.
+    opened.keyboard.press("Tab")
+    reached: list[str] = []
+    while (name := opened.evaluate("document.activeElement.id")) != "lines" and len(reached) < 20:
+        reached.append(name)
+        opened.keyboard.press("Tab")
+    assert [name for name in reached if name] == ["server", "storage", "workload", "pool", "redo", "rto"]
+    opened.focus("#server")
+    opened.keyboard.type("MariaDB 10.11")
+    opened.focus("#redo")
+    opened.keyboard.press("Control+A")
+    opened.keyboard.type("0.5")
+    opened.focus("#rto")
+    opened.keyboard.press("Control+A")
+    opened.keyboard.type("300")
+    answer = opened.inner_text("#answer")
+    assert answer != before
+    chosen = {name: opened.input_value(f"#{name}") for name in ("server", "workload", "storage", "pool")}
+    assert chosen["server"] == "mariadb-10.11"
+    model = _model(calibration, chosen["server"], chosen["workload"], chosen["storage"], float(chosen["pool"]))
+    found = sized(model, Demand(redo_per_hour=0.5 * GIB, source=""), 300)
+    assert answer == in_words(found)[0]
+    shown = opened.inner_text("#lines")
+    assert found.size is not None
+    assert str(found.size) in shown or str(found.size // 2) in shown
+    assert opened.locator("#chart svg .band").count() == 1
+
+
+def test_what_cannot_be_asked_is_said_and_the_page_goes_on(opened: Page) -> None:
+    opened.fill("#pool", "0")
+    assert "greater than 0" in opened.inner_text("#answer")
+    opened.fill("#pool", "8")
+    assert "greater than 0" not in opened.inner_text("#answer")
+
+
+def _model(calibration: Calibration, server: str, workload: str, storage: str, pool: float) -> Model:
+    question = Question(server=server, storage=storage, pool=int(pool * GIB), workload=workload)
+    return model_of(question, calibration, storage)
