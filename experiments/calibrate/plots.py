@@ -104,10 +104,11 @@ def plot_pools(folder: Path, panels: Sequence[PoolPanel]) -> None:
         axes.set_title(panel.label, fontsize="medium", loc="left")
     grid[0][0].set_ylabel("seconds")
     figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize="small")
-    head(
-        figure,
+    figure.suptitle(
         "A larger pool scans longer and applies sooner, until all redo fits at once (dotted)",
-        "one crash of each server under oltp_write_only, redo log 1G, this machine's own disk",
+        x=0.01,
+        ha="left",
+        fontsize="large",
     )
     save(figure, folder / "pools")
 

@@ -15,6 +15,9 @@ _COLOURS = "Blues"
 _DARK = 0.6
 """From this depth of colour on the text is white."""
 
+_ACROSS = 60
+"""Letters of labels that stand beside each other without touching."""
+
 
 @dataclass(frozen=True, slots=True)
 class HeatCell:
@@ -42,7 +45,9 @@ def draw_heat(
         axes.text(*at, cell.text, ha="center", va="center", color=ink, fontsize="small")
     axes.set_xlim(-0.5, len(columns) - 0.5)
     axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.set_xticks(range(len(columns)), columns)
+    longest = max(len(column) for column in columns)
+    crowded = len(columns) * longest > _ACROSS
+    axes.set_xticks(range(len(columns)), columns, rotation=25 if crowded else 0, ha="right" if crowded else "center")
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)

@@ -26,7 +26,9 @@ def page(runs: Sequence[Run]) -> Page:
     shown = on_page(*runs)
     storages = list(dict.fromkeys(row.storage for row in shown.rows))
     penalties = {storage: _penalty(shown.rows, storage) for storage in storages}
-    slower = {storage: times for storage in storages if (times := _slower(shown.rows, storage)) is not None}
+    known = {storage: times for storage in storages if (times := _slower(shown.rows, storage)) is not None}
+    slower = dict(sorted(known.items(), key=lambda entry: entry[1]))
+    least, *_, most = slower
     values = {
         "shown": shown,
         "penalties": {storage: penalty for storage, penalty in penalties.items() if penalty is not None},
@@ -35,9 +37,10 @@ def page(runs: Sequence[Run]) -> Page:
         "slower": slower,
         "disks": disks_table(checks_of(runs[-1])).as_markdown(),
     }
-    told = ", ".join(f"{times:.1f} times as long on {name}" for name, times in slower.items())
-    title = f"Recovery took {told} as on the machine's own disk."
-    matrix = Plot("matrix", partial(plot_matrix, rows=shown.rows, title=title, off=shown.off))
+    title = f"Recovery took {slower[least]:.1f} ({least}) to {slower[most]:.1f} times ({most}) as long as on the machine's own disk."
+    order = [HOME, *slower]
+    rows = sorted(shown.rows, key=lambda row: order.index(row.storage) if row.storage in order else len(order))
+    matrix = Plot("matrix", partial(plot_matrix, rows=rows, title=title, off=shown.off))
     return Page(filled(_TEMPLATE, values), [matrix])
 
 
@@ -58,11 +61,12 @@ def _slower(rows: Sequence[RecoveryRow], storage: str) -> float | None:
 
 
 def _penalty(rows: Sequence[RecoveryRow], storage: str) -> float | None:
-    """How many times as long recovery takes with the smallest pool as with the largest: the median of the servers."""
+    """How many times as long recovery takes with the smallest pool as with the largest: the median of servers and logs."""
     on_it = [row for row in rows if row.storage == storage and row.ready_median_s is not None]
     ratios = []
-    for server in dict.fromkeys(row.server for row in on_it):
-        by_pool = sorted((row for row in on_it if row.server == server), key=lambda row: row.buffer_pool_bytes)
+    for cell in dict.fromkeys((row.server, row.log_size_bytes) for row in on_it):
+        own = [row for row in on_it if (row.server, row.log_size_bytes) == cell]
+        by_pool = sorted(own, key=lambda row: row.buffer_pool_bytes)
         if len(by_pool) > 1:
             ratios.append((by_pool[0].ready_median_s or 0.0) / (by_pool[-1].ready_median_s or 1.0))
     return statistics.median(ratios) if ratios else None

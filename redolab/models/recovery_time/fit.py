@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -88,8 +89,9 @@ def fit(observations: Sequence[Observation], known: Mapping[str, float] | None =
         for there, each, parts, _ in rows
     ]
     seconds = np.maximum(0.0, np.array([seconds for *_, seconds in rows]) - np.array(explained))
-    # What counts is the error of the whole, as a share of it.
-    weights = np.array([1 / each.ready for _, each, _, _ in rows])
+    # What counts is the error of the whole, as a share of it; recoveries of one crash tell less than as many of several.
+    of_crash = Counter((each.crash_name, each.storage) for each in observations)
+    weights = np.array([1 / each.ready / math.sqrt(of_crash[each.crash_name, each.storage]) for _, each, _, _ in rows])
     weighted = amounts * weights[:, None]
     # Columns of very different scale lose digits in the solver.
     scale = np.maximum(np.abs(weighted).max(axis=0), _NOTHING)
