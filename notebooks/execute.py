@@ -12,6 +12,7 @@ import nbformat
 import papermill
 from nbconvert import HTMLExporter
 from papermill.exceptions import PapermillExecutionError
+from traitlets.config import Config
 
 import redolab
 
@@ -44,7 +45,14 @@ def execute(notebook: Notebook, output: Path, runs: Path | None) -> Path:
     with tempfile.TemporaryDirectory() as folder:
         done = Path(folder, notebook.path.name)
         papermill.execute_notebook(
-            notebook.path, done, parameters=parameters, cwd=HERE, progress_bar=False, kernel_name="python3"
+            notebook.path,
+            done,
+            parameters=parameters,
+            cwd=HERE,
+            progress_bar=False,
+            kernel_name="python3",
+            # Files that only this user may open, instead of ports that everyone on the machine could.
+            config=Config(KernelManager={"transport": "ipc"}),
         )
         page, _ = HTMLExporter().from_filename(str(done))
     target = output / f"{notebook.path.stem}.html"
@@ -69,7 +77,6 @@ def main() -> int:
         if runs is not None and not notebook.has_runs(runs):
             print(f"{path.stem}: left out, as {asked.runs} has no run of {notebook.experiment}")
             continue
-        print(f"… {path.stem}", end="\r", flush=True)
         try:
             print(f"{path.stem}: {execute(notebook, asked.output, runs)}")
         except PapermillExecutionError as error:

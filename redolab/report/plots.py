@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from pathlib import Path
 
 import matplotlib as mpl
 
-mpl.use("Agg")
+# Jupyter shows figures by a backend of its own, which it names like this; the lab itself has no display.
+if not os.environ.get("MPLBACKEND", "").startswith("module://"):
+    mpl.use("Agg")
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure

@@ -49,7 +49,8 @@ _NOTHING = 1e-4
 NINETY = 0.9
 RECOVERY_PAGES = ("model", "generations", "recovery", "stuck")
 """The pages of results whose runs are recoveries on the project's own machine."""
-_ALL = "all"
+ALL_SERVERS = "all"
+"""What stands for the server in rows of all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +193,7 @@ def error_rows(found: Sequence[Judged]) -> list[ErrorRow]:
         servers = list(dict.fromkeys(each.observation.server for each in of_kind))
         inside = {server: _inside(of_kind, server) for server in servers}
         if len(servers) > 1:
-            rows.append(ErrorRow(kind, _ALL, of_kind, sum(inside.values()), len(of_kind)))
+            rows.append(ErrorRow(kind, ALL_SERVERS, of_kind, sum(inside.values()), len(of_kind)))
         for server in servers:
             own = [each for each in of_kind if each.observation.server == server]
             rows.append(ErrorRow(kind, server, own, inside[server], len(own)))

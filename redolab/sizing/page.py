@@ -22,7 +22,7 @@ from redolab.report.table import ReportTable
 from redolab.servers.dialects import Dialect
 from redolab.servers.known import server_catalogue
 from redolab.sizing.calibration import Calibration
-from redolab.sizing.fitting import ErrorRow, errors_table
+from redolab.sizing.fitting import ALL_SERVERS, ErrorRow, errors_table
 from redolab.sizing.predicting import rests_on
 from redolab.sizing.question import BEYOND, Question, model_of, slowest_workload
 from redolab.units import GIB
@@ -52,7 +52,8 @@ def html_page(
     return environment.from_string((_WEB / "page.html").read_text()).render(
         machine=html.escape(calibration.machine.in_words()),
         made=f"{calibration.made:%Y-%m-%d}",
-        errors=_as_html(errors_table(errors)),
+        errors=_as_html(errors_table([row for row in errors if row.server == ALL_SERVERS])),
+        errors_by_server=_as_html(errors_table([row for row in errors if row.server != ALL_SERVERS])),
         sections=[section for path in results if (section := _section(path)) is not None],
         published=_as_html(published),
         # Within a script element, a closing tag in a string would end it.

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from redolab.crashes.planning import SMALLEST_POOL
 from redolab.errors import InvalidInput
-from redolab.models.capacity import PAGE_SIZE
 from redolab.models.recovery_time.held_out import HeldOut
 from redolab.models.recovery_time.predict import Prediction, Until, prediction
 from redolab.models.recovery_time.spread import Spread, together
@@ -91,12 +90,9 @@ class Model:
     def crash(self, age: int) -> Crash:
         """A crash at that checkpoint age."""
         pages = self.question.dirty_pages
-        # No more pages can be dirty than the pool has, and the server that crashed had the same pool.
-        typical = min(age * self.learnt.dirty_pages_per_byte, self.question.pool / PAGE_SIZE)
-        return Crash(
-            redo=age,
-            dirty_pages=typical if pages is None else float(pages),
-        )
+        # More than the pool holds is possible: recovery also reads pages that were written back since the checkpoint.
+        typical = age * self.learnt.dirty_pages_per_byte
+        return Crash(redo=age, dirty_pages=typical if pages is None else float(pages))
 
     def work(self, age: int) -> Work:
         """What a recovery after a crash at that age has to do."""

@@ -20,6 +20,7 @@ from redolab.lab import native_folder
 from redolab.project import PROJECT
 from redolab.runs.schema import State
 from redolab.runs.store import Run, RunStore
+from redolab.storage.figures import FIGURES
 from tests.command import SMALL, UNCHECKED, lab_processes, nothing_is_left, recoveries, redolab, signal_at
 
 pytestmark = pytest.mark.skipif(
@@ -94,7 +95,7 @@ def test_the_tables_say_what_a_reader_must_know(run: Run) -> None:
     ]  # fmt: skip
     assert all(float(row["device_read_bytes"]) > 0 and row["bound_by"] for row in rows)
     figures = list(csv.DictReader((run.folder / "disks.csv").open()))
-    assert len(figures) == 10
+    assert len(figures) == 2 * len(FIGURES)
     for name in ("phases", "redo"):
         assert (run.folder / "plots" / f"{name}.svg").stat().st_size > 1000
 

@@ -45,8 +45,8 @@ const AMOUNTS = {
   "single reads": (work, disk) => disk.read_us / MILLION,
 };
 
-function crashAt(age, question, learnt) {
-  return { redo: age, dirtyPages: Math.min(age * learnt.dirty_pages_per_byte, question.pool / DATA.page_size) };
+function crashAt(age, learnt) {
+  return { redo: age, dirtyPages: age * learnt.dirty_pages_per_byte };
 }
 
 function spreadFor(logSize, question, learnt) {
@@ -68,7 +68,7 @@ function predict(logSize, question) {
   const server = DATA.servers[question.server], learnt = server.workloads[question.workload];
   const disk = DATA.storages[question.storage].disk;
   const age = server.ages[DATA.sizes.indexOf(logSize)];
-  const work = workOf(crashAt(age, question, learnt), question.pool, learnt.memory);
+  const work = workOf(crashAt(age, learnt), question.pool, learnt.memory);
   let ready = 0;
   for (const [name, rate] of Object.entries(learnt.rates)) ready += rate * AMOUNTS[name](work, disk);
   const spread = spreadFor(logSize, question, learnt);
@@ -106,10 +106,15 @@ function size(bytes) {
 }
 
 function duration(seconds) {
-  if (seconds < 100) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
+  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 2 : 1)} s`;
   const minutes = Math.floor(Math.round(seconds) / 60);
   if (seconds < 3600) return `${minutes} min ${Math.round(seconds) % 60} s`;
   return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} min`;
+}
+
+function round(seconds) {
+  if (seconds < 60) return `${seconds} s`;
+  return seconds < 3600 ? `${seconds / 60} min` : `${seconds / 3600} h`;
 }
 
 function linesFor(question, row) {
@@ -153,7 +158,7 @@ function chart(question, found) {
   const band = [...points("high"), ...points("low").reverse()].join(" ");
   const labels = found.rows.map((row, place) => `<text x="${xs[place]}" y="${height - 10}" text-anchor="middle">${size(row.logSize)}</text>`);
   const ticks = [1, 10, 60, 600, 3600, 36000].filter((tick) => tick > least && tick < most).map(
-    (tick) => `<text x="${left - 8}" y="${y(tick) + 4}" text-anchor="end">${duration(tick)}</text>` +
+    (tick) => `<text x="${left - 8}" y="${y(tick) + 4}" text-anchor="end">${round(tick)}</text>` +
       `<line x1="${left}" x2="${width}" y1="${y(tick)}" y2="${y(tick)}" class="grid"/>`);
   const line = y(question.rto);
   return `<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="predicted recovery time over redo log size">${ticks.join("")}` +
