@@ -62,11 +62,13 @@ def _busiest(samples: Sequence[Sample], where: str) -> Busiest:
 
 def demand_of(busiest: Busiest, where: str) -> Demand:
     """What the busiest hour asks of the log."""
-    window = "the busiest hour" if busiest.seconds >= HOUR * (1 - _MOSTLY) else f"{format_duration(busiest.seconds)}"
+    sampled = format_duration(busiest.sampled)
+    window = "the busiest hour" if busiest.seconds >= HOUR * (1 - _MOSTLY) else format_duration(busiest.seconds)
+    told = sampled if window == sampled else f"{window} of {sampled}"
     return Demand(
         redo_per_hour=busiest.redo_per_hour,
         os_log_written_per_hour=busiest.os_log_written_per_hour,
-        source=f"{window} of {format_duration(busiest.sampled)} in {where}, by LSN",
+        source=f"{told} in {where}, by LSN",
         warnings=tuple(_warnings(busiest)),
     )
 

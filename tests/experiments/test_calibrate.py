@@ -1,0 +1,59 @@
+"""A calibration from its command to the file it leaves, and what `predict` and `size` make of that file."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from redolab.runs.schema import State
+from redolab.runs.store import Run, RunStore
+from redolab.sizing.calibration import read_calibration
+from redolab.units import MIB
+from tests.command import nothing_is_left, redolab
+
+SERVER = "mariadb-10.11"
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Run]:
+    done = redolab("run", "calibrate", "--server", SERVER, "--log-size", "32M,64M", "--seed", "3")
+    assert done.returncode == 0, done.stderr
+    made = RunStore().get("latest")
+    (made.folder / "said").write_text(done.stdout)
+    yield made
+    RunStore().remove(made)
+
+
+def test_it_leaves_a_calibration_of_this_machine(run: Run) -> None:
+    assert run.record().state is State.COMPLETE
+    found = read_calibration(run.folder / "calibration.json")
+    assert list(found.servers) == [SERVER]
+    assert set(found.servers[SERVER].workloads) == {"bulk-update", "oltp_write_only"}
+    assert found.servers[SERVER].workloads["bulk-update"].log_sizes == (32 * MIB, 64 * MIB)
+    assert found.runs == (run.name,)
+    assert found.machine == run.record().sessions[-1].machine
+    assert found.storages["native"].disk.in_order_mb_s > 0
+    nothing_is_left()
+
+
+def test_the_run_says_what_a_large_log_would_take(run: Run) -> None:
+    said = (run.folder / "said").read_text()
+    assert "With a redo log of 8G on native" in said
+    rows = list(csv.DictReader((run.folder / "table.csv").open()))
+    assert {(row["storage"], int(row["log_size"]) >> 30) for row in rows} == {("native", 8), ("native", 64)}
+    assert all(float(row["ready_s"]) > 0 for row in rows)
+
+
+def test_predict_and_size_take_it_and_name_it(run: Run) -> None:
+    file = str(run.folder / "calibration.json")
+    asked = ("--server", SERVER, "--storage", file, "--pool", "1G", "--workload", "bulk-update")
+    predicted = json.loads(redolab("predict", *asked, "--log-size", "1G", "--json").stdout)
+    assert predicted["ready_s"] > 0
+    assert predicted["ninety"]["low_s"] < predicted["ready_s"] < predicted["ninety"]["high_s"]
+    assert any("16 times the largest log measured, 64M" in warning for warning in predicted["warnings"])
+    sized = redolab("size", *asked, "--redo-per-hour", "100M", "--rto", "1h")
+    assert sized.returncode == 0, sized.stderr
+    assert "Set the redo log to" in sized.stdout
