@@ -53,7 +53,7 @@ lab: $(VENV)/notebooks-installed
 test: $(VENV)/notebooks-installed
 	@$(VENV)/bin/pytest
 
-lint: setup
+lint: $(VENV)/notebooks-installed
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/mypy

@@ -142,7 +142,7 @@ def size(
     if not live and (server is None or pool is None):
         raise click.UsageError("give --server NAME and --pool SIZE: only a server that is sampled tells them itself")
 
-    limit = parse_duration(rto)
+    limit, sampled_for = parse_duration(rto), parse_duration(seconds)
     check_recovery_time(limit)
     asked = None
     if live:
@@ -164,7 +164,7 @@ def size(
     if asked is not None:
         # What programs read is the answer alone.
         shown = Console(stderr=True) if as_json else console()
-        demand = demand_of_server(shown, asked, parse_duration(seconds))
+        demand = demand_of_server(shown, asked, sampled_for)
     elif samples:
         demand = demand_of_files(samples)
     else:

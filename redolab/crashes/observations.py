@@ -12,6 +12,7 @@ from redolab.crashes.bench import crashes_of, storages_of
 from redolab.crashes.images import CrashImage, CrashSpec
 from redolab.crashes.outcome import Outcome
 from redolab.crashes.recovery import RecoveryTrial
+from redolab.errors import LabError
 from redolab.machine.description import Machine, same_machine
 from redolab.models.capacity import PAGE_SIZE
 from redolab.models.recovery_time.fit import Observation
@@ -47,6 +48,11 @@ def observations_of(runs: Iterable[Run]) -> list[Observation]:
         sessions = run.record().sessions
         crashes = {image.name: (image, crash_of(image)) for image in crashes_of(run)}
         for record in run.trials(RecoveryTrial):
+            if record.trial.image not in crashes:
+                raise LabError(
+                    f"the run {run.name} has no record of its crash {record.trial.image}",
+                    "leave that run out: what its recoveries had to do is not known",
+                )
             image, crash = crashes[record.trial.image]
             disk = _disk(known, sessions[record.session].machine, record.trial.storage)
             if not _is_usual(image.spec):
