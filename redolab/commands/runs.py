@@ -64,13 +64,15 @@ def results(page: str | None, keep: tuple[str, ...]) -> None:
     From the runs under data/measured, which are committed with them.
     """
     from redolab.project import PROJECT
-    from redolab.runs.pages import keep_run, pages, write_page
+    from redolab.runs.pages import LARGEST_FILE, keep_run, pages, too_large, write_page
     from redolab.runs.store import RunStore
 
     if keep and page is None:
         raise click.UsageError("--keep RUN needs the page that it is for: 'redolab results PAGE --keep RUN'")
     for run in [RunStore().get(name) for name in keep]:
         click.echo(f"kept: {keep_run(page or '', run)}")
+        for path in too_large(run):
+            click.echo(f"left out: {path}: larger than {LARGEST_FILE // 1_000_000} MB")
     for name in [page] if page else list(pages()):
         for path in write_page(name, PROJECT.results):
             click.echo(path)

@@ -321,12 +321,14 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         self._images.note_use(image.name, run.folder)
         kept = run.folder / _CRASHES / image.name
         kept.mkdir(parents=True, exist_ok=True)
-        for name in (MARK, *STORY):
+        for name in STORY:
             source = self._images.folder(image.name) / name
             if source.exists():
                 beside = kept / f".{name}"
                 shutil.copy(source, beside)
                 beside.replace(kept / name)
+        # The hashes are for those who start on the files; of 20,000 tables they are megabytes.
+        files.write_whole(kept / MARK, msgspec.json.encode(msgspec.structs.replace(image, hashes={})))
 
     def _check_disks(self, run: Run) -> None:
         """Record every storage that the run has not recorded yet, as fio finds it if it is to look; say which is not as asked."""

@@ -84,9 +84,18 @@ def keep_run(name: str, run: Run) -> Path:
     return kept
 
 
+def too_large(run: Run) -> list[Path]:
+    """The files of a run that `keep_run` leaves out for their size, in the run's folder."""
+    return [path.relative_to(run.folder) for path in sorted(run.folder.rglob("*")) if _is_too_large(path)]
+
+
 def _left_out(folder: str, names: list[str]) -> set[str]:
     made = shutil.ignore_patterns(*_MADE_AGAIN)(folder, names)
-    return made | {name for name in names if (Path(folder) / name).stat().st_size > LARGEST_FILE}
+    return made | {name for name in names if _is_too_large(Path(folder) / name)}
+
+
+def _is_too_large(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size > LARGEST_FILE
 
 
 def _check_clone() -> None:

@@ -164,6 +164,11 @@ def test_the_run_keeps_machine_commit_and_logs(run: Run) -> None:
     assert "Starting crash recovery" in (run.folder / "logs" / logs[0]).read_text()
 
 
+def test_the_run_keeps_the_record_of_its_crash_without_the_hashes_of_its_files(run: Run, image: CrashImage) -> None:
+    (kept,) = crashes_of(run)
+    assert kept == msgspec.structs.replace(image, hashes={})
+
+
 def test_an_image_is_not_changed_by_its_recoveries(image: CrashImage) -> None:
     assert files.hash_folder(images().data(image)) == image.hashes
 

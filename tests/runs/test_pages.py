@@ -63,6 +63,7 @@ def test_a_run_is_kept_without_what_is_made_again_or_too_large(
     (run.folder / "table.txt").write_text("made again")
     (run.folder / "huge.log").write_bytes(b" " * (pages.LARGEST_FILE + 1))
     (run.folder / "my.cnf").write_text(f"basedir = {PROJECT.lab}/servers/mysql-9")
+    assert [str(path) for path in pages.too_large(run)] == ["huge.log"]
     kept = pages.keep_run("stuck", run)
     assert sorted(path.name for path in kept.iterdir()) == ["my.cnf", "run.json", "trials.jsonl"]
     assert (kept / "my.cnf").read_text() == "basedir = .lab/servers/mysql-9"
