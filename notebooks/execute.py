@@ -15,6 +15,8 @@ from papermill.exceptions import PapermillExecutionError
 from traitlets.config import Config
 
 import redolab
+from redolab.errors import LabError
+from redolab.machine.files import write_whole
 
 HERE = Path(__file__).parent
 
@@ -39,7 +41,7 @@ class Notebook:
 def execute(notebook: Notebook, output: Path, runs: Path | None) -> Path:
     """Execute a notebook on these runs, by default those committed with the project, and write it as HTML.
 
-    Raises `PapermillExecutionError` for the cell that failed.
+    Raises `PapermillExecutionError` for the cell that failed, `LabError` or `OSError` if there is no room.
     """
     parameters = {"runs": str(runs)} if runs is not None and notebook.experiment is not None else {}
     with tempfile.TemporaryDirectory() as folder:
@@ -56,12 +58,24 @@ def execute(notebook: Notebook, output: Path, runs: Path | None) -> Path:
         )
         page, _ = HTMLExporter().from_filename(str(done))
     target = output / f"{notebook.path.stem}.html"
-    target.write_text(page)
+    write_whole(target, page.encode())
     return target
 
 
 def main() -> int:
-    """Execute all; 1 if one failed."""
+    """Execute all; 1 if one failed, 130 if interrupted. What is written by then stays."""
+    try:
+        return execute_all()
+    except KeyboardInterrupt:
+        print("notebooks: interrupted; the pages made before stay", file=sys.stderr)
+        return 130
+    except (LabError, OSError) as error:
+        print(f"notebooks: {error}", file=sys.stderr)
+        return 1
+
+
+def execute_all() -> int:
+    """What the command line asks for; 1 if a notebook failed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("output", type=Path, help="folder for the pages")
     parser.add_argument("--runs", type=Path, help="folder of runs instead of those committed with the project")
@@ -77,6 +91,7 @@ def main() -> int:
         if runs is not None and not notebook.has_runs(runs):
             print(f"{path.stem}: left out, as {asked.runs} has no run of {notebook.experiment}")
             continue
+        print(f"… executing {path.stem}", flush=True)
         try:
             print(f"{path.stem}: {execute(notebook, asked.output, runs)}")
         except PapermillExecutionError as error:

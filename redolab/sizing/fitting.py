@@ -59,6 +59,8 @@ class FittedRuns:
 
     calibration: Calibration
     judged: Sequence[Judged]
+    observations: Sequence[Observation]
+    """The recoveries that it learned from."""
 
 
 def committed_runs() -> list[Run]:
@@ -114,7 +116,7 @@ def fit_runs(runs: Sequence[Run]) -> FittedRuns:
         spreads=spreads_of(found),
         runs=tuple(run.name for run in runs),
     )
-    return FittedRuns(calibration, found)
+    return FittedRuns(calibration, found, observations)
 
 
 def _disk_rates(

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from redolab.crashes.observations import observations_of
 from redolab.models.recovery_time.fit import Observation
 from redolab.models.recovery_time.held_out import HeldOut
 from redolab.report.contents import Page, Plot
@@ -32,7 +31,8 @@ _MANY_POOLS = "oltp_write_only"
 
 def page(runs: Sequence[Run]) -> Page:
     """The page and its pictures."""
-    found, observations = fit_runs(runs), observations_of(runs)
+    found = fit_runs(runs)
+    observations = found.observations
     rows = error_rows(found.judged)
     calibration = found.calibration
     server = calibration.servers[_HEADLINE]
