@@ -31,7 +31,8 @@ class Notebook:
     @classmethod
     def read(cls, path: Path) -> Notebook:
         """What its metadata say."""
-        return cls(path, nbformat.read(path, as_version=4).metadata.get("redolab", {}).get("experiment"))
+        metadata = nbformat.read(path, as_version=4).metadata  # type: ignore[no-untyped-call]
+        return cls(path, metadata.get("redolab", {}).get("experiment"))
 
     def has_runs(self, runs: Path) -> bool:
         """Whether that folder has what it asks for."""
@@ -56,7 +57,7 @@ def execute(notebook: Notebook, output: Path, runs: Path | None) -> Path:
             # Files that only this user may open, instead of ports that everyone on the machine could.
             config=Config(KernelManager={"transport": "ipc"}),
         )
-        page, _ = HTMLExporter().from_filename(str(done))
+        page, _ = HTMLExporter().from_filename(str(done))  # type: ignore[no-untyped-call]
     target = output / f"{notebook.path.stem}.html"
     write_whole(target, page.encode())
     return target

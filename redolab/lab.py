@@ -24,7 +24,7 @@ JOURNAL = "journal"
 _JOURNAL_OF_EARLIER_LABS = "ledger"
 
 LAB_FOLDERS = (
-    JOURNAL, _JOURNAL_OF_EARLIER_LABS, "servers", _HOME, "storage/disks", "tools", "tools.partial", LOCK,
+    JOURNAL, _JOURNAL_OF_EARLIER_LABS, "servers", _HOME, "storage/disks", "tools", "tools.partial", "machines", LOCK,
 )  # fmt: skip
 """All that the lab makes in its folder."""
 

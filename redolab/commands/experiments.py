@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -10,6 +11,9 @@ from redolab.commands.console import progress
 
 if TYPE_CHECKING:
     from redolab.runs.factors import Factor
+
+_MACHINE, _SERVER, _IMAGE, _RESUME = "machine", "server", "image", "resume"
+"""Fields of the factors of experiments that decide what a machine is brought."""
 
 
 class _Experiments(click.Group):
@@ -20,13 +24,12 @@ class _Experiments(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
         from redolab.runs.experiment import load_experiment
-        from redolab.runs.factors import factors_of, read_factors
-        from redolab.runs.session import run_experiment
+        from redolab.runs.factors import factors_of
 
         experiment = load_experiment(cmd_name)
 
         def run(**given: str | None) -> None:
-            run_experiment(cmd_name, read_factors(experiment.factors, given), progress())
+            _run_anywhere(cmd_name, given)
 
         options: list[click.Parameter] = [_option(each) for each in factors_of(experiment.factors)]
         return click.Command(cmd_name, params=options, callback=run, help=experiment.question)
@@ -53,8 +56,48 @@ def run() -> None:
 def make_experiment(name: str) -> None:
     """What `make experiment NAME VAR=value` calls: the variables are read from the environment."""
     from redolab.runs.experiment import load_experiment
-    from redolab.runs.factors import read_factors
-    from redolab.runs.session import given_to_make, run_experiment
+    from redolab.runs.session import given_to_make
+
+    _run_anywhere(name, given_to_make(load_experiment(name).factors))
+
+
+def _run_anywhere(name: str, given: Mapping[str, str | None]) -> None:
+    """Run an experiment with these texts of its factors, on the machine that one of them names."""
+    from redolab.commands.machines import run_on
+    from redolab.remote.address import LOCAL, parse_machine
+    from redolab.runs.experiment import load_experiment
+    from redolab.runs.factors import factors_of, read_factors
+    from redolab.runs.session import run_experiment
 
     factors = load_experiment(name).factors
-    run_experiment(name, read_factors(factors, given_to_make(factors)), progress())
+    address = parse_machine(given.get(_MACHINE) or LOCAL)
+    if address is None:
+        run_experiment(name, read_factors(factors, given), progress())
+        return
+    # Not read here: a folder that storage= names, a server of the user's own: they are that machine's.
+    words = [
+        word
+        for each in factors_of(factors)
+        if each.name != _MACHINE and (text := given.get(each.name)) is not None
+        for word in _words(each, text)
+    ]
+    servers: tuple[str, ...] = ()
+    if given.get(_RESUME) is None and not given.get(_IMAGE):
+        servers = tuple(
+            wanted
+            for each in factors_of(factors)
+            if each.name == _SERVER and (text := given.get(_SERVER) or each.default)
+            for wanted in _several(each.parse(text))
+        )
+    run_on(address, ["run", name, *words], servers)
+
+
+def _words(factor: Factor, text: str) -> list[str]:
+    """A factor as options of the command line."""
+    if factor.switch:
+        return [factor.option] if text == "on" else []
+    return [factor.option, text]
+
+
+def _several(names: object) -> tuple[str, ...]:
+    return tuple(map(str, names)) if isinstance(names, tuple) else (str(names),)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import click
 
 from redolab.commands.console import progress, show_or_say
+from redolab.commands.machines import machine_option
 
 
 @click.command()
+@machine_option
 def images() -> None:
     """List the crash images that are kept."""
     from redolab.upkeep.housekeeping import kept_images
@@ -18,6 +20,7 @@ def images() -> None:
 
 @click.command("rm-image")
 @click.argument("name", metavar="IMAGE")
+@machine_option
 def rm_image(name: str) -> None:
     """Remove a crash image.
 
@@ -49,6 +52,7 @@ def rm_image(name: str) -> None:
     "--stuck-after", default="2m", help="Without progress for so long, it is stuck.  [default: 2m]", metavar="TIME"
 )
 @click.option("--beside-others", is_flag=True, help="Even beside a database server that is not the lab's.")
+@machine_option
 def recover(
     image: str,
     server: str | None,

@@ -7,10 +7,12 @@ import sys
 import click
 
 from redolab.commands.console import console, progress
+from redolab.commands.machines import machine_option
 
 
 @click.command()
 @click.option("--log-size", default="8G", metavar="SIZE", help="For a redo log of this size.  [default: 8G]")
+@machine_option
 def doctor(log_size: str) -> None:
     """Show what this machine offers and lacks."""
     from redolab.units import parse_size

@@ -10,7 +10,7 @@ import sys
 
 import click
 
-from redolab.commands import experiments, images, machine, runs, sample, servers, sizing, storage, timeline
+from redolab.commands import experiments, images, machine, machines, runs, sample, servers, sizing, storage, timeline
 from redolab.errors import Interrupted, LabError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -91,6 +91,8 @@ _IN_THE_ORDER_OF_A_DAYS_WORK: tuple[click.Command, ...] = (
     images.rm_image,
     images.recover,
     storage.storage,
+    machines.machines,
+    machines.attach,
     timeline.timeline,
     sample.sample,
     sizing.predict,

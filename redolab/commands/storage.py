@@ -7,6 +7,7 @@ import sys
 import click
 
 from redolab.commands.console import console, progress
+from redolab.commands.machines import machine_option
 
 
 @click.group()
@@ -25,6 +26,7 @@ def storage_list() -> None:
 
 @storage.command("check")
 @click.argument("names", nargs=-1, required=True, metavar="PROFILE…")
+@machine_option
 def storage_check(names: tuple[str, ...]) -> None:
     """Measure storages with fio: what was asked, and what they are.
 

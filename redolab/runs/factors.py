@@ -109,7 +109,7 @@ class CommonFactors:
     beside_others: bool = factor(
         "Run even though a database server that is not the lab's runs on this machine.", on_or_off, "off", switch=True
     )
-    provider: str = factor("Where: local is this machine.", one_of("provider", lambda: ["local"]), "local")
+    machine: str = factor("Where: local, ssh:HOST as in ~/.ssh/config, or ssh:HOST:/folder/of/the/lab.", str, "local")
 
     def drawn_seed(self) -> int:
         """The seed that was given, or one drawn now."""

@@ -38,6 +38,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     tools: Mapping[str, str] = {}
     """The versions of the programs the lab needs, as they say them."""
     machine: Machine
+    address: str = "local"
+    """What that machine was called where the run was asked for, as in `ssh:db-spare`."""
     seconds: Mapping[str, float] = {}
     """Kind of stage → the time it took."""
 

@@ -309,7 +309,14 @@ def used_names(run: Run) -> set[str]:
 
 def new_session(machine: Machine, commit: str, tools: Mapping[str, str]) -> Session:
     """A session that begins now."""
-    return Session(began=datetime.now(UTC), commit=commit, command=sys.argv, tools=tools, machine=machine)
+    return Session(
+        began=datetime.now(UTC),
+        commit=commit,
+        command=sys.argv,
+        tools=tools,
+        machine=machine,
+        address=os.environ.get("REDOLAB_MACHINE") or "local",
+    )
 
 
 def _with_seconds(record: RunRecord, seconds: Mapping[str, float]) -> RunRecord:

@@ -1,0 +1,113 @@
+"""Machines that are not this one: what runs on them, taking it up again, and leaving nothing there."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from redolab.commands.console import console, progress
+
+if TYPE_CHECKING:
+    from redolab.remote.address import SshAddress
+
+_OPTION = "--machine"
+
+
+def machine_option(verb: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the option to be done on another machine instead of this one."""
+
+    @click.option(_OPTION, default="local", metavar="MACHINE", help="Where: local or ssh:HOST.  [default: local]")
+    @functools.wraps(verb)
+    def anywhere(machine: str, **given: Any) -> None:
+        from redolab.remote.address import parse_machine
+
+        address = parse_machine(machine)
+        if address is None:
+            verb(**given)
+        else:
+            run_on(address, _without_option(sys.argv[1:]), [])
+
+    return anywhere
+
+
+def run_on(address: SshAddress, arguments: Sequence[str], servers: Sequence[str]) -> None:
+    """Run the command line on another machine, and end as it ended there."""
+    from redolab.remote.visit import run_there
+
+    status = run_there(address, arguments, servers, progress())
+    if status:
+        sys.exit(status)
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+def machines(context: click.Context) -> None:
+    """List the machines that the lab was on, and what runs there."""
+    if context.invoked_subcommand is not None:
+        return
+    from redolab.commands.console import show_or_say
+    from redolab.remote.table import machines_table
+
+    show_or_say(
+        machines_table(progress()), "no other machine yet: 'redolab run EXPERIMENT --machine ssh:HOST' goes to one"
+    )
+
+
+@machines.command("clean")
+@click.argument("name", metavar="MACHINE")
+def machines_clean(name: str) -> None:
+    """Remove all that the lab has left on a machine; what was fetched from there stays."""
+    from redolab.remote.visit import clean
+
+    clean(_meant(name), progress())
+    console().print(f"nothing of the lab is left on {name}", highlight=False)
+
+
+@click.command()
+@click.argument("name", metavar="[MACHINE]", required=False)
+def attach(name: str | None) -> None:
+    """Show again what runs on another machine, and fetch its run.
+
+    Without a MACHINE: the one that was used last.
+    """
+    from redolab.errors import InvalidInput
+    from redolab.remote.visit import attach as take_up
+    from redolab.remote.visit import known_machines
+
+    known = known_machines()
+    if name is None and not known:
+        raise InvalidInput(
+            "the lab was on no other machine yet", "'redolab run EXPERIMENT --machine ssh:HOST' goes to one"
+        )
+    status = take_up(_meant(name) if name else known[-1], progress())
+    if status:
+        sys.exit(status)
+
+
+def _meant(name: str) -> SshAddress:
+    """The machine of that name, `ssh:` before it or not: where the lab was before, in the folder that it had there."""
+    from redolab.errors import InvalidInput
+    from redolab.remote.address import parse_machine
+    from redolab.remote.visit import known_machines
+
+    known = {each.host: each for each in known_machines()}
+    if name in known:
+        return known[name]
+    address = parse_machine(name if name.startswith("ssh:") else f"ssh:{name}")
+    if address is None:
+        raise InvalidInput(f"'{name}' is this machine", "name another one")
+    return address
+
+
+def _without_option(arguments: Sequence[str]) -> list[str]:
+    """The command line as it stands, but for where."""
+    kept, skip = [], False
+    for word in arguments:
+        if not skip and word != _OPTION and not word.startswith(f"{_OPTION}="):
+            kept.append(word)
+        skip = word == _OPTION and not skip
+    return kept

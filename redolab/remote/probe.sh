@@ -1,0 +1,22 @@
+# What the other machine is, in lines of NAME=VALUE. First argument: the lab's folder there, or nothing for its usual place.
+folder=${1:-${XDG_CACHE_HOME:-$HOME/.cache}/redolab-machine}
+mkdir -p "$folder" 2>/dev/null || { echo "refused=$folder cannot be made"; exit 0; }
+[ -w "$folder" ] || { echo "refused=$folder cannot be written"; exit 0; }
+echo "folder=$folder"
+echo "account=$(id -un)"
+echo "processor=$(uname -m)"
+echo "library=$(getconf GNU_LIBC_VERSION 2>/dev/null)"
+echo "room=$(df --output=avail --block-size=1 "$folder" | tail -n 1)"
+for name in python3 python3.14 python3.13 python3.12 python3.11; do
+    program=$(command -v "$name") || continue
+    version=$("$program" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) || continue
+    echo "python=$program $version"
+done
+if printf '#!/bin/sh\nexit 0\n' > "$folder/.probe" && chmod +x "$folder/.probe" && "$folder/.probe" 2>/dev/null; then
+    echo "executes=yes"
+fi
+rm -f "$folder/.probe"
+for path in "$folder"/packages/*/ "$folder"/lab/*/ "$folder"/lab-folder/servers/*/server.json; do
+    [ -e "$path" ] && echo "there=${path#"$folder/"}"
+done
+exit 0

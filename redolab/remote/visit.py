@@ -1,0 +1,181 @@
+"""A visit of the lab to another machine: it is brought there, works, is watched from here, and its runs come back."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+from redolab.errors import InvalidInput, LabError
+from redolab.lab import open_lab, servers_of
+from redolab.machine.clean_up_journal import Journal
+from redolab.machine.lock import taken
+from redolab.progress import Progress
+from redolab.project import PROJECT
+from redolab.remote.address import SshAddress
+from redolab.remote.fetching import Fetching
+from redolab.remote.known import KnownMachines
+from redolab.remote.luggage import Luggage, Packing
+from redolab.remote.machine import Job, OtherMachine, own_files, reached
+from redolab.remote.ssh import ConnectionLost
+from redolab.servers.known import server_catalogue
+from redolab.servers.sources.folder import FolderSource
+
+MACHINES = "machines"
+"""In the lab's folder: what is packed for other machines, and which are known."""
+_EVERY = 10.0
+"""Seconds from one look at what a run has left to the next."""
+_CHUNK = 1 << 16
+
+
+def run_there(address: SshAddress, arguments: Sequence[str], servers: Sequence[str], progress: Progress) -> int:
+    """Run `redolab ARGUMENTS` on another machine as it would run here; its exit status.
+
+    `servers` are the names of those that it will want: they are brought along unpacked. Ctrl-C stops it there. Raises `LabError`,
+    and `ConnectionLost` where it goes on without us.
+    """
+    with reached(address, progress) as machine:
+        _refuse_if_busy(machine)
+        lab, packages = _brought(machine, servers, progress)
+        _known().add(address)
+        job = machine.start(lab, packages, arguments)
+        return _attend(machine, job, progress)
+
+
+def attach(address: SshAddress, progress: Progress) -> int:
+    """Take up the last job of a machine again: what it prints, and its runs when it has ended; its exit status. Raises `LabError`."""
+    with reached(address, progress) as machine:
+        jobs = machine.jobs()
+        if not jobs:
+            raise InvalidInput(f"nothing was started on {address.host}", "'redolab machines' lists what runs where")
+        last = jobs[-1]
+        progress.note(f"redolab {' '.join(last.arguments)}, by {last.by}, since {last.started}")
+        return _attend(machine, last.id, progress)
+
+
+def known_machines() -> list[SshAddress]:
+    """The machines that the lab was on from here, the one that was used last at the end."""
+    return _known().all()
+
+
+def jobs_of(address: SshAddress, progress: Progress) -> list[Job]:
+    """The jobs of a machine, oldest first. Raises `LabError`."""
+    with reached(address, progress) as machine:
+        return machine.jobs()
+
+
+def clean(address: SshAddress, progress: Progress) -> None:
+    """Remove all that the lab has left on a machine. Raises `LabError`."""
+    with reached(address, progress) as machine:
+        if not machine.has_lab():
+            raise InvalidInput(
+                f"{address.host}: {machine.facts.folder} is no folder of the lab's", "nothing was removed"
+            )
+        _refuse_if_busy(machine)
+        # What a lab that was killed left mounted goes by its own journal, before the folder does.
+        lab, packages = _brought(machine, [], progress)
+        machine.run_lab(lab, packages, ["clean"])
+        with progress.stage(f"removing {machine.facts.folder} on {address.host}"):
+            machine.remove_lab()
+        _known().forget(address)
+
+
+def _brought(machine: OtherMachine, servers: Sequence[str], progress: Progress) -> tuple[Luggage, Luggage]:
+    """Have the lab and these servers there."""
+    folder = PROJECT.lab / MACHINES
+    folder.mkdir(parents=True, exist_ok=True)
+    with taken(folder / ".packing"):
+        journal = Journal(folder / "journal")
+        journal.clear()
+        packing = Packing(folder, journal)
+        packages, lab = packing.packages(machine.facts, progress), packing.lab(progress)
+        machine.mark()
+        for luggage in (packages, lab, *_servers(machine, servers, progress)):
+            machine.bring(luggage, progress)
+    machine.forget_all_but(packages, lab)
+    for name, content in own_files().items():
+        machine.write(name, content)
+    return lab, packages
+
+
+def _servers(machine: OtherMachine, names: Sequence[str], progress: Progress) -> Iterator[Luggage]:
+    """Each as it is unpacked here; those are left out that the machine gets by itself, of another kind of processor."""
+    if machine.facts.processor != platform.machine():
+        return
+    store = servers_of(PROJECT.lab)
+    for name in names:
+        entry = server_catalogue().get(name)
+        if isinstance(entry.source, FolderSource):
+            continue
+        if store.installed(name, entry) is None:
+            with open_lab(progress, list) as lab:
+                lab.server(name)
+        yield Luggage(f"lab-folder/servers/{name}", PROJECT.lab / "servers" / name)
+
+
+def _refuse_if_busy(machine: OtherMachine) -> None:
+    for each in machine.jobs():
+        if each.alive:
+            raise machine.busy(each)
+
+
+def _attend(machine: OtherMachine, job: str, progress: Progress) -> int:
+    """Show what a job prints until it has ended, fetch its runs meanwhile, and put them among those here."""
+    fetching = Fetching(machine, job, PROJECT.runs)
+    try:
+        with _every(_EVERY, fetching.fetch):
+            _show(machine, job)
+        ended = next(each for each in machine.jobs() if each.id == job)
+        with progress.stage(f"fetching the run from {machine.host}", brief=True):
+            runs = fetching.finish()
+    except ConnectionLost as lost:
+        raise ConnectionLost(lost.problem, f"the job goes on there: 'redolab attach {machine.address}'") from lost
+    for run in runs:
+        progress.note(f"fetched from {machine.host}: {run}")
+    if ended.status is None or ended.status < 0:
+        raise LabError(f"{machine.host} went down, or the lab there was killed", "what it had measured is fetched")
+    return ended.status
+
+
+def _show(machine: OtherMachine, job: str) -> None:
+    """Copy a job's output to ours until it has ended. Ctrl-C has it end; a second one leaves it to itself."""
+    stopping = False
+    with machine.following(job) as stream:
+        while True:
+            try:
+                chunk = stream.read1(_CHUNK)
+            except KeyboardInterrupt:
+                if stopping:
+                    raise
+                stopping = True
+                machine.stop(job)
+                continue
+            if not chunk:
+                return
+            sys.stdout.buffer.write(chunk)
+            sys.stdout.buffer.flush()
+
+
+@contextmanager
+def _every(seconds: float, do: Callable[[], None]) -> Iterator[None]:
+    """While in it: something is done now and then, in a thread of its own; what fails is left for the end."""
+    over = threading.Event()
+
+    def repeat() -> None:
+        while not over.wait(seconds):
+            with suppress(LabError, OSError):
+                do()
+
+    thread = threading.Thread(target=repeat, name="fetching", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _known() -> KnownMachines:
+    return KnownMachines(PROJECT.lab / MACHINES / "known.json")

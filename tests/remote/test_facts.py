@@ -1,0 +1,78 @@
+"""What a person calls a machine, and what it says of itself."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from redolab.errors import InvalidInput, LabError
+from redolab.remote.address import SshAddress, parse_machine
+from redolab.remote.facts import PROBE, facts_from
+
+SAID = """folder=/srv/lab
+account=dba
+processor=x86_64
+library=glibc 2.36
+room=1000000
+python=/usr/bin/python3 3.9
+python=/usr/local/bin/python3.12 3.12
+executes=yes
+there=lab/abc
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("local", None),
+        ("ssh:db-spare", SshAddress("db-spare")),
+        ("ssh:dba@10.0.0.7:/mnt/data/redolab", SshAddress("dba@10.0.0.7", "/mnt/data/redolab")),
+    ],
+)
+def test_a_machine_is_read_and_written_alike(text: str, address: SshAddress | None) -> None:
+    assert parse_machine(text) == address
+    if address is not None:
+        assert str(address) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "moon", "ssh:", "ssh:-oProxyCommand=reboot", "ssh:a b", "ssh:host:relative", "ssh:h;reboot"]
+)
+def test_what_is_no_machine_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match="is no machine"):
+        parse_machine(text)
+
+
+def test_the_first_python_that_is_new_enough_is_taken() -> None:
+    facts = facts_from(SAID, "db-spare")
+    assert (facts.python, facts.version) == ("/usr/local/bin/python3.12", (3, 12))
+    assert (facts.folder, facts.library, facts.room, list(facts.there)) == ("/srv/lab", 36, 1_000_000, ["lab/abc"])
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        (SAID.replace("3.12", "3.10"), "db-spare: its python3 is 3.10: the lab needs 3.11 or later"),
+        (SAID.replace("python=", "snake="), "db-spare has no python3: install 3.11 or later there"),
+        (SAID.replace("executes=yes\n", ""), "db-spare: programs in /srv/lab may not be executed"),
+        (SAID.replace("glibc 2.36", ""), "db-spare has no GNU C library"),
+        ("refused=/srv/lab cannot be made\n", "db-spare: /srv/lab cannot be made: name a folder"),
+        ("Welcome!\n", "db-spare does not say what it is"),
+    ],
+)
+def test_a_machine_that_cannot_have_the_lab_is_refused(said: str, problem: str) -> None:
+    with pytest.raises(LabError) as refused:
+        facts_from(said, "db-spare")
+    assert str(refused.value).startswith(problem)
+
+
+def test_the_probe_says_what_this_machine_is(tmp_path: Path) -> None:
+    (tmp_path / "lab/abc").mkdir(parents=True)
+    said = subprocess.run(["sh", PROBE, str(tmp_path)], capture_output=True, text=True, check=True).stdout
+    facts = facts_from(said, "this")
+    assert facts.folder == str(tmp_path)
+    assert list(facts.there) == ["lab/abc"]
+    assert facts.room > 0
+    assert not (tmp_path / ".probe").exists()

@@ -1,0 +1,225 @@
+"""Another machine by SSH, against sshd: a whole run, what ends it half-way, and what a machine cannot do."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from redolab.lab import open_lab
+from redolab.progress import Progress
+from redolab.project import PROJECT
+from redolab.runs.schema import State
+from redolab.runs.store import Run, RunStore
+from tests.command import SMALL, recoveries, redolab
+from tests.remote.sshd import SOMEBODYS, Host, host
+from tests.test_without_root import SOMEBODY
+
+RUN = ("run", "recovery", *SMALL, "--repeat", "1")
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can have network namespaces and sshd")
+
+
+@pytest.fixture(scope="module")
+def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    """A host with a default server unpacked here, which it will be brought."""
+    with open_lab(Progress(Console(quiet=True)), list) as lab:
+        lab.server("mariadb-10.11")
+    folder = tmp_path_factory.mktemp("host")
+    for above in (folder, folder.parent, folder.parent.parent):
+        above.chmod(0o711)
+    with host(folder) as made:
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def reached_so(there: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in there.environment.items():
+        monkeypatch.setenv(name, value)
+
+
+def _folder(there: Host, account: str) -> Path:
+    """Of the lab there, one for each account: it is brought there once for all tests."""
+    folder = there.folder / f"lab-of-{account}"
+    if not folder.exists():
+        folder.mkdir()
+        if account == SOMEBODYS:
+            os.chown(folder, SOMEBODY, SOMEBODY)
+    return folder
+
+
+def _new_run(before: list[str]) -> Run:
+    (run,) = [run for run in RunStore().all() if run.name not in before]
+    return run
+
+
+def _names() -> list[str]:
+    return [run.name for run in RunStore().all()]
+
+
+def _processes_in(folder: Path) -> list[str]:
+    listed = subprocess.run(["ps", "-eo", "args="], capture_output=True, text=True, check=True).stdout
+    return [line for line in listed.splitlines() if str(folder) in line and "sshd" not in line]
+
+
+def _started(arguments: list[str]) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "redolab", *arguments]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=PROJECT.root, bufsize=1
+    )
+
+
+@pytest.mark.parametrize("account", ["root", SOMEBODYS])
+def test_a_whole_run_is_carried_out_there_and_comes_back(there: Host, account: str) -> None:
+    before, folder = _names(), _folder(there, account)
+    machine = there.machine(account, folder)
+    done = redolab(*RUN, "--machine", machine)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "copying the lab" in done.stdout
+    assert "copying mariadb-10.11" in done.stdout
+    assert "median" in done.stdout or "ready" in done.stdout
+    run = _new_run(before)
+    assert f"fetched from {account}: {run.folder}" in done.stdout
+    record = run.record()
+    assert record.state is State.COMPLETE
+    assert record.sessions[0].address == machine
+    assert len(recoveries(run)) == 1
+    original = folder / "runs" / run.name
+    for path in original.rglob("*"):
+        if path.is_file() and path.name[0] != ".":
+            assert (run.folder / path.relative_to(original)).read_bytes() == path.read_bytes()
+    assert not (PROJECT.runs / ".fetching").exists()
+    assert (original.stat().st_uid == SOMEBODY) is (account == SOMEBODYS)
+    assert not _processes_in(folder)
+    # The second time only what is measured takes time.
+    again = redolab("images", "--machine", machine)
+    assert again.returncode == 0, again.stderr
+    assert "mariadb-10.11-64M" in again.stdout
+    assert "copying" not in again.stdout
+
+
+def test_a_lost_connection_does_not_stop_it_and_attach_takes_it_up(there: Host) -> None:
+    before, folder = _names(), _folder(there, "root")
+    machine = there.machine("root", folder)
+    with _started([*RUN, "--repeat", "2", "--machine", machine]) as process:
+        assert process.stdout is not None
+        assert any("recovery 1" in line for line in process.stdout)
+        there.cut()
+        said = process.stdout.read()
+        assert process.wait(60) == 1
+    assert "redolab: the connection to root was lost" in said
+    assert f"'redolab attach {machine}'" in said.splitlines()[-1]
+    assert _names() == before
+    taken_up = redolab("attach", "root")
+    assert taken_up.returncode == 0, taken_up.stdout + taken_up.stderr
+    assert "recovery 2" in taken_up.stdout
+    assert len(recoveries(_new_run(before))) == 2
+
+
+def test_killed_here_it_goes_on_there_and_a_second_is_refused(there: Host) -> None:
+    before, folder = _names(), _folder(there, "root")
+    machine = there.machine("root", folder)
+    with _started([*RUN, "--repeat", "4", "--machine", machine]) as process:
+        assert process.stdout is not None
+        assert any("recovery 1" in line for line in process.stdout)
+        refused = redolab(*RUN, "--machine", machine)
+        listed = redolab("machines")
+        process.kill()
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("redolab: root: ")
+    assert " has it since " in refused.stderr
+    assert refused.stderr.count("\n") == 1
+    assert machine in listed.stdout
+    taken_up = redolab("attach")
+    assert taken_up.returncode == 0, taken_up.stdout + taken_up.stderr
+    assert len(recoveries(_new_run(before))) == 4
+
+
+def test_ctrl_c_here_stops_it_there_and_nothing_is_left(there: Host) -> None:
+    folder = _folder(there, "root")
+    machine = there.machine("root", folder)
+    with _started([*RUN, "--machine", machine, "--seed", "77", "--dataset", "40M"]) as process:
+        assert process.stdout is not None
+        said = []
+        for line in process.stdout:
+            said.append(line)
+            if "filling" in line:
+                process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130, said
+    assert not _processes_in(folder)
+    assert not list((folder / "lab-folder/storage/native/instances").glob("*"))
+    listed = redolab("machines")
+    assert "(ended)" in listed.stdout
+
+
+def test_a_disk_with_no_room_there_is_said_before_anything_is_copied_or_started(there: Host) -> None:
+    small = there.folder / "small"
+    with there.disk(small, "size=48M"):
+        refused = redolab(*RUN, "--machine", there.machine("root", small))
+        assert refused.returncode == 1
+        assert f"redolab: root: {small} has " in refused.stderr
+        assert refused.stderr.count("\n") == 1
+        assert "copying" not in refused.stdout
+    with there.disk(there.folder / "tight", "size=640M"):
+        refused = redolab(*RUN, "--machine", there.machine("root", there.folder / "tight"))
+        assert refused.returncode == 1
+        assert "redolab: " in refused.stdout.splitlines()[-1]
+        assert "free" in refused.stdout.splitlines()[-1]
+
+
+def test_a_folder_whose_programs_may_not_run_is_refused(there: Host) -> None:
+    folder = there.folder / "noexec"
+    with there.disk(folder, "size=16M,noexec"):
+        refused = redolab("doctor", "--machine", there.machine("root", folder))
+    assert refused.returncode == 2
+    assert "may not be executed (noexec)" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("stranger", "the lab asks for no password"),
+        ("silent", "is sshd running there, on that port?"),
+        ("unknown-key", "connect once by hand and look at its key: ssh unknown-key"),
+        ("no-such-host.invalid", "is there a Host of that name in ~/.ssh/config?"),
+    ],
+)
+def test_a_machine_that_cannot_be_reached_is_one_line(name: str, problem: str) -> None:
+    refused = redolab("doctor", "--machine", f"ssh:{name}")
+    assert refused.returncode == 1
+    assert refused.stderr.startswith(f"redolab: {name} cannot be reached (")
+    assert problem in refused.stderr
+    assert refused.stderr.count("\n") == 1
+
+
+def test_doctor_looks_at_that_machine_and_its_exit_status_is_ours(there: Host) -> None:
+    machine = there.machine("root", _folder(there, "root"))
+    told = redolab("doctor", "--log-size", "64M", "--machine", machine)
+    assert told.returncode == 0, told.stdout + told.stderr
+    too_large = redolab("doctor", "--log-size", "4000G", f"--machine={machine}")
+    assert too_large.returncode == 1
+    unknown = redolab("run", "recovery", "--storage", "floppy", "--machine", machine)
+    assert unknown.returncode == 2
+    assert "there is no storage profile 'floppy'" in unknown.stdout
+
+
+def test_clean_leaves_nothing_there(there: Host) -> None:
+    folder = _folder(there, "root")
+    machine = there.machine("root", folder)
+    assert redolab("doctor", "--log-size", "64M", "--machine", machine).returncode == 0
+    cleaned = redolab("machines", "clean", machine)
+    assert cleaned.returncode == 0, cleaned.stderr
+    assert not folder.exists()
+    foreign = there.folder / "foreign"
+    foreign.mkdir()
+    (foreign / "thesis.txt").write_text("years of work")
+    refused = redolab("machines", "clean", there.machine("root", foreign))
+    assert refused.returncode == 2
+    assert "is no folder of the lab's" in refused.stderr
+    assert (foreign / "thesis.txt").exists()
