@@ -38,15 +38,16 @@ class Fetching:
         wanted = {each.name: each for each in there if here.get(each.name) != each}
         if not wanted:
             return
-        with (
-            self._machine.sending(list(wanted)) as stream,
-            tarfile.open(fileobj=stream, mode="r|") as archive,
-        ):
-            for entry in archive:
-                content = archive.extractfile(entry)
-                if content is None or not _is_inside(entry.name):
-                    raise LabError(f"{self._machine.host} sends '{entry.name}', which is no file of a run")
-                files.write_whole(self._apart / entry.name, content.read())
+        try:
+            with (
+                self._machine.sending(list(wanted)) as stream,
+                tarfile.open(fileobj=stream, mode="r|") as archive,
+            ):
+                for entry in archive:
+                    self._keep(entry, archive)
+        except tarfile.TarError as error:
+            remedy = f"'redolab attach {self._machine.address}' fetches it again"
+            raise LabError(f"what {self._machine.host} sent of the run is torn ({error})", remedy) from error
         known = {**here, **wanted}
         files.write_whole(
             self._apart / _INDEX, msgspec.json.encode([known[each.name] for each in there if each.name in known])
@@ -71,6 +72,12 @@ class Fetching:
         if not files.names(self._apart.parent):
             files.remove(self._apart.parent)
         return fetched
+
+    def _keep(self, entry: tarfile.TarInfo, archive: tarfile.TarFile) -> None:
+        content = archive.extractfile(entry)
+        if content is None or not _is_inside(entry.name):
+            raise LabError(f"{self._machine.host} sends '{entry.name}', which is no file of a run")
+        files.write_whole(self._apart / entry.name, content.read())
 
     def _place(self, folder: Path) -> Path:
         """Put a whole run where it belongs, instead of what was fetched of it before it went on."""

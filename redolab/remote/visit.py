@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-from redolab.errors import InvalidInput, LabError
+from redolab.errors import Interrupted, InvalidInput, LabError
 from redolab.lab import open_lab, servers_of
 from redolab.machine.clean_up_journal import Journal
 from redolab.machine.lock import taken
@@ -132,6 +132,8 @@ def _attend(machine: OtherMachine, job: str, progress: Progress) -> int:
             runs = fetching.finish()
     except ConnectionLost as lost:
         raise ConnectionLost(lost.problem, f"the job goes on there: 'redolab attach {machine.address}'") from lost
+    except KeyboardInterrupt:
+        raise Interrupted(f"the job on {machine.host} is left to itself: 'redolab attach {machine.address}'") from None
     for run in runs:
         progress.note(f"fetched from {machine.host}: {run}")
     if ended.status is None or ended.status < 0:

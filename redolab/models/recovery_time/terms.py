@@ -18,6 +18,9 @@ _THOUSAND = 1e3
 _NEAR = 64e6
 """Bytes of stored redo up to which storing more costs no more for each byte; beyond it, each doubling adds the same."""
 
+_FEW = 16e3
+"""Pages in a batch up to which a page costs no more for others in its batch; beyond it, each doubling adds the same."""
+
 
 class Part(StrEnum):
     """A part of the time to ready."""
@@ -92,6 +95,10 @@ def _thousand_pages(work: Work, _: Disk) -> float:
     return work.pages / _THOUSAND
 
 
+def _crowded_thousand_pages(work: Work, _: Disk) -> float:
+    return work.pages / _THOUSAND * math.log2(1 + work.pages / work.batches / _FEW)
+
+
 def _batches(work: Work, _: Disk) -> float:
     return work.batches
 
@@ -159,6 +166,13 @@ TERMS = (
     ),
     Term("log reads", Part.SCAN, _BY_SEQUENTIAL, "reading the redo", _redo_read_s, Told.DISKS),
     Term("pages", Part.APPLY, "ms", "bringing a page up to date", _thousand_pages),
+    Term(
+        "crowded pages",
+        Part.APPLY,
+        "ms",
+        "a page, for each doubling of the pages in its batch beyond 16,000",
+        _crowded_thousand_pages,
+    ),
     Term("applied redo", Part.APPLY, "s/GB", "applying redo", _redo_gb),
     Term("turns", Part.APPLY, "s", "each batch, however small", _batches),
     Term(

@@ -2,7 +2,7 @@
 // The calculator of the report: the model of redolab/models/recovery_time and redolab/models/sizing.py, on the coefficients that
 // `redolab predict` and `redolab size` use. tests/sizing/test_report_in_browser.py compares the two.
 
-const GB = 1e9, MILLION = 1e6, THOUSAND = 1e3, NEAR = 64e6, GIB = 2 ** 30;
+const GB = 1e9, MILLION = 1e6, THOUSAND = 1e3, NEAR = 64e6, FEW = 16e3, GIB = 2 ** 30;
 
 function needed(memory, crash) {
   return memory.per_byte * crash.redo;
@@ -29,6 +29,7 @@ const AMOUNTS = {
   "scan again": (work) => (work.batches > 1 ? work.redo / GB : 0),
   "log reads": redoRead,
   "pages": (work) => work.pages / THOUSAND,
+  "crowded pages": (work) => (work.pages / THOUSAND) * Math.log2(1 + last(work) / FEW),
   "applied redo": (work) => work.redo / GB,
   "turns": (work) => work.batches,
   "later stored redo": (work) => (work.redo - work.stored) / GB,
