@@ -52,6 +52,7 @@ def _where(session: Session) -> dict[str, object]:
     return {
         "session_began": session.began,
         "commit": session.commit,
+        "machine": session.address,
         "cpu": machine.cpu,
         "cores": machine.cores,
         "memory_bytes": machine.memory,

@@ -69,7 +69,8 @@ def show_run(console: Console, run: Run, *, all_tables: bool) -> None:
         f"{record.name}: {record.state}{': ' + record.why_stopped if record.why_stopped else ''}",
         "asked for " + ", ".join(f"{name} {value}" for name, value in record.options.items()),
         *(
-            f"on {each.machine.in_words()}, {each.machine.kernel}, {each.machine.system}, by redolab at commit "
+            f"on {each.address}: {each.machine.in_words()}, {each.machine.kernel}, {each.machine.system}, "
+            f"{each.machine.virtualisation or 'virtualisation unknown'}, by redolab at commit "
             f"{each.commit or 'unknown'}, {each.began:%Y-%m-%d %H:%M} UTC"
             for each in record.sessions
         ),
