@@ -7,6 +7,7 @@ from redolab.crashes.rows import recovery_rows
 from redolab.runs.experiment import Experiment, Noun
 
 from .factors import Factors
+from .pages import anatomy
 from .plan import AnatomyPlan, plan
 from .report import report
 
@@ -17,6 +18,7 @@ EXPERIMENT = Experiment(
     plan_type=AnatomyPlan,
     bench=CrashBench,
     report=report,
+    pages={"anatomy": anatomy.page},
     rows=recovery_rows,
     group=Noun("crash", "crashes"),
     step=Noun("recovery", "recoveries"),

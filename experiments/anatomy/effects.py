@@ -43,6 +43,8 @@ class Effect:
     crashes: int
     added: float
     """To the mean of the baseline."""
+    base: float
+    """Mean time to ready of the baseline."""
     low: float
     high: float
     """The 95 % interval of what is added."""
@@ -60,8 +62,8 @@ class Effect:
 
 
 def effects(measured: Sequence[Measured]) -> list[Effect]:
-    """The baseline of each server, and after it every other level, in the order in which they were measured first."""
-    found = []
+    """The baseline of each server, and after it every other level: the factor that adds the most first, its levels together."""
+    found: list[Effect] = []
     for server in dict.fromkeys(each.server for each in measured):
         own = [each for each in measured if each.server == server]
         cells: dict[tuple[str, str], list[RecoveryTrial]] = defaultdict(list)
@@ -73,7 +75,21 @@ def effects(measured: Sequence[Measured]) -> list[Effect]:
         within, between = _deviations(cells)
         for (factor, level), trials in sorted(cells.items(), key=lambda cell: cell[0][0] != BASELINE):
             found.append(_effect(server, factor, level, trials, cells[BASELINE, BASELINE], within, between))
-    return found
+    most: dict[str, float] = defaultdict(float)
+    for each in found:
+        # One that was never ready adds more than any other.
+        most[each.factor] = max(most[each.factor], each.added / each.base if each.n else math.inf)
+    servers = list(dict.fromkeys(each.server for each in found))
+    return sorted(
+        found,
+        key=lambda each: (
+            servers.index(each.server),
+            each.factor != BASELINE,
+            -most[each.factor],
+            each.factor,
+            each.added if each.n else math.inf,
+        ),
+    )
 
 
 def _effect(
@@ -98,6 +114,7 @@ def _effect(
         n=len(ready),
         crashes=len({trial.image for trial in trials}),
         added=added,
+        base=statistics.fmean(of_base),
         low=added - reach,
         high=added + reach,
         phase="" if factor == BASELINE else _phase(trials, base),

@@ -47,8 +47,10 @@ _THOUSAND = 1000.0
 _NOTHING = 1e-4
 
 NINETY = 0.9
-RECOVERY_PAGES = ("model", "generations", "recovery", "stuck")
+RECOVERY_PAGES = ("model", "generations", "recovery", "stuck", "anatomy")
 """The pages of results whose runs are recoveries on the project's own machine."""
+_ANATOMY = "anatomy"
+"""The experiment whose crashes differ from one another in what no term knows: they tell what a table adds, and no rates."""
 ALL_SERVERS = "all"
 """What stands for the server in rows of all of them."""
 
@@ -70,7 +72,8 @@ def committed_runs() -> list[Run]:
 
 def fit_runs(runs: Sequence[Run]) -> FittedRuns:
     """A calibration from these runs of one machine. Raises `LabError`, or `InvalidInput` if they hold no recovery to learn from."""
-    observations = observations_of(runs)
+    usual = [run for run in runs if run.record().experiment != _ANATOMY]
+    observations = observations_of(usual)
     if not observations:
         raise InvalidInput(
             "these runs have no recovery to learn from",
@@ -95,7 +98,7 @@ def fit_runs(runs: Sequence[Run]) -> FittedRuns:
             version=versions[server].split("-")[0],
             workloads={
                 workload: calibrated_workload(
-                    own, _stuck(runs, of, workload), _disk_rates((of, workload), subjects, relatives[of])
+                    own, _stuck(usual, of, workload), _disk_rates((of, workload), subjects, relatives[of])
                 )
                 for (of, workload), own in subjects.items()
                 if of == server
@@ -111,7 +114,7 @@ def fit_runs(runs: Sequence[Run]) -> FittedRuns:
         made=max(record.trial.started for run in runs for record in run.trials(RecoveryTrial)),
         commit=last.commit or "",
         machine=last.machine,
-        storages=_storages(runs),
+        storages=_storages(usual),
         servers=servers,
         spreads=spreads_of(found),
         runs=tuple(run.name for run in runs),

@@ -1,0 +1,1 @@
+"""The page of results that the anatomy makes."""
