@@ -76,18 +76,18 @@ def effects(measured: Sequence[Measured]) -> list[Effect]:
         for (factor, level), trials in sorted(cells.items(), key=lambda cell: cell[0][0] != BASELINE):
             found.append(_effect(server, factor, level, trials, cells[BASELINE, BASELINE], within, between))
     most: dict[str, float] = defaultdict(float)
-    for each in found:
+    for effect in found:
         # One that was never ready adds more than any other.
-        most[each.factor] = max(most[each.factor], each.added / each.base if each.n else math.inf)
+        most[effect.factor] = max(most[effect.factor], effect.added / effect.base if effect.n else math.inf)
     servers = list(dict.fromkeys(each.server for each in found))
     return sorted(
         found,
-        key=lambda each: (
-            servers.index(each.server),
-            each.factor != BASELINE,
-            -most[each.factor],
-            each.factor,
-            each.added if each.n else math.inf,
+        key=lambda effect: (
+            servers.index(effect.server),
+            effect.factor != BASELINE,
+            -most[effect.factor],
+            effect.factor,
+            effect.added if effect.n else math.inf,
         ),
     )
 
