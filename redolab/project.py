@@ -53,6 +53,12 @@ class Project:
         return Path(os.environ.get("REDOLAB_SERVERS") or own)
 
     @property
+    def own_machines(self) -> Path:
+        """The list of the machines that the lab was on; $REDOLAB_MACHINES, if set, is another place for it."""
+        own = self.provision / "machines.local.json" if self.is_clone else _configuration() / "machines.json"
+        return Path(os.environ.get("REDOLAB_MACHINES") or own)
+
+    @property
     def runs(self) -> Path:
         """What runs left; $REDOLAB_RUNS, if set, is another place for it."""
         own = self.root / "data/runs" if self.is_clone else Path("redolab-runs")

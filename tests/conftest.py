@@ -14,6 +14,7 @@ from redolab.project import PROJECT
 # servers are fetched once.
 os.environ["REDOLAB_LAB"] = str(PROJECT.root / ".lab/tests/lab")
 os.environ["REDOLAB_SERVERS"] = str(PROJECT.root / ".lab/tests/servers.json")
+os.environ["REDOLAB_MACHINES"] = str(PROJECT.root / ".lab/tests/machines.json")
 os.environ["REDOLAB_RUNS"] = str(PROJECT.root / ".lab/tests/runs")
 
 from rich.console import Console

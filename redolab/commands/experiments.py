@@ -95,7 +95,7 @@ def _run_anywhere(name: str, given: Mapping[str, str | None]) -> None:
 def _words(factor: Factor, text: str) -> list[str]:
     """A factor as options of the command line."""
     if factor.switch:
-        return [factor.option] if text == "on" else []
+        return [factor.option] if factor.parse(text) else []
     return [factor.option, text]
 
 

@@ -95,8 +95,8 @@ def _meant(name: str) -> SshAddress:
     from redolab.remote.visit import known_machines
 
     known = {each.host: each for each in known_machines()}
-    if name in known:
-        return known[name]
+    if (host := name.removeprefix("ssh:")) in known:
+        return known[host]
     address = parse_machine(name if name.startswith("ssh:") else f"ssh:{name}")
     if address is None:
         raise InvalidInput(f"'{name}' is this machine", "name another one")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from redolab.errors import InvalidInput, LabError
+from redolab.errors import DiskFull, InvalidInput, LabError
 
 PROBE = Path(__file__).with_name("probe.sh")
 _OLDEST = (3, 11)
@@ -30,7 +30,22 @@ class Facts:
     python: str
     version: tuple[int, int]
     there: Sequence[str]
-    """What earlier visits have left, relative to the folder."""
+    """What earlier visits have left, relative to the folder; servers with the hash of what they were made from."""
+    is_foreign: bool
+    """The folder has something in it, and not of the lab's."""
+    is_full: bool
+    executes: bool
+    """Programs in the folder may be executed."""
+
+    def check(self, host: str) -> None:
+        """Raises `InvalidInput` or `DiskFull` if the lab cannot be brought to that folder."""
+        another = f"name another folder: ssh:{host}:/some/folder"
+        if self.is_foreign:
+            raise InvalidInput(f"{host}: {self.folder} is not empty, and not of the lab's", another)
+        if self.is_full:
+            raise DiskFull(f"{host}: {self.folder} has no room left", another)
+        if not self.executes:
+            raise InvalidInput(f"{host}: programs in {self.folder} may not be executed (noexec)", another)
 
 
 def facts_from(said: str, host: str) -> Facts:
@@ -43,11 +58,6 @@ def facts_from(said: str, host: str) -> Facts:
         folder, room = values["folder"], int(values["room"])
     except (KeyError, ValueError) as error:
         raise LabError(f"{host} does not say what it is", f"see what 'ssh {host} uname -a' prints") from error
-    if values.get("executes") != "yes":
-        raise InvalidInput(
-            f"{host}: programs in {folder} may not be executed (noexec)",
-            f"name another folder: ssh:{host}:/some/folder",
-        )
     python, version = _python([value for name, _, value in lines if name == "python"], host)
     library = _LIBRARY.fullmatch(values.get("library", ""))
     if library is None:
@@ -61,6 +71,9 @@ def facts_from(said: str, host: str) -> Facts:
         python=python,
         version=version,
         there=[value.rstrip("/") for name, _, value in lines if name == "there"],
+        is_foreign="foreign" in values,
+        is_full="full" in values,
+        executes="executes" in values,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 import msgspec
+import xxhash
 
 from redolab.errors import LabError
 from redolab.machine import files
@@ -20,6 +21,8 @@ _WHERE = "machine.json"
 
 class _Where(msgspec.Struct, frozen=True):
     machine: str
+    record: str = ""
+    """The hash of its record as it was fetched."""
 
 
 class Fetching:
@@ -33,7 +36,7 @@ class Fetching:
 
     def fetch(self) -> None:
         """Fetch what has changed since the last time. Raises `LabError`."""
-        there = self._machine.run_files(self._job)
+        there = self._files_there()
         here = self._index()
         wanted = {each.name: each for each in there if here.get(each.name) != each}
         if not wanted:
@@ -56,7 +59,7 @@ class Fetching:
     def finish(self) -> list[Path]:
         """Fetch the rest of a job that has ended, and put its runs among those here: their folders. Raises `LabError`."""
         self.fetch()
-        there = self._machine.run_files(self._job)
+        there = self._files_there()
         missing = [each.name for each in there if not self._is_whole(each)]
         if missing:
             raise LabError(
@@ -66,7 +69,7 @@ class Fetching:
         fetched = []
         for name in sorted({PurePosixPath(each.name).parts[0] for each in there}):
             folder = self._apart / name
-            files.write_whole(folder / _WHERE, msgspec.json.encode(_Where(str(self._machine.address))))
+            files.write_whole(folder / _WHERE, msgspec.json.encode(_Where(str(self._machine.address), _record(folder))))
             fetched.append(self._place(folder))
         files.remove(self._apart)
         if not files.names(self._apart.parent):
@@ -92,11 +95,18 @@ class Fetching:
         return to
 
     def _is_ours(self, run: Path) -> bool:
-        """Whether a run here was fetched from this machine."""
+        """Whether a run here was fetched from this machine, and has not been gone on with here since."""
         try:
-            return msgspec.json.decode((run / _WHERE).read_bytes(), type=_Where).machine == str(self._machine.address)
+            where = msgspec.json.decode((run / _WHERE).read_bytes(), type=_Where)
         except (OSError, msgspec.DecodeError):
             return False
+        return where == _Where(str(self._machine.address), _record(run))
+
+    def _files_there(self) -> list[RemoteFile]:
+        there = self._machine.run_files(self._job)
+        if wrong := next((each.name for each in there if not _is_inside(each.name)), None):
+            raise LabError(f"{self._machine.host} has '{wrong}', which is no file of a run")
+        return there
 
     def _index(self) -> dict[str, RemoteFile]:
         try:
@@ -110,6 +120,10 @@ class Fetching:
     def _is_whole(self, file: RemoteFile) -> bool:
         path = self._apart / file.name
         return path.exists() and path.stat().st_size == file.size
+
+
+def _record(run: Path) -> str:
+    return xxhash.xxh3_64_hexdigest((run / "run.json").read_bytes())
 
 
 def _is_inside(name: str) -> bool:

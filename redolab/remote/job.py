@@ -18,37 +18,54 @@ import sys
 import tarfile
 import termios
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 BUSY = 75
 """With what `start` ends when another job has the machine (EX_TEMPFAIL of sysexits.h)."""
 ENDED_UNSEEN = -1
 """The status of a job whose machine went down, or that was killed with its watcher."""
+_FETCHED = "fetched"
 _PAUSE = 0.2
 _CHUNK = 1 << 16
 
 
-def start(folder: Path, asked: dict[str, Any]) -> str:
+@dataclass(frozen=True)
+class Asked:
+    """A call of the lab, as it is asked for from the other side."""
+
+    arguments: Sequence[str]
+    command: Sequence[str]
+    """The program with all its arguments."""
+    environment: Mapping[str, str]
+    by: str
+    terminal: Sequence[int] | None
+    """Lines and columns of the terminal at which somebody looks, if one does."""
+
+
+def start(folder: Path, asked: Asked) -> str:
     """Start a job and leave it behind: its id. Exits with `BUSY` if another runs."""
     jobs = folder / "jobs"
     jobs.mkdir(parents=True, exist_ok=True)
-    with _locked(jobs / ".lock"):
+    with _locked(jobs / ".lock") as lock:
         for other in all_jobs(folder):
             if other["alive"]:
                 sys.exit(BUSY)
         began = datetime.now(UTC)
         own = jobs / f"{began:%Y%m%d-%H%M%S-%f}"
         own.mkdir()
-        record = {**asked, "started": f"{began:%Y-%m-%d %H:%M:%S} UTC", "began": began.timestamp()}
+        record = {**asdict(asked), "started": f"{began:%Y-%m-%d %H:%M:%S} UTC", "began": began.timestamp()}
         _write(own / "job.json", json.dumps(record))
         (own / "output").touch()
         ready, told = os.pipe()
         if os.fork() == 0:
             os.close(ready)
+            # What is inherited would stay locked for as long as the job runs.
+            lock.close()
             _watch(own, asked, told)
         os.close(told)
         # Until the watcher has noted who it is, the job would count as one that has ended.
@@ -56,7 +73,7 @@ def start(folder: Path, asked: dict[str, Any]) -> str:
     return own.name
 
 
-def _watch(own: Path, asked: dict[str, Any], told: int) -> None:
+def _watch(own: Path, asked: Asked, told: int) -> None:
     """Carry a job out, in a session of its own that no connection ends; never returns."""
     os.setsid()
     if os.fork():
@@ -69,20 +86,20 @@ def _watch(own: Path, asked: dict[str, Any], told: int) -> None:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         _write(own / "watcher", _identity(os.getpid()))
         with (own / "output").open("ab", buffering=0) as output:
-            run = _in_terminal if asked["terminal"] else _plainly
+            run = _in_terminal if asked.terminal else _plainly
             try:
                 status = run(own, asked, output, lambda: os.close(told))
             except OSError as error:
-                output.write(f"redolab: {asked['command'][0]} could not be started ({error.strerror})\n".encode())
+                output.write(f"redolab: {asked.command[0]} could not be started ({error.strerror})\n".encode())
     finally:
         _write(own / "status", str(status))
         os._exit(0)
 
 
-def _plainly(own: Path, asked: dict[str, Any], output: io.FileIO, begun: Callable[[], None]) -> int:
+def _plainly(own: Path, asked: Asked, output: io.FileIO, begun: Callable[[], None]) -> int:
     with subprocess.Popen(
-        asked["command"],
-        env={**os.environ, **asked["environment"]},
+        asked.command,
+        env={**os.environ, **asked.environment},
         stdout=output,
         stderr=subprocess.STDOUT,
         start_new_session=True,
@@ -92,25 +109,33 @@ def _plainly(own: Path, asked: dict[str, Any], output: io.FileIO, begun: Callabl
         return process.wait()
 
 
-def _in_terminal(own: Path, asked: dict[str, Any], output: io.FileIO, begun: Callable[[], None]) -> int:
+def _in_terminal(own: Path, asked: Asked, output: io.FileIO, begun: Callable[[], None]) -> int:
     pid, terminal = pty.fork()
     if pid == 0:
-        os.execvpe(asked["command"][0], asked["command"], {**os.environ, **asked["environment"]})
-    size = struct.pack("HHHH", asked["terminal"]["lines"], asked["terminal"]["columns"], 0, 0)
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, size)
+        os.execvpe(asked.command[0], list(asked.command), {**os.environ, **asked.environment})
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", *(asked.terminal or (0, 0)), 0, 0))
     _write(own / "process", _identity(pid))
     begun()
-    # The kernel says EIO when the last process has closed its end.
-    with suppress(OSError):
-        while chunk := os.read(terminal, _CHUNK):
+    while chunk := _read(terminal):
+        # On a full disk the lab must still find a reader, or it would hang.
+        with suppress(OSError):
             output.write(chunk)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def follow(folder: Path, job: str) -> None:
-    """Write a job's output to standard output, as it grows, until it has ended."""
+def _read(terminal: int) -> bytes:
+    """What has come; nothing at the end, which the kernel calls EIO."""
+    try:
+        return os.read(terminal, _CHUNK)
+    except OSError:
+        return b""
+
+
+def follow(folder: Path, job: str, offset: int) -> None:
+    """Write a job's output from an offset to standard output, as it grows, until it has ended."""
     own, asker = folder / "jobs" / job, os.getppid()
     with (own / "output").open("rb") as output:
+        output.seek(offset)
         while True:
             ended = not _is_alive(own)
             while chunk := output.read(_CHUNK):
@@ -131,15 +156,28 @@ def stop(folder: Path, job: str) -> None:
 
 
 def all_jobs(folder: Path) -> list[dict[str, Any]]:
-    """Every job, oldest first."""
+    """Every job, oldest first; one whose record a power cut has torn is left out."""
     found = []
     for own in sorted((folder / "jobs").glob("*/job.json")):
-        record = json.loads(own.read_bytes())
-        alive = _is_alive(own.parent)
-        said = own.with_name("status")
-        status = None if alive else int(said.read_text()) if said.exists() else ENDED_UNSEEN
-        found.append({**record, "id": own.parent.name, "alive": alive, "status": status})
+        with suppress(ValueError, OSError):
+            alive = _is_alive(own.parent)
+            fetched = own.with_name(_FETCHED).exists()
+            ended = None if alive else _status(own.with_name("status"))
+            known = json.loads(own.read_bytes())
+            found.append({**known, "id": own.parent.name, "alive": alive, "status": ended, "fetched": fetched})
     return found
+
+
+def _status(said: Path) -> int:
+    try:
+        return int(said.read_text())
+    except (ValueError, OSError):
+        return ENDED_UNSEEN
+
+
+def note_fetched(folder: Path, job: str) -> None:
+    """Note that whoever asked has all that a job made."""
+    _write(folder / "jobs" / job / _FETCHED, "")
 
 
 def files(folder: Path, job: str) -> list[tuple[str, int, int]]:
@@ -167,15 +205,18 @@ def send(folder: Path, names: Sequence[str]) -> None:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _locked(path: Path) -> Iterator[TextIO]:
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        yield file
 
 
 def _write(path: Path, content: str) -> None:
     beside = path.with_name(f".{path.name}")
-    beside.write_text(content)
+    with beside.open("w") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
     beside.replace(path)
 
 
@@ -195,7 +236,7 @@ def _identity(pid: int) -> str:
 def _is_there(identity: str) -> bool:
     try:
         return _identity(int(identity.split(maxsplit=1)[0])) == identity
-    except OSError:
+    except (OSError, ValueError, IndexError):
         return False
 
 
@@ -204,9 +245,11 @@ def main(arguments: Sequence[str]) -> None:
     verb, folder, *rest = arguments
     root = Path(folder)
     if verb == "start":
-        print(start(root, json.load(sys.stdin)))
+        print(start(root, Asked(**json.load(sys.stdin))))
     elif verb == "follow":
-        follow(root, rest[0])
+        follow(root, rest[0], int(rest[1]))
+    elif verb == "fetched":
+        note_fetched(root, rest[0])
     elif verb == "stop":
         stop(root, rest[0])
     elif verb == "jobs":

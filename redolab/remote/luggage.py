@@ -11,7 +11,7 @@ import shutil
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import distribution
 from pathlib import Path
@@ -33,6 +33,8 @@ _OLDEST_MANYLINUX = 5
 _NAMES_OF_OLD = {5: "manylinux1", 12: "manylinux2010", 17: "manylinux2014"}
 """Minor version of glibc 2 → what wheels for it were called before PEP 600."""
 _PATIENCE = 1800.0
+_ENTRY = re.compile(r"^([A-Za-z0-9][^\n]*?) \\\n((?:[ \t]+--hash[^\n]*\n)+)", re.MULTILINE)
+"""A requirement of a lock file, and the lines of its hashes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,13 @@ class Luggage:
 
     name: str
     folder: Path
+    digest: str = ""
+    """Of what it was made from, where its name does not tell."""
+
+    @property
+    def mark(self) -> str:
+        """What the probe says of it where it is."""
+        return f"{self.name} {self.digest}" if self.digest else self.name
 
 
 class Packing:
@@ -52,7 +61,7 @@ class Packing:
 
     def packages(self, facts: Facts, progress: Progress) -> Luggage:
         """All packages that the lab imports, for a machine's Python and processor. Raises `LabError`."""
-        wanted = _requirements()
+        wanted = _requirements(facts)
         version = ".".join(map(str, facts.version))
         made_of = "\n".join([wanted, version, facts.processor, str(facts.library)])
         name = f"packages/{xxhash.xxh3_64_hexdigest(made_of.encode())}"
@@ -132,22 +141,34 @@ def _platforms(processor: str, library: int) -> list[str]:
     return new + [f"{_NAMES_OF_OLD[minor]}_{processor}" for minor in minors if minor in _NAMES_OF_OLD]
 
 
-def _requirements() -> str:
-    """What pip is asked for: every package that the lab imports, in the locked version, by its hashes where they are known."""
-    names = _needed(_PROJECT)
+def _requirements(facts: Facts) -> str:
+    """What pip is asked for: every package that the lab imports there, in the locked version, by its hashes where they are known.
+
+    The markers are read here, for that machine: pip would read them for this one.
+    """
+    version = ".".join(map(str, facts.version))
+    environment = {
+        "python_version": version,
+        "python_full_version": f"{version}.0",
+        "platform_machine": facts.processor,
+        "implementation_name": "cpython",
+        "platform_python_implementation": "CPython",
+        "sys_platform": "linux",
+    }
+    names = _needed(_PROJECT, environment)
     lock = PROJECT.root / "requirements.lock"
     if not (PROJECT.is_clone and lock.exists()):
         return "".join(f"{name}=={distribution(name).version}\n" for name in sorted(names))
-    return "".join(entry for entry in _entries(lock.read_text()) if canonicalize_name(entry.split("==")[0]) in names)
+    wanted = []
+    for first, hashes in _ENTRY.findall(lock.read_text()):
+        requirement = Requirement(first)
+        if canonicalize_name(requirement.name) in names and _applies(requirement, environment):
+            wanted.append(f"{requirement.name}{requirement.specifier} \\\n{hashes}")
+    return "".join(wanted)
 
 
-def _entries(lock: str) -> Iterable[str]:
-    """The requirements of a lock file, each with the lines of its hashes."""
-    return re.findall(r"^[A-Za-z0-9][^\n]*\n(?:[ \t]+--hash[^\n]*\n)*", lock, re.MULTILINE)
-
-
-def _needed(name: str) -> set[str]:
-    """The packages that one needs, whichever they are needed by, and not itself."""
+def _needed(name: str, environment: Mapping[str, str]) -> set[str]:
+    """The packages that one needs in an environment, whichever they are needed by, and not itself."""
     found: set[str] = set()
     todo = [(name, frozenset[str]())]
     while todo:
@@ -155,27 +176,37 @@ def _needed(name: str) -> set[str]:
         for text in distribution(of).requires or []:
             requirement = Requirement(text)
             own = canonicalize_name(requirement.name)
-            if own not in found and _applies(requirement, extras):
+            if own not in found and _applies(requirement, environment, extras):
                 found.add(own)
                 todo.append((own, frozenset(requirement.extras)))
     return found
 
 
-def _applies(requirement: Requirement, extras: frozenset[str]) -> bool:
+def _applies(requirement: Requirement, environment: Mapping[str, str], extras: frozenset[str] = frozenset()) -> bool:
     marker = requirement.marker
-    return marker is None or any(marker.evaluate({"extra": extra}) for extra in ["", *extras])
+    return marker is None or any(marker.evaluate({**environment, "extra": extra}) for extra in ["", *extras])
 
 
-def environment_of(folder: str, packages: Luggage, lab: Luggage, name: str) -> dict[str, str]:
-    """What the lab there is started with; `folder` is the lab's folder there, `name` what this machine calls that one."""
+def own_experiments() -> Luggage | None:
+    """The folder of the user's own experiments, if there is one."""
+    folder = PROJECT.own_experiments
+    if folder is None or not folder.is_dir():
+        return None
+    digest = xxhash.xxh3_64_hexdigest(repr(sorted(files.hash_folder(folder).items())).encode())
+    return Luggage(f"own/experiments/{digest}", folder)
+
+
+def environment_of(folder: str, packages: str, lab: str, name: str, experiments: str | None = None) -> dict[str, str]:
+    """What the lab there is started with: `folder` is its folder there, in which the others are, `name` what that machine is called."""
+    own = {} if experiments is None else {"REDOLAB_EXPERIMENTS": f"{folder}/{experiments}"}
     return {
-        "PYTHONPATH": f"{folder}/{lab.name}:{folder}/{packages.name}",
+        "PYTHONPATH": f"{folder}/{lab}:{folder}/{packages}",
         "PYTHONUNBUFFERED": "1",
         "REDOLAB_MACHINE": name,
         "REDOLAB_LAB": f"{folder}/lab-folder",
         "REDOLAB_RUNS": f"{folder}/runs",
         "REDOLAB_SERVERS": f"{folder}/own/servers.json",
         "REDOLAB_STORAGE": f"{folder}/own/storage.toml",
-        "REDOLAB_EXPERIMENTS": f"{folder}/own/experiments",
         "TERM": os.environ.get("TERM", "dumb"),
+        **own,
     }

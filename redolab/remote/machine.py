@@ -17,7 +17,7 @@ from typing import IO
 
 import msgspec
 
-from redolab.errors import Busy, DiskFull, InvalidInput, LabError
+from redolab.errors import Busy, DiskFull, LabError
 from redolab.machine import files
 from redolab.progress import Progress, Stage
 from redolab.project import PROJECT
@@ -30,6 +30,10 @@ from redolab.units import format_size
 
 _MARK = "redolab-machine.json"
 """In the lab's folder on a machine: what has it is ours to remove."""
+_LOCK = ".visit"
+_OURS = ("packages", "lab", "lab-folder", "own", "runs", "jobs", _LOCK, _MARK)
+"""All that the lab makes in its folder there."""
+_PATIENCE = 1800.0
 _SLACK = 1.1
 """Of the bytes to be copied: what file systems take besides."""
 
@@ -43,6 +47,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """Who asked for it, and from which machine."""
     started: str
     alive: bool
+    fetched: bool = False
+    """Whether whoever asked for it has all that it made."""
     status: int | None
     """Its exit status; None while it runs, `redolab.remote.job.ENDED_UNSEEN` if nobody saw its end."""
 
@@ -74,7 +80,7 @@ class OtherMachine:
 
     def bring(self, luggage: Luggage, progress: Progress) -> None:
         """Copy a folder there, unless it is there. Raises `DiskFull`, `LabError`."""
-        if luggage.name in self._there:
+        if luggage.mark in self._there:
             return
         room = int(files.folder_size(luggage.folder) * _SLACK)
         if room > self.facts.room:
@@ -92,7 +98,7 @@ class OtherMachine:
         with progress.stage(title) as stage, self._ssh.feeding(["sh", "-c", unpack]) as pipe:
             _pack(luggage.folder, pipe, stage, room)
             stage.outcome = format_size(room)
-        self._there.add(luggage.name)
+        self._there.add(luggage.mark)
 
     def forget_all_but(self, *kept: Luggage) -> None:
         """Remove what was copied there before and is of no use now. Only where no job runs."""
@@ -114,15 +120,35 @@ class OtherMachine:
         )
         self._checked(["sh", "-c", how], content or b"")
 
-    def start(self, lab: Luggage, packages: Luggage, arguments: Sequence[str]) -> str:
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """While in it: nobody else copies to this machine, starts a job on it or cleans it. Raises `Busy` if somebody does."""
+        lock = f"{self.facts.folder}/{_LOCK}"
+        with self._ssh.holding(["flock", "--nonblock", lock, "sh", "-c", "echo held; cat >/dev/null"]) as said:
+            if said.strip() != b"held":
+                raise Busy(f"{self.host}: somebody else copies the lab there at this moment", "try again in a minute")
+            for each in self.jobs():
+                if each.alive:
+                    raise self.busy(each)
+            yield
+
+    def start(
+        self, lab: Luggage, packages: Luggage, arguments: Sequence[str], experiments: Luggage | None = None
+    ) -> str:
         """Start the lab there with these arguments; the job's id. Raises `Busy` if another has the machine."""
-        asked = {
-            "arguments": list(arguments),
-            "command": [self.facts.python, "-m", "redolab", *arguments],
-            "environment": environment_of(self.facts.folder, packages, lab, str(self.address)),
-            "by": f"{getpass.getuser()}@{socket.gethostname()}",
-            "terminal": _terminal(),
-        }
+        asked = job.Asked(
+            arguments=arguments,
+            command=[self.facts.python, "-m", "redolab", *arguments],
+            environment=environment_of(
+                self.facts.folder,
+                packages.name,
+                lab.name,
+                str(self.address),
+                experiments.name if experiments else None,
+            ),
+            by=asker(),
+            terminal=_terminal(),
+        )
         said = self._ssh.run(self._job("start", lab=lab.name), msgspec.json.encode(asked))
         if said.status == job.BUSY:
             raise self.busy(self.jobs()[-1])
@@ -131,9 +157,9 @@ class OtherMachine:
         return said.out.strip()
 
     @contextmanager
-    def following(self, job_id: str) -> Iterator[BufferedReader]:
-        """While in it: all that a job prints, until it has ended."""
-        with self._ssh.reading(self._job("follow", job_id)) as stream:
+    def following(self, job_id: str, offset: int) -> Iterator[BufferedReader]:
+        """While in it: all that a job prints from an offset, until it has ended."""
+        with self._ssh.reading(self._job("follow", job_id, str(offset))) as stream:
             yield stream
 
     def stop(self, job_id: str) -> None:
@@ -142,7 +168,7 @@ class OtherMachine:
 
     def jobs(self) -> list[Job]:
         """Every job, oldest first; none where the lab never was."""
-        if not self._labs():
+        if self._any("lab/") is None:
             return []
         return msgspec.json.decode(self._checked(self._job("jobs")), type=list[Job])
 
@@ -164,31 +190,37 @@ class OtherMachine:
         with self._ssh.reading(self._job("send"), msgspec.json.encode(names)) as stream:
             yield stream
 
+    def note_fetched(self, job_id: str) -> None:
+        """Note there that all that a job made has been fetched."""
+        self._checked(self._job("fetched", job_id))
+
     def has_lab(self) -> bool:
         """Whether the folder there is one that the lab has made."""
         return self._ssh.run(["test", "-e", f"{self.facts.folder}/{_MARK}"]).status == 0
 
     def mark(self) -> None:
         """Note there that the folder is the lab's."""
-        self.write(_MARK, msgspec.json.encode({"made_by": f"{getpass.getuser()}@{socket.gethostname()}"}))
+        self.write(_MARK, msgspec.json.encode({"made_by": asker()}))
 
     def remove_lab(self) -> None:
-        """Remove the lab's folder there."""
-        if not self.has_lab():
-            raise InvalidInput(f"{self.host}: {self.facts.folder} is no folder of the lab's", "nothing was removed")
-        self._checked(["rm", "-rf", self.facts.folder], seconds=1800.0)
+        """Remove all that the lab has made there, and the folder if it is empty then."""
+        # What was mounted in it, or unpacked to be a server, goes by the lab's own clean-up: only that knows of it.
+        if (lab := self._any("lab/")) and (packages := self._any("packages/")):
+            environment = environment_of(self.facts.folder, packages, lab, str(self.address))
+            assigned = [f"{name}={value}" for name, value in environment.items()]
+            self._checked(["env", *assigned, self.facts.python, "-m", "redolab", "clean"], seconds=_PATIENCE)
+        ours = [f"{self.facts.folder}/{name}" for name in _OURS]
+        self._checked(["rm", "-rf", "--one-file-system", *ours], seconds=_PATIENCE)
+        self._ssh.run(["rmdir", self.facts.folder])
 
-    def run_lab(self, lab: Luggage, packages: Luggage, arguments: Sequence[str]) -> None:
-        """Run the lab there to its end, with nothing to be seen. Raises `LabError`."""
-        environment = environment_of(self.facts.folder, packages, lab, str(self.address))
-        self._checked(["env", *_assigned(environment), self.facts.python, "-m", "redolab", *arguments], seconds=600.0)
-
-    def _labs(self) -> list[str]:
-        return [name for name in self._there if name.startswith("lab/") and not name.endswith(".partial")]
+    def _any(self, kind: str) -> str | None:
+        """The name of a whole one that was copied there."""
+        whole = [name for name in self._there if name.startswith(kind) and not name.endswith(".partial")]
+        return max(whole, default=None)
 
     def _job(self, verb: str, *rest: str, lab: str | None = None) -> list[str]:
         """The words for `redolab.remote.job` there."""
-        found = lab or self._labs()[-1]
+        found = lab or self._any("lab/")
         where = [f"PYTHONPATH={self.facts.folder}/{found}", "PYTHONDONTWRITEBYTECODE=1"]
         return ["env", *where, self.facts.python, "-m", "redolab.remote.job", verb, self.facts.folder, *rest]
 
@@ -209,6 +241,11 @@ def reached(address: SshAddress, progress: Progress) -> Iterator[OtherMachine]:
             raise LabError(f"{address.host}: {last_line(said.err) or 'its shell does not work'}")
         facts = facts_from(said.out, address.host)
         yield OtherMachine(address, facts, ssh, set(facts.there))
+
+
+def asker() -> str:
+    """Who asks, and from which machine."""
+    return f"{getpass.getuser()}@{socket.gethostname()}"
 
 
 def own_files() -> Mapping[str, bytes | None]:
@@ -236,13 +273,9 @@ def _pack(folder: Path, pipe: IO[bytes], stage: Stage, total: int) -> None:
             archive.add(path, path.name, filter=note)
 
 
-def _terminal() -> dict[str, int] | None:
-    """The size of the terminal that the person looks at, if one does."""
+def _terminal() -> tuple[int, int] | None:
+    """Lines and columns of the terminal that the person looks at, if one does."""
     if not sys.stdout.isatty():
         return None
     size = shutil.get_terminal_size()
-    return {"columns": size.columns, "lines": size.lines}
-
-
-def _assigned(environment: Mapping[str, str]) -> list[str]:
-    return [f"{name}={value}" for name, value in environment.items()]
+    return size.lines, size.columns

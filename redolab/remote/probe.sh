@@ -12,11 +12,20 @@ for name in python3 python3.14 python3.13 python3.12 python3.11; do
     version=$("$program" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) || continue
     echo "python=$program $version"
 done
-if printf '#!/bin/sh\nexit 0\n' > "$folder/.probe" && chmod +x "$folder/.probe" && "$folder/.probe" 2>/dev/null; then
+if [ ! -e "$folder/redolab-machine.json" ] && [ -n "$(ls -A "$folder")" ]; then
+    echo "foreign=yes"
+fi
+probe=$(mktemp "$folder/.probe.XXXXXX" 2>/dev/null) && printf '#!/bin/sh\nexit 0\n' > "$probe" 2>/dev/null || echo "full=yes"
+if [ -n "$probe" ] && chmod +x "$probe" && "$probe" 2>/dev/null; then
     echo "executes=yes"
 fi
-rm -f "$folder/.probe"
-for path in "$folder"/packages/*/ "$folder"/lab/*/ "$folder"/lab-folder/servers/*/server.json; do
+rm -f "$probe"
+for path in "$folder"/packages/*/ "$folder"/lab/*/ "$folder"/own/experiments/*/; do
     [ -e "$path" ] && echo "there=${path#"$folder/"}"
+done
+for path in "$folder"/lab-folder/servers/*/server.json; do
+    [ -e "$path" ] || continue
+    server=${path%/server.json}
+    echo "there=${server#"$folder/"} $(sha256sum "$path" | cut -c 1-64)"
 done
 exit 0

@@ -87,6 +87,23 @@ class Ssh:
                 yield process.stdout
 
     @contextmanager
+    def holding(self, arguments: Sequence[str]) -> Iterator[bytes]:
+        """While in it: a program there runs that ends with its standard input; the first line that it wrote."""
+        process = subprocess.Popen(
+            self.command(arguments),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline()
+        finally:
+            # With its input it ends by itself, also if the connection is lost.
+            process.communicate()
+
+    @contextmanager
     def _running(
         self, arguments: Sequence[str], *, stdin: int | IO[bytes], stdout: int = subprocess.DEVNULL
     ) -> Iterator[subprocess.Popen[bytes]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 import sys
 import threading
@@ -17,14 +18,14 @@ from redolab.project import PROJECT
 from redolab.remote.address import SshAddress
 from redolab.remote.fetching import Fetching
 from redolab.remote.known import KnownMachines
-from redolab.remote.luggage import Luggage, Packing
-from redolab.remote.machine import Job, OtherMachine, own_files, reached
+from redolab.remote.luggage import Luggage, Packing, own_experiments
+from redolab.remote.machine import Job, OtherMachine, asker, own_files, reached
 from redolab.remote.ssh import ConnectionLost
 from redolab.servers.known import server_catalogue
 from redolab.servers.sources.folder import FolderSource
 
 MACHINES = "machines"
-"""In the lab's folder: what is packed for other machines, and which are known."""
+"""In the lab's folder: what is packed for other machines."""
 _EVERY = 10.0
 """Seconds from one look at what a run has left to the next."""
 _CHUNK = 1 << 16
@@ -37,10 +38,15 @@ def run_there(address: SshAddress, arguments: Sequence[str], servers: Sequence[s
     and `ConnectionLost` where it goes on without us.
     """
     with reached(address, progress) as machine:
-        _refuse_if_busy(machine)
-        lab, packages = _brought(machine, servers, progress)
-        _known().add(address)
-        job = machine.start(lab, packages, arguments)
+        machine.facts.check(machine.host)
+        with machine.alone():
+            # Noted first: what is copied is there from now on, whatever comes.
+            _known().add(address)
+            lab, packages, experiments = _brought(machine, servers, progress)
+            try:
+                job = machine.start(lab, packages, arguments, experiments)
+            except KeyboardInterrupt:
+                raise Interrupted(f"it may run on {machine.host}: 'redolab attach {address}' tells") from None
         return _attend(machine, job, progress)
 
 
@@ -50,7 +56,10 @@ def attach(address: SshAddress, progress: Progress) -> int:
         jobs = machine.jobs()
         if not jobs:
             raise InvalidInput(f"nothing was started on {address.host}", "'redolab machines' lists what runs where")
-        last = jobs[-1]
+        *before, last = jobs
+        for each in before:
+            if not each.fetched and each.by == asker():
+                _fetch(machine, each.id, progress)
         progress.note(f"redolab {' '.join(last.arguments)}, by {last.by}, since {last.started}")
         return _attend(machine, last.id, progress)
 
@@ -73,17 +82,23 @@ def clean(address: SshAddress, progress: Progress) -> None:
             raise InvalidInput(
                 f"{address.host}: {machine.facts.folder} is no folder of the lab's", "nothing was removed"
             )
-        _refuse_if_busy(machine)
-        # What a lab that was killed left mounted goes by its own journal, before the folder does.
-        lab, packages = _brought(machine, [], progress)
-        machine.run_lab(lab, packages, ["clean"])
-        with progress.stage(f"removing {machine.facts.folder} on {address.host}"):
-            machine.remove_lab()
+        with machine.alone():
+            for each in machine.jobs():
+                if not each.fetched and machine.run_files(each.id):
+                    raise InvalidInput(
+                        f"{address.host}: what '{' '.join(each.arguments)}' measured there was not fetched yet",
+                        f"'redolab attach {address}' fetches it",
+                    )
+            with progress.stage(f"removing {machine.facts.folder} on {address.host}"):
+                machine.remove_lab()
         _known().forget(address)
 
 
-def _brought(machine: OtherMachine, servers: Sequence[str], progress: Progress) -> tuple[Luggage, Luggage]:
-    """Have the lab and these servers there."""
+def _brought(
+    machine: OtherMachine, servers: Sequence[str], progress: Progress
+) -> tuple[Luggage, Luggage, Luggage | None]:
+    """Have the lab, these servers and the user's own experiments there."""
+    machine.mark()
     folder = PROJECT.lab / MACHINES
     folder.mkdir(parents=True, exist_ok=True)
     with taken(folder / ".packing"):
@@ -91,13 +106,14 @@ def _brought(machine: OtherMachine, servers: Sequence[str], progress: Progress) 
         journal.clear()
         packing = Packing(folder, journal)
         packages, lab = packing.packages(machine.facts, progress), packing.lab(progress)
-        machine.mark()
-        for luggage in (packages, lab, *_servers(machine, servers, progress)):
-            machine.bring(luggage, progress)
+        experiments = own_experiments()
+        for luggage in (packages, lab, *_servers(machine, servers, progress), experiments):
+            if luggage is not None:
+                machine.bring(luggage, progress)
     machine.forget_all_but(packages, lab)
     for name, content in own_files().items():
         machine.write(name, content)
-    return lab, packages
+    return lab, packages, experiments
 
 
 def _servers(machine: OtherMachine, names: Sequence[str], progress: Progress) -> Iterator[Luggage]:
@@ -112,13 +128,9 @@ def _servers(machine: OtherMachine, names: Sequence[str], progress: Progress) ->
         if store.installed(name, entry) is None:
             with open_lab(progress, list) as lab:
                 lab.server(name)
-        yield Luggage(f"lab-folder/servers/{name}", PROJECT.lab / "servers" / name)
-
-
-def _refuse_if_busy(machine: OtherMachine) -> None:
-    for each in machine.jobs():
-        if each.alive:
-            raise machine.busy(each)
+        folder = PROJECT.lab / "servers" / name
+        made_from = hashlib.sha256((folder / "server.json").read_bytes()).hexdigest()
+        yield Luggage(f"lab-folder/servers/{name}", folder, made_from)
 
 
 def _attend(machine: OtherMachine, job: str, progress: Progress) -> int:
@@ -128,36 +140,45 @@ def _attend(machine: OtherMachine, job: str, progress: Progress) -> int:
         with _every(_EVERY, fetching.fetch):
             _show(machine, job)
         ended = next(each for each in machine.jobs() if each.id == job)
-        with progress.stage(f"fetching the run from {machine.host}", brief=True):
-            runs = fetching.finish()
+        _finish(machine, job, fetching, progress)
     except ConnectionLost as lost:
         raise ConnectionLost(lost.problem, f"the job goes on there: 'redolab attach {machine.address}'") from lost
     except KeyboardInterrupt:
         raise Interrupted(f"the job on {machine.host} is left to itself: 'redolab attach {machine.address}'") from None
-    for run in runs:
-        progress.note(f"fetched from {machine.host}: {run}")
     if ended.status is None or ended.status < 0:
         raise LabError(f"{machine.host} went down, or the lab there was killed", "what it had measured is fetched")
     return ended.status
 
 
+def _fetch(machine: OtherMachine, job: str, progress: Progress) -> None:
+    _finish(machine, job, Fetching(machine, job, PROJECT.runs), progress)
+
+
+def _finish(machine: OtherMachine, job: str, fetching: Fetching, progress: Progress) -> None:
+    """Fetch what is left of a job that has ended, and note there that it is fetched."""
+    with progress.stage(f"fetching the run from {machine.host}", brief=True):
+        runs = fetching.finish()
+    machine.note_fetched(job)
+    for run in runs:
+        progress.note(f"fetched from {machine.host}: {run}")
+
+
 def _show(machine: OtherMachine, job: str) -> None:
     """Copy a job's output to ours until it has ended. Ctrl-C has it end; a second one leaves it to itself."""
-    stopping = False
-    with machine.following(job) as stream:
-        while True:
-            try:
-                chunk = stream.read1(_CHUNK)
-            except KeyboardInterrupt:
-                if stopping:
-                    raise
-                stopping = True
-                machine.stop(job)
-                continue
-            if not chunk:
-                return
-            sys.stdout.buffer.write(chunk)
-            sys.stdout.buffer.flush()
+    shown, stopping = 0, False
+    while True:
+        try:
+            with machine.following(job, shown) as stream:
+                while chunk := stream.read1(_CHUNK):
+                    shown += len(chunk)
+                    sys.stdout.buffer.write(chunk)
+                    sys.stdout.buffer.flush()
+            return
+        except KeyboardInterrupt:
+            if stopping:
+                raise
+            stopping = True
+            machine.stop(job)
 
 
 @contextmanager
@@ -180,4 +201,4 @@ def _every(seconds: float, do: Callable[[], None]) -> Iterator[None]:
 
 
 def _known() -> KnownMachines:
-    return KnownMachines(PROJECT.lab / MACHINES / "known.json")
+    return KnownMachines(PROJECT.own_machines)

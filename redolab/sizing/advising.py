@@ -13,7 +13,6 @@ from redolab.errors import InvalidInput
 from redolab.models.recovery_time.predict import Until
 from redolab.models.sizing import Advice, SizeRow, advise
 from redolab.report.table import Column, ReportTable
-from redolab.sizing.calibration import CalibratedStorage
 from redolab.sizing.demand import Demand
 from redolab.sizing.paste import Lines, lines_for
 from redolab.sizing.predicting import Interval, rests_on
@@ -43,6 +42,8 @@ class Sized(msgspec.Struct, frozen=True, kw_only=True):
     server: str
     storage: str
     buffer_pool: int
+    workload: str
+    """Whose kind of redo it is."""
     rto_s: float
     until: Until
     redo_per_hour: float
@@ -86,6 +87,7 @@ def sized(model: Model, demand: Demand, rto: float) -> Sized:
         server=model.question.server,
         storage=model.storage,
         buffer_pool=model.question.pool,
+        workload=model.workload,
         rto_s=rto,
         until=model.question.until,
         redo_per_hour=demand.redo_per_hour,
@@ -135,7 +137,7 @@ def _changes(model: Model, demand: Demand, rto: float, found: Advice) -> list[st
         return [f"no log of this server ({largest} at most) holds an hour of {format_size(demand.redo_per_hour)}"]
     upper = wanted.prediction.ninety[1]
     said.append(
-        f"recovery time: {format_size(wanted.log_size)} holds an hour and needs {format_duration(upper)} instead of {format_duration(rto)}"
+        f"recovery time: {format_size(wanted.log_size)} holds an hour and takes up to {format_duration(upper)}, nineteen times in twenty"
     )
     if found.within is not None:
         said.append(
@@ -148,26 +150,26 @@ def _changes(model: Model, demand: Demand, rto: float, found: Advice) -> list[st
         said.append(
             f"buffer pool: with {format_size(pool)}, which holds the redo in one batch, {_effect(larger.ninety[1], upper, wanted)}"
         )
-    for name, storage in _other_storages(model):
-        elsewhere = replace(model, disk=storage.disk, storage=name).at(wanted.log_size)
+    for name in model.learnt.storages:
+        if name == model.storage or name not in model.calibration.storages:
+            continue
+        elsewhere = model.on_storage(name).at(wanted.log_size)
         if elsewhere.ninety[1] < upper:
             said.append(f"storage: on {name}, {_effect(elsewhere.ninety[1], upper, wanted)}")
     return said
 
 
-def _other_storages(model: Model) -> list[tuple[str, CalibratedStorage]]:
-    """Those on which this server was measured, and that are not asked about."""
-    known = model.calibration.storages
-    return [(name, known[name]) for name in model.learnt.storages if name in known and name != model.storage]
-
-
 def _effect(seconds: float, instead_of: float, row: SizeRow) -> str:
-    return f"{format_size(row.log_size)} needs {format_duration(seconds)} instead of {format_duration(instead_of)}"
+    return (
+        f"{format_size(row.log_size)} takes up to {format_duration(seconds)} instead of {format_duration(instead_of)}"
+    )
 
 
 def show_sized(console: Console, found: Sized) -> None:
     """Print it for people: the table, the answer and its reasons, lines to paste."""
-    _table(found).show(console)
+    table = _table(found)
+    console.print(table.title, highlight=False, markup=False, soft_wrap=True)
+    table.show(console)
     console.print()
     for line in in_words(found):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
@@ -227,7 +229,9 @@ def _table(found: Sized) -> ReportTable:
         Column[SizeLine]("", lambda row: _verdict(found, row)),
     ]
     notes = [f"Predicted from {found.rests_on}.", *(f"! {warning}." for warning in found.warnings)]
-    title = f"{found.server}, pool {format_size(found.buffer_pool)}, on {found.storage}"
+    title = (
+        f"{found.server}, pool {format_size(found.buffer_pool)}, on {found.storage}, redo like that of {found.workload}"
+    )
     return ReportTable.of(title, found.table, columns, notes)
 
 

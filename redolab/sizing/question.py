@@ -119,6 +119,12 @@ class Model:
         """The same with another buffer pool."""
         return replace(self, question=replace(self.question, pool=pool))
 
+    def on_storage(self, name: str) -> Model:
+        """The same on another storage of the calibration."""
+        here = () if name in self.learnt.storages else (HeldOut.STORAGE,)
+        beyond = (*(way for way in self.beyond if way is not HeldOut.STORAGE), *here)
+        return replace(self, storage=name, disk=self.calibration.storages[name].disk, beyond=beyond)
+
     def one_batch(self, log_size: int) -> int:
         """Bytes of the buffer pool that hold all redo of the worst crash at once."""
         return int(self.learnt.memory.needed(self.crash(self.worst_age(log_size))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 from pathlib import Path
 
@@ -56,7 +57,6 @@ def test_the_first_python_that_is_new_enough_is_taken() -> None:
     [
         (SAID.replace("3.12", "3.10"), "db-spare: its python3 is 3.10: the lab needs 3.11 or later"),
         (SAID.replace("python=", "snake="), "db-spare has no python3: install 3.11 or later there"),
-        (SAID.replace("executes=yes\n", ""), "db-spare: programs in /srv/lab may not be executed"),
         (SAID.replace("glibc 2.36", ""), "db-spare has no GNU C library"),
         ("refused=/srv/lab cannot be made\n", "db-spare: /srv/lab cannot be made: name a folder"),
         ("Welcome!\n", "db-spare does not say what it is"),
@@ -68,11 +68,35 @@ def test_a_machine_that_cannot_have_the_lab_is_refused(said: str, problem: str) 
     assert str(refused.value).startswith(problem)
 
 
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        (
+            SAID.replace("executes=yes\n", ""),
+            "db-spare: programs in /srv/lab may not be executed (noexec): name another",
+        ),
+        (SAID + "foreign=yes\n", "db-spare: /srv/lab is not empty, and not of the lab's: name another folder"),
+        (SAID.replace("executes=yes", "full=yes"), "db-spare: /srv/lab has no room left: name another folder"),
+    ],
+)
+def test_a_folder_that_the_lab_cannot_be_brought_to_is_refused(said: str, problem: str) -> None:
+    with pytest.raises(LabError) as refused:
+        facts_from(said, "db-spare").check("db-spare")
+    assert str(refused.value).startswith(problem)
+
+
 def test_the_probe_says_what_this_machine_is(tmp_path: Path) -> None:
     (tmp_path / "lab/abc").mkdir(parents=True)
+    (tmp_path / "lab-folder/servers/mysql-9").mkdir(parents=True)
+    (tmp_path / "lab-folder/servers/mysql-9/server.json").write_text("{}")
     said = subprocess.run(["sh", PROBE, str(tmp_path)], capture_output=True, text=True, check=True).stdout
     facts = facts_from(said, "this")
     assert facts.folder == str(tmp_path)
-    assert list(facts.there) == ["lab/abc"]
+    made_from = hashlib.sha256(b"{}").hexdigest()
+    assert list(facts.there) == ["lab/abc", f"lab-folder/servers/mysql-9 {made_from}"]
     assert facts.room > 0
-    assert not (tmp_path / ".probe").exists()
+    assert (facts.executes, facts.is_full, facts.is_foreign) == (True, False, True)
+    assert not list(tmp_path.glob(".probe*"))
+    (tmp_path / "redolab-machine.json").write_text("{}")
+    again = subprocess.run(["sh", PROBE, str(tmp_path)], capture_output=True, text=True, check=True).stdout
+    assert not facts_from(again, "this").is_foreign

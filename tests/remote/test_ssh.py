@@ -113,6 +113,7 @@ def test_a_lost_connection_does_not_stop_it_and_attach_takes_it_up(there: Host) 
         there.cut()
         said = process.stdout.read()
         assert process.wait(60) == 1
+    assert "copying" not in said
     assert "redolab: the connection to root was lost" in said
     assert f"'redolab attach {machine}'" in said.splitlines()[-1]
     assert _names() == before
@@ -209,6 +210,20 @@ def test_doctor_looks_at_that_machine_and_its_exit_status_is_ours(there: Host) -
     assert "there is no storage profile 'floppy'" in unknown.stdout
 
 
+def test_at_a_terminal_it_has_a_terminal_there_of_the_same_width(there: Host) -> None:
+    machine = there.machine("root", _folder(there, "root"))
+    command = f"stty cols 97 rows 30; {sys.executable} -m redolab doctor --log-size 64M --machine {machine}"
+    done = subprocess.run(
+        ["script", "--quiet", "--return", "--flush", "--command", command, "/dev/null"],
+        capture_output=True, text=True, check=False, cwd=PROJECT.root, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    assert "\x1b[" in done.stdout
+    rules = [line.strip() for line in done.stdout.splitlines() if line.count("─") > 40]
+    assert rules
+    assert max(len(line) for line in rules) <= 97
+
+
 def test_clean_leaves_nothing_there(there: Host) -> None:
     folder = _folder(there, "root")
     machine = there.machine("root", folder)
@@ -219,6 +234,10 @@ def test_clean_leaves_nothing_there(there: Host) -> None:
     foreign = there.folder / "foreign"
     foreign.mkdir()
     (foreign / "thesis.txt").write_text("years of work")
+    not_brought = redolab("doctor", "--machine", there.machine("root", foreign))
+    assert not_brought.returncode == 2
+    assert "is not empty, and not of the lab's: name another folder" in not_brought.stderr
+    assert [path.name for path in foreign.iterdir()] == ["thesis.txt"]
     refused = redolab("machines", "clean", there.machine("root", foreign))
     assert refused.returncode == 2
     assert "is no folder of the lab's" in refused.stderr
