@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +38,7 @@ def run_there(address: SshAddress, arguments: Sequence[str], servers: Sequence[s
     `servers` are the names of those that it will want: they are brought along unpacked. Ctrl-C stops it there. Raises `LabError`,
     and `ConnectionLost` where it goes on without us.
     """
-    with reached(address, progress) as machine:
+    with _ctrl_c_raises(), reached(address, progress) as machine:
         machine.facts.check(machine.host)
         with machine.alone():
             # Noted first: what is copied is there from now on, whatever comes.
@@ -52,7 +53,7 @@ def run_there(address: SshAddress, arguments: Sequence[str], servers: Sequence[s
 
 def attach(address: SshAddress, progress: Progress) -> int:
     """Take up the last job of a machine again: what it prints, and its runs when it has ended; its exit status. Raises `LabError`."""
-    with reached(address, progress) as machine:
+    with _ctrl_c_raises(), reached(address, progress) as machine:
         jobs = machine.jobs()
         if not jobs:
             raise InvalidInput(f"nothing was started on {address.host}", "'redolab machines' lists what runs where")
@@ -179,6 +180,16 @@ def _show(machine: OtherMachine, job: str) -> None:
                 raise
             stopping = True
             machine.stop(job)
+
+
+@contextmanager
+def _ctrl_c_raises() -> Iterator[None]:
+    """While in it SIGINT raises `KeyboardInterrupt`, also where a script has started us in the background, with it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

@@ -93,7 +93,7 @@ def test_make_alone_lists_every_command() -> None:
 def test_every_factor_has_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     experiment = load_experiment("recovery")
     variables = [factor.variable for factor in factors_of(experiment.factors)]
-    for wanted in ("LOGSIZE", "SERVER", "STORAGE", "POOL", "WORKLOAD", "REPEAT", "PROVIDER", "DATASET"):
+    for wanted in ("LOGSIZE", "SERVER", "STORAGE", "POOL", "WORKLOAD", "REPEAT", "MACHINE", "DATASET"):
         assert wanted in variables
     monkeypatch.setenv(MAKE_VARIABLES, r"LOGSIZE=8G SERVER=a,b KILLAT=75\%")
     assert given_to_make(experiment.factors) == {"log_size": "8G", "server": "a,b", "kill_at": "75%"}

@@ -55,7 +55,7 @@ def run() -> Iterator[Run]:
 @pytest.fixture(scope="module")
 def image(run: Run) -> CrashImage:
     (made,) = crashes_of(run)
-    return made
+    return images().get(made.name)
 
 
 def test_the_run_is_complete_and_nothing_is_left_beside_it(run: Run) -> None:

@@ -102,7 +102,7 @@ def test_the_tables_say_what_a_reader_must_know(run: Run) -> None:
 
 def test_the_image_is_as_the_kill_left_it(run: Run) -> None:
     (image,) = crashes_of(run)
-    images().check_unchanged(image)
+    images().check_unchanged(images().get(image.name))
 
 
 def test_only_what_would_be_done_is_shown(run: Run) -> None:
