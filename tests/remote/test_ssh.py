@@ -101,7 +101,9 @@ def test_a_whole_run_is_carried_out_there_and_comes_back(there: Host, account: s
     again = redolab("images", "--machine", machine)
     assert again.returncode == 0, again.stderr
     assert "mariadb-10.11-64M" in again.stdout
-    assert "copying" not in again.stdout
+    planned = redolab(*RUN, "--plan", "--machine", machine)
+    assert planned.returncode == 0, planned.stdout + planned.stderr
+    assert f"to {account}" not in again.stdout + planned.stdout
 
 
 def test_a_lost_connection_does_not_stop_it_and_attach_takes_it_up(there: Host) -> None:
@@ -113,7 +115,6 @@ def test_a_lost_connection_does_not_stop_it_and_attach_takes_it_up(there: Host) 
         there.cut()
         said = process.stdout.read()
         assert process.wait(60) == 1
-    assert "copying" not in said
     assert "redolab: the connection to root was lost" in said
     assert f"'redolab attach {machine}'" in said.splitlines()[-1]
     assert _names() == before
