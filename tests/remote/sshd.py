@@ -19,6 +19,8 @@ from redolab.project import PROJECT
 from tests.test_without_root import SOMEBODY
 
 NAMESPACE = "redolab-test"
+NEEDED = {"ssh": "openssh-client", "ip": "iproute2", "script": "bsdutils"}
+"""Program → its package: what the tests take besides the server, which they unpack."""
 SOMEBODYS = "somebody"
 _PORT = 22
 

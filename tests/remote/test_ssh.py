@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from redolab.project import PROJECT
 from redolab.runs.schema import State
 from redolab.runs.store import Run, RunStore
 from tests.command import SMALL, recoveries, redolab
-from tests.remote.sshd import SOMEBODYS, Host, host
+from tests.remote.sshd import NEEDED, SOMEBODYS, Host, host
 from tests.test_without_root import SOMEBODY
 
 RUN = ("run", "recovery", *SMALL, "--repeat", "1")
@@ -31,6 +32,8 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     """A host with a default server unpacked here, which it will be brought."""
     with open_lab(Progress(Console(quiet=True)), list) as lab:
         lab.server("mariadb-10.11")
+        if missing := [package for program, package in NEEDED.items() if shutil.which(program) is None]:
+            lab.tools.install(missing, lab.progress)
     folder = tmp_path_factory.mktemp("host")
     for above in (folder, folder.parent, folder.parent.parent):
         above.chmod(0o711)
