@@ -28,7 +28,7 @@ from typing import Any, TextIO
 BUSY = 75
 """With what `start` ends when another job has the machine (EX_TEMPFAIL of sysexits.h)."""
 ENDED_UNSEEN = -1
-"""The status of a job whose machine went down, or that was killed with its watcher."""
+"""The status of a job whose machine went down, that was killed with its watcher, or that left no room to note it."""
 _FETCHED = "fetched"
 _PAUSE = 0.2
 _CHUNK = 1 << 16
@@ -92,7 +92,9 @@ def _watch(own: Path, asked: Asked, told: int) -> None:
             except OSError as error:
                 output.write(f"redolab: {asked.command[0]} could not be started ({error.strerror})\n".encode())
     finally:
-        _write(own / "status", str(status))
+        # On a full disk there is no status: the job then counts as one whose end nobody saw.
+        with suppress(OSError):
+            _write(own / "status", str(status))
         os._exit(0)
 
 

@@ -123,8 +123,9 @@ class OtherMachine:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """While in it: nobody else copies to this machine, starts a job on it or cleans it. Raises `Busy` if somebody does."""
-        lock = f"{self.facts.folder}/{_LOCK}"
-        with self._ssh.holding(["flock", "--nonblock", lock, "sh", "-c", "echo held; cat >/dev/null"]) as said:
+        folder = shlex.quote(self.facts.folder)
+        hold = f"mkdir -p {folder} && exec flock --nonblock {folder}/{_LOCK} sh -c 'echo held; cat >/dev/null'"
+        with self._ssh.holding(["sh", "-c", hold]) as said:
             if said.strip() != b"held":
                 raise Busy(f"{self.host}: somebody else copies the lab there at this moment", "try again in a minute")
             for each in self.jobs():

@@ -1,5 +1,6 @@
 # What the other machine is, in lines of NAME=VALUE. First argument: the lab's folder there, or nothing for its usual place.
 folder=${1:-${XDG_CACHE_HOME:-$HOME/.cache}/redolab-machine}
+[ -d "$folder" ] || made=yes
 mkdir -p "$folder" 2>/dev/null || { echo "refused=$folder cannot be made"; exit 0; }
 [ -w "$folder" ] || { echo "refused=$folder cannot be written"; exit 0; }
 echo "folder=$folder"
@@ -19,7 +20,7 @@ probe=$(mktemp "$folder/.probe.XXXXXX" 2>/dev/null) && printf '#!/bin/sh\nexit 0
 if [ -n "$probe" ] && chmod +x "$probe" && "$probe" 2>/dev/null; then
     echo "executes=yes"
 fi
-rm -f "$probe"
+[ -z "$probe" ] || rm -f "$probe"
 for path in "$folder"/packages/*/ "$folder"/lab/*/ "$folder"/own/experiments/*/; do
     [ -e "$path" ] && echo "there=${path#"$folder/"}"
 done
@@ -28,4 +29,6 @@ for path in "$folder"/lab-folder/servers/*/server.json; do
     server=${path%/server.json}
     echo "there=${server#"$folder/"} $(sha256sum "$path" | cut -c 1-64)"
 done
+# Whoever only asked leaves nothing.
+[ -z "${made:-}" ] || rmdir "$folder"
 exit 0

@@ -147,7 +147,10 @@ def _attend(machine: OtherMachine, job: str, progress: Progress) -> int:
     except KeyboardInterrupt:
         raise Interrupted(f"the job on {machine.host} is left to itself: 'redolab attach {machine.address}'") from None
     if ended.status is None or ended.status < 0:
-        raise LabError(f"{machine.host} went down, or the lab there was killed", "what it had measured is fetched")
+        raise LabError(
+            f"{machine.host} went down, its disk is full, or the lab there was killed",
+            "what it had measured is fetched",
+        )
     return ended.status
 
 

@@ -85,6 +85,12 @@ def test_a_folder_that_the_lab_cannot_be_brought_to_is_refused(said: str, proble
     assert str(refused.value).startswith(problem)
 
 
+def test_whoever_only_asks_leaves_no_folder(tmp_path: Path) -> None:
+    said = subprocess.run(["sh", PROBE, str(tmp_path / "new")], capture_output=True, text=True, check=True).stdout
+    assert facts_from(said, "this").executes
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_probe_says_what_this_machine_is(tmp_path: Path) -> None:
     (tmp_path / "lab/abc").mkdir(parents=True)
     (tmp_path / "lab-folder/servers/mysql-9").mkdir(parents=True)

@@ -71,6 +71,12 @@ def _processes_in(folder: Path) -> list[str]:
     return [line for line in listed.splitlines() if str(folder) in line and "sshd" not in line]
 
 
+def _wait_for(process: subprocess.Popen[str], marker: str) -> None:
+    """Until it has printed that."""
+    assert process.stdout is not None
+    assert any(marker in line for line in process.stdout)
+
+
 def _started(arguments: list[str]) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "redolab", *arguments]
     return subprocess.Popen(
@@ -113,9 +119,9 @@ def test_a_lost_connection_does_not_stop_it_and_attach_takes_it_up(there: Host) 
     before, folder = _names(), _folder(there, "root")
     machine = there.machine("root", folder)
     with _started([*RUN, "--repeat", "2", "--machine", machine]) as process:
-        assert process.stdout is not None
-        assert any("1 of 2" in line for line in process.stdout)
+        _wait_for(process, "1 of 2")
         there.cut()
+        assert process.stdout is not None
         said = process.stdout.read()
         assert process.wait(60) == 1
     assert "redolab: the connection to root was lost" in said
@@ -131,8 +137,7 @@ def test_killed_here_it_goes_on_there_and_a_second_is_refused(there: Host) -> No
     before, folder = _names(), _folder(there, "root")
     machine = there.machine("root", folder)
     with _started([*RUN, "--repeat", "6", "--machine", machine]) as process:
-        assert process.stdout is not None
-        assert any("1 of 6" in line for line in process.stdout)
+        _wait_for(process, "1 of 6")
         refused = redolab(*RUN, "--machine", machine)
         listed = redolab("machines")
         process.kill()
