@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from redolab.crashes.bench import checks_of
+from redolab.crashes.bench import checks_of, crashes_of
 from redolab.report.contents import Page, Plot
 from redolab.report.template import filled
 from redolab.runs.store import Run
@@ -21,9 +21,14 @@ from .tables import on_page
 _TEMPLATE = Path(__file__).with_suffix(".md")
 
 
+_WORKLOAD = "bulk-update"
+"""Whose crashes are compared: those of another make other redo, and take other times."""
+
+
 def page(runs: Sequence[Run]) -> Page:
     """The page of all runs together, and its picture."""
-    shown = on_page(*runs)
+    alike = [run for run in runs if {image.spec.workload for image in crashes_of(run)} == {_WORKLOAD}]
+    shown = on_page(*sorted(alike, key=_smallest_log))
     storages = list(dict.fromkeys(row.storage for row in shown.rows))
     penalties = {storage: _penalty(shown.rows, storage) for storage in storages}
     known = {storage: times for storage in storages if (times := _slower(shown.rows, storage)) is not None}
@@ -35,13 +40,17 @@ def page(runs: Sequence[Run]) -> Page:
         "slowest": max((name for name in storages if penalties[name]), key=lambda name: penalties[name] or 0.0),
         "home": HOME,
         "slower": slower,
-        "disks": disks_table(checks_of(runs[-1])).as_markdown(),
+        "disks": disks_table(checks_of(alike[-1])).as_markdown(),
     }
     title = f"Recovery took {slower[least]:.1f} ({least}) to {slower[most]:.1f} times ({most}) as long as on the machine's own disk."
     order = [HOME, *slower]
     rows = sorted(shown.rows, key=lambda row: order.index(row.storage) if row.storage in order else len(order))
     matrix = Plot("matrix", partial(plot_matrix, rows=rows, title=title, off=shown.off))
     return Page(filled(_TEMPLATE, values), [matrix])
+
+
+def _smallest_log(run: Run) -> int:
+    return min((image.spec.instance.log_size for image in crashes_of(run)), default=0)
 
 
 def _slower(rows: Sequence[RecoveryRow], storage: str) -> float | None:
