@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from redolab.crashes.bench import CrashBench, CrashPlan
 from redolab.crashes.rows import recovery_rows
-from redolab.runs.experiment import Experiment, Noun
+from redolab.runs.experiment import CheckCell, Experiment, Noun
 
+from .check import check
 from .factors import Factors
 from .pages import generations, recovery, storage, stuck
 from .plan import plan
@@ -26,6 +27,7 @@ EXPERIMENT = Experiment(
         "stuck": stuck.page,
     },
     page_runs={"storage": ["model"]},
+    check=CheckCell(check, "ready_s", "s to ready with a log of 64M"),
     group=Noun("crash", "crashes"),
     step=Noun("recovery", "recoveries"),
 )

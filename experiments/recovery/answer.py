@@ -8,14 +8,24 @@ from redolab.models.bound import Bound
 from redolab.report.labels import server_label
 from redolab.units import format_size
 
-from .rows import RecoveryRow, bound_of
+from .rows import RecoveryRow, bound_of, by_machine
 
 _FEW = 4
 """Up to so many rows of one crash are told one by one."""
 
 
 def answer(rows: Sequence[RecoveryRow]) -> str:
-    """How long recovery took: of one crash each row, of many the shortest and the longest; and what never ended."""
+    """How long recovery took: of one crash each row, of many the shortest and the longest; and what never ended.
+
+    For each machine apart: times of two do not compare.
+    """
+    machines = by_machine(rows)
+    if len(machines) > 1:
+        return " ".join(f"On {name}: {_of_one_machine(each)}" for name, each in machines.items())
+    return _of_one_machine(rows)
+
+
+def _of_one_machine(rows: Sequence[RecoveryRow]) -> str:
     ready = [row for row in rows if row.ready_median_s is not None]
     ends = [_ended(rows)] if any(row.stuck or row.gave_up or row.wrong for row in rows) else []
     if not ready:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable, number
 from redolab.timeline import Phase
 from redolab.units import KIB, format_size
 
-from .marks import MARK, is_late, storage_label
-from .rows import RecoveryRow, bound_of
-from .table import count, ended
+from .marks import MARK, Off, is_late, storage_label
+from .rows import RecoveryRow, bound_of, by_machine
+from .table import count, ended, machine_column
 
 
-def _which(off: Mapping[str, str]) -> list[Column[RecoveryRow]]:
+def _which(rows: Sequence[RecoveryRow], off: Off) -> list[Column[RecoveryRow]]:
     """The columns that say which row it is."""
     return [
+        *machine_column(rows),
         Column[RecoveryRow]("server", lambda row: server_label(row.server, row.version)),
         Column[RecoveryRow]("storage", lambda row: storage_label(row, off)),
         Column[RecoveryRow]("log", lambda row: format_size(row.log_size_bytes), right=True),
@@ -25,7 +26,7 @@ def _which(off: Mapping[str, str]) -> list[Column[RecoveryRow]]:
     ]
 
 
-def phases_table(rows: Sequence[RecoveryRow], off: Mapping[str, str]) -> ReportTable:
+def phases_table(rows: Sequence[RecoveryRow], off: Off) -> ReportTable:
     """Every phase, with the reasons of those that are blank."""
     notes = [
         "Seconds, of the recovery nearest to the median. 'redo': the recovery's own end LSN less its checkpoint LSN; in brackets the "
@@ -34,12 +35,13 @@ def phases_table(rows: Sequence[RecoveryRow], off: Mapping[str, str]) -> ReportT
     for row in rows:
         blank = f"blank: {row.why_blank}" if row.why_blank else ""
         if said := "; ".join(part for part in (blank, row.notes) if part):
-            notes.append(f"{_name(row)}: {said}.")
-    return ReportTable.of("Phases", rows, [*_which(off), *_PHASES], list(dict.fromkeys(notes)))
+            notes.append(f"{_name(row, several=len(by_machine(rows)) > 1)}: {said}.")
+    return ReportTable.of("Phases", rows, [*_which(rows, off), *_PHASES], list(dict.fromkeys(notes)))
 
 
-def _name(row: RecoveryRow) -> str:
+def _name(row: RecoveryRow, *, several: bool) -> str:
     parts = [
+        row.machine if several else "",
         server_label(row.server, row.version),
         row.storage,
         f"log {format_size(row.log_size_bytes)}",
@@ -103,6 +105,7 @@ _LIMITS = [
     Column[RecoveryRow]("bound by", lambda row: str(bound_of(row) or "–")),
     Column[RecoveryRow]("CPU, s", lambda row: number(row.cpu_s), right=True),
     Column[RecoveryRow]("busiest thread, s", lambda row: number(row.busiest_thread_s), right=True),
+    Column[RecoveryRow]("the lab's CPU, s", lambda row: number(row.lab_cpu_s), right=True),
     Column[RecoveryRow](
         "disk busy, s", lambda row: "–" if row.device is None else f"{row.device.busy:.2f}", right=True
     ),
@@ -122,7 +125,7 @@ _LIMITS = [
 ]
 
 
-def limits_table(rows: Sequence[RecoveryRow], off: Mapping[str, str]) -> ReportTable:
+def limits_table(rows: Sequence[RecoveryRow], off: Off) -> ReportTable:
     """What the disk and the processors did in each row."""
     notes = [
         "From the start to ready, in the recovery nearest to the median; scan, apply and open: the shortest and the longest of all. "
@@ -133,4 +136,4 @@ def limits_table(rows: Sequence[RecoveryRow], off: Mapping[str, str]) -> ReportT
             f"'late': how much later than the modelled disk the disk model answered, as a share of all its latencies; over 10 % the "
             f"storage is marked {MARK}."
         )
-    return ReportTable.of("Limits", rows, [*_which(off), *_LIMITS], notes)
+    return ReportTable.of("Limits", rows, [*_which(rows, off), *_LIMITS], notes)

@@ -9,8 +9,17 @@ from redolab.crashes.dataset import SMALLEST_DATASET
 from redolab.crashes.fill import KillRule
 from redolab.crashes.planning import SMALLEST_POOL
 from redolab.errors import InvalidInput
-from redolab.runs.factors import CommonFactors, factor, keep_factor, on_or_off, one_of, several, whole_number
-from redolab.servers.asked import asked_settings
+from redolab.runs.factors import (
+    CommonFactors,
+    factor,
+    keep_factor,
+    on_or_off,
+    one_of,
+    several,
+    whole_number,
+    words,
+)
+from redolab.servers.asked import NONE, asked_settings
 from redolab.servers.known import server_catalogue, server_names
 from redolab.storage import StorageProfile
 from redolab.storage.known import storage_name, storage_profile
@@ -99,6 +108,10 @@ class Factors(CommonFactors):
         if not 5 <= self.stuck_after <= 6 * 3600:
             raise InvalidInput(f"stuck after {self.stuck_after:g} s is not possible", "choose 5s to 6h")
         KillRule.from_options(self.kill_at, self.kill_after)
+
+    def in_words(self) -> dict[str, str]:
+        """See `CommonFactors`: so that it can be read again, the lab's own settings have their name."""
+        return {**super().in_words(), "settings": words(tuple(each or NONE for each in self.settings))}
 
     def profiles(self) -> dict[str, StorageProfile]:
         """The storages by name."""

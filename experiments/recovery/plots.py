@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from redolab.report.labels import server_label
 from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
 from redolab.units import GIB, MIB, format_size
 
-from .marks import MARK, storage_label
+from .marks import MARK, Off, storage_label
 from .rows import RecoveryRow
 from .table import ended
 
@@ -89,12 +89,11 @@ def plot_age(folder: Path, image: CrashImage, samples: Sequence[Sample], stem: s
 
 
 def plot_phases(
-    folder: Path, rows: Sequence[RecoveryRow], title: str, off: Mapping[str, str] | None = None, stem: str = "phases"
+    folder: Path, rows: Sequence[RecoveryRow], title: str, off: Off | None = None, stem: str = "phases"
 ) -> None:
     """The parts of each row as one bar with its seconds at the end: `STEM.svg`, `.png`.
 
-    Where the longest bars leave nothing to be seen of the others, a second panel has the same bars enlarged. `off`: storage →
-    which of its figures were not as asked.
+    Where the longest bars leave nothing to be seen of the others, a second panel has the same bars enlarged.
     """
     names, shared = row_names(rows, off or {})
     enlarged = enlarged_to([sum(width for _, width in bar_segments(row)) for row in rows])
@@ -125,7 +124,7 @@ def enlarged_to(lengths: Sequence[float]) -> float | None:
     return None if max(lengths) <= usual else 1.05 * max(length for length in lengths if length <= usual)
 
 
-def row_names(rows: Sequence[RecoveryRow], off: Mapping[str, str]) -> tuple[list[str], str]:
+def row_names(rows: Sequence[RecoveryRow], off: Off) -> tuple[list[str], str]:
     """What tells each row from the others, and what all of them share."""
     parts = [_parts(row, off) for row in rows]
     differs = [len(set(of_all)) > 1 for of_all in zip(*parts, strict=True)]
@@ -136,7 +135,7 @@ def row_names(rows: Sequence[RecoveryRow], off: Mapping[str, str]) -> tuple[list
     return names, ", ".join(shared)
 
 
-def _parts(row: RecoveryRow, off: Mapping[str, str]) -> tuple[str, ...]:
+def _parts(row: RecoveryRow, off: Off) -> tuple[str, ...]:
     return (
         server_label(row.server, row.version),
         storage_label(row, off),
@@ -173,8 +172,8 @@ def _at_the_end(row: RecoveryRow) -> tuple[str, str]:
     return ", ".join(part for part in (median and median + spread, bad) if part), LIMIT if bad else "black"
 
 
-def plot_matrix(folder: Path, rows: Sequence[RecoveryRow], title: str, off: Mapping[str, str]) -> None:
-    """Seconds to ready as a grid: `matrix.svg`, `.png`."""
+def plot_matrix(folder: Path, rows: Sequence[RecoveryRow], title: str, off: Off, stem: str = "matrix") -> None:
+    """Seconds to ready as a grid: `STEM.svg`, `.png`."""
     across = 1 if len({row.storage for row in rows}) > 1 else 3
     parts = [_parts(row, off) for row in rows]
     differs = [len({part[place] for part in parts}) > 1 for place in range(len(parts[0]))]
@@ -197,7 +196,7 @@ def plot_matrix(folder: Path, rows: Sequence[RecoveryRow], title: str, off: Mapp
     draw_heat(axes, lines, columns, cells, (min(medians), max(medians)))
     shared = [part for place, part in enumerate(parts[0]) if part and not differs[place]]
     head(figure, f"{title} Seconds to ready:", ", ".join(shared))
-    save(figure, folder / "matrix")
+    save(figure, folder / stem)
 
 
 def _heat(row: RecoveryRow, mark: str) -> HeatCell:
@@ -227,8 +226,8 @@ def _spread(row: RecoveryRow) -> _Spread | None:
     return _Spread(row.ready_median_s, row.ready_min_s, row.ready_max_s)
 
 
-def plot_redo(folder: Path, rows: Sequence[RecoveryRow]) -> None:
-    """Time to ready against the redo that was read, a mark for each storage, filled with the larger pool: `redo.svg`, `.png`."""
+def plot_redo(folder: Path, rows: Sequence[RecoveryRow], stem: str = "redo") -> None:
+    """Time to ready against the redo that was read, a mark for each storage, filled with the larger pool: `STEM.svg`, `.png`."""
     known = [
         (row, row.redo_from_recovery_bytes)
         for row in rows
@@ -259,7 +258,7 @@ def plot_redo(folder: Path, rows: Sequence[RecoveryRow]) -> None:
     axes.set_xlabel(f"redo read by recovery, {unit_name} (filled: the largest pool; hollow: smaller ones)")
     axes.set_ylabel("seconds to ready (median, min–max)")
     figure.legend(loc="outside lower center", ncols=4, fontsize="small", frameon=False)
-    save(figure, folder / "redo")
+    save(figure, folder / stem)
 
 
 def bar_segments(row: RecoveryRow) -> list[tuple[str, float]]:

@@ -2,42 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
-from redolab.crashes.bench import checks_of, crashes_of, samples_of
+from redolab.crashes.bench import crashes_of, samples_of, storages_of
 from redolab.crashes.recovery import RecoveryTrial
 from redolab.report.contents import Plot, Report
+from redolab.runs.machines import machine_names
 from redolab.runs.store import Run
-from redolab.storage.table import disk_dictionaries, disks_table, marks
+from redolab.storage.table import disk_dictionaries, disks_table
 
 from .answer import answer
 from .details import limits_table, phases_table
+from .marks import Off, marks_of
 from .plots import MOST_BARS, plot_age, plot_matrix, plot_phases, plot_redo
-from .rows import order_of, recovery_rows, row_dictionaries
+from .rows import RecoveryRow, by_machine, order_of, recovery_rows, row_dictionaries
 from .table import recovery_table
 
 
 def report(run: Run) -> Report:
     """The answer, the tables and the plots of the recoveries that a run has measured."""
-    crashes, disks = crashes_of(run), checks_of(run)
-    rows, off = recovery_rows(run.trials(RecoveryTrial), crashes, order_of(run)), marks(disks)
+    crashes, off, names = crashes_of(run), marks_of(run), machine_names(run.record().sessions)
+    rows = recovery_rows(run.trials(RecoveryTrial), crashes, order_of(run), names)
     details = [phases_table(rows, off), limits_table(rows, off)]
     numbers = {"table": row_dictionaries(rows)}
-    if disks:
-        details.append(disks_table(disks))
-        numbers["disks"] = disk_dictionaries(disks)
+    looked = [(names[each.session], each.check) for each in storages_of(run).records if each.check is not None]
+    if looked:
+        disks, machines = [check for _, check in looked], [machine for machine, _ in looked]
+        details.append(disks_table(disks, machines))
+        numbers["disks"] = disk_dictionaries(disks, machines)
     ages = [
         Plot(f"age of {image.name}", partial(plot_age, image=image, samples=samples_of(run, image.name)))
         for image in crashes
     ]
-    said = answer(rows)
-    which = plot_phases if len(rows) <= MOST_BARS else plot_matrix
-    times = Plot("times", partial(which, rows=rows, title=said, off=off))
-    redo = Plot("redo", partial(plot_redo, rows=rows))
     return Report(
-        answer=said,
+        answer=answer(rows),
         tables=[recovery_table(rows, crashes, off)],
         details=details,
         rows=numbers,
-        plots=[times, redo, *ages],
+        plots=[*_plots(rows, off), *ages],
     )
+
+
+def _plots(rows: Sequence[RecoveryRow], off: Off) -> list[Plot]:
+    """Of each machine apart: what stands in one picture is compared."""
+    machines = by_machine(rows)
+    plots = []
+    for name, of_it in machines.items():
+        on = f"-on-{name.replace(' ', '-')}" if len(machines) > 1 else ""
+        which, stem = (plot_phases, "phases") if len(of_it) <= MOST_BARS else (plot_matrix, "matrix")
+        title = answer(of_it) if not on else f"On {name}: {answer(of_it)}"
+        plots += [
+            Plot(f"times{on}", partial(which, rows=of_it, title=title, off=off, stem=f"{stem}{on}")),
+            Plot(f"redo{on}", partial(plot_redo, rows=of_it, stem=f"redo{on}")),
+        ]
+    return plots

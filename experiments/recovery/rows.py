@@ -24,6 +24,7 @@ from redolab.timeline import Phase
 
 CellKey: TypeAlias = tuple[str, int, str, int, str]
 """Server, log size in bytes, storage, buffer pool in bytes, settings that were asked for."""
+LOCAL = "local"
 _PHASES = tuple(Phase)
 
 
@@ -34,6 +35,8 @@ class RecoveryRow:
     The phases, and what is said of the crash, are those of the recovery whose time to ready is nearest to the median.
     """
 
+    machine: str
+    """On which it was measured: rows of two machines are never pooled."""
     server: str
     version: str
     storage: str
@@ -84,6 +87,8 @@ class RecoveryRow:
     """What the device under the storage did to ready, in that same recovery."""
     cpu_s: float | None
     busiest_thread_s: float | None
+    lab_cpu_s: float | None
+    """What the lab itself used of the processors to ready, in that same recovery."""
     cores: int | None
     typical_ready_s: float | None
     """To ready, of the recovery whose phases and usage these are."""
@@ -100,23 +105,39 @@ class RecoveryRow:
 
 
 def recovery_rows(
-    records: Sequence[TrialRecord[RecoveryTrial]], crashes: Sequence[CrashImage], order: Sequence[CellKey] = ()
+    records: Sequence[TrialRecord[RecoveryTrial]],
+    crashes: Sequence[CrashImage],
+    order: Sequence[CellKey] = (),
+    machines: Sequence[str] = (LOCAL,),
 ) -> list[RecoveryRow]:
-    """A row for each (crash, storage, pool, settings), in the order given, the others as they were first measured."""
+    """A row for each (machine, crash, storage, pool, settings), in the order given, the others as they were first measured.
+
+    `machines`: the name of each session's.
+    """
     images = {image.name: image for image in crashes}
     alike = {image.name: msgspec.json.encode(image.spec.alike()) for image in crashes}
-    cells: dict[tuple[bytes, str, int, str], list[TrialRecord[RecoveryTrial]]] = defaultdict(list)
+    cells: dict[tuple[str, bytes, str, int, str], list[TrialRecord[RecoveryTrial]]] = defaultdict(list)
     for record in records:
         trial = record.trial
-        cells[alike[trial.image], trial.storage, trial.buffer_pool, trial.settings].append(record)
+        machine = machines[record.session]
+        cells[machine, alike[trial.image], trial.storage, trial.buffer_pool, trial.settings].append(record)
     ranks = {key: place for place, key in enumerate(order)}
-    rows = [_row(cell, images) for cell in cells.values()]
+    rows = [_row(key[0], cell, images) for key, cell in cells.items()]
     return sorted(
         rows,
-        key=lambda row: ranks.get(
-            (row.server, row.log_size_bytes, row.storage, row.buffer_pool_bytes, row.settings), len(ranks)
+        key=lambda row: (
+            machines.index(row.machine),
+            ranks.get((row.server, row.log_size_bytes, row.storage, row.buffer_pool_bytes, row.settings), len(ranks)),
         ),
     )
+
+
+def by_machine(rows: Sequence[RecoveryRow]) -> dict[str, list[RecoveryRow]]:
+    """Machine → its rows: only these compare."""
+    found: dict[str, list[RecoveryRow]] = defaultdict(list)
+    for row in rows:
+        found[row.machine].append(row)
+    return found
 
 
 def order_of(run: Run) -> list[CellKey]:
@@ -143,7 +164,7 @@ def order_of(run: Run) -> list[CellKey]:
     ]
 
 
-def _row(records: Sequence[TrialRecord[RecoveryTrial]], images: Mapping[str, CrashImage]) -> RecoveryRow:
+def _row(machine: str, records: Sequence[TrialRecord[RecoveryTrial]], images: Mapping[str, CrashImage]) -> RecoveryRow:
     cell = [record.trial for record in records]
     ready = [trial.seconds_to_ready for trial in cell if trial.seconds_to_ready is not None]
     median = statistics.median(ready) if ready else None
@@ -157,6 +178,7 @@ def _row(records: Sequence[TrialRecord[RecoveryTrial]], images: Mapping[str, Cra
     logged = None if timeline is None else timeline.seconds_to_ready
     unfinished = [trial.unfinished for trial in cell if trial.unfinished is not None]
     return RecoveryRow(
+        machine=machine,
         server=typical.server,
         version=typical.version,
         storage=typical.storage,
@@ -194,6 +216,7 @@ def _row(records: Sequence[TrialRecord[RecoveryTrial]], images: Mapping[str, Cra
         device=typical.device,
         cpu_s=None if typical.cpu is None else typical.cpu.seconds,
         busiest_thread_s=None if typical.cpu is None else typical.cpu.busiest_thread,
+        lab_cpu_s=typical.lab_cpu_seconds,
         cores=None if typical.cpu is None else typical.cpu.cores,
         typical_ready_s=typical.seconds_to_ready,
         late_share=max((trial.late_share for trial in cell if trial.late_share is not None), default=None),

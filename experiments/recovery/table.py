@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from redolab.crashes.images import CrashImage
 from redolab.models.bound import Bound
@@ -10,19 +10,15 @@ from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable, number
 from redolab.units import format_size
 
-from .marks import remarks, storage_label
-from .rows import RecoveryRow, bound_of
+from .marks import Off, remarks, storage_label
+from .rows import RecoveryRow, bound_of, by_machine
 
 
-def recovery_table(
-    rows: Sequence[RecoveryRow], crashes: Sequence[CrashImage], off: Mapping[str, str] | None = None
-) -> ReportTable:
-    """Times to ready and what they are made of, with what a reader must know of them.
-
-    `off`: storage → which of its figures were not as asked.
-    """
+def recovery_table(rows: Sequence[RecoveryRow], crashes: Sequence[CrashImage], off: Off | None = None) -> ReportTable:
+    """Times to ready and what they are made of, with what a reader must know of them."""
     marked = off or {}
     columns = [
+        *machine_column(rows),
         Column[RecoveryRow]("server", _server, shared=str),
         Column[RecoveryRow]("storage", lambda row: storage_label(row, marked), shared="on {}".format),
         Column[RecoveryRow](
@@ -53,6 +49,13 @@ def recovery_table(
     if any(row.scan_s is None or row.apply_s is None for row in rows):
         notes.append("A dash: the log does not tell ('--all' says why).")
     return ReportTable.brief("Crash recovery", rows, columns, [*notes, *remarks(rows, crashes, marked)])
+
+
+def machine_column(rows: Sequence[RecoveryRow]) -> list[Column[RecoveryRow]]:
+    """The column that says on which machine, where there is more than one."""
+    if len(by_machine(rows)) < 2:
+        return []
+    return [Column[RecoveryRow]("machine", lambda row: row.machine)]
 
 
 def redo_at_crash(row: RecoveryRow) -> str:

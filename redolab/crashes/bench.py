@@ -28,9 +28,9 @@ from redolab.crashes.recovery import STUCK_AFTER, Recorder, RecoveryTask, Recove
 from redolab.errors import LabError
 from redolab.lab import Lab
 from redolab.machine import copies, files
-from redolab.machine.description import same_machine
 from redolab.models import sizes
 from redolab.runs.bench import Bench, Measured
+from redolab.runs.machines import on_one_machine
 from redolab.runs.plan import Plan, Planned, PlannedGroup, PlannedStep, draw_plan
 from redolab.runs.room import Needs
 from redolab.runs.schema import Finding, Session
@@ -217,7 +217,9 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         every = self._plan.conditions.sample_every
         made = None
         try:
-            made = make_image(self._lab, home, server, workload, crash.spec, every, run.keep_failed)
+            made = make_image(
+                self._lab, home, server, workload, crash.spec, every, run.keep_failed, self._number(group)
+            )
             self._keep_story(run, made)
         except BaseException:
             if made is not None and not self._plan.keep:
@@ -227,6 +229,10 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
             if not self._plan.keep and not had_dataset:
                 remove_dataset(home, crash.spec.dataset)
         return made.name
+
+    def _number(self, group: int) -> str:
+        """What tells a group's image from those of the plan's other groups, which other machines may make in the same second."""
+        return f"-{group + 1}" if len(self._plan.groups) > 1 else ""
 
     def use(self, group: int, name: str, run: Run) -> None:
         """See `Bench`."""
@@ -410,8 +416,8 @@ class RunStorages:
 
     def on_machine_of(self, session: int) -> list[StorageRecord]:
         """All that was recorded on the machine of a session."""
-        machine = self._sessions[session].machine
-        return [record for record in self.records if same_machine(self._sessions[record.session].machine, machine)]
+        wanted = self._sessions[session]
+        return [record for record in self.records if on_one_machine(self._sessions[record.session], wanted)]
 
 
 def storages_of(run: Run) -> RunStorages:

@@ -62,14 +62,17 @@ def make_image(
     spec: CrashSpec,
     every: float,
     keep_failed: Callable[[Path], None] = lambda _: None,
+    called_besides: str = "",
 ) -> CrashImage:
     """Load, fill, kill, and keep what is left; samples are taken `every` so many seconds.
+
+    The image is named after server, log and time, with `called_besides` behind.
 
     Raises `LabError`, after `keep_failed` has been given the folder of the instance that failed.
     """
     dataset = make_dataset(lab, storage, server, workload, spec.dataset)
     made = datetime.now(UTC)
-    name = f"{server.name}-{format_size(spec.instance.log_size)}-{made:%Y%m%d-%H%M%S}"
+    name = f"{server.name}-{format_size(spec.instance.log_size)}-{made:%Y%m%d-%H%M%S}{called_besides}"
     folder = storage / "instances" / name
     layout = server.dialect.layout(spec.instance.log_size)
     capacity = server.dialect.capacity(replace(layout, page_size=spec.instance.page_size or layout.page_size))

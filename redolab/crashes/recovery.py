@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -98,6 +99,8 @@ class RecoveryTrial(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the disk model's file was read through the page cache, as its file system knows no other way."""
     late_share: float | None = None
     """By how much later than it was to a disk model answered, as a share of all its latencies; None on other storages."""
+    lab_cpu_seconds: float | None = None
+    """What the lab itself used of the processors meanwhile, from the start to ready: watching must not slow what it watches."""
 
     @property
     def failed_checks(self) -> Sequence[TableCheck]:
@@ -223,6 +226,7 @@ def recover(lab: Lab, task: RecoveryTask, images: ImageStore, place: Place, reco
                 longest_quiet=probe.watch.longest,
                 device=probe.device_since(before),
                 cpu=probe.cpu,
+                lab_cpu_seconds=probe.lab_cpu,
                 # The server sets its count to 0 when it empties the pool between batches.
                 pages_read=probe.pages_read if timeline.batches in (None, 1) else None,
                 late_share=late,
@@ -334,6 +338,8 @@ class _Probe:
 
     def __init__(self, instance: Instance, stage: Stage, place: Place, stuck_after: float) -> None:
         self.cpu: CpuUse | None = None
+        self.lab_cpu: float | None = None
+        self._lab_cpu_before = time.process_time()
         self.pages_read: int | None = None
         self.watch = Watch(instance.started.monotonic)
         self._instance = instance
@@ -359,7 +365,7 @@ class _Probe:
         self._follow()
         if self._instance.is_ready:
             self._read_usage()
-        if self._connection is None:
+        if self._connection is None and self._instance.connections.can_be_tried():
             try:
                 self._connection = self._instance.connections.connect(_GREETING)
                 self._connected = self._since_start()
@@ -433,6 +439,7 @@ class _Probe:
         if self._at_ready is None:
             device = self._place.device
             self._at_ready = (device.counters() if device else None, self._since_start())
+            self.lab_cpu = time.process_time() - self._lab_cpu_before
             use = self._instance.cpu_use()
             if use is not None:
                 busiest = max(self._busiest, use.busiest_thread or 0.0)

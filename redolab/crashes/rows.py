@@ -68,6 +68,7 @@ def _recovery(trial: RecoveryTrial) -> Mapping[str, object]:
         "rows_rolled_back": None if timeline is None else timeline.rows,
         "cpu_s": None if cpu is None else cpu.seconds,
         "busiest_thread_s": None if cpu is None else cpu.busiest_thread,
+        "lab_cpu_s": trial.lab_cpu_seconds,
         **{f"device_{name}": None if device is None else getattr(device, name) for name in DeviceUse.__struct_fields__},
         "late_share": trial.late_share,
         "buffered": trial.buffered,

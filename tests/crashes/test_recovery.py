@@ -42,6 +42,9 @@ class EarlyServer:
         self.started = now()
         self.connections = self
 
+    def can_be_tried(self) -> bool:
+        return True
+
     def connect(self, _: float) -> EarlyServer:
         return self
 

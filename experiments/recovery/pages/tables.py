@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from redolab.crashes.bench import checks_of, crashes_of
+from redolab.crashes.bench import crashes_of
 from redolab.crashes.recovery import RecoveryTrial
 from redolab.report.contents import Plot
+from redolab.runs.machines import machine_names
 from redolab.runs.store import Run
-from redolab.storage.table import marks
 
 from ..answer import answer
+from ..marks import Off, marks_of
 from ..plots import plot_phases
 from ..rows import RecoveryRow, order_of, recovery_rows
 from ..table import recovery_table
@@ -29,7 +30,7 @@ class OnPage:
     machine: str
     date: str
     rows: Sequence[RecoveryRow]
-    off: Mapping[str, str]
+    off: Off
 
     def phases(self, stem: str = "phases") -> Plot:
         """The picture of its phases, in a file of that stem."""
@@ -39,8 +40,8 @@ class OnPage:
 def on_page(*runs: Run) -> OnPage:
     """What a page shows of runs together, of which the first says where and when. Raises `LabError` if one cannot be read."""
     crashes = [image for run in runs for image in crashes_of(run)]
-    off = {storage: figures for run in runs for storage, figures in marks(checks_of(run)).items()}
-    rows = [row for run in runs for row in recovery_rows(run.trials(RecoveryTrial), crashes_of(run), order_of(run))]
+    off = {where: figures for run in runs for where, figures in marks_of(run).items()}
+    rows = [row for run in runs for row in _rows(run)]
     session = runs[0].record().sessions[0]
     return OnPage(
         run=runs[0].name,
@@ -51,3 +52,8 @@ def on_page(*runs: Run) -> OnPage:
         rows=rows,
         off=off,
     )
+
+
+def _rows(run: Run) -> list[RecoveryRow]:
+    names = machine_names(run.record().sessions)
+    return recovery_rows(run.trials(RecoveryTrial), crashes_of(run), order_of(run), names)
