@@ -38,18 +38,12 @@ class PrivateApt:
 
         With `beside_installed` only what the machine itself lacks is fetched.
         """
-        system = distribution()
-        keyring = _KEYRINGS[system]
-        if not keyring.exists():
-            raise LabError(f"the keyring {keyring} is not on this machine", f"apt install {keyring.stem}")
-        sources = [
-            f"deb [signed-by={keyring}] {site} {release} {_COMPONENTS[system]}" for site, release in _mirrors(suite)
-        ]
+        lists, how_reached = sources(suite)
         for name in ("lists/partial", "cache/archives/partial", "etc/preferences.d", "etc/apt.conf.d"):
             files.make_folder(folder / name)
         files.write_whole(folder / "status", _INSTALLED.read_bytes() if beside_installed else b"")
-        files.write_whole(folder / "etc/sources.list", "\n".join(sources).encode() + b"\n")
-        files.write_whole(folder / "apt.conf", (_machines_own() + _configuration(folder)).encode())
+        files.write_whole(folder / "etc/sources.list", lists.encode())
+        files.write_whole(folder / "apt.conf", (how_reached + _configuration(folder)).encode())
         apt = cls(folder)
         apt._run("update", "--error-on=any")
         return apt
@@ -70,6 +64,18 @@ class PrivateApt:
         except CommandFailed as error:
             remedy = "check that apt-get update works on this machine"
             raise LabError(f"apt-get {arguments[0]} failed", remedy, error.details) from error
+
+
+def sources(suite: str) -> tuple[str, str]:
+    """A list of apt's for a suite on this machine's own mirror, and the configuration by which that is reached. Raises `LabError`."""
+    system = distribution()
+    keyring = _KEYRINGS[system]
+    if not keyring.exists():
+        raise LabError(f"the keyring {keyring} is not on this machine", f"apt install {keyring.stem}")
+    lines = [f"deb [signed-by={keyring}] {site} {release} {_COMPONENTS[system]}\n" for site, release in _mirrors(suite)]
+    # Mirrors keep suites past the date until which their lists promise to be fresh; signatures stay checked.
+    how_reached = f'{_machines_own()}Acquire::Check-Valid-Until "false";\nAcquire::Retries "3";\n'
+    return "".join(lines), how_reached
 
 
 def distribution() -> str:
@@ -128,10 +134,7 @@ def _configuration(folder: Path) -> str:
         "Dir::Etc::trustedparts": folder / "etc",
         "Dir::Etc::netrc": "/etc/apt/auth.conf",
         "Dir::Etc::netrcparts": "/etc/apt/auth.conf.d",
-        # Mirrors keep suites past the date until which their lists promise to be fresh; signatures stay checked.
-        "Acquire::Check-Valid-Until": "false",
         "Acquire::Languages": "none",
-        "Acquire::Retries": "3",
         # Without root there is no other user to download as; the folder belongs to the caller anyway.
         "APT::Sandbox::User": "",
     }

@@ -13,7 +13,8 @@ def lab_commit() -> str:
     """
     if not PROJECT.is_clone:
         return PROJECT.commit_file.read_text().strip() if PROJECT.commit_file.exists() else ""
-    git = ["git", "-C", str(PROJECT.root)]
+    # It only asks: a lab that is killed meanwhile leaves no lock on the index, and two on one clone do not meet.
+    git = ["git", "--no-optional-locks", "-C", str(PROJECT.root)]
     commit = run(Command([*git, "rev-parse", "--short=12", "HEAD"]), check=False)
     if commit.status != 0:
         return ""

@@ -254,6 +254,14 @@ def end_all() -> None:
         process.stop(signal.SIGKILL)
 
 
+def identity(pid: int) -> ProcessIdentity | None:
+    """The process that has this id now; None if there is none."""
+    try:
+        return ProcessIdentity(pid, psutil.Process(pid).create_time())
+    except psutil.NoSuchProcess:
+        return None
+
+
 def children(process: ProcessIdentity) -> Sequence[ProcessIdentity]:
     """The processes that this one started, in the order they were started."""
     try:

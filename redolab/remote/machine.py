@@ -22,11 +22,12 @@ from redolab.machine import files
 from redolab.progress import Progress, Stage
 from redolab.project import PROJECT
 from redolab.remote import job
-from redolab.remote.address import SshAddress
+from redolab.remote.address import MachineAddress, VagrantAddress
 from redolab.remote.facts import PROBE, Facts, facts_from
 from redolab.remote.luggage import Luggage, environment_of
-from redolab.remote.ssh import Ssh, connected, last_line
+from redolab.remote.ssh import Ssh, connected, last_line, usual_program
 from redolab.units import format_size
+from redolab.virtual.vagrant import Guest
 
 _MARK = "redolab-machine.json"
 """In the lab's folder on a machine: what has it is ours to remove."""
@@ -67,7 +68,7 @@ class RemoteFile(msgspec.Struct, frozen=True, array_like=True):
 class OtherMachine:
     """A machine that is connected."""
 
-    address: SshAddress
+    address: MachineAddress
     facts: Facts
     _ssh: Ssh
     _there: set[str]
@@ -233,15 +234,22 @@ class OtherMachine:
 
 
 @contextmanager
-def reached(address: SshAddress, progress: Progress) -> Iterator[OtherMachine]:
+def reached(address: MachineAddress, progress: Progress) -> Iterator[OtherMachine]:
     """While in it: a machine that is connected, and is known to be able to run the lab. Raises `LabError`."""
-    with connected(address.host) as ssh:
+    with connected(address.host, _program(address)) as ssh:
         with progress.stage(f"looking at {address.host}", brief=True):
             said = ssh.run(["sh", "-s", "--", *([address.folder] if address.folder else [])], PROBE.read_bytes())
         if said.status:
             raise LabError(f"{address.host}: {last_line(said.err) or 'its shell does not work'}")
         facts = facts_from(said.out, address.host)
         yield OtherMachine(address, facts, ssh, set(facts.there))
+
+
+def _program(address: MachineAddress) -> Sequence[str]:
+    """What to call for ssh. Raises `LabError` if the virtual machine is not up."""
+    if isinstance(address, VagrantAddress):
+        return Guest.of_settings(address.provider).ssh_words()
+    return usual_program()
 
 
 def asker() -> str:

@@ -133,10 +133,14 @@ class Ssh:
         return ConnectionLost(f"the connection to {self.host} was lost ({last_line(said) or 'it no longer answers'})")
 
 
+def usual_program() -> Sequence[str]:
+    """What to call for ssh, as words."""
+    return shlex.split(os.environ.get("REDOLAB_SSH") or "ssh")
+
+
 @contextmanager
-def connected(host: str) -> Iterator[Ssh]:
-    """While in it: a connection that all commands for this host share. Raises `LabError` if there is none to be had."""
-    program = shlex.split(os.environ.get("REDOLAB_SSH") or "ssh")
+def connected(host: str, program: Sequence[str]) -> Iterator[Ssh]:
+    """While in it: a connection by this ssh that all commands for this host share. Raises `LabError` if there is none to be had."""
     if processes.which(program[0]) is None:
         raise LabError(f"{program[0]} is not on this machine", "apt install openssh-client")
     # The path of a socket has at most 107 bytes: not in the lab's folder.

@@ -16,7 +16,7 @@ from redolab.machine.clean_up_journal import Journal
 from redolab.machine.lock import taken
 from redolab.progress import Progress
 from redolab.project import PROJECT
-from redolab.remote.address import SshAddress
+from redolab.remote.address import MachineAddress, VagrantAddress
 from redolab.remote.fetching import Fetching
 from redolab.remote.known import KnownMachines
 from redolab.remote.luggage import Luggage, Packing, own_experiments
@@ -24,6 +24,7 @@ from redolab.remote.machine import Job, OtherMachine, asker, own_files, reached
 from redolab.remote.ssh import ConnectionLost
 from redolab.servers.known import server_catalogue
 from redolab.servers.sources.folder import FolderSource
+from redolab.virtual.vagrant import Guest
 
 MACHINES = "machines"
 """In the lab's folder: what is packed for other machines."""
@@ -32,12 +33,14 @@ _EVERY = 10.0
 _CHUNK = 1 << 16
 
 
-def run_there(address: SshAddress, arguments: Sequence[str], servers: Sequence[str], progress: Progress) -> int:
+def run_there(address: MachineAddress, arguments: Sequence[str], servers: Sequence[str], progress: Progress) -> int:
     """Run `redolab ARGUMENTS` on another machine as it would run here; its exit status.
 
     `servers` are the names of those that it will want: they are brought along unpacked. Ctrl-C stops it there. Raises `LabError`,
     and `ConnectionLost` where it goes on without us.
     """
+    if isinstance(address, VagrantAddress):
+        Guest.of_settings(address.provider).up(progress)
     with _ctrl_c_raises(), reached(address, progress) as machine:
         machine.facts.check(machine.host)
         with machine.alone():
@@ -51,7 +54,7 @@ def run_there(address: SshAddress, arguments: Sequence[str], servers: Sequence[s
         return _attend(machine, job, progress)
 
 
-def attach(address: SshAddress, progress: Progress) -> int:
+def attach(address: MachineAddress, progress: Progress) -> int:
     """Take up the last job of a machine again: what it prints, and its runs when it has ended; its exit status. Raises `LabError`."""
     with _ctrl_c_raises(), reached(address, progress) as machine:
         jobs = machine.jobs()
@@ -65,18 +68,23 @@ def attach(address: SshAddress, progress: Progress) -> int:
         return _attend(machine, last.id, progress)
 
 
-def known_machines() -> list[SshAddress]:
+def known_machines() -> list[MachineAddress]:
     """The machines that the lab was on from here, the one that was used last at the end."""
     return _known().all()
 
 
-def jobs_of(address: SshAddress, progress: Progress) -> list[Job]:
+def forget(address: MachineAddress) -> None:
+    """Note that a machine is gone, and what the lab had there with it."""
+    _known().forget(address)
+
+
+def jobs_of(address: MachineAddress, progress: Progress) -> list[Job]:
     """The jobs of a machine, oldest first. Raises `LabError`."""
     with reached(address, progress) as machine:
         return machine.jobs()
 
 
-def clean(address: SshAddress, progress: Progress) -> None:
+def clean(address: MachineAddress, progress: Progress) -> None:
     """Remove all that the lab has left on a machine. Raises `LabError`."""
     with reached(address, progress) as machine:
         if not machine.has_lab():

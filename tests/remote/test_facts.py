@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from redolab.errors import InvalidInput, LabError
-from redolab.remote.address import SshAddress, parse_machine
+from redolab.remote.address import MachineAddress, SshAddress, VagrantAddress, parse_machine
 from redolab.remote.facts import PROBE, facts_from
 
 SAID = """folder=/srv/lab
@@ -28,18 +28,21 @@ there=lab/abc
     ("text", "address"),
     [
         ("local", None),
+        ("vagrant", VagrantAddress()),
+        ("vagrant:virtualbox", VagrantAddress("virtualbox")),
         ("ssh:db-spare", SshAddress("db-spare")),
         ("ssh:dba@10.0.0.7:/mnt/data/redolab", SshAddress("dba@10.0.0.7", "/mnt/data/redolab")),
     ],
 )
-def test_a_machine_is_read_and_written_alike(text: str, address: SshAddress | None) -> None:
+def test_a_machine_is_read_and_written_alike(text: str, address: MachineAddress | None) -> None:
     assert parse_machine(text) == address
     if address is not None:
         assert str(address) == text
 
 
 @pytest.mark.parametrize(
-    "text", ["", "moon", "ssh:", "ssh:-oProxyCommand=reboot", "ssh:a b", "ssh:host:relative", "ssh:h;reboot"]
+    "text",
+    ["", "moon", "ssh:", "ssh:-oProxyCommand=reboot", "ssh:a b", "ssh:host:relative", "ssh:h;reboot", "vagrant:"],
 )
 def test_what_is_no_machine_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match="is no machine"):

@@ -1,0 +1,81 @@
+"""The virtual machine of the lab: its box, up, halted, removed, and into it."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from redolab.commands.console import console, progress
+
+_provider = click.option(
+    "--provider", metavar="PROVIDER", help="libvirt or virtualbox.  [default: as vagrant/settings.yaml]"
+)
+
+
+@click.group()
+def vm() -> None:
+    """The virtual machine that MACHINE=vagrant goes to."""
+
+
+@vm.command()
+def box() -> None:
+    """Build its box of Debian packages, unless it is built."""
+    from redolab.virtual.settings import LIBVIRT
+    from redolab.virtual.vagrant import Guest
+
+    file = Guest.of_settings(LIBVIRT).build_box(progress())
+    console().print(f"the box: {file}", highlight=False, soft_wrap=True)
+
+
+@vm.command()
+@_provider
+def up(provider: str | None) -> None:
+    """Bring it up: all that is missing is made."""
+    from redolab.virtual.vagrant import Guest
+
+    guest = Guest.of_settings(provider)
+    guest.up(progress())
+    console().print(f"the virtual machine: {guest.status()}", highlight=False)
+
+
+@vm.command()
+@_provider
+def status(provider: str | None) -> None:
+    """Say how it stands."""
+    from redolab.virtual.vagrant import Guest
+
+    console().print(f"the virtual machine: {Guest.of_settings(provider).status()}", highlight=False)
+
+
+@vm.command()
+@_provider
+@click.argument("words", metavar="[COMMAND]…", nargs=-1)
+def ssh(provider: str | None, words: tuple[str, ...]) -> None:
+    """Log in to it as root, or run a command there."""
+    from redolab.virtual.vagrant import GUEST, Guest
+
+    command = [*Guest.of_settings(provider).ssh_words(), GUEST, *words]
+    os.execvp(command[0], command)
+
+
+@vm.command()
+@_provider
+def halt(provider: str | None) -> None:
+    """Shut it down; its disks stay."""
+    from redolab.virtual.vagrant import Guest
+
+    Guest.of_settings(provider).halt(progress())
+
+
+@vm.command()
+@_provider
+def destroy(provider: str | None) -> None:
+    """Remove it with all that was made for it; the box and fetched runs stay."""
+    from redolab.remote.address import VagrantAddress
+    from redolab.remote.visit import forget
+    from redolab.virtual.vagrant import Guest
+
+    Guest.of_settings(provider).destroy(progress())
+    forget(VagrantAddress(provider))
+    console().print("nothing of the virtual machine is left", highlight=False)

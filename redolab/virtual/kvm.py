@@ -1,0 +1,44 @@
+"""Whether a guest boots under KVM here: found out by booting a kernel, as a machine may have the device and no use of it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from redolab.machine import processes
+from redolab.machine.processes import Command
+
+_DEVICE = Path("/dev/kvm")
+_QEMU = "qemu-system-x86_64"
+_WITHIN = 20.0
+_SAID_BY_A_KERNEL = "Linux version"
+
+
+def boots_under_kvm(kernel: Path | None, folder: Path) -> bool:
+    """Whether that kernel says a word under KVM; without one, whether QEMU starts with KVM. `folder` is for what it says."""
+    if not _DEVICE.exists() or processes.which(_QEMU) is None:
+        return False
+    kernel = kernel if kernel is not None and kernel.exists() else _machines_own()
+    if kernel is None:
+        return _starts()
+    shown = ["-display", "none", "-no-reboot", "-serial", "stdio", "-monitor", "none"]
+    boot = ["-kernel", str(kernel), "-append", "console=ttyS0 earlyprintk=ttyS0 panic=-1"]
+    command = Command([_QEMU, "-accel", "kvm", "-cpu", "host", "-m", "512M", *shown, *boot])
+    process = processes.start(command, folder / "kvm.log")
+    try:
+        deadline = time.monotonic() + _WITHIN
+        return any(_SAID_BY_A_KERNEL in line.text for line in process.lines(deadline))
+    finally:
+        process.stop()
+
+
+def _starts() -> bool:
+    ask = Command(
+        [_QEMU, "-accel", "kvm", "-machine", "none", "-display", "none", "-monitor", "stdio"], standard_input=b"quit\n"
+    )
+    return processes.run(ask, seconds=_WITHIN, check=False).status == 0
+
+
+def _machines_own() -> Path | None:
+    """A kernel of this machine, if it keeps one."""
+    return next(iter(sorted(Path("/boot").glob("vmlinuz-*"), reverse=True)), None)
