@@ -12,13 +12,13 @@ ifeq (experiment,$(firstword $(MAKECMDGOALS)))
 # `make experiment NAME VAR=value…`: the second word is a name, not a target.
 NAME := $(wordlist 2,$(words $(MAKECMDGOALS)),$(MAKECMDGOALS))
 .PHONY: experiment $(NAME)
-experiment: setup
+experiment: $(if $(CLUSTER),$(VENV)/cluster-installed,setup)
 	@$(REDOLAB) make-experiment $(NAME)
 $(NAME):
 	@:
 else
 
-.PHONY: help experiment doctor runs report notebooks lab test lint format clean
+.PHONY: help experiment doctor runs report notebooks lab cluster box up status ssh halt destroy test test-vm lint format clean
 help:
 	@echo "make experiment NAME VAR=value…   run an experiment: $(notdir $(patsubst %/__init__.py,%,$(wildcard experiments/*/__init__.py)))"
 	@echo "make doctor [LOGSIZE=8G]          what this machine offers and lacks for it"
@@ -26,7 +26,11 @@ help:
 	@echo "make report                       report.html: results and a sizing calculator, in one page without a network"
 	@echo "make notebooks [RUNS=data/runs]   the notebooks, executed on the committed runs or your own, as HTML"
 	@echo "make lab                          open them in Jupyter"
+	@echo "make cluster                      add what scheduler and workers of many machines take: docs/machines.md"
+	@echo "make box                          build the box of the virtual machine that MACHINE=vagrant goes to"
+	@echo "make up, status, ssh, halt, destroy [PROVIDER=libvirt]   that virtual machine"
 	@echo "make test                         all tests, on real servers with small logs"
+	@echo "make test-vm                      the tests of the virtual machine, in about half an hour without KVM"
 	@echo "make lint                         ruff, mypy, and the layers of the imports"
 	@echo "make format                       let ruff format the code"
 	@echo "make clean                        remove servers, datasets, crash images and .venv; results stay"
@@ -50,10 +54,21 @@ notebooks: $(VENV)/notebooks-installed
 lab: $(VENV)/notebooks-installed
 	@$(VENV)/bin/jupyter lab --notebook-dir=notebooks
 
-test: $(VENV)/notebooks-installed
+cluster: $(VENV)/cluster-installed
+
+box: setup
+	@$(REDOLAB) vm box
+
+up status ssh halt destroy: setup
+	@$(REDOLAB) vm $@ $(if $(PROVIDER),--provider '$(PROVIDER)')
+
+test: $(VENV)/notebooks-installed $(VENV)/cluster-installed
 	@$(VENV)/bin/pytest
 
-lint: $(VENV)/notebooks-installed
+test-vm: setup
+	@$(VENV)/bin/pytest -m vm --timeout=3600 tests/virtual
+
+lint: $(VENV)/notebooks-installed $(VENV)/cluster-installed
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/mypy
@@ -85,4 +100,9 @@ $(VENV)/installed: requirements.lock
 $(VENV)/notebooks-installed: $(VENV)/installed requirements-notebooks.lock
 	@echo "adding what notebooks take to $(VENV)"
 	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-notebooks.lock
+	@touch $@
+
+$(VENV)/cluster-installed: $(VENV)/installed requirements-cluster.lock
+	@echo "adding what many machines take to $(VENV)"
+	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-cluster.lock
 	@touch $@

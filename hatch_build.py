@@ -10,7 +10,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-_BESIDE = ("experiments", "provision", "diskmodel")
+_BESIDE = ("experiments", "provision", "diskmodel", "vagrant")
 _NOT_OURS = ("__pycache__", "build", "tests")
 _COMMIT = "COMMIT"
 

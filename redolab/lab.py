@@ -24,7 +24,8 @@ JOURNAL = "journal"
 _JOURNAL_OF_EARLIER_LABS = "ledger"
 
 LAB_FOLDERS = (
-    JOURNAL, _JOURNAL_OF_EARLIER_LABS, "servers", _HOME, "storage/disks", "tools", "tools.partial", "machines", LOCK,
+    JOURNAL, _JOURNAL_OF_EARLIER_LABS, "servers", _HOME, "storage/disks", "tools", "tools.partial", "machines", "cluster", "vagrant",
+    LOCK,
 )  # fmt: skip
 """All that the lab makes in its folder."""
 

@@ -41,6 +41,11 @@ class Project:
         return self.root / "diskmodel"
 
     @property
+    def vagrant(self) -> Path:
+        """What the virtual machine is made by."""
+        return self.root / "vagrant"
+
+    @property
     def own_storage(self) -> Path:
         """The storage profiles that the user added; $REDOLAB_STORAGE, if set, is another place for them."""
         own = self.provision / "storage.local.toml" if self.is_clone else _configuration() / "storage.toml"

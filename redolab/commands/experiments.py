@@ -12,8 +12,9 @@ from redolab.commands.console import progress
 if TYPE_CHECKING:
     from redolab.runs.factors import Factor
 
-_MACHINE, _SERVER, _IMAGE, _RESUME = "machine", "server", "image", "resume"
-"""Fields of the factors of experiments that decide what a machine is brought."""
+_MACHINE, _PROVIDER, _CLUSTER = "machine", "provider", "cluster"
+_SERVER, _IMAGE, _RESUME = "server", "image", "resume"
+"""Fields of the factors of experiments that decide where one runs, and what a machine is brought."""
 
 
 class _Experiments(click.Group):
@@ -63,14 +64,25 @@ def make_experiment(name: str) -> None:
 
 def _run_anywhere(name: str, given: Mapping[str, str | None]) -> None:
     """Run an experiment with these texts of its factors, on the machine that one of them names."""
+    from redolab.commands import cluster
     from redolab.commands.machines import run_on
+    from redolab.errors import InvalidInput
     from redolab.remote.address import LOCAL, parse_machine
     from redolab.runs.experiment import load_experiment
     from redolab.runs.factors import factors_of, read_factors
     from redolab.runs.session import run_experiment
+    from redolab.virtual.vagrant import GUEST
 
     factors = load_experiment(name).factors
-    address = parse_machine(given.get(_MACHINE) or LOCAL)
+    where, provider = given.get(_MACHINE) or LOCAL, given.get(_PROVIDER)
+    if provider and where != GUEST:
+        raise InvalidInput(f"PROVIDER={provider} is of a virtual machine", f"say MACHINE={GUEST} too")
+    address = parse_machine(f"{where}:{provider}" if provider else where)
+    if given.get(_CLUSTER):
+        if address is not None:
+            raise InvalidInput("--machine (MACHINE=) is one machine and --cluster (CLUSTER=) many", "give one of them")
+        cluster.run_on(given[_CLUSTER] or "", name, given)
+        return
     if address is None:
         run_experiment(name, read_factors(factors, given), progress())
         return
@@ -78,7 +90,7 @@ def _run_anywhere(name: str, given: Mapping[str, str | None]) -> None:
     words = [
         word
         for each in factors_of(factors)
-        if each.name != _MACHINE and (text := given.get(each.name)) is not None
+        if each.name not in (_MACHINE, _PROVIDER) and (text := given.get(each.name)) is not None
         for word in _words(each, text)
     ]
     servers: tuple[str, ...] = ()

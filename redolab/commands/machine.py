@@ -27,9 +27,13 @@ def doctor(log_size: str) -> None:
 def clean() -> None:
     """Remove all that the lab made for itself.
 
-    Servers, tools, datasets and crash images go; runs and their results stay.
+    Servers, tools, datasets, crash images and the virtual machine go; runs and their results stay.
     """
     from redolab.upkeep.housekeeping import clean as remove_all
+    from redolab.virtual.vagrant import Guest
 
+    guest = Guest.of_settings()
+    if guest.exists:
+        guest.destroy(progress())
     for line in remove_all(progress()):
         click.echo(line)

@@ -12,7 +12,7 @@ import click
 from redolab.commands.console import console, progress
 
 if TYPE_CHECKING:
-    from redolab.remote.address import SshAddress
+    from redolab.remote.address import MachineAddress
 
 _OPTION = "--machine"
 
@@ -20,7 +20,9 @@ _OPTION = "--machine"
 def machine_option(verb: Callable[..., None]) -> Callable[..., None]:
     """Give a verb the option to be done on another machine instead of this one."""
 
-    @click.option(_OPTION, default="local", metavar="MACHINE", help="Where: local or ssh:HOST.  [default: local]")
+    @click.option(
+        _OPTION, default="local", metavar="MACHINE", help="Where: local, ssh:HOST or vagrant.  [default: local]"
+    )
     @functools.wraps(verb)
     def anywhere(machine: str, **given: Any) -> None:
         from redolab.remote.address import parse_machine
@@ -34,7 +36,7 @@ def machine_option(verb: Callable[..., None]) -> Callable[..., None]:
     return anywhere
 
 
-def run_on(address: SshAddress, arguments: Sequence[str], servers: Sequence[str]) -> None:
+def run_on(address: MachineAddress, arguments: Sequence[str], servers: Sequence[str]) -> None:
     """Run the command line on another machine, and end as it ended there."""
     from redolab.remote.visit import run_there
 
@@ -88,7 +90,7 @@ def attach(name: str | None) -> None:
         sys.exit(status)
 
 
-def _meant(name: str) -> SshAddress:
+def _meant(name: str) -> MachineAddress:
     """The machine of that name, `ssh:` before it or not: where the lab was before, in the folder that it had there."""
     from redolab.errors import InvalidInput
     from redolab.remote.address import parse_machine
@@ -97,7 +99,7 @@ def _meant(name: str) -> SshAddress:
     known = {each.host: each for each in known_machines()}
     if (host := name.removeprefix("ssh:")) in known:
         return known[host]
-    address = parse_machine(name if name.startswith("ssh:") else f"ssh:{name}")
+    address = parse_machine(name if name.startswith(("ssh:", "vagrant")) else f"ssh:{name}")
     if address is None:
         raise InvalidInput(f"'{name}' is this machine", "name another one")
     return address

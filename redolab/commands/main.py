@@ -10,7 +10,20 @@ import sys
 
 import click
 
-from redolab.commands import experiments, images, machine, machines, runs, sample, servers, sizing, storage, timeline
+from redolab.commands import (
+    cluster,
+    experiments,
+    images,
+    machine,
+    machines,
+    runs,
+    sample,
+    servers,
+    sizing,
+    storage,
+    timeline,
+    virtual,
+)
 from redolab.errors import Interrupted, LabError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -93,6 +106,10 @@ _IN_THE_ORDER_OF_A_DAYS_WORK: tuple[click.Command, ...] = (
     storage.storage,
     machines.machines,
     machines.attach,
+    cluster.scheduler,
+    cluster.worker,
+    cluster.do_job,
+    virtual.vm,
     timeline.timeline,
     sample.sample,
     sizing.predict,

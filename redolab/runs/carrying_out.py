@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -31,7 +31,10 @@ class Carrying:
         bench: Bench[Any, Any, Any],
         plan: Plan[Any, Any, Any],
         experience: Experience,
+        *,
+        only: Collection[int] | None = None,
     ) -> None:
+        """`only`: the groups that are this lab's to do; None: all."""
         self._lab = lab
         self._store = store
         self._run = run
@@ -42,7 +45,7 @@ class Carrying:
         self._session = len(sessions) - 1
         self._before = Standing(run, bench, plan, sessions[-1].machine)
         self._groups = dict(self._before.groups)
-        self._todo = self._before.todo
+        self._todo = [place for place in self._before.todo if only is None or plan.steps[place].group in only]
         self._names: dict[int, str] = {}
         self._told = -_BRIEFLY
 

@@ -35,6 +35,18 @@ class Noun:
         return f"{count} {self.one if count == 1 else self.several}"
 
 
+@dataclass(frozen=True, slots=True)
+class CheckCell:
+    """One small cell that is measured on every machine of a cluster, the same way: it says how alike they are."""
+
+    factors: Callable[[Any], CommonFactors]
+    """What is asked of the run → what is asked for the check."""
+    column: str
+    """Of the experiment's `rows`: its headline."""
+    name: str
+    """The headline in words, with its unit."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
     """What the package of an experiment declares as `EXPERIMENT`."""
@@ -55,6 +67,8 @@ class Experiment:
     """Name → what makes the page of that name in docs/results from the runs that are committed for it."""
     page_runs: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Name of a page → the folders under data/measured whose runs it is made from, where that is not the one of its own name."""
+    check: CheckCell | None = None
+    """None: its groups cannot be measured on several machines."""
     group: Noun = Noun("group", "groups")
     step: Noun = Noun("step", "steps")
 

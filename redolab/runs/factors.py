@@ -109,7 +109,13 @@ class CommonFactors:
     beside_others: bool = factor(
         "Run even though a database server that is not the lab's runs on this machine.", on_or_off, "off", switch=True
     )
-    machine: str = factor("Where: local, ssh:HOST as in ~/.ssh/config, or ssh:HOST:/folder/of/the/lab.", str, "local")
+    machine: str = factor(
+        "Where: local, ssh:HOST as in ~/.ssh/config, ssh:HOST:/folder/of/the/lab, or vagrant.", str, "local"
+    )
+    provider: str | None = factor("Of the Vagrant machine: libvirt or virtualbox (default: as its settings).", str)
+    cluster: str | None = factor(
+        "Or on many machines, those that have joined the Dask scheduler at tls://HOST:8786 ('redolab worker').", str
+    )
 
     def drawn_seed(self) -> int:
         """The seed that was given, or one drawn now."""

@@ -9,9 +9,9 @@ from pathlib import Path
 from rich.console import Console
 
 from redolab.machine import files
-from redolab.machine.description import Machine, same_machine
 from redolab.report.table import ReportTable, write_rows, write_tables
 from redolab.runs.experiment import Experiment
+from redolab.runs.machines import machine_names, machines_table
 from redolab.runs.schema import State, TrialRecord
 from redolab.runs.store import Run
 
@@ -47,7 +47,7 @@ class Reported:
 def write_report(experiment: Experiment, run: Run) -> Reported:
     """Write the tables and plots of a run into its folder."""
     report = experiment.report(run)
-    tables = _with_frame_notes(report.tables, experiment, run)
+    tables = [*_with_frame_notes(report.tables, experiment, run), *_of_machines(experiment, run)]
     write_tables(run.folder, TABLE, report.answer, tables)
     write_tables(run.folder, ALL_TABLES, report.answer, [*tables, *report.details])
     for name, rows in report.rows.items():
@@ -66,6 +66,11 @@ def write_report(experiment: Experiment, run: Run) -> Reported:
     pictures = sorted(plots.glob("*.png"), key=lambda path: path.stat().st_mtime_ns)
     written = [run.folder / name for name in report.files]
     return Reported(report.answer, tables, report.details, pictures, written, failed)
+
+
+def _of_machines(experiment: Experiment, run: Run) -> list[ReportTable]:
+    table = machines_table(experiment, run)
+    return [] if table is None else [table]
 
 
 def _with_frame_notes(tables: Sequence[ReportTable], experiment: Experiment, run: Run) -> Sequence[ReportTable]:
@@ -97,20 +102,23 @@ def _evidence(evidence: Sequence[str]) -> str:
 def _machines(experiment: Experiment, run: Run, trials: Sequence[TrialRecord[object]]) -> list[str]:
     """Which groups were measured on which machine, where there is more than one."""
     sessions = run.record().sessions
-    machines: list[tuple[Machine, list[int]]] = []
+    names = machine_names(sessions)
+    groups: dict[str, dict[int, None]] = {}
+    machines = {}
     for trial in trials:
-        machine = sessions[trial.session].machine
-        groups = next((groups for other, groups in machines if same_machine(machine, other)), None)
-        if groups is None:
-            groups = []
-            machines.append((machine, groups))
-        if trial.group not in groups:
-            groups.append(trial.group)
-    if len(machines) < 2:
+        name = names[trial.session]
+        machines[name] = sessions[trial.session].machine
+        groups.setdefault(name, {})[trial.group] = None
+    if len(groups) < 2:
         return []
     planned = run.plan(experiment.plan_type).groups
     parts = [
-        f"{', '.join(' '.join(planned[group].described().values()) for group in groups)} on {machine.in_words()}"
-        for machine, groups in machines
+        f"{', '.join(' '.join(planned[group].described().values()) for group in of_one)} on {_called(name)}{machines[name].in_words()}"
+        for name, of_one in groups.items()
     ]
-    return [f"Measured on {len(machines)} machines, whose times do not compare: {'; '.join(parts)}."]
+    return [f"Measured on {len(groups)} machines, whose times do not compare: {'; '.join(parts)}."]
+
+
+def _called(name: str) -> str:
+    """A machine's name before what it is, where it has one of its own."""
+    return "" if name.partition(" ")[0] == "local" else f"{name}: "

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 from redolab.errors import FindingsMade, InvalidInput, LabError
 from redolab.lab import Lab, open_lab
 from redolab.machine.commit import lab_commit
 from redolab.machine.description import read_machine
 from redolab.progress import Progress
-from redolab.runs.bench import Bench
 from redolab.runs.carrying_out import Carrying
 from redolab.runs.estimate import Experience, in_words
 from redolab.runs.experiment import Experiment, load_experiment
@@ -30,11 +29,25 @@ MAKE_VARIABLES = "REDOLAB_MAKE_VARIABLES"
 """The environment variable in which the Makefile hands over what stood behind `make experiment NAME`."""
 
 
+class Carries(Protocol):
+    """What does what is still to be done of a run."""
+
+    @property
+    def todo(self) -> Sequence[int]:
+        """The places of the steps that are still to be done."""
+
+    @property
+    def superseded(self) -> int:
+        """Trials of earlier sessions that no longer count."""
+
+    def carry_out(self) -> None:
+        """Do it. Raises `LabError`."""
+
+
 def run_experiment(name: str, factors: CommonFactors, progress: Progress) -> None:
     """Run an experiment with these factors, go on with a run of it, or only show the plan. Raises `LabError`."""
     if factors.resume is not None:
-        if factors.plan:
-            raise InvalidInput("a run that is resumed has its plan already", "'redolab show' prints how far it is")
+        check_resumed(factors)
         resume_run(factors.resume, progress, beside_others=factors.beside_others)
         return
     experiment, store = load_experiment(name), RunStore()
@@ -77,7 +90,15 @@ def start_run(
         return
     run = store.create(name, options, new_session(machine, lab_commit(), lab.tools.versions()))
     run.write_plan(plan)
-    _carry_out(lab, store, experiment, run, bench, plan, experience)
+    carry_through(
+        store, experiment, run, plan, lab.progress, lambda: Carrying(lab, store, run, bench, plan, experience)
+    )
+
+
+def check_resumed(factors: CommonFactors) -> None:
+    """Raises `InvalidInput` if a plan is asked for of a run that has one."""
+    if factors.plan:
+        raise InvalidInput("a run that is resumed has its plan already", "'redolab show' prints how far it is")
 
 
 def resume_run(name: str, progress: Progress, *, beside_others: bool = False) -> None:
@@ -85,10 +106,7 @@ def resume_run(name: str, progress: Progress, *, beside_others: bool = False) ->
     store = RunStore()
     with open_lab(progress, store.clear_unfinished, beside_others=beside_others) as lab:
         run = store.get(name)
-        experiment = load_experiment(run.record().experiment)
-        if run.record().state is State.COMPLETE:
-            raise InvalidInput(f"the run {run.name} is complete", "'redolab show' prints it")
-        plan = run.plan(experiment.plan_type)
+        experiment, plan = to_resume(run)
         bench, machine = experiment.bench(lab, plan), read_machine(lab.home)
         standing = Standing(run, bench, plan, machine)
         if standing.todo:
@@ -96,7 +114,17 @@ def resume_run(name: str, progress: Progress, *, beside_others: bool = False) ->
             check_room(bench.needs(standing.todo, standing.to_make()))
         experience = Experience.of_runs(store, machine)
         store.reopen(run, new_session(machine, lab_commit(), lab.tools.versions()))
-        _carry_out(lab, store, experiment, run, bench, plan, experience)
+        carry_through(
+            store, experiment, run, plan, progress, lambda: Carrying(lab, store, run, bench, plan, experience)
+        )
+
+
+def to_resume(run: Run) -> tuple[Experiment, Plan[Any, Any, Any]]:
+    """What a run was to answer, and its plan. Raises `InvalidInput` if there is nothing to go on with."""
+    experiment = load_experiment(run.record().experiment)
+    if run.record().state is State.COMPLETE:
+        raise InvalidInput(f"the run {run.name} is complete", "'redolab show' prints it")
+    return experiment, run.plan(experiment.plan_type)
 
 
 def report_again(name: str, progress: Progress) -> None:
@@ -124,20 +152,21 @@ def given_to_make(factors: type[CommonFactors]) -> dict[str, str]:
     return given
 
 
-def _carry_out(
-    lab: Lab,
+def carry_through(
     store: RunStore,
     experiment: Experiment,
     run: Run,
-    bench: Bench[Any, Any, Any],
     plan: Plan[Any, Any, Any],
-    experience: Experience,
+    progress: Progress,
+    begin: Callable[[], Carries],
 ) -> None:
-    """Do what is still to be done of a run and report it; findings end in `FindingsMade`. Raises `LabError`."""
-    progress = lab.progress
+    """Do what is still to be done of a run and report it; findings end in `FindingsMade`. Raises `LabError`.
+
+    `begin` is called once the run is marked as running.
+    """
     try:
         with store.running(run, progress.seconds):
-            carrying = Carrying(lab, store, run, bench, plan, experience)
+            carrying = begin()
             done = len(plan.steps) - len(carrying.todo)
             if len(run.record().sessions) > 1:
                 progress.note(f"the run {run.name} goes on: {done} of {experiment.step.of(len(plan.steps))} are done")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -95,17 +95,17 @@ class Run:
         """Write what was made or found for a group to the disk."""
         self.add_line(_GROUPS, record)
 
+    def add_trials(self, records: Sequence[TrialRecord[Any]]) -> None:
+        """Write trials that belong together to the disk, in one write."""
+        self._add_lines(_TRIALS, records)
+
     def lines(self, name: str, kind: type[T]) -> list[T]:
         """The lines of `NAME.jsonl`, which an experiment has added; a torn last one is left out. Raises `LabError`."""
         return [self._read(f"{name}.jsonl", content, kind) for content in self._decoded(name)]
 
-    def add_line(self, name: str, content: msgspec.Struct) -> None:
+    def add_line(self, name: str, content: msgspec.Struct | Mapping[str, object]) -> None:
         """Write one more line of `NAME.jsonl` to the disk."""
-        with (self.folder / f"{name}.jsonl").open("ab+") as file:
-            _cut_torn_end(file)
-            file.write(msgspec.json.encode(content) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
+        self._add_lines(name, [content])
 
     def keep_once(self, content: msgspec.Struct) -> str:
         """Keep the settings and variables of a server unless equal ones are kept; the hash under which they are."""
@@ -135,6 +135,13 @@ class Run:
             kept = self.folder / "failed" / instance.name
             kept.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, kept)
+
+    def _add_lines(self, name: str, contents: Sequence[msgspec.Struct | Mapping[str, object]]) -> None:
+        with (self.folder / f"{name}.jsonl").open("ab+") as file:
+            _cut_torn_end(file)
+            file.write(b"".join(msgspec.json.encode(content) + b"\n" for content in contents))
+            file.flush()
+            os.fsync(file.fileno())
 
     def _trial_records(self, kind: type[T]) -> list[TrialRecord[T]]:
         lines = self._decoded(_TRIALS)
@@ -256,12 +263,15 @@ class RunStore:
 
     def clear_unfinished(self) -> list[str]:
         """Settle the runs whose lab was killed: without a trial they go, with some they are marked; in words, which."""
-        cleared = []
-        for run, record in self.readable()[0]:
-            # What an earlier version of the lab left is never rewritten.
-            if record.state is State.RUNNING and run.is_current and not is_taken(run.folder / _LOCK):
-                cleared.append(f"the run {run.name}, {self._settle(run, record, 'the lab was killed')}")
-        return cleared
+        return [words for run, _ in self.readable()[0] if (words := self.clear(run)) is not None]
+
+    def clear(self, run: Run) -> str | None:
+        """Settle a run if its lab was killed: in words, what it is then; None if there is nothing to settle."""
+        record = run.record()
+        # What an earlier version of the lab left is never rewritten.
+        if record.state is not State.RUNNING or not run.is_current or is_taken(run.folder / _LOCK):
+            return None
+        return f"the run {run.name}, {self._settle(run, record, 'the lab was killed')}"
 
     def _settle(self, run: Run, record: RunRecord, why: str, *, keep: bool = False) -> str:
         # An earlier session's evidence stays, and so does what the run has made: only it knows of it.
@@ -274,17 +284,21 @@ class RunStore:
 
     @contextmanager
     def running(self, run: Run, seconds: Mapping[str, float]) -> Iterator[None]:
-        """While in it the run is running; it is complete when left in order, else it is settled and says why."""
+        """While in it the run is running; it is complete when left in order, else it is settled and says why.
+
+        `seconds` are those of the session that is the last one when it is entered.
+        """
+        session = len(run.record().sessions) - 1
         try:
             with taken(run.folder / _LOCK):
                 yield
         except BaseException as error:
             why = str(error).splitlines()[0] if str(error) else type(error).__name__
-            record = _with_seconds(run.record(), seconds)
+            record = _with_seconds(run.record(), session, seconds)
             # The logs of what failed are what its error speaks of; of what was stopped there is nothing to look into.
             self._settle(run, record, why, keep=not isinstance(error, Interrupted | KeyboardInterrupt))
             raise
-        record = _with_seconds(run.record(), seconds)
+        record = _with_seconds(run.record(), session, seconds)
         run.write_record(msgspec.structs.replace(record, state=State.COMPLETE))
 
     def reopen(self, run: Run, session: Session) -> None:
@@ -319,10 +333,11 @@ def new_session(machine: Machine, commit: str, tools: Mapping[str, str]) -> Sess
     )
 
 
-def _with_seconds(record: RunRecord, seconds: Mapping[str, float]) -> RunRecord:
+def _with_seconds(record: RunRecord, session: int, seconds: Mapping[str, float]) -> RunRecord:
     """With the time that stages took in the session that ends."""
-    *before, last = record.sessions
-    return msgspec.structs.replace(record, sessions=[*before, msgspec.structs.replace(last, seconds=dict(seconds))])
+    sessions = list(record.sessions)
+    sessions[session] = msgspec.structs.replace(sessions[session], seconds=dict(seconds))
+    return msgspec.structs.replace(record, sessions=sessions)
 
 
 def _cut_torn_end(file: IO[bytes]) -> None:

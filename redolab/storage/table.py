@@ -25,9 +25,12 @@ def profiles_table(profiles: Sequence[tuple[str, StorageProfile]]) -> ReportTabl
     return ReportTable.of("Storage profiles", profiles, columns, [note])
 
 
-def disks_table(checks: Sequence[DiskCheck]) -> ReportTable:
-    """Every storage as asked and as fio found it."""
+def disks_table(checks: Sequence[DiskCheck], machines: Sequence[str] = ()) -> ReportTable:
+    """Every storage as asked and as fio found it; `machines`: on which each was looked at, told where there are several."""
+    names = {id(check): name for check, name in zip(checks, machines, strict=False)}
+    on = [Column[DiskCheck]("machine", lambda check: names[id(check)])] if len(set(machines)) > 1 else []
     columns = [
+        *on,
         Column[DiskCheck]("storage", lambda check: check.storage),
         Column[DiskCheck]("I/O scheduler", lambda check: check.scheduler or "–"),
         *(_both_column(figure) for figure in FIGURES),
@@ -52,10 +55,11 @@ def disks_table(checks: Sequence[DiskCheck]) -> ReportTable:
     return ReportTable.of("Disks", checks, columns, notes)
 
 
-def disk_dictionaries(checks: Sequence[DiskCheck]) -> list[dict[str, object]]:
+def disk_dictionaries(checks: Sequence[DiskCheck], machines: Sequence[str]) -> list[dict[str, object]]:
     """What fio found as CSV takes it, one row a figure."""
     return [
         {
+            "machine": machine,
             "storage": check.storage,
             "figure": figure.name,
             "unit": figure.unit,
@@ -63,7 +67,7 @@ def disk_dictionaries(checks: Sequence[DiskCheck]) -> list[dict[str, object]]:
             "got": figure.got(check.got),
             "off": off(check, figure),
         }
-        for check in checks
+        for check, machine in zip(checks, machines, strict=True)
         for figure in FIGURES
     ]
 

@@ -28,7 +28,7 @@ from tests.command import lab_processes, redolab
         (["--server", "mariadb-99"], "there is no server 'mariadb-99': choose from mysql-5.5, mysql-5.6"),
         (["--storage", "floppy"], "there is no storage profile 'floppy': choose from native"),
         (["--workload", "sleep"], "there is no workload 'sleep': choose from bulk-update, oltp_write_only"),
-        (["--machine", "moon"], "'moon' is no machine: as in local, ssh:HOST"),
+        (["--machine", "moon"], "'moon' is no machine: as in local, vagrant, ssh:HOST"),
         (["--kill-at", "300%"], "'300%' is not a percentage"),
         (["--kill-at", "75%", "--kill-after", "3m"], "--kill-at and --kill-after exclude each other"),
         (["--sample-every", "0.01s"], "a sample every 0.01 s is not possible: choose 0.1s to 60s"),

@@ -17,7 +17,7 @@ from redolab.machine import files
 from redolab.report.contents import Plot, Report
 from redolab.report.table import Column, ReportTable
 from redolab.runs.bench import Bench, Measured
-from redolab.runs.experiment import Experiment, Noun
+from redolab.runs.experiment import CheckCell, Experiment, Noun
 from redolab.runs.factors import CommonFactors, factor, keep_factor, several, whole_number
 from redolab.runs.plan import Plan, Planned, PlannedGroup, PlannedStep, draw_plan
 from redolab.runs.room import Needs
@@ -152,6 +152,9 @@ EXPERIMENT = Experiment(
     bench=DiceBench,
     report=report,
     rows=lambda run: [(record, msgspec.structs.asdict(record.trial)) for record in run.trials(Thrown)],
+    check=CheckCell(
+        lambda asked: Factors(repeat=2, seed=1, hand=("left",), keep=asked.keep), "eyes", "eyes of a die of 6"
+    ),
     group=Noun("die", "dice"),
     step=Noun("throw", "throws"),
 )

@@ -1,0 +1,71 @@
+"""Many machines: the scheduler that gives them work, and joining it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from redolab.commands.console import progress
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", metavar="HOST", help="Listen on this address.  [default: 127.0.0.1]")
+@click.option("--port", default=8786, metavar="PORT", type=click.IntRange(1, 65535), help="[default: 8786]")
+def scheduler(host: str, port: int) -> None:
+    """Start Dask's scheduler, which gives machines their work.
+
+    Reached by other machines only with TLS: Dask runs whatever it is sent.
+    """
+    from redolab.cluster.dask import check_installed
+    from redolab.cluster.joining import serve_scheduler
+
+    check_installed()
+    serve_scheduler(host, port, _say)
+
+
+@click.command()
+@click.argument("address", metavar="ADDRESS")
+@click.option("--name", metavar="NAME", help="What this machine is called in tables.  [default: its host name]")
+def worker(address: str, name: str | None) -> None:
+    """Measure on this machine for the scheduler at ADDRESS.
+
+    As in tls://db-control:8786. One group at a time, until Ctrl-C.
+    """
+    from redolab.cluster.address import parse_cluster
+    from redolab.cluster.dask import check_installed
+    from redolab.cluster.joining import join
+
+    parsed = parse_cluster(address)
+    check_installed()
+    join(parsed, name, _say)
+
+
+@click.command("do-job", hidden=True)
+@click.argument("folder", type=click.Path(path_type=Path))
+def do_job(folder: Path) -> None:
+    """What a worker calls to have the job in a folder done."""
+    from redolab.cluster.child import carry_out
+
+    carry_out(folder, progress())
+
+
+def run_on(cluster: str, name: str, given: Mapping[str, str | None]) -> None:
+    """Run an experiment with these texts of its factors on the machines of a cluster."""
+    from redolab.cluster.address import parse_cluster
+    from redolab.cluster.dask import check_installed
+    from redolab.cluster.session import run_on_cluster
+    from redolab.runs.experiment import load_experiment
+    from redolab.runs.factors import read_factors
+
+    address = parse_cluster(cluster)
+    check_installed()
+    run_on_cluster(name, read_factors(load_experiment(name).factors, given), address, progress())
+
+
+def _say(text: str) -> None:
+    click.echo(text)

@@ -1,0 +1,184 @@
+"""A cluster on this machine: a network namespace for each of its machines, on a bridge that nothing else is on, and TLS."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from redolab.project import PROJECT
+
+CONTROL = "192.0.2.1"
+ADDRESS = f"tls://{CONTROL}:8786"
+_SWITCH, _CONTROL = "redolab-test-switch", "redolab-test-control"
+_CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+
+
+def certificates(folder: Path, names: Sequence[str] = ("own",)) -> Path:
+    """A CA and certificates signed by it, made as docs/machines.md says; the folder that they are in."""
+    folder.mkdir(parents=True)
+
+    def openssl(*arguments: str) -> None:
+        subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+
+    openssl("req", "-x509", *_CURVE, "-days", "365", "-subj", "/CN=redolab", "-keyout", "ca.key", "-out", "ca.crt")
+    for name in names:
+        openssl("req", *_CURVE, "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.csr")
+        signed = ("-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-days", "365")
+        openssl("x509", "-req", "-in", f"{name}.csr", *signed, "-out", f"{name}.crt")
+    return folder
+
+
+def tls(folder: Path, name: str = "own", *, authority: Path | None = None) -> dict[str, str]:
+    """Dask's configuration for these certificates, as environment."""
+    start = "DASK_DISTRIBUTED__COMM__TLS__"
+    found = {f"{start}CA_FILE": str((authority or folder) / "ca.crt")}
+    for role in ("SCHEDULER", "WORKER", "CLIENT"):
+        found[f"{start}{role}__CERT"] = str(folder / f"{name}.crt")
+        found[f"{start}{role}__KEY"] = str(folder / f"{name}.key")
+    return found
+
+
+@dataclass
+class Cluster:
+    """The scheduler, the machines, and what they have printed; all of it ends with the tests."""
+
+    folder: Path
+    certificates: Path
+    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    def lab(self, name: str) -> Path:
+        """Where the lab of a machine has its things."""
+        return self.folder / name / "lab"
+
+    def said(self, name: str) -> str:
+        """What a machine's worker has printed."""
+        return (self.folder / f"{name}.log").read_text()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Of whoever asks, at the scheduler's machine."""
+        return {**os.environ, **tls(self.certificates), "PYTHONUNBUFFERED": "1"}
+
+    def command(self, *arguments: str) -> list[str]:
+        """`redolab ARGUMENTS` at the scheduler's machine."""
+        return _in(_CONTROL, [sys.executable, "-m", "redolab", *arguments])
+
+    def redolab(
+        self, *arguments: str, environment: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """`redolab ARGUMENTS` there, to its end."""
+        return subprocess.run(
+            self.command(*arguments), capture_output=True, text=True, check=False, timeout=280, cwd=PROJECT.root,
+            env={**self.environment, **(environment or {})},
+        )  # fmt: skip
+
+    @contextmanager
+    def started(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+        """While in it: `redolab ARGUMENTS` there, whose output is read."""
+        with subprocess.Popen(
+            self.command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1,
+            cwd=PROJECT.root, env=self.environment,
+        ) as process:  # fmt: skip
+            try:
+                yield process
+            finally:
+                if process.poll() is None:
+                    process.kill()
+
+    def start_scheduler(self) -> None:
+        """Start the scheduler and wait until it listens."""
+        self._start("scheduler", _CONTROL, "scheduler", "--host", CONTROL)
+        self._wait_for("scheduler", f"scheduler at {ADDRESS}")
+
+    def join(self, name: str) -> None:
+        """Have a machine join, and wait until it has."""
+        self._start(name, f"redolab-test-{name}", "worker", ADDRESS, "--name", name)
+        self._wait_for(name, f"{name} has joined {ADDRESS}")
+
+    def kill(self, name: str) -> None:
+        """Kill a machine's worker, as a machine that loses its power does."""
+        process = self.processes.pop(name)
+        process.kill()
+        process.wait()
+
+    def end(self, name: str) -> int:
+        """Have a worker or the scheduler end in order; its exit status."""
+        process = self.processes.pop(name)
+        process.send_signal(signal.SIGTERM)
+        return process.wait(100)
+
+    def _start(self, name: str, namespace: str, *arguments: str) -> None:
+        environment = {
+            **self.environment,
+            "REDOLAB_LAB": str(self.lab(name)),
+            "REDOLAB_RUNS": str(self.folder / name / "runs"),
+        }
+        with (self.folder / f"{name}.log").open("wb") as log:
+            self.processes[name] = subprocess.Popen(
+                _in(namespace, [sys.executable, "-m", "redolab", *arguments]),
+                stdout=log, stderr=subprocess.STDOUT, cwd=PROJECT.root, env=environment,
+            )  # fmt: skip
+
+    def _wait_for(self, name: str, words: str) -> None:
+        deadline = time.monotonic() + 60
+        while words not in self.said(name):
+            assert self.processes[name].poll() is None, self.said(name)
+            assert time.monotonic() < deadline, self.said(name)
+            time.sleep(0.1)
+
+
+@contextmanager
+def cluster(folder: Path, machines: Sequence[str]) -> Iterator[Cluster]:
+    """While in it: a scheduler, and these machines with the default server unpacked. Their files lie in `folder`."""
+    made = Cluster(folder, certificates(folder / "certificates"))
+    for name in machines:
+        servers = Path("servers/mariadb-10.11")
+        shutil.copytree(PROJECT.lab / servers, made.lab(name) / servers, symlinks=True, copy_function=os.link)
+    with _network(machines):
+        try:
+            made.start_scheduler()
+            for name in machines:
+                made.join(name)
+            yield made
+        finally:
+            for name in list(made.processes):
+                made.kill(name)
+
+
+@contextmanager
+def _network(machines: Sequence[str]) -> Iterator[None]:
+    namespaces = [_SWITCH, _CONTROL, *(f"redolab-test-{name}" for name in machines)]
+    try:
+        for place, namespace in enumerate(namespaces):
+            _ip("netns", "add", namespace)
+            _ip("-n", namespace, "link", "set", "lo", "up")
+            if place == 0:
+                _ip("-n", _SWITCH, "link", "add", "switch", "type", "bridge")
+                _ip("-n", _SWITCH, "link", "set", "switch", "up")
+                continue
+            # Both ends are made inside namespaces of the tests' own: the host's network has neither.
+            _ip("-n", _SWITCH, "link", "add", f"to{place}", "type", "veth", "peer", "name", "eth0", "netns", namespace)
+            _ip("-n", _SWITCH, "link", "set", f"to{place}", "master", "switch", "up")
+            _ip("-n", namespace, "address", "add", f"192.0.2.{place}/24", "dev", "eth0")
+            _ip("-n", namespace, "link", "set", "eth0", "up")
+        yield
+    finally:
+        for namespace in reversed(namespaces):
+            subprocess.run(["ip", "netns", "delete", namespace], check=False, capture_output=True)
+
+
+def _in(namespace: str, command: Sequence[str]) -> list[str]:
+    # Not by `ip netns exec`, which copies all mounts: what another lab unmounts meanwhile would stay in use.
+    return ["nsenter", f"--net=/run/netns/{namespace}", *command]
+
+
+def _ip(*arguments: str) -> None:
+    subprocess.run(["ip", *arguments], check=True)

@@ -1,0 +1,67 @@
+"""Where a cluster may be: never behind a port that is open to a network."""
+
+from __future__ import annotations
+
+import pytest
+
+from redolab.cluster.address import check_worker_name, parse_cluster
+from redolab.errors import InvalidInput
+from tests.command import redolab
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("tls://db-control:8786", "tls://db-control:8786"),
+        ("tls://192.0.2.1", "tls://192.0.2.1:8786"),
+        ("tls://[2001:db8::1]:9000", "tls://[2001:db8::1]:9000"),
+        ("tcp://127.0.0.1:8786", "tcp://127.0.0.1:8786"),
+        ("tcp://localhost", "tcp://localhost:8786"),
+        ("tcp://[::1]:8786", "tcp://[::1]:8786"),
+    ],
+)
+def test_tls_anywhere_and_this_machine_alone_without(text: str, meant: str) -> None:
+    assert str(parse_cluster(text)) == meant
+
+
+@pytest.mark.parametrize("text", ["tcp://db-control:8786", "tcp://0.0.0.0:8786", "tcp://127.0.0.1.example:8786"])
+def test_an_open_port_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match="is open to whoever reaches it") as refused:
+        parse_cluster(text)
+    assert f"use tls://{text.removeprefix('tcp://')}" in refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    "text", ["", "db-control", "ssh:db", "http://db:8787", "tls://db:0", "tls://db:70000", "tls://:1"]
+)
+def test_what_is_no_address_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match="is no cluster"):
+        parse_cluster(text)
+
+
+@pytest.mark.parametrize("name", ["", ".", "../up", "a b", "-x", "x" * 70])
+def test_a_name_that_could_not_be_a_folder_is_refused(name: str) -> None:
+    with pytest.raises(InvalidInput):
+        check_worker_name(name)
+    assert check_worker_name("db-1.example") == "db-1.example"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (("worker", "tcp://192.0.2.1:8786"), 2, "is open to whoever reaches it"),
+        (("scheduler", "--host", "0.0.0.0"), 2, "Dask has no certificate for TLS (distributed.comm.tls.ca-file)"),
+        (("worker", "tls://192.0.2.1:8786"), 2, "DASK_DISTRIBUTED__COMM__TLS__CA_FILE"),
+        (("run", "recovery", "--cluster", "tcp://192.0.2.1"), 2, "is open to whoever reaches it"),
+        (("run", "recovery", "--cluster", "tls://a", "--machine", "ssh:b"), 2, "give one of them"),
+        (("run", "anatomy", "--cluster", "tcp://localhost:1"), 2, "has no check cell"),
+        (("run", "recovery", "--cluster", "tcp://localhost:1"), 1, "no scheduler answers at tcp://localhost:1"),
+        (("worker", "tcp://127.0.0.1:1"), 1, "tcp://127.0.0.1:1 cannot be joined"),
+    ],
+)
+def test_what_cannot_be_is_one_line(arguments: tuple[str, ...], status: int, said: str) -> None:
+    refused = redolab(*arguments)
+    assert refused.returncode == status, refused.stderr
+    assert said in refused.stderr
+    assert refused.stderr.startswith("redolab: ")
+    assert refused.stderr.count("\n") == 1

@@ -1,0 +1,38 @@
+"""What the lab on a machine refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from redolab.cluster.child import FAILURE, JOB, carry_out
+from redolab.cluster.task import Failure, Job, Task
+from redolab.progress import Progress
+from redolab.runs.experiment import experiment_names, load_experiment
+from redolab.runs.factors import read_factors
+
+
+def test_another_commit_measures_for_nobody(tmp_path: Path) -> None:
+    task = Task(
+        mark="m", key="k", experiment="recovery", options={}, plan=msgspec.Raw(b"{}"), group=0, version="0", commit="0"
+    )
+    (tmp_path / JOB).write_bytes(msgspec.json.encode(Job(task=task, check=True)))
+    with pytest.raises(SystemExit) as ended:
+        carry_out(tmp_path, Progress(Console(quiet=True)))
+    assert ended.value.code == 1
+    failure = msgspec.json.decode((tmp_path / FAILURE).read_bytes(), type=Failure)
+    assert "and 0 at commit 0 asks" in failure.problem
+    assert failure.remedy == "bring both to one commit, and start the worker again"
+
+
+@pytest.mark.parametrize("name", [each for each in experiment_names() if load_experiment(each).check is not None])
+def test_what_a_run_keeps_of_its_factors_is_read_again_on_a_machine(name: str) -> None:
+    experiment = load_experiment(name)
+    asked = experiment.factors(beside_others=True)
+    again = read_factors(experiment.factors, asked.in_words())
+    assert again == asked
+    assert experiment.check is not None
+    assert experiment.check.factors(again).beside_others

@@ -1,0 +1,156 @@
+"""Groups that arrive become one run: each once, whole, with the session of its machine."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from redolab.cluster import bundle
+from redolab.cluster.merging import Merging, complete_groups
+from redolab.errors import LabError
+from redolab.machine.description import Machine
+from redolab.runs.plan import draw_plan
+from redolab.runs.schema import GroupRecord, Session, TrialRecord
+from redolab.runs.store import Run, RunStore, new_session
+from tests.examples import MACHINE
+from tests.toy.dice import DicePlan, Die, Table, Throw, Thrown
+
+
+class Note(msgspec.Struct):
+    """What an experiment notes besides trials."""
+
+    what: str
+    session: int
+
+
+@pytest.fixture
+def plan() -> DicePlan:
+    throws = [Throw(hand="left"), Throw(hand="right")]
+    conditions = Table(pause_ms=0, weight=0)
+    return draw_plan(
+        [(Die(sides=6), throws), (Die(sides=20), throws), (Die(sides=8), throws)],
+        repeat=2,
+        seed=3,
+        conditions=conditions,
+    )
+
+
+@pytest.fixture
+def run(tmp_path: Path, plan: DicePlan) -> Run:
+    made = RunStore(tmp_path / "runs").create("dice", {}, new_session(MACHINE, "abc", {}))
+    made.write_plan(plan)
+    return made
+
+
+def _session(name: str, machine: Machine = MACHINE) -> Session:
+    return msgspec.structs.replace(new_session(machine, "abc", {}), address=name, seconds={"fill": 1.0})
+
+
+def arrived(folder: Path, plan: DicePlan, group: int, name: str, machine: Machine = MACHINE, *, lost: int = 0) -> Run:
+    """What a machine sends of a group; `lost`: so many trials are missing."""
+    made = RunStore(folder).create("dice", {}, _session(name, machine))
+    made.write_plan(plan)
+    made.add_line("notes", Note("fio was here", 0))
+    made.add_group(GroupRecord(group=group, attempt=1, session=0, name=f"die-{group}", made=True, seconds=1.0))
+    places = plan.places(group)
+    for place in places[: len(places) - lost]:
+        thrown = Thrown(sides=6, hand=plan.steps[place].step.hand, eyes=1)
+        made.add_trial(TrialRecord(place=place, group=group, took=1.0, trial=thrown))
+        (made.folder / "logs").mkdir(exist_ok=True)
+        (made.folder / "logs" / f"{place + 1:03}-throw.log").write_text(name)
+    return made
+
+
+def places(run: Run) -> list[int | None]:
+    return [record.place for record in run.trials(Thrown)]
+
+
+def test_each_group_is_merged_once_with_the_session_of_its_machine(tmp_path: Path, run: Run, plan: DicePlan) -> None:
+    merging = Merging(run, plan)
+    assert merging.merge(1, arrived(tmp_path / "a", plan, 1, "one"))
+    assert merging.merge(0, arrived(tmp_path / "b", plan, 0, "two"))
+    assert merging.merge(2, arrived(tmp_path / "c", plan, 2, "one"))
+    assert sorted(places(run), key=str) == sorted(range(12), key=str)
+    sessions = run.record().sessions
+    assert [session.address for session in sessions] == ["local", "one", "two"]
+    assert sessions[1].seconds == {"fill": 2.0}
+    assert {record.group: record.session for record in run.trials(Thrown)} == {0: 2, 1: 1, 2: 1}
+    # What holds for a machine came with both of its groups, and stands there once.
+    assert run.lines("notes", Note) == [Note("fio was here", 1), Note("fio was here", 2)]
+    assert len(list((run.folder / "logs").glob("*.log"))) == 12
+
+
+def test_a_group_that_comes_a_second_time_changes_nothing(tmp_path: Path, run: Run, plan: DicePlan) -> None:
+    merging = Merging(run, plan)
+    merging.merge(1, arrived(tmp_path / "a", plan, 1, "one"))
+    before = {path: path.read_bytes() for path in run.folder.rglob("*") if path.is_file()}
+    assert not merging.merge(1, arrived(tmp_path / "b", plan, 1, "two"))
+    assert before == {path: path.read_bytes() for path in run.folder.rglob("*") if path.is_file()}
+
+
+def test_what_is_not_all_of_a_group_is_refused_and_leaves_nothing(tmp_path: Path, run: Run, plan: DicePlan) -> None:
+    merging = Merging(run, plan)
+    with pytest.raises(LabError, match="one measured 3 of 4 steps of group 1"):
+        merging.merge(0, arrived(tmp_path / "a", plan, 0, "one", lost=1))
+    with pytest.raises(LabError, match="sent something else than group 3"):
+        merging.merge(2, arrived(tmp_path / "b", plan, 1, "one"))
+    assert run.trial_count() == 0
+    assert not (run.folder / "logs").exists()
+
+
+def test_alike_machines_of_two_names_are_two_and_a_name_can_come_back_on_another(
+    tmp_path: Path, run: Run, plan: DicePlan
+) -> None:
+    merging = Merging(run, plan)
+    merging.merge(0, arrived(tmp_path / "a", plan, 0, "one"))
+    merging.merge(1, arrived(tmp_path / "b", plan, 1, "one", msgspec.structs.replace(MACHINE, cpu="another CPU")))
+    merging.merge(2, arrived(tmp_path / "c", plan, 2, "two"))
+    assert [session.address for session in run.record().sessions] == ["local", "one", "one", "two"]
+
+
+def test_a_group_half_measured_before_is_measured_anew_and_only_that_counts(
+    tmp_path: Path, run: Run, plan: DicePlan
+) -> None:
+    first = plan.places(0)[0]
+    run.add_group(GroupRecord(group=0, attempt=1, session=0, name="die-0", made=True, seconds=1.0))
+    run.add_trial(TrialRecord(place=first, group=0, trial=Thrown(sides=6, hand="left", eyes=5)))
+    assert complete_groups(run, plan) == set()
+    merging = Merging(run, plan)
+    assert merging.merge(0, arrived(tmp_path / "a", plan, 0, "one"))
+    assert sorted(places(run), key=str) == sorted(plan.places(0), key=str)
+    assert {record.attempt for record in run.trials(Thrown)} == {2}
+    assert complete_groups(run, plan) == {0}
+
+
+def test_the_check_cell_is_kept_by_the_name_of_its_machine(tmp_path: Path, run: Run, plan: DicePlan) -> None:
+    merging = Merging(run, plan)
+    merging.keep_check(arrived(tmp_path / "a", plan, 0, "one"))
+    merging.keep_check(arrived(tmp_path / "b", plan, 0, "one"))
+    assert sorted(path.name for path in (run.folder / "machines").iterdir()) == ["one", "one-2"]
+
+
+def test_a_folder_arrives_as_it_was_sent_and_nothing_outside_of_it(tmp_path: Path) -> None:
+    sent = tmp_path / "sent"
+    (sent / "logs").mkdir(parents=True)
+    (sent / "run.json").write_bytes(b"{}")
+    (sent / "logs/1.log").write_bytes(b"\0" * 1000)
+    (sent / "logs/2.log").write_bytes(b"of an earlier attempt")
+    content = bundle.pack(sent, ["logs/2.log"])
+    bundle.unpack(content, tmp_path / "here")
+    found = {str(path.relative_to(tmp_path / "here")) for path in (tmp_path / "here").rglob("*") if path.is_file()}
+    assert found == {"run.json", "logs/1.log"}
+    with pytest.raises(LabError, match="is torn"):
+        bundle.unpack(content[: len(content) // 2], tmp_path / "torn")
+
+
+def test_what_would_lie_outside_of_the_folder_is_refused(tmp_path: Path) -> None:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        archive.addfile(tarfile.TarInfo("../outside"), io.BytesIO())
+    with pytest.raises(LabError, match="which is no file of a run"):
+        bundle.unpack(packed.getvalue(), tmp_path / "here")
+    assert not (tmp_path / "outside").exists()
