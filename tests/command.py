@@ -6,7 +6,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -22,6 +24,15 @@ from redolab.storage.attaching import DISKS
 UNCHECKED = ("--check-disks", "off")
 SMALL = ("--log-size", "64M", "--dataset", "32M", "--open-transaction", "5000", "--pool", "64M", *UNCHECKED)
 """A crash that takes seconds."""
+
+
+@contextmanager
+def folder_for_everybody() -> Iterator[Path]:
+    """While in it: a folder that every account reaches. Those of pytest are for one account, and each session of it sees to that."""
+    with tempfile.TemporaryDirectory(prefix="redolab-test-", dir="/var/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o711)
+        yield folder
 
 
 def redolab(*arguments: str, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:

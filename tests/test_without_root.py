@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,7 +21,7 @@ from redolab.machine.tools import PACKAGES, Tools
 from redolab.progress import Progress
 from redolab.project import PROJECT
 from redolab.runs.store import RunStore
-from tests.command import SMALL, recoveries
+from tests.command import SMALL, folder_for_everybody, recoveries
 
 SOMEBODY = 65533
 """A user that nothing on the machine belongs to."""
@@ -31,17 +31,22 @@ Somebody = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
-def somebody(tmp_path: Path) -> Somebody:
-    """Runs the command line as an ordinary user, with a lab and runs in `tmp_path`."""
+def home() -> Iterator[Path]:
+    """Somebody's folder, for lab and runs."""
+    with folder_for_everybody() as folder:
+        yield folder
+
+
+@pytest.fixture
+def somebody(home: Path) -> Somebody:
+    """Runs the command line as an ordinary user, with a lab and runs in `home`."""
     if os.geteuid() != 0:
         pytest.skip("only root can become somebody else")
     python = _python_for_everybody()
     with open_lab(Progress(Console(quiet=True)), list) as lab:
         lab.server("mariadb-10.11")
-    shutil.copytree(PROJECT.lab / "servers/mariadb-10.11", tmp_path / "lab/servers/mariadb-10.11", symlinks=True)
-    for pytests_own in (tmp_path.parent, tmp_path.parent.parent):
-        pytests_own.chmod(0o711)
-    subprocess.run(["chown", "--recursive", f"{SOMEBODY}:{SOMEBODY}", tmp_path], check=True)
+    shutil.copytree(PROJECT.lab / "servers/mariadb-10.11", home / "lab/servers/mariadb-10.11", symlinks=True)
+    subprocess.run(["chown", "--recursive", f"{SOMEBODY}:{SOMEBODY}", home], check=True)
     packages = next(Path(sys.prefix).glob("lib/python*/site-packages"))
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -53,40 +58,40 @@ def somebody(tmp_path: Path) -> Somebody:
             capture_output=True,
             text=True,
             check=False,
-            cwd=tmp_path,
+            cwd=home,
             env={
                 "PATH": os.environ["PATH"],
-                "HOME": str(tmp_path),
+                "HOME": str(home),
                 "PYTHONPATH": f"{PROJECT.root}:{packages}",
                 "PYTHONDONTWRITEBYTECODE": "1",
-                "MPLCONFIGDIR": str(tmp_path),
-                "REDOLAB_LAB": str(tmp_path / "lab"),
-                "REDOLAB_RUNS": str(tmp_path / "runs"),
+                "MPLCONFIGDIR": str(home),
+                "REDOLAB_LAB": str(home / "lab"),
+                "REDOLAB_RUNS": str(home / "runs"),
             },
         )
 
     return run
 
 
-def test_recoveries_without_root(somebody: Somebody, tmp_path: Path) -> None:
+def test_recoveries_without_root(somebody: Somebody, home: Path) -> None:
     done = somebody("run", "recovery", *SMALL, "--repeat", "1")
     assert done.returncode == 0, done.stderr
     assert "The page cache was not dropped" in done.stdout
-    (run,) = RunStore(tmp_path / "runs").all()
+    (run,) = RunStore(home / "runs").all()
     (trial,) = recoveries(run)
     assert not trial.cache_dropped
     assert all(check.passed for check in trial.checks)
-    assert (tmp_path / "runs" / run.name).stat().st_uid == SOMEBODY
+    assert (home / "runs" / run.name).stat().st_uid == SOMEBODY
 
 
-def test_inflation_without_root(somebody: Somebody, tmp_path: Path) -> None:
+def test_inflation_without_root(somebody: Somebody, home: Path) -> None:
     one_cell = ("--trx-commit", "1", "--threads", "1", "--row-bytes", "100", "--rows", "1", "--binary-log", "off")
     done = somebody(
         "run", "inflation", "--server", "mariadb-10.11", *one_cell, "--repeat", "1", "--log-size", "64M"
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "Device blank: a block device of its own needs root." in done.stdout
-    (run,) = RunStore(tmp_path / "runs").all()
+    (run,) = RunStore(home / "runs").all()
     (trial,) = [record.trial for record in run.trials(InflationTrial)]
     assert trial.after.device_bytes is None
     assert trial.growth.ratio == pytest.approx(1, abs=0.01)

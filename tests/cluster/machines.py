@@ -17,7 +17,9 @@ from redolab.project import PROJECT
 
 CONTROL = "192.0.2.1"
 ADDRESS = f"tls://{CONTROL}:8786"
-_SWITCH, _CONTROL = "redolab-test-switch", "redolab-test-control"
+_NAMESPACES = f"redolab-test-{os.getpid()}"
+"""Their names begin so: other sessions of these tests have others."""
+_SWITCH, _CONTROL = f"{_NAMESPACES}-switch", f"{_NAMESPACES}-control"
 _CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
 
 
@@ -100,7 +102,7 @@ class Cluster:
 
     def join(self, name: str) -> None:
         """Have a machine join, and wait until it has."""
-        self._start(name, f"redolab-test-{name}", "worker", ADDRESS, "--name", name)
+        self._start(name, f"{_NAMESPACES}-{name}", "worker", ADDRESS, "--name", name)
         self._wait_for(name, f"{name} has joined {ADDRESS}")
 
     def kill(self, name: str) -> None:
@@ -155,7 +157,7 @@ def cluster(folder: Path, machines: Sequence[str]) -> Iterator[Cluster]:
 
 @contextmanager
 def _network(machines: Sequence[str]) -> Iterator[None]:
-    namespaces = [_SWITCH, _CONTROL, *(f"redolab-test-{name}" for name in machines)]
+    namespaces = [_SWITCH, _CONTROL, *(f"{_NAMESPACES}-{name}" for name in machines)]
     try:
         for place, namespace in enumerate(namespaces):
             _ip("netns", "add", namespace)

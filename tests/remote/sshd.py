@@ -18,7 +18,8 @@ from redolab.machine.apt import PrivateApt, codename
 from redolab.project import PROJECT
 from tests.test_without_root import SOMEBODY
 
-NAMESPACE = "redolab-test"
+NAMESPACE = f"redolab-test-{os.getpid()}"
+"""Other sessions of these tests have others."""
 NEEDED = {"ssh": "openssh-client", "ip": "iproute2", "script": "bsdutils"}
 """Program → its package: what the tests take besides the server, which they unpack."""
 SOMEBODYS = "somebody"

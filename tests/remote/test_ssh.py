@@ -18,7 +18,7 @@ from redolab.progress import Progress
 from redolab.project import PROJECT
 from redolab.runs.schema import State
 from redolab.runs.store import Run, RunStore
-from tests.command import SMALL, recoveries, redolab
+from tests.command import SMALL, folder_for_everybody, recoveries, redolab
 from tests.remote.sshd import NEEDED, SOMEBODYS, Host, host
 from tests.test_without_root import SOMEBODY
 
@@ -28,16 +28,13 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can have ne
 
 
 @pytest.fixture(scope="module")
-def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+def there() -> Iterator[Host]:
     """A host with a default server unpacked here, which it will be brought."""
     with open_lab(Progress(Console(quiet=True)), list) as lab:
         lab.server("mariadb-10.11")
         if missing := [package for program, package in NEEDED.items() if shutil.which(program) is None]:
             lab.tools.install(missing, lab.progress)
-    folder = tmp_path_factory.mktemp("host")
-    for above in (folder, folder.parent, folder.parent.parent):
-        above.chmod(0o711)
-    with host(folder) as made:
+    with folder_for_everybody() as folder, host(folder) as made:
         yield made
 
 
