@@ -17,7 +17,7 @@ from redolab.runs.store import RunStore
 from redolab.servers.dialects import InstanceRequest
 from redolab.servers.initialise import initialise
 from redolab.servers.instance import DATA, Instance, prepare_folder
-from redolab.workloads.contract import RunningWorkload
+from redolab.workloads.contract import Clients, RunningWorkload
 from redolab.workloads.known import workload_catalogue
 
 SERVER = "mariadb-10.11"
@@ -67,5 +67,5 @@ def under_load(lab: Lab, workload: str, dataset_size: int, request: InstanceRequ
         copies.copy_folder(dataset.folder / DATA, folder / DATA)
         with Instance.start(server, folder, request, folder / "error.log") as instance:
             instance.wait_ready()
-            with load.run(lab.tools, folder, data, THREADS, folder / "workload.log") as running:
+            with load.run(lab.tools, instance, data, Clients(connections=THREADS), folder / "workload.log") as running:
                 yield Loaded(lab, instance, running)

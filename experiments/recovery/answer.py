@@ -31,8 +31,8 @@ def _of_one_machine(rows: Sequence[RecoveryRow]) -> str:
     if not ready:
         return f"No recovery became ready: {'; '.join(ends)}." if ends else "No recovery was measured."
     if len({(row.server, row.log_size_bytes, row.dataset_bytes) for row in ready}) == 1:
-        return "; ".join([_of_one_crash(ready), *ends]) + "."
-    return "; ".join([_of_many(ready), *ends]) + "."
+        return "; ".join([_of_one_crash(ready), *_of_users(ready), *ends]) + "."
+    return "; ".join([_of_many(ready), *_of_users(ready), *ends]) + "."
 
 
 def _of_one_crash(rows: Sequence[RecoveryRow]) -> str:
@@ -50,6 +50,21 @@ def _of_one_crash(rows: Sequence[RecoveryRow]) -> str:
 def _of_many(rows: Sequence[RecoveryRow]) -> str:
     least, most = _extremes(rows)
     return f"Ready after {_time(least, rows)} to {_time(most, rows)}, in {len(rows)} cells"
+
+
+def _of_users(rows: Sequence[RecoveryRow]) -> list[str]:
+    """When those who had been using the server had their throughput back."""
+    followed = [row for row in rows if row.followed]
+    back = sorted(row.back_median_s for row in followed if row.back_median_s is not None)
+    if not followed:
+        return []
+    if not back:
+        return ["throughput was not back at 90 % while the clients were followed"]
+    when = f"{back[0]:.1f} s" if len(back) == 1 else f"{back[0]:.1f} to {back[-1]:.1f} s"
+    missing = len(followed) - len(back)
+    return [
+        f"throughput was back at 90 % after {when}" + (f", in {missing} of {len(followed)} cells not" * bool(missing))
+    ]
 
 
 def _extremes(rows: Sequence[RecoveryRow]) -> tuple[RecoveryRow, RecoveryRow]:

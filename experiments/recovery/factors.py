@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from redolab.crashes.dataset import SMALLEST_DATASET
 from redolab.crashes.fill import KillRule
-from redolab.crashes.planning import SMALLEST_POOL
+from redolab.crashes.planning import SMALLEST_POOL, check_warm_up
 from redolab.errors import InvalidInput
 from redolab.runs.factors import (
     CommonFactors,
@@ -25,6 +25,9 @@ from redolab.storage import StorageProfile
 from redolab.storage.known import storage_name, storage_profile
 from redolab.units import MIB, format_size, parse_duration, parse_size
 from redolab.workloads.known import workload_catalogue
+
+_FOLLOWED = 60.0
+"""Seconds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +59,14 @@ class Factors(CommonFactors):
         "What fills the log.", one_of("workload", lambda: workload_catalogue().names()), "bulk-update"
     )
     dataset: int | None = factor("Size of the tables (default: half of the log, at least 64M).", parse_size)
-    threads: int = factor("Clients of the workload.", whole_number(1, 1024), "8")
+    warehouses: int | None = factor(
+        "Warehouses of TPC-C, instead of DATASET (default: as many as come to its size).", whole_number(1, 30_000)
+    )
+    threads: int = factor("Clients of the workload, each with a connection.", whole_number(1, 1024), "8")
+    connections: int | None = factor("The same by its name in TPC-C (default: THREADS).", whole_number(1, 1024))
+    think_time: bool = factor(
+        "Whether TPC-C's clients wait between transactions as its terminals do.", on_or_off, "off"
+    )
     kill_at: str | None = factor(
         "Kill at this checkpoint age, as in 2G, or share of the usable capacity, as in 75% (default: where flushing is forced).",
         str,
@@ -66,6 +76,16 @@ class Factors(CommonFactors):
         "Rows changed by a transaction that is open at the kill; 0 for none.",
         whole_number(0, 100_000_000),
         "100000",
+    )
+    warmup: float | None = factor(
+        "After ready, start the clients anew and follow them until throughput is back at 90 % of its mean before the crash, for "
+        "at most so long; 0s: not (default: 1m with TPC-C, else not).",
+        parse_duration,
+    )
+    pool_dump: tuple[bool, ...] = factor(
+        "on: the buffer pool is dumped right before the crash and loaded by the recovering server; off,on compares both.",
+        several(on_or_off),
+        "off",
     )
     crashes: int = factor("Crashes made alike, each recovered as often.", whole_number(1, 100), "1")
     trx_commit: int = factor("innodb_flush_log_at_trx_commit.", whole_number(0, 2), "1")
@@ -108,6 +128,27 @@ class Factors(CommonFactors):
         if not 5 <= self.stuck_after <= 6 * 3600:
             raise InvalidInput(f"stuck after {self.stuck_after:g} s is not possible", "choose 5s to 6h")
         KillRule.from_options(self.kill_at, self.kill_after)
+        self._check_workload()
+
+    def _check_workload(self) -> None:
+        """Refuse what the workload or a server does not have. Raises `InvalidInput`."""
+        workload = workload_catalogue().get(self.workload)
+        if self.warehouses is not None and workload.bytes_per_warehouse is None:
+            raise InvalidInput(f"{self.workload} has no warehouses", "WORKLOAD=tpcc has, or give a DATASET")
+        if self.warehouses is not None and self.dataset is not None:
+            raise InvalidInput("warehouses and a dataset's size exclude each other", "give one of them")
+        if self.think_time and not workload.thinks:
+            raise InvalidInput(f"{self.workload} has no think time", "WORKLOAD=tpcc has")
+        check_warm_up(self.warmup or 0.0)
+        for name in self.server:
+            if any(self.pool_dump) and not server_catalogue().get(name).dialect().dumps_pool:
+                raise InvalidInput(f"{name} cannot dump its buffer pool", "leave it out, or POOLDUMP=off")
+
+    def warm_for(self) -> float:
+        """Seconds for which clients are followed at most; 0: they are not started anew."""
+        if self.warmup is not None:
+            return self.warmup
+        return _FOLLOWED if workload_catalogue().get(self.workload).bytes_per_warehouse else 0.0
 
     def in_words(self) -> dict[str, str]:
         """See `CommonFactors`: so that it can be read again, the lab's own settings have their name."""

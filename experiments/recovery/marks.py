@@ -11,6 +11,7 @@ from redolab.runs.machines import machine_names
 from redolab.runs.store import Run
 from redolab.storage.figures import OFF
 from redolab.storage.table import marks
+from redolab.workloads.known import workload_catalogue
 
 from .rows import RecoveryRow, by_machine
 
@@ -60,6 +61,7 @@ def remarks(rows: Sequence[RecoveryRow], crashes: Sequence[CrashImage], off: Off
         for image in crashes
         if "stopped growing" in image.why_killed
     ]
+    said += [caveat for name in _workloads(crashes) for caveat in workload_catalogue().get(name).caveats]
     several = len(by_machine(rows)) > 1
     said += [
         f"{storage}{MARK}{f' on {machine}' if several else ''} was not the disk that was asked for: {which} ('--all' has the figures)."
@@ -87,6 +89,12 @@ def remarks(rows: Sequence[RecoveryRow], crashes: Sequence[CrashImage], off: Off
             "The page cache was not dropped before the recoveries (no root): part of the files came from memory."
         )
     return said
+
+
+def _workloads(crashes: Sequence[CrashImage]) -> list[str]:
+    """The workloads that filled the logs, of those that there still are."""
+    known = workload_catalogue().names()
+    return [name for name in dict.fromkeys(image.spec.workload for image in crashes) if name in known]
 
 
 def _storages(rows: Iterable[RecoveryRow]) -> str:

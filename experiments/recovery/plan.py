@@ -6,10 +6,11 @@ import itertools
 
 from redolab.crashes.bench import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
 from redolab.crashes.fill import KillRule
-from redolab.crashes.planning import WantedCrash, check_memory, crash_spec, usual_pools
+from redolab.crashes.planning import LOADS_POOL, WantedCrash, check_memory, crash_spec, usual_pools
 from redolab.lab import Lab
 from redolab.runs.plan import draw_plan
 from redolab.storage.attaching import check_possible
+from redolab.workloads.known import workload_catalogue
 
 from .factors import Factors
 
@@ -23,7 +24,10 @@ def plan(factors: Factors, lab: Lab) -> CrashPlan:
             log_size=log_size,
             dataset=factors.dataset,
             workload=factors.workload,
-            threads=factors.threads,
+            warehouses=factors.warehouses,
+            threads=factors.connections or factors.threads,
+            think_time=factors.think_time,
+            pool_dump=any(factors.pool_dump),
             kill=KillRule.from_options(factors.kill_at, factors.kill_after),
             open_transaction_rows=factors.open_transaction,
             trx_commit=factors.trx_commit,
@@ -33,15 +37,17 @@ def plan(factors: Factors, lab: Lab) -> CrashPlan:
         for log_size, number in itertools.product(factors.log_size, range(1, factors.crashes + 1))
     ]
     check_memory(wanted, factors.pool or ())
+    workload_catalogue().get(factors.workload).require(lab)
     crashes: list[tuple[PlannedCrash, list[PlannedRecovery]]] = []
     for name, each in itertools.product(factors.server, wanted):
         spec = crash_spec(lab.server(name), each)
         planned = PlannedCrash(server=name, spec=spec)
         steps = [
-            PlannedRecovery(storage=storage, pool=pool, settings=settings)
+            PlannedRecovery(storage=storage, pool=pool, settings="+".join(filter(None, (settings, loaded))))
             for storage in factors.storage
             for pool in factors.pool or usual_pools(spec)
             for settings in factors.settings
+            for loaded in (LOADS_POOL if dump else "" for dump in factors.pool_dump)
         ]
         if (planned, steps) not in crashes:
             crashes.append((planned, steps))
@@ -51,6 +57,7 @@ def plan(factors: Factors, lab: Lab) -> CrashPlan:
         new_crash=factors.new_crash,
         check_disks=factors.check_disks,
         stuck_after=factors.stuck_after,
+        warm_for=factors.warm_for(),
     )
     return draw_plan(
         crashes, repeat=factors.repeat, seed=factors.drawn_seed(), conditions=conditions, keep=factors.keep

@@ -22,7 +22,7 @@ from .rows import RecoveryRow
 from .table import ended
 
 # Light to dark, so that they are told apart in grey too; of Okabe and Ito's colours where there is a choice.
-_AROUND, _SCAN, _UNTOLD, _APPLY, _AFTER = "#BBBBBB", "#56B4E9", "#7A9CC6", "#0072B2", "#FFFFFF"
+_AROUND, _SCAN, _UNTOLD, _APPLY, _AFTER, _WARM = "#BBBBBB", "#56B4E9", "#7A9CC6", "#0072B2", "#FFFFFF", "#F0E442"
 _PARTS = {
     "start": (_AROUND, "start, discover, open, accept"),
     "discover": (_AROUND, "start, discover, open, accept"),
@@ -32,6 +32,7 @@ _PARTS = {
     "open": (_AROUND, "start, discover, open, accept"),
     "accept": (_AROUND, "start, discover, open, accept"),
     "rollback": (_AFTER, "rollback after ready"),
+    "warm": (_WARM, "clients below 90 %"),
 }
 """Phase → its colour and what the legend calls it."""
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
@@ -169,7 +170,16 @@ def _at_the_end(row: RecoveryRow) -> tuple[str, str]:
     median = "" if row.ready_median_s is None else f"{row.ready_median_s:.1f} s"
     spread = f" ({row.ready_min_s:.1f}–{row.ready_max_s:.1f})" if row.n > 1 else ""
     bad = ended(row)
-    return ", ".join(part for part in (median and median + spread, bad) if part), LIMIT if bad else "black"
+    parts = (median and median + spread, _clients_then(row), bad)
+    return ", ".join(part for part in parts if part), LIMIT if bad else "black"
+
+
+def _clients_then(row: RecoveryRow) -> str:
+    if not row.followed:
+        return ""
+    if row.back_median_s is not None:
+        return f"90 % again at {row.back_median_s:.1f} s"
+    return f"not 90 % again by {row.followed_s or 0.0:.0f} s"
 
 
 def plot_matrix(folder: Path, rows: Sequence[RecoveryRow], title: str, off: Off, stem: str = "matrix") -> None:
@@ -262,7 +272,7 @@ def plot_redo(folder: Path, rows: Sequence[RecoveryRow], stem: str = "redo") -> 
 
 
 def bar_segments(row: RecoveryRow) -> list[tuple[str, float]]:
-    """The bar of a row: (phase, seconds) to ready, with one segment for all that the log does not tell apart, then the rollback."""
+    """The bar of a row: (phase, seconds) to ready, with one segment for all that the log does not tell apart, then what comes after."""
     phases = ("start", "discover", "scan", "apply", "open", "accept")
     # Of one that got no further nobody knows how long its process took to start: it is in what is not told apart.
     known_phases = phases if row.typical_ready_s is not None else phases[1:]
@@ -278,7 +288,11 @@ def bar_segments(row: RecoveryRow) -> list[tuple[str, float]]:
             segments.append((phase, known))
         elif (rest, untold) not in segments:
             segments.append((rest, untold))
-    return [*segments, ("rollback", row.rollback_s)] if row.rollback_s else segments
+    if row.rollback_s:
+        segments.append(("rollback", row.rollback_s))
+    # The clients come back while the server still rolls back.
+    below = (row.typical_back_s or 0.0) - sum(width for _, width in segments)
+    return [*segments, ("warm", below)] if below > 0 else segments
 
 
 def _unit(size: float) -> tuple[int, str]:

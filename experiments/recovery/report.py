@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from redolab.crashes.bench import crashes_of, samples_of, storages_of
+from redolab.crashes.clients import read_moments
 from redolab.crashes.recovery import RecoveryTrial
 from redolab.report.contents import Plot, Report
 from redolab.runs.machines import machine_names
@@ -13,6 +14,7 @@ from redolab.runs.store import Run
 from redolab.storage.table import disk_dictionaries, disks_table
 
 from .answer import answer
+from .clients_plot import plot_clients
 from .details import limits_table, phases_table
 from .marks import Off, marks_of
 from .plots import MOST_BARS, plot_age, plot_matrix, plot_phases, plot_redo
@@ -40,8 +42,19 @@ def report(run: Run) -> Report:
         tables=[recovery_table(rows, crashes, off)],
         details=details,
         rows=numbers,
-        plots=[*_plots(rows, off), *ages],
+        plots=[*_plots(rows, off), *_clients(run, rows), *ages],
     )
+
+
+def _clients(run: Run, rows: Sequence[RecoveryRow]) -> list[Plot]:
+    """The throughput of clients that were followed, of each machine apart."""
+    plots = []
+    for name, of_it in by_machine([row for row in rows if row.series]).items():
+        series = [(row, read_moments(run.folder / row.series)) for row in of_it if (run.folder / row.series).exists()]
+        if series:
+            stem = "clients" if len(by_machine(rows)) < 2 else f"clients-on-{name.replace(' ', '-')}"
+            plots.append(Plot(stem, partial(plot_clients, series=series, stem=stem)))
+    return plots
 
 
 def _plots(rows: Sequence[RecoveryRow], off: Off) -> list[Plot]:

@@ -7,7 +7,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -15,6 +15,7 @@ from redolab.crashes.bench import CrashPlan
 from redolab.crashes.images import CrashImage, undo_pages
 from redolab.crashes.outcome import Outcome
 from redolab.crashes.recovery import RecoveryTrial
+from redolab.crashes.warm import WarmTime
 from redolab.errors import LabError
 from redolab.machine.device import DeviceUse
 from redolab.models.bound import Bound, bound_by
@@ -92,6 +93,25 @@ class RecoveryRow:
     cores: int | None
     typical_ready_s: float | None
     """To ready, of the recovery whose phases and usage these are."""
+    followed: int
+    """Recoveries after which the workload's clients were started anew, and followed: what follows is of these."""
+    commits_before_per_s: float | None
+    """Their mean before the crash; of TPC-C `notpm_before` too, New-Order transactions a minute."""
+    notpm_before: float | None
+    first_commit_median_s: float | None
+    """To the first transaction that succeeded, from the start of the server's process."""
+    back_median_s: float | None
+    """To where throughput was back at 90 % of its mean before; None if in half of them it was not while they were followed."""
+    not_back: int
+    """Of how many it was not."""
+    best_share: float | None
+    """The best throughput of that same recovery, as a share of the mean before."""
+    followed_s: float | None
+    """How long its clients were followed, from the start of the server's process."""
+    typical_back_s: float | None
+    """When throughput was back in that same recovery."""
+    series: str
+    """The file with what its clients reported."""
     late_share: float | None
     """By how much the disk model answered late at most, as a share of its latencies."""
     took_median_s: float | None
@@ -219,6 +239,7 @@ def _row(machine: str, records: Sequence[TrialRecord[RecoveryTrial]], images: Ma
         lab_cpu_s=typical.lab_cpu_seconds,
         cores=None if typical.cpu is None else typical.cpu.cores,
         typical_ready_s=typical.seconds_to_ready,
+        **_warm([trial.warm for trial in cell if trial.warm is not None], typical.warm),
         late_share=max((trial.late_share for trial in cell if trial.late_share is not None), default=None),
         took_median_s=_median([record.took for record in records]),
         page_cache_dropped=all(trial.cache_dropped for trial in cell),
@@ -226,6 +247,24 @@ def _row(machine: str, records: Sequence[TrialRecord[RecoveryTrial]], images: Ma
         why_blank="; ".join(dict.fromkeys(f"{time.phase}: {time.why}" for time in times if time.seconds is None)),
         notes="" if timeline is None else "; ".join(timeline.notes),
     )
+
+
+def _warm(cell: Sequence[WarmTime], typical: WarmTime | None) -> dict[str, Any]:
+    """What is said of the clients that were followed."""
+    back = _median([math.inf if each.back is None else each.back for each in cell])
+    orders = None if typical is None else typical.new_orders_before
+    return {
+        "followed": len(cell),
+        "commits_before_per_s": None if typical is None else typical.commits_before,
+        "notpm_before": None if orders is None else 60 * orders,
+        "first_commit_median_s": _median([each.first_commit for each in cell]),
+        "back_median_s": None if back is None or math.isinf(back) else back,
+        "not_back": sum(each.back is None for each in cell),
+        "best_share": None if typical is None else typical.best_share,
+        "followed_s": None if typical is None else typical.followed,
+        "typical_back_s": None if typical is None else typical.back,
+        "series": "" if typical is None else typical.series,
+    }
 
 
 def _distance(trial: RecoveryTrial, median: float | None) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from redolab.crashes.images import CrashImage
+from redolab.crashes.warm import BACK, WINDOW
 from redolab.models.bound import Bound
 from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable, number
@@ -40,12 +41,19 @@ def recovery_table(rows: Sequence[RecoveryRow], crashes: Sequence[CrashImage], o
         Column[RecoveryRow]("apply", lambda row: number(row.apply_s), right=True),
         Column[RecoveryRow]("other", lambda row: number(_other(row)), right=True),
         Column[RecoveryRow]("bound by", lambda row: str(bound_of(row) or "–"), shared=_bound),
+        *(_WARM if any(row.followed for row in rows) else ()),
         Column[RecoveryRow]("rollback", lambda row: number(row.rollback_s), right=True, spare=True),
     ]
     notes = [
         "Seconds to ready: median of the recoveries; scan, apply and other (start, discover, open, accept) are of the recovery nearest "
         "to it, rollback is what of it came after ready."
     ]
+    if any(row.followed for row in rows):
+        notes.append(
+            "first trx, 90 % again: seconds from the start of the server until clients, stopped at the crash and started anew at "
+            f"ready, had a first transaction, and until {WINDOW:g} s began with {100 * BACK:g} % of the throughput before the crash "
+            "(medians; docs/workloads.md)."
+        )
     if any(row.scan_s is None or row.apply_s is None for row in rows):
         notes.append("A dash: the log does not tell ('--all' says why).")
     return ReportTable.brief("Crash recovery", rows, columns, [*notes, *remarks(rows, crashes, marked)])
@@ -113,3 +121,29 @@ def _other(row: RecoveryRow) -> float | None:
     if row.typical_ready_s is None or row.scan_s is None or row.apply_s is None:
         return None
     return row.typical_ready_s - row.scan_s - row.apply_s
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else round(value)
+
+
+def _notpm(value: str) -> str:
+    return "" if value == "–" else f"{value} NOTPM before the crash"
+
+
+def _again(row: RecoveryRow) -> str:
+    """When throughput was back, or how far it got."""
+    if row.back_median_s is not None:
+        return number(row.back_median_s) + (f", {row.not_back} not" if row.not_back else "")
+    if not row.followed or row.followed_s is None:
+        return "–"
+    return f"not by {row.followed_s:.0f} ({100 * (row.best_share or 0.0):.0f} %)"
+
+
+_WARM = (
+    Column[RecoveryRow](
+        "NOTPM before", lambda row: count(_whole(row.notpm_before)), right=True, shared=_notpm, spare=True
+    ),
+    Column[RecoveryRow]("first trx", lambda row: number(row.first_commit_median_s), right=True),
+    Column[RecoveryRow]("90 % again", _again, right=True),
+)

@@ -51,6 +51,12 @@ def rm_image(name: str) -> None:
 @click.option(
     "--stuck-after", default="2m", help="Without progress for so long, it is stuck.  [default: 2m]", metavar="TIME"
 )
+@click.option(
+    "--warmup",
+    default="0s",
+    help="Start the workload's clients anew at ready, and follow them until throughput is back, for at most so long.  [default: not]",
+    metavar="TIME",
+)
 @click.option("--beside-others", is_flag=True, help="Even beside a database server that is not the lab's.")
 @machine_option
 def recover(
@@ -63,6 +69,7 @@ def recover(
     seed: str,
     check_disks: str,
     stuck_after: str,
+    warmup: str,
     beside_others: bool,
 ) -> None:
     """Time more recoveries from a kept crash image."""
@@ -82,6 +89,7 @@ def recover(
         seed=whole_number(0, 10**9)(seed),
         check_disks=on_or_off(check_disks),
         stuck_after=parse_duration(stuck_after),
+        warm_for=parse_duration(warmup),
         beside_others=beside_others,
         progress=progress(),
     )

@@ -114,6 +114,8 @@ class CrashConditions(msgspec.Struct, frozen=True, kw_only=True):
     """Whether fio looks at every storage before."""
     stuck_after: float = STUCK_AFTER
     """Seconds without progress after which a recovery counts as stuck."""
+    warm_for: float = 0.0
+    """Seconds for which the workload's clients are followed at most after each recovery; 0: they are not started."""
 
 
 CrashPlan: TypeAlias = Plan[PlannedCrash, PlannedRecovery, CrashConditions]
@@ -215,6 +217,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         had_dataset = find_dataset(home, crash.spec.dataset) is not None
         server, workload = self._server(crash), workload_catalogue().get(crash.spec.workload)
         every = self._plan.conditions.sample_every
+        workload.require(self._lab)
         made = None
         try:
             made = make_image(
@@ -263,6 +266,8 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
             repeat=planned.repeat,
             stuck_after=self._plan.conditions.stuck_after,
             settings=step.settings,
+            turn=1 + sum(record.trial.image == image.name for record in run.trials(RecoveryTrial)),
+            warm_for=self._plan.conditions.warm_for,
         )
         recorder = Recorder(
             log=log,
@@ -270,6 +275,8 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
             evidence=run.folder / "evidence" / log.stem,
             trial=lambda trial: keep(Measured(trial, _findings(trial, run, recorder))),
         )
+        if task.warm_for:
+            workload_catalogue().get(image.spec.workload).require(self._lab)
         self._storages.prepare(step.storage, contents)
         with self._storages.attached(step.storage, contents) as attached:
             recover(self._lab, task, self._images, attached, recorder)
@@ -371,6 +378,7 @@ def plan_of_image(
     seed: int,
     check_disks: bool,
     stuck_after: float = STUCK_AFTER,
+    warm_for: float = 0.0,
 ) -> CrashPlan:
     """The plan of more recoveries from a kept image; with a pool that holds its tables unless others are given."""
     profiles = {name: storage_profile(name) for name in storages or [HOME]}
@@ -381,7 +389,7 @@ def plan_of_image(
         for asked in settings or ("",)
     ]
     crash = PlannedCrash(server=server, spec=image.spec, image=image.name)
-    conditions = CrashConditions(storages=profiles, check_disks=check_disks, stuck_after=stuck_after)
+    conditions = CrashConditions(storages=profiles, check_disks=check_disks, stuck_after=stuck_after, warm_for=warm_for)
     return draw_plan([(crash, steps)], repeat=repeat, seed=seed, conditions=conditions)
 
 

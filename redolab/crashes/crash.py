@@ -42,6 +42,7 @@ _PREPARED_TABLE = f"{DATABASE}.prepared"
 _SOMETIMES = 100
 _PREPARING = 32
 """Connections at once: fewer than any server allows."""
+_DUMPED = "dump completed"
 _SELDOM = 0.25
 _OFTEN = 0.01
 
@@ -135,12 +136,14 @@ def _fill_and_kill(
             held_open = _open_transaction(instance, spec.dataset.open_transaction_rows, stage)
             _prepare_transactions(instance, spec.prepared_transactions, stage)
             running = load.enter_context(
-                workload.run(lab.tools, folder, spec.dataset.data, spec.threads, folder / "workload.log")
+                workload.run(lab.tools, instance, spec.dataset.data, spec.clients, folder / "workload.log")
             )
             began = now().monotonic
             fill = Fill(spec.kill, capacity, began)
             with Sampler(lambda: instance.sample(sampling), every, samples.append) as sampler:
                 why = _wait_for_the_moment(instance, control, fill, running, moments, sampler, stage)
+            if spec.pool_dump:
+                _dump_pool(control, stage)
             last = instance.sample(control)
             killed = instance.kill()
             samples.append(last)
@@ -184,6 +187,21 @@ def _prepare_transactions(instance: Instance, count: int, stage: Stage) -> None:
                 stage.say(f"preparing {number:,} of {count:,} XA transactions")
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _dump_pool(control: Connection, stage: Stage) -> None:
+    """Have the list of the buffer pool's pages written; raises `LabError` if that takes longer than any dump does."""
+    stage.say("dumping the buffer pool")
+    deadline = now().monotonic + _ANSWER
+    with control.cursor() as cursor:
+        cursor.execute("SET GLOBAL innodb_buffer_pool_dump_now = ON")
+        while now().monotonic < deadline:
+            cursor.execute("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_dump_status'")
+            row = cursor.fetchone()
+            if row is not None and _DUMPED in str(row[1]):
+                return
+            time.sleep(_OFTEN)
+    raise LabError(f"the buffer pool was not dumped within {_ANSWER:.0f} s", "POOLDUMP=off does without")
 
 
 def _wait_for_the_moment(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import xxhash
 from pymysql.connections import Connection
 
 from redolab.clock import now
-from redolab.errors import WorkloadFailed
+from redolab.errors import FindingsMade, WorkloadFailed
 from redolab.lab import Lab
 from redolab.machine import files
 from redolab.progress import Stage
@@ -30,6 +31,7 @@ _LOAD_POOL = 1 * GIB
 _MARK = "dataset.json"
 _SOMETIMES = 100
 _ERROR_LOG = "error.log"
+_LOAD_LOG = "load.log"
 
 OPEN_TRANSACTION_TABLE = f"{DATABASE}.open_transaction"
 """Rows for the transaction that is open at the crash: apart from the workload's, whose clients would wait for its locks."""
@@ -120,22 +122,28 @@ def _load(lab: Lab, server: InstalledServer, workload: Workload, spec: DatasetSp
         buffer_pool=_LOAD_POOL,
         flush_log_at_trx_commit=2,
         page_size=spec.page_size,
+        network=workload.network,
     )
     initialise(server, folder, request)
     with Instance.start(server, folder, request, folder / _ERROR_LOG) as instance:
         instance.wait_ready()
         with instance.answering(), instance.connections.connect() as connection:
-            _make_schema(connection, spec)
+            _make_schema(connection, spec, workload.schema(spec.data))
             _make_empty_tables(connection, spec.empty_tables, stage)
+        if workload.network:
+            instance.open_to_network()
         _load_tables(lab, instance, workload, spec, stage)
+        _finish(instance, workload.finish(spec.data))
+        _check_loaded(instance, workload, spec, stage)
         stage.say("shutting down cleanly")
         instance.shut_down()
 
 
-def _make_schema(connection: Connection, spec: DatasetSpec) -> None:
+def _make_schema(connection: Connection, spec: DatasetSpec, of_workload: Sequence[str]) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"CREATE DATABASE {DATABASE}")
-        for statement in filter(str.strip, spec.schema.split(";")):
+        cursor.execute(f"USE {DATABASE}")
+        for statement in (*filter(str.strip, spec.schema.split(";")), *of_workload):
             cursor.execute(statement)
         cursor.execute("SET autocommit = 0")
         batch = 10_000
@@ -155,7 +163,7 @@ def _make_empty_tables(connection: Connection, count: int, stage: Stage) -> None
 
 
 def _load_tables(lab: Lab, instance: Instance, workload: Workload, spec: DatasetSpec, stage: Stage) -> None:
-    loading = workload.load(lab.tools, instance.folder, spec.data, instance.folder / "load.log")
+    loading = workload.load(lab.tools, instance, spec.data, instance.folder / _LOAD_LOG)
     try:
         while (status := loading.wait(0.2)) is None:
             instance.check_running()
@@ -167,3 +175,28 @@ def _load_tables(lab: Lab, instance: Instance, workload: Workload, spec: Dataset
     if status != 0:
         said = [line.text for line in loading.lines(now().monotonic)][-8:]
         raise WorkloadFailed(f"the tables could not be loaded (status {status})", "the last lines are below", said)
+
+
+def _finish(instance: Instance, statements: Sequence[str]) -> None:
+    with instance.answering(), instance.connections.connect() as connection, connection.cursor() as cursor:
+        cursor.execute(f"USE {DATABASE}")
+        for statement in statements:
+            cursor.execute(statement)
+            cursor.fetchall()
+
+
+def _check_loaded(instance: Instance, workload: Workload, spec: DatasetSpec, stage: Stage) -> None:
+    """Raises `FindingsMade` if the tables are not as they must be when they have just been loaded."""
+    with instance.answering(), instance.connections.connect() as connection:
+        checks = workload.check_loaded(connection, spec.data, stage.advance)
+    wrong = [f"{check.what}: {check.found} instead of {check.expected}" for check in checks if not check.passed]
+    if wrong:
+        raise FindingsMade(
+            f"{spec.server} holds other tables than were loaded into it",
+            "nothing of them is kept; what is wrong is below, what the loading program said above it",
+            [*_last_of(instance.folder / _LOAD_LOG), *wrong],
+        )
+
+
+def _last_of(log: Path) -> Sequence[str]:
+    return log.read_text(errors="replace").splitlines()[-8:]

@@ -19,7 +19,7 @@ from redolab.models.capacity import PAGE_SIZE, RedoCapacity
 from redolab.samples.sampler import read_samples
 from redolab.servers.dialects import Dialect, InstanceRequest, Setting
 from redolab.servers.instance import DATA
-from redolab.workloads.contract import Workload
+from redolab.workloads.contract import Clients, Workload
 
 IMAGE_FORMAT = 2
 MARK = "image.json"
@@ -46,6 +46,15 @@ class CrashSpec(msgspec.Struct, frozen=True, kw_only=True):
     """XA transactions that are prepared at the crash, each with a row, and that nobody will ever end."""
     number: int = 1
     """Which of several crashes made alike: what two of them differ in is the spread between crashes."""
+    think_time: bool = False
+    """Whether the clients waited between transactions as people at terminals would."""
+    pool_dump: bool = False
+    """Whether the buffer pool was dumped right before the crash, for a recovering server to load."""
+
+    @property
+    def clients(self) -> Clients:
+        """Who wrote."""
+        return Clients(connections=self.threads, think_time=self.think_time)
 
     def alike(self) -> CrashSpec:
         """What all crashes made alike share."""

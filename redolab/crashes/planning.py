@@ -9,6 +9,8 @@ from redolab.crashes.bench import SMALLER
 from redolab.crashes.dataset import DatasetSpec
 from redolab.crashes.fill import KillRule
 from redolab.crashes.images import CrashSpec, made_with
+from redolab.crashes.warm import WINDOW
+from redolab.errors import InvalidInput
 from redolab.models.sizes import default_dataset, default_pool, fill_pool
 from redolab.runs.room import Needs, check_room
 from redolab.servers.dialects import InstanceRequest, Purpose, Setting
@@ -17,7 +19,12 @@ from redolab.units import MIB, format_size
 from redolab.workloads.known import workload_catalogue
 
 SMALLEST_POOL = 32 * MIB
+LOADS_POOL = "innodb_buffer_pool_load_at_startup=1"
+"""What is set of a recovering server that is to load the buffer pool that was dumped before the crash."""
 _SMALL_POOL_SHARE = 4
+_SHORTEST_WARM_UP = 2 * WINDOW
+"""Seconds: in less no whole window would end after the clients have begun."""
+_LONGEST_WARM_UP = 6 * 3600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +35,12 @@ class WantedCrash:
     dataset: int | None = None
     """None: as large as fits the log."""
     workload: str = "bulk-update"
+    warehouses: int | None = None
+    """Of TPC-C: instead of the dataset's size."""
     threads: int = 8
+    think_time: bool = False
+    pool_dump: bool = False
+    """Whether the buffer pool is dumped right before the crash."""
     kill: KillRule = field(default_factory=KillRule)
     open_transaction_rows: int = 100_000
     trx_commit: int = 1
@@ -45,12 +57,20 @@ class WantedCrash:
     number: int = 1
     """Which of several made alike."""
 
+    def dataset_size(self, log_size: int) -> int:
+        """Bytes of its tables with a log of so many bytes."""
+        per_warehouse = workload_catalogue().get(self.workload).bytes_per_warehouse
+        if self.warehouses is not None and per_warehouse is not None:
+            return self.warehouses * per_warehouse
+        # Less than a warehouse cannot be had.
+        return max(self.dataset or default_dataset(log_size), per_warehouse or 0)
+
 
 def crash_spec(server: InstalledServer, wanted: WantedCrash) -> CrashSpec:
     """What makes that crash, with the largest log that the server takes where the one wanted is beyond it."""
     log_size = server.dialect.layout(min(wanted.log_size, server.dialect.largest_log)).size
     workload = workload_catalogue().get(wanted.workload)
-    size = wanted.dataset or default_dataset(log_size)
+    size = wanted.dataset_size(log_size)
     request = InstanceRequest(
         purpose=wanted.purpose,
         log_size=log_size,
@@ -58,6 +78,7 @@ def crash_spec(server: InstalledServer, wanted: WantedCrash) -> CrashSpec:
         flush_log_at_trx_commit=wanted.trx_commit,
         binary_log=wanted.binary_log,
         page_size=wanted.page_size,
+        network=workload.network,
         overrides=wanted.overrides,
     )
     return CrashSpec(
@@ -77,7 +98,15 @@ def crash_spec(server: InstalledServer, wanted: WantedCrash) -> CrashSpec:
         made_with=made_with(workload, server.dialect.settings(request)),
         prepared_transactions=wanted.prepared_transactions,
         number=wanted.number,
+        think_time=wanted.think_time,
+        pool_dump=wanted.pool_dump,
     )
+
+
+def check_warm_up(seconds: float) -> None:
+    """Raises `InvalidInput` if clients cannot be followed for so long after a recovery."""
+    if seconds and not _SHORTEST_WARM_UP <= seconds <= _LONGEST_WARM_UP:
+        raise InvalidInput(f"clients cannot be followed for {seconds:g} s", f"choose 0s, or {_SHORTEST_WARM_UP:g}s to 6h")
 
 
 def usual_pools(spec: CrashSpec) -> tuple[int, ...]:
@@ -88,8 +117,6 @@ def usual_pools(spec: CrashSpec) -> tuple[int, ...]:
 
 def check_memory(wanted: Iterable[WantedCrash], pools: Iterable[int]) -> None:
     """Refuse pools that cannot be had, before a server is fetched. Raises `LabError`."""
-    filling = [
-        each.fill_pool or fill_pool(each.dataset or default_dataset(each.log_size), each.log_size) for each in wanted
-    ]
+    filling = [each.fill_pool or fill_pool(each.dataset_size(each.log_size), each.log_size) for each in wanted]
     largest = max([*filling, *pools])
     check_room(Needs(memory=largest, memory_for=f"a buffer pool of {format_size(largest)}", remedy=SMALLER))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -16,10 +16,12 @@ from pymysql.connections import Connection
 from pymysql.constants import CR, ER
 
 from redolab.clock import now
+from redolab.crashes.clients import Followed, throughput_before
 from redolab.crashes.dataset import OPEN_TRANSACTION_TABLE, PROBE_TABLE
 from redolab.crashes.evidence import cap_log, keep_data, keep_script, keep_stacks
-from redolab.crashes.images import CrashImage, ImageStore, check_format
+from redolab.crashes.images import WORKLOAD, CrashImage, ImageStore, check_format
 from redolab.crashes.outcome import Outcome, Repeated, Unfinished, Watch
+from redolab.crashes.warm import Throughput, WarmTime
 from redolab.errors import InvalidInput, LabError, ServerFailed
 from redolab.lab import Lab
 from redolab.machine import copies, files
@@ -101,6 +103,8 @@ class RecoveryTrial(msgspec.Struct, frozen=True, kw_only=True):
     """By how much later than it was to a disk model answered, as a share of all its latencies; None on other storages."""
     lab_cpu_seconds: float | None = None
     """What the lab itself used of the processors meanwhile, from the start to ready: watching must not slow what it watches."""
+    warm: WarmTime | None = None
+    """What the workload's clients met afterwards; None where they were not started anew."""
 
     @property
     def failed_checks(self) -> Sequence[TableCheck]:
@@ -120,6 +124,10 @@ class RecoveryTask:
     """Seconds without progress after which it counts as stuck."""
     settings: str = ""
     """What is set beyond the lab's own settings (`redolab.servers.asked`)."""
+    turn: int = 1
+    """The how-manieth of all recoveries of the image it is: the first is checked more thoroughly."""
+    warm_for: float = 0.0
+    """Seconds for which the workload's clients are followed at most, from ready; 0: they are not started."""
 
     @property
     def request(self) -> InstanceRequest:
@@ -141,6 +149,11 @@ class Recorder:
     evidence: Path
     """The folder for what shows a finding: the data directory of a wrong recovery, stacks and a script of one that is stuck."""
 
+    @property
+    def series(self) -> Path:
+        """What the workload's clients report after the recovery."""
+        return self.log.with_suffix(".clients.csv")
+
 
 def recover(lab: Lab, task: RecoveryTask, images: ImageStore, place: Place, recorder: Recorder) -> None:
     """Recover a copy of an image on an attached storage; the trial goes to the recorder as soon as it is measured.
@@ -150,6 +163,7 @@ def recover(lab: Lab, task: RecoveryTask, images: ImageStore, place: Place, reco
     """
     image, server = task.image, task.server
     check_format(image, server.name, server.dialect)
+    throughput = _throughput_before(lab, image, images) if task.warm_for else None
     folder = place.folder / "instances" / f"{image.name}-recovery"
     title = f"recovery {task.repeat} of {image.name} on {place.name}, buffer pool {format_size(task.pool)}"
     with (
@@ -159,6 +173,7 @@ def recover(lab: Lab, task: RecoveryTask, images: ImageStore, place: Place, reco
         # And within: once the copy is gone, a disk that was full is no longer.
         place.blamed(),
         ExitStack() as running,
+        ExitStack() as limited,
     ):
         prepare_folder(server, folder)
         with lab.progress.stage(f"copying {image.name}", "copy"):
@@ -167,11 +182,15 @@ def recover(lab: Lab, task: RecoveryTask, images: ImageStore, place: Place, reco
         cache_dropped = drop_page_cache()
         if place.device is not None:
             place.device.wait_quiet(_SETTLED)
-        with lab.progress.stage(title, "recover") as stage, place.limited():
+        with lab.progress.stage(title, "recover") as stage:
+            limited.enter_context(place.limited())
             started = datetime.now(UTC)
             before = place.device.counters() if place.device else None
             instance = running.enter_context(Instance.start(server, folder, task.request, recorder.log))
-            probe = _Probe(instance, stage, place, task.stuck_after)
+            clients = _clients(lab, image, throughput, instance, recorder)
+            if clients is not None:
+                running.enter_context(clients)
+            probe = _Probe(instance, stage, place, task.stuck_after, clients)
             outcome = _watched(instance, probe, place)
             late = place.late_share()
             if outcome is Outcome.GAVE_UP and (refused := _refused(task, instance)) is not None:
@@ -179,21 +198,8 @@ def recover(lab: Lab, task: RecoveryTask, images: ImageStore, place: Place, reco
             if outcome is not Outcome.READY:
                 unfinished = _unfinished(lab, task, images, instance, probe, outcome, recorder)
                 stage.outcome = f"{outcome} at {unfinished.where}"
-                trial = RecoveryTrial(
-                    **_what(task, place, started, copy, cache_dropped=cache_dropped),
-                    outcome=outcome,
-                    seconds_to_ready=None,
-                    first_connection=None,
-                    first_write=None,
-                    rollback_ended=None,
-                    timeline=instance.recovery(),
-                    instance=recorder.instance(instance.asked()),
-                    checks=(),
-                    unfinished=unfinished,
-                    longest_quiet=probe.watch.longest,
-                    late_share=late,
-                )
-                recorder.trial(trial)
+                what = _what(task, place, started, copy, cache_dropped=cache_dropped)
+                recorder.trial(_unfinished_trial(what, instance, probe, outcome, unfinished, recorder, late))
                 return
             reached = probe.result()
             timeline = instance.recovery()
@@ -205,8 +211,10 @@ def recover(lab: Lab, task: RecoveryTask, images: ImageStore, place: Place, reco
                     f"its error log is {recorder.log}",
                 )
             stage.outcome = f"ready after {format_duration(ready)}"
+        warm = None if clients is None else _followed(lab, clients, task, recorder)
+        limited.close()
         with lab.progress.stage("checking the recovered tables", "check") as checking:
-            checks, used = _checked(instance, reached.connection, image, task.repeat)
+            checks, used = _checked(instance, reached.connection, image, task.turn, checking)
             wrong = any(not check.passed for check in checks)
             if wrong:
                 checking.outcome = "WRONG"
@@ -230,8 +238,69 @@ def recover(lab: Lab, task: RecoveryTask, images: ImageStore, place: Place, reco
                 # The server sets its count to 0 when it empties the pool between batches.
                 pages_read=probe.pages_read if timeline.batches in (None, 1) else None,
                 late_share=late,
+                warm=warm,
             )
         )
+
+
+def _unfinished_trial(
+    what: Mapping[str, Any],
+    instance: Instance,
+    probe: _Probe,
+    outcome: Outcome,
+    unfinished: Unfinished,
+    recorder: Recorder,
+    late: float | None,
+) -> RecoveryTrial:
+    """The trial of a recovery that did not end in a server that is ready."""
+    return RecoveryTrial(
+        **what,
+        outcome=outcome,
+        seconds_to_ready=None,
+        first_connection=None,
+        first_write=None,
+        rollback_ended=None,
+        timeline=instance.recovery(),
+        instance=recorder.instance(instance.asked()),
+        checks=(),
+        unfinished=unfinished,
+        longest_quiet=probe.watch.longest,
+        late_share=late,
+    )
+
+
+def _throughput_before(lab: Lab, image: CrashImage, images: ImageStore) -> Throughput | None:
+    """What the clients had before the crash; None, which is told, if they were too brief for it, and are not followed then."""
+    before = throughput_before(images.folder(image.name) / WORKLOAD)
+    if before is None or not before.commits:
+        lab.progress.note(
+            f"clients are not followed: they wrote too briefly before {image.name} (KILLAFTER=1m is long enough)"
+        )
+        return None
+    return before
+
+
+def _followed(lab: Lab, clients: Followed, task: RecoveryTask, recorder: Recorder) -> WarmTime | None:
+    """What the clients met; None if the server did not survive them, which the checks that follow find."""
+    with lab.progress.stage("following the clients until throughput is back", "warm") as stage:
+        try:
+            found = clients.follow(task.warm_for, stage)
+        except ServerFailed as error:
+            stage.outcome = error.problem
+            clients.close()
+            return None
+    return msgspec.structs.replace(found, series=f"{recorder.series.parent.name}/{recorder.series.name}")
+
+
+def _clients(
+    lab: Lab, image: CrashImage, before: Throughput | None, instance: Instance, recorder: Recorder
+) -> Followed | None:
+    """Those of the workload that the crash stopped, if they are to be followed."""
+    if before is None:
+        return None
+    spec = image.spec
+    workload = workload_catalogue().get(spec.workload)
+    return Followed(lab, workload, spec.dataset.data, spec.clients, before, instance, recorder.series)
 
 
 def _what(task: RecoveryTask, place: Place, started: datetime, copy: Copy, *, cache_dropped: bool) -> dict[str, Any]:
@@ -336,7 +405,9 @@ class _Probe:
     Meanwhile it follows whether the recovery gets on.
     """
 
-    def __init__(self, instance: Instance, stage: Stage, place: Place, stuck_after: float) -> None:
+    def __init__(
+        self, instance: Instance, stage: Stage, place: Place, stuck_after: float, clients: Followed | None = None
+    ) -> None:
         self.cpu: CpuUse | None = None
         self.lab_cpu: float | None = None
         self._lab_cpu_before = time.process_time()
@@ -346,6 +417,7 @@ class _Probe:
         self._stage = stage
         self._place = place
         self._stuck_after = stuck_after
+        self._clients = clients
         self._heard = 0
         self._looked = 0.0
         self._busiest = 0.0
@@ -381,6 +453,10 @@ class _Probe:
                 self.pages_read = int(row[1]) if row else None
                 cursor.execute(f"INSERT INTO {PROBE_TABLE} (written) VALUES (CURRENT_TIMESTAMP)")
             self._written = self._since_start()
+        if self._clients is not None and self._written is not None and self._instance.is_ready:
+            # Users do not wait for the rollback either.
+            self._clients.start()
+            self._clients = None
         return self._written is not None and self._instance.has_recovered()
 
     def since_progress(self) -> _SinceProgress:
@@ -450,21 +526,21 @@ class _Probe:
 
 
 def _checked(
-    instance: Instance, connection: Connection, image: CrashImage, repeat: int
+    instance: Instance, connection: Connection, image: CrashImage, turn: int, stage: Stage
 ) -> tuple[list[TableCheck], UsedInstance]:
     """What is checked after a recovery, and what the server was like; one that refuses or ends meanwhile has failed."""
     try:
-        return _check(connection, image, repeat), instance.used(connection)
+        return _check(connection, image, turn, stage), instance.used(connection)
     except pymysql.MySQLError as error:
         ended = "" if instance.status is None else f"; it ended with status {instance.status}"
         failed = TableCheck(what="the server answers", expected="yes", found=f"{error}{ended}")
         return [failed], instance.asked()
 
 
-def _check(connection: Connection, image: CrashImage, repeat: int) -> list[TableCheck]:
-    """What the workload verifies of its data, another part at each repeat, and the transaction that was rolled back."""
+def _check(connection: Connection, image: CrashImage, turn: int, stage: Stage) -> list[TableCheck]:
+    """What the workload verifies of its data, another part each turn, and the transaction that was rolled back."""
     dataset = image.spec.dataset
-    checks = workload_catalogue().get(image.spec.workload).verify(connection, dataset.data, repeat)
+    checks = workload_catalogue().get(image.spec.workload).verify(connection, dataset.data, turn, stage.advance)
     with connection.cursor() as cursor:
         changed = f"SELECT COUNT(*) FROM {OPEN_TRANSACTION_TABLE} WHERE changed <> 0"
         rows = f"SELECT COUNT(*) FROM {OPEN_TRANSACTION_TABLE}"

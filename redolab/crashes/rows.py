@@ -13,6 +13,7 @@ from redolab.runs.experiment import Rows
 from redolab.runs.store import Run
 from redolab.storage.figures import FIGURES, StorageRecord
 from redolab.timeline import Phase
+from redolab.workloads.tpcc.tables import TpccTables
 
 
 def recovery_rows(run: Run) -> Rows:
@@ -79,8 +80,22 @@ def _recovery(trial: RecoveryTrial) -> Mapping[str, object]:
         "ended_percent": None if end is None else end.percent,
         "progress_ended_s": None if end is None else end.progress_ended,
         "longest_quiet_s": trial.longest_quiet,
+        **_warm(trial),
         "failed_checks": len(trial.failed_checks),
         "instance": trial.instance,
+    }
+
+
+def _warm(trial: RecoveryTrial) -> Mapping[str, object]:
+    warm = trial.warm
+    orders = None if warm is None else warm.new_orders_before
+    return {
+        "commits_before_per_s": None if warm is None else warm.commits_before,
+        "notpm_before": None if orders is None else 60 * orders,
+        "first_commit_s": None if warm is None else warm.first_commit,
+        "back_s": None if warm is None else warm.back,
+        "best_share": None if warm is None else warm.best_share,
+        "followed_s": None if warm is None else warm.followed,
     }
 
 
@@ -91,7 +106,10 @@ def _image(image: CrashImage) -> Mapping[str, object]:
         "crashed_version": spec.dataset.version,
         "redo_format": image.redo_format,
         "workload": spec.workload,
+        "warehouses": spec.dataset.data.warehouses if isinstance(spec.dataset.data, TpccTables) else None,
         "threads": spec.threads,
+        "think_time": spec.think_time,
+        "pool_dump": spec.pool_dump,
         "trx_commit": spec.instance.flush_log_at_trx_commit,
         "binary_log": spec.instance.binary_log,
         "dataset_bytes": spec.dataset.size,

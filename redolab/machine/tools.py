@@ -78,6 +78,10 @@ class Tools:
         }
         return Tool(unpacked, environment)
 
+    def own(self, name: str) -> Path:
+        """The folder of a tool that the lab makes itself, whether or not it is there yet."""
+        return self._folder / name
+
     def first_of(self, names: Sequence[str]) -> tuple[str, Tool] | None:
         """The first of these programs that is there, with its name: none is fetched for it."""
         return next(((name, tool) for name in names if (tool := self.find(name)) is not None), None)

@@ -213,7 +213,10 @@ class Instance(AbstractContextManager["Instance"]):
         return None if self._server_process is None else processes.cpu_use(self._server_process)
 
     def open_to_network(self) -> NetworkAddress:
-        """Let clients in that reach it over TCP; where. For an instance that was requested so, once it is ready."""
+        """Let clients in that reach it over TCP; where. For an instance that was requested so, once it is ready.
+
+        The account stays in the data directory: it is made once.
+        """
         address = NetworkAddress()
         with self.answering(), self.connections.connect() as connection, connection.cursor() as cursor:
             cursor.execute(f"CREATE USER {address.user}@'{address.host}'")
@@ -226,7 +229,9 @@ class Instance(AbstractContextManager["Instance"]):
         target = f"--target={self._server_process.pid}"
         # Without root the namespace belongs to the sandbox's user namespace, which must be joined first.
         own = [] if processes.is_root() else ["--user", "--preserve-credentials"]
-        return replace(command, arguments=["nsenter", target, *own, "--net", "--", *command.arguments])
+        # What joins a user namespace changes its credentials, and the kernel forgets then with whom it was to die.
+        inside = ["setpriv", "--pdeathsig", "KILL", "--", *command.arguments]
+        return replace(command, arguments=["nsenter", target, *own, "--net", "--", *inside])
 
     def copy_logs(self, to: Path) -> None:
         """Keep the logs beside the error log that it was asked to write, in a folder."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from redolab.crashes.bench import plan_of_image
 from redolab.crashes.images import ImageStore, check_format
+from redolab.crashes.planning import check_warm_up
 from redolab.lab import open_lab
 from redolab.progress import Progress
 from redolab.runs.factors import words
@@ -27,10 +28,12 @@ def recover_image(
     seed: int,
     check_disks: bool,
     stuck_after: float,
+    warm_for: float,
     beside_others: bool,
     progress: Progress,
 ) -> None:
     """Recover a kept image by its own server and with its own buffer pool unless others are given. Raises `LabError`."""
+    check_warm_up(warm_for)
     store = RunStore()
     with open_lab(progress, store.clear_unfinished, beside_others=beside_others) as lab:
         image = ImageStore(lab.home).get(name)
@@ -46,6 +49,7 @@ def recover_image(
             seed=seed,
             check_disks=check_disks,
             stuck_after=stuck_after,
+            warm_for=warm_for,
         )
         lab.server(recovering)
         options = {

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 from pymysql.connections import Connection
 from pymysql.cursors import Cursor
 
+from redolab.lab import Lab
 from redolab.machine.processes import Process
 from redolab.machine.tools import Tools
+from redolab.servers.instance import Instance
 
 DATABASE = "redolab"
 """The schema in which everything the lab makes lies."""
+
+Follow: TypeAlias = Callable[[float, float, str], None]
+"""Told how far something is: so much, of so much, and a few words."""
 
 
 class TableCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +45,20 @@ class WorkloadMoment:
     commits_per_second: float
     errors_per_second: float | None = None
     latency_95_ms: float | None = None
-    """95th percentile of a transaction's latency."""
+    """95th percentile of a transaction's latency; of TPC-C, of a New-Order."""
+    new_orders_per_second: float | None = None
+    """Of TPC-C: New-Order transactions that were completed; 60 times that is NOTPM."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clients:
+    """Who writes: so many clients, each with a connection of its own."""
+
+    connections: int
+    think_time: bool = False
+    """Whether they wait between transactions as people at terminals would, where the workload knows how long."""
+    report_every: float = 1.0
+    """Seconds between two reports, as near to it as the tool can."""
 
 
 class RunningWorkload(Protocol):
@@ -60,21 +78,49 @@ class Workload(Protocol):
     def about(self) -> str:
         """What it does, in a line."""
 
+    @property
+    def network(self) -> bool:
+        """Whether its clients know TCP only: server and clients then share a network namespace that nobody else is in."""
+
+    @property
+    def thinks(self) -> bool:
+        """Whether its clients can have think time."""
+
+    @property
+    def bytes_per_warehouse(self) -> int | None:
+        """What a warehouse of TPC-C takes on disk; None of a workload that has none."""
+
+    @property
+    def caveats(self) -> Sequence[str]:
+        """What must stand wherever its figures do, a sentence each."""
+
     def content(self) -> str:
         """What decides its load as far as the project has it: two workloads of equal content are the same."""
+
+    def require(self, lab: Lab) -> None:
+        """Have the programs that it takes on this machine. Raises `LabError` if that cannot be."""
 
     def data(self, size: int) -> Any:
         """Its tables that come to about so many bytes: a struct that is part of the dataset's key."""
 
-    def load(self, tools: Tools, instance: Path, data: Any, output: Path) -> Process:
-        """Start loading the data into the instance in that folder; the caller waits for its end."""
+    def schema(self, data: Any) -> Sequence[str]:
+        """Statements to run, in its schema, before the data is loaded."""
+
+    def finish(self, data: Any) -> Sequence[str]:
+        """Statements to run when the data has been loaded."""
+
+    def load(self, tools: Tools, instance: Instance, data: Any, output: Path) -> Process:
+        """Start loading the data into the instance; the caller waits for its end."""
 
     def run(
-        self, tools: Tools, instance: Path, data: Any, threads: int, output: Path
+        self, tools: Tools, instance: Instance, data: Any, clients: Clients, output: Path
     ) -> AbstractContextManager[RunningWorkload]:
-        """While in it: so many clients write to the instance in that folder; what they say goes to the file `output`."""
+        """While in it: the clients write to the instance; what they say goes to the file `output`."""
 
-    def verify(self, connection: Connection, data: Any, turn: int) -> list[TableCheck]:
+    def check_loaded(self, connection: Connection, data: Any, follow: Follow) -> list[TableCheck]:
+        """Check that all was loaded, and as it must be."""
+
+    def verify(self, connection: Connection, data: Any, turn: int, follow: Follow) -> list[TableCheck]:
         """Check that what must be there after a recovery is. What takes long is checked in part, another part each `turn`."""
 
 

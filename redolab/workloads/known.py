@@ -8,12 +8,16 @@ from redolab.catalogue import Catalogue
 from redolab.project import PROJECT
 from redolab.workloads.contract import Workload
 from redolab.workloads.sysbench import SysbenchTables, SysbenchWorkload
+from redolab.workloads.tpcc.go_tpc import GoTpcWorkload
+from redolab.workloads.tpcc.tables import TpccTables
+from redolab.workloads.tpcc.tpcc_mysql import TpccMysqlWorkload
 
-WorkloadData: TypeAlias = SysbenchTables
+WorkloadData: TypeAlias = SysbenchTables | TpccTables
 """Any kind of data that a workload loads."""
 
 
 def workload_catalogue() -> Catalogue[Workload]:
     """All workloads by name."""
-    entries = Catalogue.read("workload", PROJECT.provision / "workloads.toml", SysbenchWorkload)
-    return Catalogue(entries.noun, dict(entries.items()))
+    kinds = SysbenchWorkload | GoTpcWorkload | TpccMysqlWorkload
+    entries: Catalogue[Workload] = Catalogue.read("workload", PROJECT.provision / "workloads.toml", kinds)
+    return entries

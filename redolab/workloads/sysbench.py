@@ -11,18 +11,27 @@ from pathlib import Path
 import msgspec
 from pymysql.connections import Connection
 
-from redolab.clock import now
-from redolab.errors import WorkloadFailed
+from redolab.lab import Lab
 from redolab.machine import processes
 from redolab.machine.processes import Command, Process
 from redolab.machine.tools import Tool, Tools
 from redolab.project import PROJECT
 from redolab.servers.dialects import SOCKET
-from redolab.workloads.contract import DATABASE, RunningWorkload, TableCheck, WorkloadMoment, check_pages, check_value
+from redolab.servers.instance import Instance
+from redolab.workloads.contract import (
+    DATABASE,
+    Clients,
+    Follow,
+    RunningWorkload,
+    TableCheck,
+    WorkloadMoment,
+    check_pages,
+    check_value,
+)
+from redolab.workloads.reporting import ReportingRun
 
 SCRIPTS = PROJECT.provision / "workloads"
 _REPORT = re.compile(r"tps: (?P<tps>[\d.]+).*?lat \(ms,95%\): (?P<latency>[\d.]+) err/s: (?P<errors>[\d.]+)")
-_LAST_LINES = 8
 _LOAD_THREADS = 4
 # What a write that meets another, or a lock held for long, ends in; the clients go on with the next.
 _LOCK_CONFLICTS = "1020,1205,1213"
@@ -46,42 +55,6 @@ class SysbenchTables(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"
         return [f"sbtest{number}" for number in range(1, self.tables + 1)]
 
 
-class SysbenchRun(RunningWorkload):
-    """A sysbench that runs."""
-
-    def __init__(self, process: Process) -> None:
-        self._process = process
-        self._said: list[str] = []
-
-    def moments(self) -> Sequence[WorkloadMoment]:
-        """See `RunningWorkload`."""
-        moments = []
-        for line in self._process.lines(now().monotonic):
-            self._said = [*self._said[-_LAST_LINES:], line.text]
-            match = _REPORT.search(line.text)
-            if match and line.arrival is not None:
-                moments.append(
-                    WorkloadMoment(
-                        monotonic=line.arrival,
-                        commits_per_second=float(match["tps"]),
-                        errors_per_second=float(match["errors"]),
-                        latency_95_ms=float(match["latency"]),
-                    )
-                )
-        return moments
-
-    def check_running(self) -> None:
-        """See `RunningWorkload`."""
-        status = self._process.wait(0)
-        if status is not None:
-            self.moments()
-            raise WorkloadFailed(
-                f"sysbench ended by itself with status {status}",
-                "its last lines are below",
-                self._said[-_LAST_LINES:],
-            )
-
-
 class SysbenchWorkload(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind", tag="sysbench"
 ):
@@ -90,47 +63,83 @@ class SysbenchWorkload(
     script: str
     about: str
 
+    @property
+    def network(self) -> bool:
+        """See `Workload`: it knows the socket."""
+        return False
+
+    @property
+    def thinks(self) -> bool:
+        """See `Workload`."""
+        return False
+
+    @property
+    def bytes_per_warehouse(self) -> int | None:
+        """See `Workload`."""
+        return None
+
+    @property
+    def caveats(self) -> Sequence[str]:
+        """See `Workload`."""
+        return ()
+
     def content(self) -> str:
         """See `Workload`."""
         return (SCRIPTS / self.script).read_text() if self.script.endswith(".lua") else self.script
+
+    def require(self, lab: Lab) -> None:
+        """See `Workload`."""
+        lab.tools.require(["sysbench"], lab.progress)
 
     def data(self, size: int) -> SysbenchTables:
         """See `Workload`."""
         return SysbenchTables(tables=_TABLES, rows=max(1, size // _BYTES_PER_ROW // _TABLES))
 
-    def load(self, tools: Tools, instance: Path, data: SysbenchTables, output: Path) -> Process:
+    def schema(self, data: SysbenchTables) -> Sequence[str]:
+        """See `Workload`: sysbench makes its tables itself."""
+        return ()
+
+    def finish(self, data: SysbenchTables) -> Sequence[str]:
+        """See `Workload`."""
+        return ()
+
+    def load(self, tools: Tools, instance: Instance, data: SysbenchTables, output: Path) -> Process:
         """See `Workload`: each table is filled by one of the threads."""
         sysbench = tools.get("sysbench")
         script = _script_of_its_own(sysbench, "oltp_write_only")
         arguments = [*connection_arguments(sysbench, script, _LOAD_THREADS), *_table_arguments(data), "prepare"]
-        return processes.start(Command(arguments, folder=instance, environment=sysbench.environment), output)
+        return processes.start(Command(arguments, folder=instance.folder, environment=sysbench.environment), output)
 
     @contextmanager
     def run(
-        self, tools: Tools, instance: Path, data: SysbenchTables, threads: int, output: Path
+        self, tools: Tools, instance: Instance, data: SysbenchTables, clients: Clients, output: Path
     ) -> Iterator[RunningWorkload]:
         """See `Workload`."""
         sysbench = tools.get("sysbench")
         ours = self.script.endswith(".lua")
         script = SCRIPTS / self.script if ours else _script_of_its_own(sysbench, self.script)
         arguments = [
-            *connection_arguments(sysbench, script, threads),
+            *connection_arguments(sysbench, script, clients.connections),
             *_table_arguments(data),
             *(
                 "--time=0",
                 "--events=0",
-                "--report-interval=1",
+                f"--report-interval={max(1, round(clients.report_every))}",
                 f"--mysql-ignore-errors={_LOCK_CONFLICTS}",
                 "run",
             ),
         ]
-        process = processes.start(Command(arguments, folder=instance, environment=sysbench.environment), output)
+        process = processes.start(Command(arguments, folder=instance.folder, environment=sysbench.environment), output)
         try:
-            yield SysbenchRun(process)
+            yield ReportingRun("sysbench", process, moment_of)
         finally:
             process.stop(signal.SIGKILL)
 
-    def verify(self, connection: Connection, data: SysbenchTables, turn: int) -> list[TableCheck]:
+    def check_loaded(self, connection: Connection, data: SysbenchTables, follow: Follow) -> list[TableCheck]:
+        """See `Workload`: sysbench ends with an error if a row could not be loaded."""
+        return []
+
+    def verify(self, connection: Connection, data: SysbenchTables, turn: int, follow: Follow) -> list[TableCheck]:
         """See `Workload`: the row counts of all tables, and one table page by page."""
         names = data.names()
         with connection.cursor() as cursor:
@@ -139,6 +148,19 @@ class SysbenchWorkload(
                 for name in names
             ]
             return [*counts, check_pages(cursor, f"{DATABASE}.{names[(turn - 1) % len(names)]}")]
+
+
+def moment_of(text: str, arrival: float) -> WorkloadMoment | None:
+    """What a line of sysbench's says of the second before its arrival; None if it is no report."""
+    match = _REPORT.search(text)
+    if match is None:
+        return None
+    return WorkloadMoment(
+        monotonic=arrival,
+        commits_per_second=float(match["tps"]),
+        errors_per_second=float(match["errors"]),
+        latency_95_ms=float(match["latency"]),
+    )
 
 
 def connection_arguments(sysbench: Tool, script: Path, threads: int) -> list[str]:

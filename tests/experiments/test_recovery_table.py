@@ -15,6 +15,7 @@ from experiments.recovery.rows import recovery_rows
 from experiments.recovery.table import recovery_table
 from redolab.crashes.outcome import Outcome, Repeated, Unfinished
 from redolab.crashes.recovery import RecoveryTrial
+from redolab.crashes.warm import WarmTime
 from redolab.timeline import Phase, PhaseTime
 from redolab.workloads.contract import TableCheck
 from tests.examples import image, record, trial
@@ -187,3 +188,39 @@ def test_rows_too_many_for_bars_are_a_grid(tmp_path: Path) -> None:
     rows = recovery_rows([record(each) for each in pools], [image()])
     plot_matrix(tmp_path, rows, answer(rows), {})
     assert [path.name for path in tmp_path.glob("*.png")] == ["matrix.png"]
+
+
+def test_what_users_met_is_a_part_of_row_table_bar_and_answer() -> None:
+    warm = WarmTime(
+        commits_before=200.0,
+        new_orders_before=90.0,
+        clients_started=3.31,
+        first_commit=3.6,
+        back=12.5,
+        best_share=0.93,
+        followed=17.5,
+    )
+    never = msgspec.structs.replace(warm, back=None, best_share=0.4, followed=63.3)
+    came_back, did_not = (msgspec.structs.replace(trial(), warm=each) for each in (warm, never))
+    (row,) = recovery_rows([record(came_back), record(came_back), record(did_not)], [image()])
+    assert (row.followed, row.not_back, row.back_median_s, row.notpm_before) == (3, 1, 12.5, 5400.0)
+    assert row.first_commit_median_s == 3.6
+    table = recovery_table([row], [image()])
+    cells = dict(zip([heading for heading, _ in table.headings], table.cells[0], strict=True))
+    assert cells["first trx"] == "3.60"
+    assert cells["90 % again"] == "12.50, 1 not"
+    assert any("docs/workloads.md" in note for note in table.notes)
+    # Behind 3.3 s to ready and half a second of rollback.
+    last, width = bar_segments(row)[-1]
+    assert last == "warm"
+    assert width == pytest.approx(12.5 - 3.8)
+    assert answer([row]).endswith("throughput was back at 90 % after 12.5 s.")
+
+    (slow,) = recovery_rows([record(did_not)], [image()])
+    table = recovery_table([slow], [image()])
+    cells = dict(zip([heading for heading, _ in table.headings], table.cells[0], strict=True))
+    assert cells["90 % again"] == "not by 63 (40 %)"
+    assert bar_segments(slow)[-1][0] == "rollback"
+    assert "throughput was not back at 90 % while the clients were followed" in answer([slow])
+    (plain,) = recovery_rows([record(trial())], [image()])
+    assert "first trx" not in [heading for heading, _ in recovery_table([plain], [image()]).headings]

@@ -130,6 +130,8 @@ class Dialect(Protocol):
     chooses_page_size: bool
     has_io_ceiling: bool
     """Whether it has `innodb_io_capacity_max`."""
+    dumps_pool: bool
+    """Whether it can dump its buffer pool, and load it at a start."""
     redo_format: str
     """Servers with the same word here can recover each other's crash images."""
 

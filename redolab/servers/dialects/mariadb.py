@@ -48,6 +48,7 @@ class MariaDB(Dialect):
         self.buffers_changes = version < Version(11, 0, 0)
         self.chooses_page_size = True
         self.has_io_ceiling = True
+        self.dumps_pool = True
         self._one_file = version >= Version(10, 5, 0)
         self._status_names = version >= Version(10, 5, 0)
         self._plain_header = version < Version(10, 8, 0)

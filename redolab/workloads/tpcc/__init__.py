@@ -1,0 +1,1 @@
+"""TPC-C: its tables, its consistency conditions, and the programs that load it and run its transactions."""

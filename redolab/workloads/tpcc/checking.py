@@ -1,0 +1,45 @@
+"""Checks of TPC-C's tables after loading and after a recovery."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from pymysql.connections import Connection
+
+from redolab.workloads.contract import DATABASE, Follow, TableCheck, check_pages, check_value
+from redolab.workloads.tpcc.conditions import check_conditions, conditions
+from redolab.workloads.tpcc.tables import TpccTables
+
+_QUICK = ("3.3.2.1", "3.3.2.2", "3.3.2.3")
+"""What takes no time in any size of database."""
+
+
+def check_loaded(connection: Connection, data: TpccTables, follow: Follow) -> list[TableCheck]:
+    """All row counts, and all conditions."""
+    with connection.cursor() as cursor:
+        counts = [
+            check_value(cursor, f"rows of {name}", f"SELECT COUNT(*) FROM {DATABASE}.{name}", rows)
+            for name, rows in data.rows().items()
+        ]
+    return [*counts, *check_conditions(connection, conditions(data.new_order), data.warehouses, follow)]
+
+
+def check_recovered(
+    connection: Connection, data: TpccTables, turn: int, follow: Follow, *, broken: Collection[str] = ()
+) -> list[TableCheck]:
+    """In the first turn all conditions and the rows of tables that none are inserted into, later the quick ones.
+
+    And in each turn one table page by page. `broken`: the clauses that the program's own transactions do not keep.
+    """
+    names = data.names()
+    table = names[(turn - 1) % len(names)]
+    with connection.cursor() as cursor:
+        counts = [
+            check_value(cursor, f"rows of {name}", f"SELECT COUNT(*) FROM {DATABASE}.{name}", rows)
+            for name, rows in (data.constant_rows().items() if turn == 1 else ())
+        ]
+        follow(0, 1, f"CHECK TABLE {table}")
+        pages = check_pages(cursor, f"{DATABASE}.{table}")
+    asked = [each for each in conditions(data.new_order) if turn == 1 or each.clause in _QUICK]
+    checked = [each for each in asked if each.clause not in broken]
+    return [*counts, pages, *check_conditions(connection, checked, data.warehouses, follow)]

@@ -1,0 +1,108 @@
+"""What go-tpc and tpcc-mysql say while they run, as one kind of series."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from redolab.workloads.contract import WorkloadMoment
+
+_CURRENT = "[Current]"
+_ERRORS = "_ERR"
+_NEW_ORDER = "NEW_ORDER"
+_TRX = re.compile(
+    r"\s*\d+, trx: (?P<new_orders>\d+), 95%: (?P<latency>[\d.]+), 99%: [\d.]+, max_rt: [\d.]+(?P<others>(?:, \d+\|[\d.]+){4})"
+)
+# tpcc-mysql before 2014: of each of the five transactions how many, (how many of these late), 90 % of response times | longest.
+_LATE = re.compile(r"\s*\d+(?P<counts>(?:, \d+\(\d+\):[\d.]+(?:\|[\d.]+)?){5})")
+_OTHER_COUNT = re.compile(r", (\d+)[|(]")
+
+
+class GoTpcReports:
+    """Reads go-tpc's reports (`--output json`) one after the other.
+
+    Its own rates are per transaction type, each counted from the first of that type in the interval: too high of rare ones.
+    Here a rate is what was counted since the last report, by the time since then. An interval in which nothing ended has no
+    report.
+    """
+
+    def __init__(self, began: float) -> None:
+        self._last = began
+
+    def moment(self, text: str, arrival: float) -> WorkloadMoment | None:
+        """What a line says of the time since the report before it; None if it is no report of transactions."""
+        counts = _counted(text)
+        seconds = arrival - self._last
+        if counts is None or seconds <= 0:
+            return None
+        self._last = arrival
+        failed = sum(each.count for each in counts if each.failed)
+        return WorkloadMoment(
+            monotonic=arrival,
+            commits_per_second=sum(each.count for each in counts if not each.failed) / seconds,
+            errors_per_second=failed / seconds,
+            latency_95_ms=next((each.latency_95_ms for each in counts if each.operation == _NEW_ORDER), None),
+            new_orders_per_second=sum(each.count for each in counts if each.operation == _NEW_ORDER) / seconds,
+        )
+
+
+class _Counted(msgspec.Struct, frozen=True):
+    """One operation of a report; all values are text."""
+
+    prefix: str = msgspec.field(name="Prefix")
+    operation: str = msgspec.field(name="Operation")
+    written_count: str = msgspec.field(name="Count", default="")
+    """Empty in reports of keying and think times."""
+    written_latency: str = msgspec.field(name="95th(ms)", default="0")
+
+    @property
+    def count(self) -> int:
+        """How many ended."""
+        return int(self.written_count)
+
+    @property
+    def latency_95_ms(self) -> float:
+        """95th percentile of their latencies."""
+        return float(self.written_latency)
+
+    @property
+    def failed(self) -> bool:
+        """Whether it counts those that ended in an error."""
+        return self.operation.endswith(_ERRORS)
+
+
+def _counted(text: str) -> Sequence[_Counted] | None:
+    if not text.startswith("[{"):
+        return None
+    try:
+        report = msgspec.json.decode(text, type=list[_Counted])
+    except msgspec.DecodeError:
+        return None
+    of_now = [each for each in report if each.prefix.strip() == _CURRENT and each.written_count]
+    return of_now or None
+
+
+class TpccMysqlReports:
+    """Reads the lines of `tpcc_start`, one an interval: new orders, and then payments, order status, deliveries, stock levels."""
+
+    def __init__(self, interval: float) -> None:
+        self._interval = interval
+
+    def moment(self, text: str, arrival: float) -> WorkloadMoment | None:
+        """What a line says of the interval before its arrival; None if it is no report."""
+        if match := _TRX.match(text):
+            new_orders, others = int(match["new_orders"]), [int(each) for each in _OTHER_COUNT.findall(match["others"])]
+            latency = float(match["latency"])
+        elif match := _LATE.match(text):
+            new_orders, *others = (int(each) for each in _OTHER_COUNT.findall(match["counts"]))
+            latency = None
+        else:
+            return None
+        return WorkloadMoment(
+            monotonic=arrival,
+            commits_per_second=(new_orders + sum(others)) / self._interval,
+            latency_95_ms=latency,
+            new_orders_per_second=new_orders / self._interval,
+        )

@@ -1,0 +1,67 @@
+"""The tables of TPC-C as the lab has them loaded, and how many rows are in each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+BYTES_PER_WAREHOUSE = 100 * 2**20
+"""On disk with all indexes, as go-tpc loads it (docs/workloads.md has what was measured)."""
+
+NEW_ORDER = {"go-tpc": "new_order", "tpcc-mysql": "new_orders"}
+"""Program → what it calls the table NEW-ORDER; all call the others alike."""
+
+
+class TpccTables(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="tpcc"):
+    """The nine tables, for so many warehouses."""
+
+    warehouses: int
+    loaded_by: str
+    """The program, with its version where it has one: each has a schema of its own."""
+
+    @property
+    def program(self) -> str:
+        """Its name."""
+        return self.loaded_by.partition(" ")[0]
+
+    @property
+    def new_order(self) -> str:
+        """The name of the table NEW-ORDER."""
+        return NEW_ORDER[self.program]
+
+    def names(self) -> list[str]:
+        """All tables, the largest first."""
+        return [
+            *("order_line", "stock", "customer", "orders", "history"),
+            *(self.new_order, "item", "district", "warehouse"),
+        ]
+
+    def analyzed(self) -> list[str]:
+        """Statements after which the server knows how large the tables are.
+
+        It looks by itself only some seconds after a table has grown. A server that was shut down before then took STOCK for
+        one row, and read all of it for each New-Order: MariaDB 10.11.19 made 29 transactions a second instead of 674.
+        """
+        return [f"ANALYZE TABLE {name}" for name in self.names()]
+
+    def rows(self) -> Mapping[str, int]:
+        """Table → its rows when it has been loaded (clause 4.3.3.1), of those whose number does not depend on chance."""
+        return {**self.constant_rows(), "history": 30_000 * self.warehouses, "orders": 30_000 * self.warehouses} | {
+            self.new_order: 9_000 * self.warehouses
+        }
+
+    def constant_rows(self) -> Mapping[str, int]:
+        """Table → its rows, of those that no transaction inserts into."""
+        return {
+            "item": 100_000,
+            "warehouse": self.warehouses,
+            "district": 10 * self.warehouses,
+            "customer": 30_000 * self.warehouses,
+            "stock": 100_000 * self.warehouses,
+        }
+
+
+def warehouses_in(size: int) -> int:
+    """How many warehouses come to about so many bytes."""
+    return max(1, size // BYTES_PER_WAREHOUSE)

@@ -1,0 +1,85 @@
+"""What the programs say, as they said it: go-tpc v1.0.12 here, tpcc-mysql as its users published it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from redolab.workloads.contract import WorkloadMoment
+from redolab.workloads.tpcc.reports import GoTpcReports, TpccMysqlReports
+
+RECORDED = Path(__file__).parent / "recorded"
+
+
+def read(reports: GoTpcReports | TpccMysqlReports, name: str, every: float) -> list[WorkloadMoment]:
+    """The moments of a recorded output whose reports came `every` so many seconds."""
+    moments: list[WorkloadMoment] = []
+    for line in (RECORDED / name).read_text().splitlines():
+        moment = reports.moment(line, (len(moments) + 1) * every)
+        if moment is not None:
+            moments.append(moment)
+    return moments
+
+
+def test_lines_of_tpcc_mysql_are_a_series_at_its_interval() -> None:
+    moments = read(TpccMysqlReports(1.0), "tpcc-mysql.txt", 1.0)
+    assert [moment.new_orders_per_second for moment in moments] == [1365, 1343, 1323]
+    assert moments[0].commits_per_second == 1365 + 1360 + 3 * 137
+    assert moments[0].latency_95_ms == 18.365
+    assert [moment.monotonic for moment in moments] == [1.0, 2.0, 3.0]
+
+
+def test_so_are_those_of_its_earlier_versions() -> None:
+    moments = read(TpccMysqlReports(10.0), "tpcc-mysql-2013.txt", 10.0)
+    assert [moment.new_orders_per_second for moment in moments] == [68.6, 67.6]
+    assert moments[1].commits_per_second == pytest.approx((676 + 679 + 67 + 68 + 67) / 10)
+    assert moments[1].latency_95_ms is None
+
+
+def test_reports_of_go_tpc_are_a_series_of_what_was_counted_since_the_one_before() -> None:
+    moments = read(GoTpcReports(0.0), "go-tpc.txt", 1.0)
+    assert len(moments) == 3
+    for moment in moments:
+        assert moment.new_orders_per_second is not None
+        assert 0 < moment.new_orders_per_second < moment.commits_per_second
+        assert moment.latency_95_ms
+
+
+REPORT = (
+    '[{"Prefix":"[Current] ","Operation":"NEW_ORDER","Takes(s)":"0.9","Count":"90","TPM":"6000.0","95th(ms)":"9.4"},'
+    '{"Prefix":"[Current] ","Operation":"NEW_ORDER_ERR","Takes(s)":"0.2","Count":"4","TPM":"1200.0","95th(ms)":"1.0"},'
+    '{"Prefix":"[Current] ","Operation":"DELIVERY","Takes(s)":"0.1","Count":"10","TPM":"6000.0","95th(ms)":"30.1"}]'
+)
+
+
+def test_a_rate_is_by_the_time_since_the_last_report_and_not_since_the_first_transaction_of_its_kind() -> None:
+    reports = GoTpcReports(100.0)
+    moment = reports.moment(REPORT, 102.0)
+    assert moment == WorkloadMoment(
+        monotonic=102.0,
+        commits_per_second=50.0,
+        errors_per_second=2.0,
+        latency_95_ms=9.4,
+        new_orders_per_second=45.0,
+    )
+    # Nothing ended for a while, of which it says nothing.
+    later = reports.moment(REPORT, 112.0)
+    assert later is not None
+    assert later.commits_per_second == 10.0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "execute run failed, err Error 1213: Deadlock found when trying to get lock",
+        '[{"Prefix":"[Current] ","Operation":"KEYINGTIME-NEW_ORDER","Avg(s)":"18.0s"}]',
+        REPORT.replace("[Current]", "[Summary]"),
+        '[{"tpmC":"5000.0","efficiency":"100.0%"}]',
+        "[{",
+        "",
+    ],
+)
+def test_what_is_no_report_of_transactions_is_none(line: str) -> None:
+    assert GoTpcReports(0.0).moment(line, 1.0) is None
+    assert TpccMysqlReports(1.0).moment(line, 1.0) is None
