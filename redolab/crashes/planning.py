@@ -106,7 +106,9 @@ def crash_spec(server: InstalledServer, wanted: WantedCrash) -> CrashSpec:
 def check_warm_up(seconds: float) -> None:
     """Raises `InvalidInput` if clients cannot be followed for so long after a recovery."""
     if seconds and not _SHORTEST_WARM_UP <= seconds <= _LONGEST_WARM_UP:
-        raise InvalidInput(f"clients cannot be followed for {seconds:g} s", f"choose 0s, or {_SHORTEST_WARM_UP:g}s to 6h")
+        raise InvalidInput(
+            f"clients cannot be followed for {seconds:g} s", f"choose 0s, or {_SHORTEST_WARM_UP:g}s to 6h"
+        )
 
 
 def usual_pools(spec: CrashSpec) -> tuple[int, ...]:
