@@ -5,6 +5,7 @@ What the lab starts dies with it, whatever ends the lab, and is killed only whil
 
 from __future__ import annotations
 
+import math
 import os
 import queue
 import shutil
@@ -13,7 +14,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -29,6 +30,8 @@ from redolab.units import MIB
 
 _START_TOLERANCE = 0.05
 """Seconds between two readings of one process's start time: the kernel counts it in ticks of 10 ms."""
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.0005, 0.05
+"""Seconds between two looks at whether a program has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,23 +98,36 @@ class Process:
 
     def wait(self, seconds: float) -> int | None:
         """Its exit status (negative: the signal that ended it), or None if it still runs after `seconds`."""
-        try:
-            status = self._popen.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return None
+        deadline = time.monotonic() + seconds
+        pause = _SHORTEST_PAUSE
+        while (status := self._poll()) is None:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return None
+            time.sleep(min(pause, left))
+            pause = min(2 * pause, _LONGEST_PAUSE)
         self._reader.join(timeout=10)
         _running.discard(self)
         return status
 
     def stop(self, with_signal: signal.Signals = signal.SIGTERM, seconds: float = 10.0) -> int:
         """Signal it, wait `seconds` for it to end, else SIGKILL it; its exit status. An ended one is left alone."""
-        self._popen.send_signal(with_signal)
+        self._send(with_signal)
         status = self.wait(seconds)
         if status is None:
-            self._popen.kill()
-            status = self._popen.wait()
-            _running.discard(self)
+            self._send(signal.SIGKILL)
+            status = self.wait(math.inf)
+            assert status is not None
         return status
+
+    def _poll(self) -> int | None:
+        # An interrupt raised in the middle of it would leave Popen's own lock taken, and the clean-up would wait for that for ever.
+        with interrupts.held():
+            return self._popen.poll()
+
+    def _send(self, number: signal.Signals) -> None:
+        with interrupts.held():
+            self._popen.send_signal(number)
 
     def _read(self) -> None:
         stream = self._popen.stdout
@@ -193,17 +209,15 @@ def run(command: Command, *, seconds: float = 600.0, check: bool = True, to_its_
 def _communicated(
     process: subprocess.Popen[bytes], command: Command, seconds: float, *, to_its_end: bool
 ) -> tuple[bytes, bytes]:
+    """What it prints until it ends; to be called within `held`."""
     try:
-        with interrupts.released():
+        with nullcontext() if to_its_end else interrupts.released():
             return process.communicate(command.standard_input, timeout=seconds)
     except subprocess.TimeoutExpired as error:
         _kill_group(process)
         raise CommandFailed(f"{command.arguments[0]} did not end within {seconds:.0f} s") from error
     except BaseException:
-        if to_its_end:
-            process.communicate()
-        else:
-            _kill_group(process)
+        _kill_group(process)
         raise
 
 
@@ -212,7 +226,10 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
     if process.returncode is None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        # Not by Popen: an interrupt in the middle of `communicate` may have left its lock taken.
+        with suppress(ChildProcessError):
+            os.waitpid(process.pid, 0)
+        process.returncode = -signal.SIGKILL
 
 
 def start(command: Command, output: Path, *, arrivals: Path | None = None) -> Process:

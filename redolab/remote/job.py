@@ -84,6 +84,8 @@ def _watch(own: Path, asked: Asked, told: int) -> None:
         for stream in (0, 1, 2):
             os.dup2(nothing, stream)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        # Whoever asked may ignore it, as what a shell starts in the background does; the job would never end by it.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         _write(own / "watcher", _identity(os.getpid()))
         with (own / "output").open("ab", buffering=0) as output:
             run = _in_terminal if asked.terminal else _plainly

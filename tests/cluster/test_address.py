@@ -60,7 +60,7 @@ def test_a_name_that_could_not_be_a_folder_is_refused(name: str) -> None:
     ],
 )
 def test_what_cannot_be_is_one_line(arguments: tuple[str, ...], status: int, said: str) -> None:
-    refused = redolab(*arguments)
+    refused = redolab(*arguments, environment={"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "2s"})
     assert refused.returncode == status, refused.stderr
     assert said in refused.stderr
     assert refused.stderr.startswith("redolab: ")
