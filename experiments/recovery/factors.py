@@ -71,7 +71,9 @@ class Factors(CommonFactors):
         "Kill at this checkpoint age, as in 2G, or share of the usable capacity, as in 75% (default: where flushing is forced).",
         str,
     )
-    kill_after: float | None = factor("Kill after so long instead, as in 30m.", parse_duration)
+    kill_after: float | None = factor(
+        "Kill after so long instead, as in 30m; with KILLAT at what comes first.", parse_duration
+    )
     open_transaction: int = factor(
         "Rows changed by a transaction that is open at the kill; 0 for none.",
         whole_number(0, 100_000_000),

@@ -7,7 +7,6 @@ from collections import deque
 import msgspec
 
 from redolab.counters import Counters
-from redolab.errors import InvalidInput
 from redolab.models.capacity import RedoCapacity
 from redolab.units import format_duration, format_size, parse_percent, parse_size
 
@@ -28,23 +27,28 @@ class KillRule(msgspec.Struct, frozen=True, kw_only=True):
     age: int | None = None
     """Kill when the checkpoint age reaches so many bytes."""
     after: float | None = None
-    """Kill after so many seconds of the workload."""
+    """Kill after so many seconds of the workload, or at the age before that where one is set too."""
 
     @classmethod
     def from_options(cls, kill_at: str | None, kill_after: float | None) -> KillRule:
-        """The rule that `--kill-at 75%`, `--kill-at 2G` or `--kill-after 30m` stand for. Raises `InvalidInput` if both are given."""
-        if kill_at is not None and kill_after is not None:
-            raise InvalidInput("--kill-at and --kill-after exclude each other", "give one of them")
+        """The rule that `--kill-at 75%`, `--kill-at 2G` and `--kill-after 30m` stand for: of two, what comes first."""
         if kill_at is None:
             return cls(after=kill_after)
-        return cls(age_fraction=parse_percent(kill_at)) if "%" in kill_at else cls(age=parse_size(kill_at))
+        if "%" in kill_at:
+            return cls(age_fraction=parse_percent(kill_at), after=kill_after)
+        return cls(age=parse_size(kill_at), after=kill_after)
+
+    @property
+    def by_time_alone(self) -> bool:
+        """Whether no age ends it."""
+        return self.after is not None and self.age is None and self.age_fraction is None
 
     def target_age(self, counters: Counters, capacity: RedoCapacity) -> int | None:
         """The checkpoint age to reach, in bytes; None if the rule is a time.
 
         The limit is the server's own where it tells one, else what the formula of its source gives.
         """
-        if self.after is not None:
+        if self.by_time_alone:
             return None
         if self.age is not None:
             return self.age
@@ -73,13 +77,15 @@ class Fill:
             self._recent.popleft()
         if age > self._peak:
             self._peak, self._peak_at = age, now
-        if self._rule.after is not None:
-            due = now - self._began >= self._rule.after
-            return f"{format_duration(self._rule.after)} of the workload had passed" if due else None
+        if self._rule.after is not None and now - self._began >= self._rule.after:
+            return f"{format_duration(self._rule.after)} of the workload had passed"
         target = self._rule.target_age(counters, self._capacity)
-        assert target is not None
+        if target is None:
+            return None
         if age >= target:
             return f"the checkpoint age had reached its target of {format_size(target)}"
+        if self._rule.after is not None:
+            return None
         waited = now - self._peak_at
         if waited > 3 * PATIENCE or (waited > PATIENCE and age >= self._peak * _NEAR_ITS_PEAK):
             return (
@@ -102,10 +108,11 @@ class Fill:
 
     def seconds_left(self, now: float, counters: Counters) -> float | None:
         """How long it will still take at the present rate; None while that cannot be told."""
-        done, total = self.progress(now, counters)
-        if self._rule.after is not None:
-            return max(0.0, total - done)
-        return max(0.0, total - done) / self.rate() if self.rate() > 0 else None
+        of_time = [] if self._rule.after is None else [max(0.0, self._rule.after - (now - self._began))]
+        target = self._rule.target_age(counters, self._capacity)
+        if target is not None and self.rate() > 0:
+            of_time.append(max(0.0, target - (counters.checkpoint_age or 0)) / self.rate())
+        return min(of_time, default=None)
 
     def words(self, now: float, counters: Counters, commits_per_second: float | None) -> str:
         """The line beside the progress bar."""

@@ -30,7 +30,6 @@ from tests.command import lab_processes, redolab
         (["--workload", "sleep"], "there is no workload 'sleep': choose from bulk-update, oltp_write_only"),
         (["--machine", "moon"], "'moon' is no machine: as in local, vagrant, ssh:HOST"),
         (["--kill-at", "300%"], "'300%' is not a percentage"),
-        (["--kill-at", "75%", "--kill-after", "3m"], "--kill-at and --kill-after exclude each other"),
         (["--sample-every", "0.01s"], "a sample every 0.01 s is not possible: choose 0.1s to 60s"),
         (["--nonsense"], "No such option"),
     ],

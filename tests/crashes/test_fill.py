@@ -6,7 +6,6 @@ import pytest
 
 from redolab.counters import Counters
 from redolab.crashes.fill import PATIENCE, Fill, KillRule
-from redolab.errors import InvalidInput
 from redolab.models.capacity import capacity_before_8_0, two_files
 from redolab.units import MIB
 
@@ -78,6 +77,16 @@ def test_a_server_that_does_not_tell_its_limit_is_held_to_the_formula() -> None:
     assert fill.reason_to_kill(1.1, Counters(checkpoint_age=CAPACITY.sync_flush_point)) is not None
 
 
-def test_both_rules_at_once_are_refused() -> None:
-    with pytest.raises(InvalidInput, match="exclude each other"):
-        KillRule.from_options("75%", 30.0)
+def test_of_an_age_and_a_time_what_comes_first() -> None:
+    rule = KillRule.from_options("75%", 30.0)
+    early = Fill(rule, CAPACITY, began=0.0)
+    assert early.reason_to_kill(1.0, counters(100, lsn=100)) is None
+    assert early.reason_to_kill(2.0, counters(200, lsn=200)) is None
+    assert early.seconds_left(2.0, counters(200, lsn=200)) == pytest.approx(4.0)
+    assert "reached its target of 600M" in (early.reason_to_kill(3.0, counters(600, lsn=600)) or "")
+    late = Fill(rule, CAPACITY, began=0.0)
+    # Short of its age for longer than it would be waited for without a time.
+    assert late.reason_to_kill(1.0, counters(590)) is None
+    assert late.reason_to_kill(29.0, counters(590)) is None
+    assert late.seconds_left(29.0, counters(590)) == pytest.approx(1.0)
+    assert "30.0 s of the workload" in (late.reason_to_kill(30.0, counters(590)) or "")

