@@ -5,7 +5,7 @@ A sample is one statement: LSN and `os_log_written` from two statements belong t
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TypeVar
 
 from redolab.clock import Instant
@@ -29,6 +29,8 @@ class Counters:
     log_padded: int | None = None
     log_writes: int | None = None
     log_write_requests: int | None = None
+    log_waits: int | None = None
+    """Times that a statement waited for room in the log buffer."""
     dirty_pages: int | None = None
     pages_written: int | None = None
     page_size: int | None = None
@@ -39,14 +41,6 @@ class Counters:
         if self.lsn is None or self.checkpoint_lsn is None or self.checkpoint_age is not None:
             return self
         return replace(self, checkpoint_age=self.lsn - self.checkpoint_lsn)
-
-    def completed_by(self, other: Counters) -> Counters:
-        """These, and what only `other` has."""
-        names = [each.name for each in fields(Counters)]
-        both = {
-            name: getattr(self, name) if getattr(self, name) is not None else getattr(other, name) for name in names
-        }
-        return Counters(**both)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

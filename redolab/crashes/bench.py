@@ -12,9 +12,10 @@ import msgspec
 
 from redolab.counters import Sample
 from redolab.crashes.crash import make_image
-from redolab.crashes.dataset import find_dataset, remove_dataset
+from redolab.crashes.dataset import DatasetSpec, find_dataset, remove_dataset
 from redolab.crashes.images import (
     MARK,
+    SAMPLES,
     STORY,
     CrashImage,
     CrashSpec,
@@ -72,12 +73,16 @@ class PlannedCrash(PlannedGroup, frozen=True, kw_only=True):
             "server": self.server,
             "log": format_size(self.spec.instance.log_size),
             "dataset": format_size(self.spec.dataset.size),
+            **({"load": f"steady, {self.spec.storage}"} if self.spec.kill.steady is not None else {}),
             **number,
         }
 
     def alike(self) -> Sequence[str]:
         """See `PlannedGroup`."""
         log = f"log {format_size(self.spec.instance.log_size)}"
+        if self.spec.kill.steady is not None:
+            loaded = f"load until steady on {self.spec.storage}"
+            return [f"{loaded}, {self.spec.dataset.server}, {log}", f"{loaded}, {log}"]
         return [f"crash of {self.spec.dataset.server}, {log}", f"crash, {log}"]
 
 
@@ -130,6 +135,9 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         self._images = ImageStore(lab.home)
         self._storages = Storages(lab, plan.conditions.storages)
         self._run_folder = Path()
+        self._to_make = set(range(len(plan.groups)))
+        self._loaded: list[DatasetSpec] = []
+        """Datasets that were loaded for this run, and are not to be kept."""
 
     def check(self, places: Sequence[int]) -> None:
         """See `Bench`: storages that this machine cannot offer, images that a server cannot read."""
@@ -205,6 +213,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
     def opened(self, run: Run) -> Iterator[None]:
         """See `Bench`: storages are attached when they are first wanted, and gone at the end."""
         with ExitStack() as stack:
+            stack.callback(self._remove_datasets)
             stack.enter_context(self._storages)
             self._check_disks(run)
             yield
@@ -220,8 +229,18 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         workload.require(self._lab)
         made = None
         try:
+            if crash.spec.storage != HOME:
+                self._storages.prepare(crash.spec.storage, None)
             made = make_image(
-                self._lab, home, server, workload, crash.spec, every, run.keep_failed, self._number(group)
+                self._lab,
+                home,
+                server,
+                workload,
+                crash.spec,
+                every,
+                run.keep_failed,
+                self._number(group),
+                self._storages.attached,
             )
             self._keep_story(run, made)
         except BaseException:
@@ -229,9 +248,19 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
                 self._images.remove(made.name)
             raise
         finally:
+            # The lab disk that a server was under load on.
+            self._storages.release(crash.spec.dataset.key)
             if not self._plan.keep and not had_dataset:
-                remove_dataset(home, crash.spec.dataset)
+                self._loaded.append(crash.spec.dataset)
+            self._to_make.discard(group)
+            self._remove_datasets(still_needed=[self._plan.groups[each].spec.dataset for each in self._to_make])
         return made.name
+
+    def _remove_datasets(self, still_needed: Sequence[DatasetSpec] = ()) -> None:
+        """Remove what was loaded for this run alone, but for what is still needed."""
+        for dataset in [each for each in self._loaded if each not in still_needed]:
+            remove_dataset(self._lab.home, dataset)
+            self._loaded.remove(dataset)
 
     def _number(self, group: int) -> str:
         """What tells a group's image from those of the plan's other groups, which other machines may make in the same second."""
@@ -239,6 +268,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
 
     def use(self, group: int, name: str, run: Run) -> None:
         """See `Bench`."""
+        self._to_make.discard(group)
         image = self._images.get(name)
         self._lab.progress.note(f"crash image {name}: made earlier")
         with self._lab.progress.stage(f"checking that {name} is as the kill left it", "hash"):
@@ -287,7 +317,12 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         if crash.image is not None:
             return server
         workload = workload_catalogue().get(crash.spec.workload)
-        planned, now = crash.spec, made_with(workload, server.dialect.settings(crash.spec.instance))
+        planned, profile = crash.spec, self._plan.conditions.storages.get(crash.spec.storage)
+        now = made_with(
+            workload,
+            server.dialect.settings(planned.instance),
+            None if planned.storage == HOME else profile,
+        )
         if server.version != planned.dataset.version:
             raise LabError(
                 f"the run was planned with {crash.server} {planned.dataset.version}, and here it is {server.version}",
@@ -406,9 +441,14 @@ def crashes_of(run: Run) -> list[CrashImage]:
     return images
 
 
+def story_folder(run: Run, image: str) -> Path:
+    """Where a run keeps the series that tell how an image came about."""
+    return run.folder / _CRASHES / image
+
+
 def samples_of(run: Run, image: str) -> Sequence[Sample]:
     """The counters from the start of the fill to the kill."""
-    return read_samples(run.folder / _CRASHES / image / STORY[0])
+    return read_samples(story_folder(run, image) / SAMPLES)
 
 
 class RunStorages:

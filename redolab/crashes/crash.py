@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeAlias
 
 from pymysql.connections import Connection
 
 from redolab.clock import now
 from redolab.counters import Sample
-from redolab.crashes.dataset import OPEN_TRANSACTION_TABLE, make_dataset
+from redolab.crashes.dataset import OPEN_TRANSACTION_TABLE, Dataset, make_dataset
 from redolab.crashes.fill import Fill
 from redolab.crashes.images import (
     FILL_LOG,
     IMAGE_FORMAT,
+    MACHINE,
     SAMPLES,
+    STORY,
     WORKLOAD,
     CrashImage,
     CrashSpec,
@@ -29,11 +33,19 @@ from redolab.crashes.images import (
 from redolab.errors import LabError
 from redolab.lab import Lab
 from redolab.machine import copies, files
+from redolab.machine.device import BlockDevice
+from redolab.machine.page_cache import drop_page_cache
 from redolab.models.capacity import RedoCapacity
+from redolab.models.sizes import data_directory
 from redolab.progress import Stage
+from redolab.samples.machine_use import MachineSample, machine_sample
 from redolab.samples.sampler import CsvFile, SampleFile, Sampler
+from redolab.servers.dialects import Purpose
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance, UsedInstance, prepare_folder
+from redolab.storage.attaching import Contents
+from redolab.storage.known import HOME
+from redolab.storage.place import Place
 from redolab.units import format_size
 from redolab.workloads.contract import DATABASE, RunningWorkload, Workload, WorkloadMoment
 
@@ -53,6 +65,12 @@ class _Crash:
     seconds: float
     last_sample: Sample
     used: UsedInstance
+    steady: bool | None
+    late_share: float | None
+
+
+Attach: TypeAlias = Callable[[str, Contents], AbstractContextManager[Place]]
+"""While in it: the storage of that name is there, with a copy of the contents on it if it is modelled."""
 
 
 def make_image(
@@ -64,52 +82,104 @@ def make_image(
     every: float,
     keep_failed: Callable[[Path], None] = lambda _: None,
     called_besides: str = "",
+    attach: Attach | None = None,
 ) -> CrashImage:
-    """Load, fill, kill, and keep what is left; samples are taken `every` so many seconds.
+    """Load, put under load, kill, and keep what is left; samples are taken `every` so many seconds.
 
-    The image is named after server, log and time, with `called_besides` behind.
+    The image is named after server, log and time, with `called_besides` behind. `attach` is needed for a load on another
+    storage than the lab's own.
 
     Raises `LabError`, after `keep_failed` has been given the folder of the instance that failed.
     """
     dataset = make_dataset(lab, storage, server, workload, spec.dataset)
     made = datetime.now(UTC)
     name = f"{server.name}-{format_size(spec.instance.log_size)}-{made:%Y%m%d-%H%M%S}{called_besides}"
-    folder = storage / "instances" / name
     layout = server.dialect.layout(spec.instance.log_size)
     capacity = server.dialect.capacity(replace(layout, page_size=spec.instance.page_size or layout.page_size))
-    with lab.journal.making(folder, f"the instance that was to become the crash image {name}"):
-        prepare_folder(server, folder)
-        with lab.progress.stage(f"copying the dataset ({format_size(dataset.size)})", "copy"):
-            files.remove(folder / DATA)
-            copies.copy_folder(dataset.folder / DATA, folder / DATA)
-            for log_file in server.dialect.old_log_files:
-                files.remove(folder / DATA / log_file)
-        with lab.progress.stage(f"filling the redo log of {server.name} with {spec.workload}", "fill") as stage:
-            try:
-                crash = _fill_and_kill(lab, server, workload, spec, capacity, folder, every, stage)
-            except LabError:
-                keep_failed(folder)
-                raise
-        lab.progress.note(f"killed because {crash.why}")
-        with lab.progress.stage("hashing the crash image", "hash"):
-            hashes = files.hash_folder(folder / DATA)
-        image = CrashImage(
-            format=IMAGE_FORMAT,
-            name=name,
-            spec=spec,
-            redo_format=server.dialect.redo_format,
-            made=made,
-            why_killed=crash.why,
-            fill_seconds=crash.seconds,
-            last_sample=crash.last_sample,
-            settings=crash.used.settings,
-            variables=crash.used.variables,
-            capacity=capacity,
-            hashes=hashes,
-            undo_growth=undo_bytes(folder / DATA) - undo_bytes(dataset.folder / DATA),
-        )
-        ImageStore(storage).keep(image, folder)
+    with _place(storage, dataset, spec, attach) as place:
+        folder = place.folder / "instances" / name
+        with (
+            place.blamed(),
+            lab.journal.making(folder, f"the instance that was to become the crash image {name}"),
+            place.blamed(),
+        ):
+            _copy_dataset(lab, server, dataset, place, folder)
+            with lab.progress.stage(_title(server, spec), "fill") as stage:
+                try:
+                    crash = _fill_and_kill(lab, server, workload, spec, capacity, folder, place, every, stage)
+                except LabError:
+                    keep_failed(folder)
+                    raise
+            lab.progress.note(f"killed because {crash.why}")
+            undo_growth = undo_bytes(folder / DATA) - undo_bytes(dataset.folder / DATA)
+            with _at_home(lab, server, folder, storage / "instances" / name) as left:
+                with lab.progress.stage("hashing the crash image", "hash"):
+                    hashes = files.hash_folder(left / DATA)
+                image = CrashImage(
+                    format=IMAGE_FORMAT,
+                    name=name,
+                    spec=spec,
+                    redo_format=server.dialect.redo_format,
+                    made=made,
+                    why_killed=crash.why,
+                    fill_seconds=crash.seconds,
+                    last_sample=crash.last_sample,
+                    settings=crash.used.settings,
+                    variables=crash.used.variables,
+                    capacity=capacity,
+                    hashes=hashes,
+                    undo_growth=undo_growth,
+                    steady=crash.steady,
+                    late_share=crash.late_share,
+                )
+                ImageStore(storage).keep(image, left)
     return image
+
+
+@contextmanager
+def _place(storage: Path, dataset: Dataset, spec: CrashSpec, attach: Attach | None) -> Iterator[Place]:
+    """While in it: there is a place on the storage on which the server is to be under load."""
+    if spec.storage == HOME:
+        yield Place(name=HOME, folder=storage, device=BlockDevice.under(storage))
+        return
+    assert attach is not None
+    size = data_directory(spec.dataset.size, spec.instance.log_size, binary_log=spec.instance.binary_log)
+    with attach(spec.storage, Contents(dataset.spec.key, dataset.folder / DATA, size)) as place:
+        yield place
+
+
+def _copy_dataset(lab: Lab, server: InstalledServer, dataset: Dataset, place: Place, folder: Path) -> None:
+    """Make a copy of a dataset what an instance in `folder` starts on, with a log of any size."""
+    prepare_folder(server, folder)
+    with lab.progress.stage(f"copying the dataset ({format_size(dataset.size)})", "copy"):
+        files.remove(folder / DATA)
+        copies.copy_folder(place.staged or dataset.folder / DATA, folder / DATA)
+        for log_file in server.dialect.old_log_files:
+            files.remove(folder / DATA / log_file)
+
+
+@contextmanager
+def _at_home(lab: Lab, server: InstalledServer, folder: Path, home: Path) -> Iterator[Path]:
+    """While in it: what a crash left in `folder` is on the lab's own storage, and where."""
+    if folder == home:
+        yield folder
+        return
+    with lab.journal.making(home, f"what is to become the crash image {home.name}"):
+        prepare_folder(server, home)
+        with lab.progress.stage("copying what the crash left to the lab's own storage", "copy"):
+            files.remove(home / DATA)
+            copies.copy_folder(folder / DATA, home / DATA)
+            for name in STORY:
+                if (folder / name).exists():
+                    shutil.copy(folder / name, home / name)
+        yield home
+
+
+def _title(server: InstalledServer, spec: CrashSpec) -> str:
+    log, where = format_size(spec.instance.log_size), "" if spec.storage == HOME else f" on {spec.storage}"
+    if spec.kill.steady is not None:
+        return f"{server.name} under {spec.workload}{where}, redo log {log}, until the load is steady"
+    return f"filling the redo log of {server.name} with {spec.workload}{where}"
 
 
 def _fill_and_kill(
@@ -119,11 +189,15 @@ def _fill_and_kill(
     spec: CrashSpec,
     capacity: RedoCapacity,
     folder: Path,
+    place: Place,
     every: float,
     stage: Stage,
 ) -> _Crash:
+    if _is_measured(spec):
+        drop_page_cache()
     with (
         ExitStack() as load,
+        place.limited(),
         Instance.start(server, folder, spec.instance, folder / FILL_LOG) as instance,
         closing(SampleFile(folder / SAMPLES)) as samples,
         closing(CsvFile(folder / WORKLOAD, WorkloadMoment)) as moments,
@@ -140,8 +214,10 @@ def _fill_and_kill(
             )
             began = now().monotonic
             fill = Fill(spec.kill, capacity, began)
-            with Sampler(lambda: instance.sample(sampling), every, samples.append) as sampler:
+            take, record = _sampling(instance, sampling, spec, samples, load, folder, place)
+            with Sampler(take, every, record) as sampler:
                 why = _wait_for_the_moment(instance, control, fill, running, moments, sampler, stage)
+            late_share = place.late_share()
             if spec.pool_dump:
                 _dump_pool(control, stage)
             last = instance.sample(control)
@@ -151,7 +227,40 @@ def _fill_and_kill(
         held_open.close()
         age = format_size(last.checkpoint_age or 0)
         stage.outcome = f"killed at an age of {age} with {last.dirty_pages} dirty pages"
-        return _Crash(why, killed.monotonic - began, last, used)
+        steady = None if spec.kill.steady is None else fill.is_steady(last)
+        return _Crash(why, killed.monotonic - began, last, used, steady, late_share)
+
+
+def _is_measured(spec: CrashSpec) -> bool:
+    """Whether the load itself is looked at, and not only what its crash leaves."""
+    return spec.instance.purpose is Purpose.PRODUCTION
+
+
+def _sampling(
+    instance: Instance,
+    connection: Connection,
+    spec: CrashSpec,
+    samples: SampleFile,
+    load: ExitStack,
+    folder: Path,
+    place: Place,
+) -> tuple[Callable[[], Sample], Callable[[Sample], None]]:
+    """What takes a sample, and what records it; of a load that is measured, with all counters, and what the machine does."""
+    if not _is_measured(spec):
+        return lambda: instance.sample(connection), samples.append
+
+    def take() -> Sample:
+        return instance.whole_sample(connection)
+
+    if place.device is None:
+        return take, samples.append
+    device, machine = place.device, load.enter_context(closing(CsvFile(folder / MACHINE, MachineSample)))
+
+    def record(sample: Sample) -> None:
+        samples.append(sample)
+        machine.append(machine_sample(device))
+
+    return take, record
 
 
 def _open_transaction(instance: Instance, rows: int, stage: Stage) -> Connection:
@@ -215,7 +324,9 @@ def _wait_for_the_moment(
 ) -> str:
     commits_per_second: float | None = None
     while True:
-        for moment in running.moments():
+        reported = running.moments()
+        fill.hear(reported)
+        for moment in reported:
             moments.append(moment)
             commits_per_second = moment.commits_per_second
         running.check_running()

@@ -15,7 +15,7 @@ from redolab.errors import FindingsMade, WorkloadFailed
 from redolab.lab import Lab
 from redolab.machine import files
 from redolab.progress import Stage
-from redolab.servers.dialects import InstanceRequest, Purpose
+from redolab.servers.dialects import InstanceRequest, Purpose, Setting
 from redolab.servers.initialise import initialise
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance
@@ -32,6 +32,8 @@ _MARK = "dataset.json"
 _SOMETIMES = 100
 _ERROR_LOG = "error.log"
 _LOAD_LOG = "load.log"
+
+_IN_SYSTEM_TABLESPACE = Setting("innodb_file_per_table", "0", "as asked: all tables in the system tablespace")
 
 OPEN_TRANSACTION_TABLE = f"{DATABASE}.open_transaction"
 """Rows for the transaction that is open at the crash: apart from the workload's, whose clients would wait for its locks."""
@@ -60,6 +62,8 @@ class DatasetSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Tables beside those, each a file that a start may have to open."""
     page_size: int | None = None
     """Bytes of a page; None: the server's default."""
+    own_files: bool = True
+    """Whether each table has a file of its own (`innodb_file_per_table`)."""
 
     @property
     def key(self) -> str:
@@ -123,6 +127,7 @@ def _load(lab: Lab, server: InstalledServer, workload: Workload, spec: DatasetSp
         flush_log_at_trx_commit=2,
         page_size=spec.page_size,
         network=workload.network,
+        overrides=() if spec.own_files else (_IN_SYSTEM_TABLESPACE,),
     )
     initialise(server, folder, request)
     with Instance.start(server, folder, request, folder / _ERROR_LOG) as instance:

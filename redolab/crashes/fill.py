@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 
 import msgspec
 
 from redolab.counters import Counters
+from redolab.crashes.steady import SteadyRule, is_steady
 from redolab.models.capacity import RedoCapacity
 from redolab.units import format_duration, format_size, parse_percent, parse_size
+from redolab.workloads.contract import WorkloadMoment
 
 PATIENCE = 20.0
 """Seconds without a new highest age after which the age is taken to have stopped growing."""
@@ -27,7 +30,9 @@ class KillRule(msgspec.Struct, frozen=True, kw_only=True):
     age: int | None = None
     """Kill when the checkpoint age reaches so many bytes."""
     after: float | None = None
-    """Kill after so many seconds of the workload, or at the age before that where one is set too."""
+    """Kill after so many seconds of the workload, or at what else is set where that comes before."""
+    steady: SteadyRule | None = None
+    """Kill when the load has become steady."""
 
     @classmethod
     def from_options(cls, kill_at: str | None, kill_after: float | None) -> KillRule:
@@ -39,16 +44,17 @@ class KillRule(msgspec.Struct, frozen=True, kw_only=True):
         return cls(age=parse_size(kill_at), after=kill_after)
 
     @property
-    def by_time_alone(self) -> bool:
-        """Whether no age ends it."""
-        return self.after is not None and self.age is None and self.age_fraction is None
+    def wants_no_age(self) -> bool:
+        """Whether it is not an age that ends it."""
+        other = self.after is not None or self.steady is not None
+        return other and self.age is None and self.age_fraction is None
 
     def target_age(self, counters: Counters, capacity: RedoCapacity) -> int | None:
-        """The checkpoint age to reach, in bytes; None if the rule is a time.
+        """The checkpoint age to reach, in bytes; None if the rule has none.
 
         The limit is the server's own where it tells one, else what the formula of its source gives.
         """
-        if self.by_time_alone:
+        if self.wants_no_age:
             return None
         if self.age is not None:
             return self.age
@@ -68,6 +74,12 @@ class Fill:
         self._recent: deque[tuple[float, int]] = deque()
         self._peak = 0
         self._peak_at = began
+        self._first_lsn: int | None = None
+        self._moments: list[WorkloadMoment] = []
+
+    def hear(self, moments: Sequence[WorkloadMoment]) -> None:
+        """Take in what the clients have reported since they were heard last."""
+        self._moments += moments
 
     def reason_to_kill(self, now: float, counters: Counters) -> str | None:
         """Why the kill has to come now, or None. To be asked with ever later counters."""
@@ -77,28 +89,43 @@ class Fill:
             self._recent.popleft()
         if age > self._peak:
             self._peak, self._peak_at = age, now
+        if self._first_lsn is None:
+            self._first_lsn = counters.lsn
+        if self.is_steady(counters):
+            return "the load was steady"
         if self._rule.after is not None and now - self._began >= self._rule.after:
             return f"{format_duration(self._rule.after)} of the workload had passed"
         target = self._rule.target_age(counters, self._capacity)
-        if target is None:
-            return None
+        return None if target is None else self._reason_of_age(age, target, now)
+
+    def _reason_of_age(self, age: int, target: int, now: float) -> str | None:
         if age >= target:
             return f"the checkpoint age had reached its target of {format_size(target)}"
-        if self._rule.after is not None:
-            return None
         waited = now - self._peak_at
-        if waited > 3 * PATIENCE or (waited > PATIENCE and age >= self._peak * _NEAR_ITS_PEAK):
+        stands = waited > 3 * PATIENCE or (waited > PATIENCE and age >= self._peak * _NEAR_ITS_PEAK)
+        if stands and self._rule.after is None:
             return (
                 f"the checkpoint age had stopped growing at {format_size(self._peak)}, "
                 f"short of its target of {format_size(target)}"
             )
         return None
 
+    def is_steady(self, counters: Counters) -> bool:
+        """Whether the load is steady by the rule; never where it asks for no such thing."""
+        rule = self._rule.steady
+        return rule is not None and self._fillings(counters) >= rule.fillings and is_steady(self._moments, rule)
+
+    def _fillings(self, counters: Counters) -> float:
+        """How often the log has been filled since the load began: redo by the age at which statements wait."""
+        limit = counters.hard_limit or self._capacity.hard_limit
+        return ((counters.lsn or 0) - (self._first_lsn or 0)) / limit
+
     def progress(self, now: float, counters: Counters) -> tuple[float, float]:
         """How far it is and how far it has to get: bytes of age, or seconds."""
         target = self._rule.target_age(counters, self._capacity)
         if target is None:
-            return now - self._began, self._rule.after or 0.0
+            passed = now - self._began
+            return passed, passed + (self.seconds_left(now, counters) or 0.0)
         return counters.checkpoint_age or 0, target
 
     def rate(self) -> float:
@@ -109,10 +136,19 @@ class Fill:
     def seconds_left(self, now: float, counters: Counters) -> float | None:
         """How long it will still take at the present rate; None while that cannot be told."""
         of_time = [] if self._rule.after is None else [max(0.0, self._rule.after - (now - self._began))]
+        if self._rule.steady is not None:
+            of_time.append(self._seconds_to_steady(self._rule.steady, now, counters))
         target = self._rule.target_age(counters, self._capacity)
         if target is not None and self.rate() > 0:
             of_time.append(max(0.0, target - (counters.checkpoint_age or 0)) / self.rate())
         return min(of_time, default=None)
+
+    def _seconds_to_steady(self, rule: SteadyRule, now: float, counters: Counters) -> float:
+        """At the soonest."""
+        limit = counters.hard_limit or self._capacity.hard_limit
+        missing = max(0.0, rule.fillings - self._fillings(counters)) * limit
+        filled = missing / self.rate() if self.rate() > 0 else 0.0
+        return max(0.0, filled, 2 * rule.window - (now - self._began))
 
     def words(self, now: float, counters: Counters, commits_per_second: float | None) -> str:
         """The line beside the progress bar."""

@@ -19,6 +19,8 @@ from redolab.models.capacity import PAGE_SIZE, RedoCapacity
 from redolab.samples.sampler import read_samples
 from redolab.servers.dialects import Dialect, InstanceRequest, Setting
 from redolab.servers.instance import DATA
+from redolab.storage import StorageProfile
+from redolab.storage.known import HOME
 from redolab.workloads.contract import Clients, Workload
 
 IMAGE_FORMAT = 2
@@ -28,7 +30,8 @@ SAMPLES = "samples.csv"
 WORKLOAD = "workload.csv"
 FILL_LOG = "fill.log"
 _UNDO_FILES = ("ibdata*", "undo[0-9][0-9][0-9]", "undo_[0-9][0-9][0-9]")
-STORY = (SAMPLES, WORKLOAD, FILL_LOG)
+MACHINE = "machine.csv"
+STORY = (SAMPLES, WORKLOAD, FILL_LOG, MACHINE)
 """The files that tell how an image came about."""
 
 
@@ -50,6 +53,8 @@ class CrashSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the clients waited between transactions as people at terminals would."""
     pool_dump: bool = False
     """Whether the buffer pool was dumped right before the crash, for a recovering server to load."""
+    storage: str = HOME
+    """The storage profile on which the server was under load."""
 
     @property
     def clients(self) -> Clients:
@@ -82,6 +87,10 @@ class CrashImage(msgspec.Struct, frozen=True, kw_only=True):
     """Relative path → XXH3 of every file, as the kill left it."""
     undo_growth: int | None = None
     """Bytes by which the files that hold undo (system and undo tablespaces) grew from the dataset to the kill."""
+    steady: bool | None = None
+    """Whether the load had become steady; None of one that was not to."""
+    late_share: float | None = None
+    """Of a load on a disk model: by how much later than it was to it answered, as a share of all its latencies."""
 
 
 class ImageStore:
@@ -170,9 +179,10 @@ def decoded_image(content: bytes) -> CrashImage:
     return msgspec.convert(raw, CrashImage)
 
 
-def made_with(workload: Workload, settings: Sequence[Setting]) -> str:
-    """The hash for a `CrashSpec`."""
-    return xxhash.xxh3_64_hexdigest(msgspec.json.encode([workload.content(), settings]))
+def made_with(workload: Workload, settings: Sequence[Setting], storage: StorageProfile | None = None) -> str:
+    """The hash for a `CrashSpec`; `storage`: on which the server is under load, where that is not the lab's own."""
+    lies_on = [] if storage is None else [storage]
+    return xxhash.xxh3_64_hexdigest(msgspec.json.encode([workload.content(), settings, *lies_on]))
 
 
 def undo_pages(image: CrashImage) -> int | None:

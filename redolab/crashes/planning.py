@@ -15,6 +15,7 @@ from redolab.models.sizes import default_dataset, default_pool, fill_pool
 from redolab.runs.room import Needs, check_room
 from redolab.servers.dialects import InstanceRequest, Purpose, Setting
 from redolab.servers.install import InstalledServer
+from redolab.storage.known import HOME, storage_profile
 from redolab.units import MIB, format_size
 from redolab.workloads.known import workload_catalogue
 
@@ -48,6 +49,8 @@ class WantedCrash:
     empty_tables: int = 0
     prepared_transactions: int = 0
     page_size: int | None = None
+    own_files: bool = True
+    """Whether each table has a file of its own."""
     purpose: Purpose = Purpose.FILL
     """How it flushes while the log fills: FILL holds flushing back, PRODUCTION does not."""
     fill_pool: int | None = None
@@ -56,6 +59,8 @@ class WantedCrash:
     """Settings that take the place of the lab's own while the log fills."""
     number: int = 1
     """Which of several made alike."""
+    storage: str = HOME
+    """The storage profile on which the server is under load."""
 
     def dataset_size(self, log_size: int) -> int:
         """Bytes of its tables with a log of so many bytes."""
@@ -90,16 +95,22 @@ def crash_spec(server: InstalledServer, wanted: WantedCrash) -> CrashSpec:
             open_transaction_rows=wanted.open_transaction_rows,
             empty_tables=wanted.empty_tables,
             page_size=wanted.page_size,
+            own_files=wanted.own_files,
         ),
         workload=wanted.workload,
         threads=wanted.threads,
         kill=wanted.kill,
         instance=request,
-        made_with=made_with(workload, server.dialect.settings(request)),
+        made_with=made_with(
+            workload,
+            server.dialect.settings(request),
+            None if wanted.storage == HOME else storage_profile(wanted.storage),
+        ),
         prepared_transactions=wanted.prepared_transactions,
         number=wanted.number,
         think_time=wanted.think_time,
         pool_dump=wanted.pool_dump,
+        storage=wanted.storage,
     )
 
 

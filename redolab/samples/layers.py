@@ -109,7 +109,7 @@ class LayerReader:
         )
 
     def _counters(self) -> Counters:
-        return self.instance.counters(self.connection)
+        return self.instance.whole_sample(self.connection)
 
     def _execute(self, statement: str) -> None:
         with self.connection.cursor() as cursor:

@@ -7,7 +7,7 @@ import shutil
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import TracebackType
 
@@ -16,7 +16,7 @@ import pymysql
 from pymysql.connections import Connection
 
 from redolab.clock import Instant, now
-from redolab.counters import Counters, Sample, sample_at
+from redolab.counters import Sample, sample_at
 from redolab.errors import ServerFailed
 from redolab.lines import Line
 from redolab.machine import files, processes
@@ -183,19 +183,19 @@ class Instance(AbstractContextManager["Instance"]):
             cursor.execute(dialect.counters_statement())
             return sample_at(instant, dialect.counters(cursor.fetchall()))
 
-    def counters(self, connection: Connection) -> Counters:
-        """The redo counters now, those included that a version says only in a second statement.
+    def whole_sample(self, connection: Connection) -> Sample:
+        """All redo counters now, those included that a version says only in a second statement.
 
         What that says belongs to the same instant only while nothing is written.
         """
-        counters: Counters = self.sample(connection)
+        sample = self.sample(connection)
         statement = self.server.dialect.status_statement()
         if statement is None:
-            return counters
+            return sample
         with connection.cursor() as cursor:
             cursor.execute(statement)
             more = self.server.dialect.counters(cursor.fetchall())
-        return more.completed_by(counters)
+        return replace(sample, **{name: value for name, value in asdict(more).items() if value is not None})
 
     def used(self, connection: Connection) -> UsedInstance:
         """The settings that the lab gave it, and all variables as it says it uses them."""

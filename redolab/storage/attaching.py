@@ -94,11 +94,12 @@ class Storages(AbstractContextManager["Storages"]):
             with self._plain(name, profile, recovered_copy(contents.size) + GIB) as place:
                 yield place
 
-    def prepare(self, name: str, contents: Contents) -> None:
-        """Make what `attached` needs and takes long, once for each contents. Raises `LabError`."""
+    def prepare(self, name: str, contents: Contents | None) -> None:
+        """Make what `attached` needs and takes long, once for each contents; without, only what all need. Raises `LabError`."""
         if isinstance(self._profiles[name], ModelledDisk):
             self._overhead()
-            self._staged(contents)
+            if contents is not None:
+                self._staged(contents)
 
     def overhead_from(self, checks: Iterable[DiskCheck]) -> None:
         """Take over what the disk model itself takes from checks that were made before."""

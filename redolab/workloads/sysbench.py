@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from redolab.workloads.contract import (
     check_pages,
     check_value,
 )
+from redolab.workloads.plain import PlainWorkload
 from redolab.workloads.reporting import ReportingRun
 
 SCRIPTS = PROJECT.provision / "workloads"
@@ -55,33 +56,10 @@ class SysbenchTables(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"
         return [f"sbtest{number}" for number in range(1, self.tables + 1)]
 
 
-class SysbenchWorkload(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind", tag="sysbench"
-):
+class SysbenchWorkload(PlainWorkload, frozen=True, kw_only=True, tag="sysbench"):
     """A sysbench script: one of its own, or a file of the project's."""
 
     script: str
-    about: str
-
-    @property
-    def network(self) -> bool:
-        """See `Workload`: it knows the socket."""
-        return False
-
-    @property
-    def thinks(self) -> bool:
-        """See `Workload`."""
-        return False
-
-    @property
-    def bytes_per_warehouse(self) -> int | None:
-        """See `Workload`."""
-        return None
-
-    @property
-    def caveats(self) -> Sequence[str]:
-        """See `Workload`."""
-        return ()
 
     def content(self) -> str:
         """See `Workload`."""
@@ -94,14 +72,6 @@ class SysbenchWorkload(
     def data(self, size: int) -> SysbenchTables:
         """See `Workload`."""
         return SysbenchTables(tables=_TABLES, rows=max(1, size // _BYTES_PER_ROW // _TABLES))
-
-    def schema(self, data: SysbenchTables) -> Sequence[str]:
-        """See `Workload`: sysbench makes its tables itself."""
-        return ()
-
-    def finish(self, data: SysbenchTables) -> Sequence[str]:
-        """See `Workload`."""
-        return ()
 
     def load(self, tools: Tools, instance: Instance, data: SysbenchTables, output: Path) -> Process:
         """See `Workload`: each table is filled by one of the threads."""
@@ -134,10 +104,6 @@ class SysbenchWorkload(
             yield ReportingRun("sysbench", process, moment_of)
         finally:
             process.stop(signal.SIGKILL)
-
-    def check_loaded(self, connection: Connection, data: SysbenchTables, follow: Follow) -> list[TableCheck]:
-        """See `Workload`: sysbench ends with an error if a row could not be loaded."""
-        return []
 
     def verify(self, connection: Connection, data: SysbenchTables, turn: int, follow: Follow) -> list[TableCheck]:
         """See `Workload`: the row counts of all tables, and one table page by page."""

@@ -132,6 +132,8 @@ class Dialect(Protocol):
     """Whether it has `innodb_io_capacity_max`."""
     dumps_pool: bool
     """Whether it can dump its buffer pool, and load it at a start."""
+    caches_queries: bool
+    """Whether it has a query cache."""
     redo_format: str
     """Servers with the same word here can recover each other's crash images."""
 

@@ -22,6 +22,7 @@ STATUS = {
     "os_log_written": "Innodb_os_log_written",
     "log_writes": "Innodb_log_writes",
     "log_write_requests": "Innodb_log_write_requests",
+    "log_waits": "Innodb_log_waits",
     "dirty_pages": "Innodb_buffer_pool_pages_dirty",
     "pages_written": "Innodb_buffer_pool_pages_flushed",
     "page_size": "Innodb_page_size",

@@ -81,6 +81,7 @@ class MySQL(Dialect):
         self.chooses_page_size = version >= Version(5, 7, 6)
         self.has_io_ceiling = self._has_metrics
         self.dumps_pool = self._has_metrics
+        self.caches_queries = version < Version(8, 0, 3)
         self.largest_log = 512 * GIB if self._has_metrics else _LARGEST_LOG_5_5
         # What starts without being raised (tried on 5.5.9, 5.6.24, 5.7.22, 8.0.15, 9.7.4).
         self.smallest_log = (8 if version >= Version(5, 7, 0) else 2) * MIB

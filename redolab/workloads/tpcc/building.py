@@ -30,6 +30,7 @@ _BUILDING = 1800.0
 _BUILT = "go-tpc-"
 _OF_MODULE = ("go.mod", "go.sum")
 _CHANGE = "rows_by_key.go"
+_STORM = "storm.go"
 _PREPARED_IN = "tpcc/rand.go"
 _ANY_STATEMENT = "func convertToPQ(query string, driver string) string {\n"
 """The function that every statement of the transactions goes through."""
@@ -43,11 +44,25 @@ def go_tpc_version() -> str:
     return match[1]
 
 
+def storm_content() -> str:
+    """What decides what the storm of connections does."""
+    return (_SOURCES / _STORM).read_text()
+
+
 def built_go_tpc(tools: Tools) -> Path:
     """The program that `build_go_tpc` has seen to. Raises `LabError` if it is not there."""
-    program = _folder(tools) / "go-tpc"
+    return _built(tools, "go-tpc")
+
+
+def built_storm(tools: Tools) -> Path:
+    """The program of the storm of connections, which `build_go_tpc` builds too. Raises `LabError` if it is not there."""
+    return _built(tools, "storm")
+
+
+def _built(tools: Tools, name: str) -> Path:
+    program = _folder(tools) / name
     if not program.exists():
-        raise LabError("go-tpc has not been built on this machine", "start the experiment anew: it builds it first")
+        raise LabError(f"{name} has not been built on this machine", "start the experiment anew: it builds it first")
     return program
 
 
@@ -69,7 +84,7 @@ def build_go_tpc(lab: Lab) -> None:
 
 def _build(go: Path, making: Path) -> None:
     module = making / "module"
-    for name in _OF_MODULE:
+    for name in (*_OF_MODULE, _STORM):
         files.write_whole(module / name, (_SOURCES / name).read_bytes())
     files.make_folder(making / "bin")
     environment = {
@@ -90,6 +105,7 @@ def _build(go: Path, making: Path) -> None:
         _change(Path(downloaded.Dir), making / "changed")
         run("mod", "edit", f"-replace={_MODULE}={making / 'changed'}")
         run("build", "-o", str(making / "bin/go-tpc"), f"{_MODULE}/cmd/go-tpc")
+        run("build", "-o", str(making / "bin/storm"), _STORM)
     except CommandFailed as error:
         raise LabError(
             f"go-tpc {go_tpc_version()} could not be built",
@@ -116,7 +132,9 @@ def _change(sources: Path, changed: Path) -> None:
 
 
 def _folder(tools: Tools) -> Path:
-    digest = xxhash.xxh3_64_hexdigest(b"".join((_SOURCES / name).read_bytes() for name in (*_OF_MODULE, _CHANGE)))
+    digest = xxhash.xxh3_64_hexdigest(
+        b"".join((_SOURCES / name).read_bytes() for name in (*_OF_MODULE, _CHANGE, _STORM))
+    )
     return tools.own(f"{_BUILT}{digest}")
 
 

@@ -7,21 +7,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import msgspec
-from pymysql.connections import Connection
-
 from redolab.clock import now
 from redolab.lab import Lab
 from redolab.machine import processes
 from redolab.machine.processes import Command, Process
 from redolab.machine.tools import Tools
 from redolab.servers.instance import Instance, NetworkAddress
-from redolab.workloads.contract import DATABASE, Clients, Follow, RunningWorkload, TableCheck
+from redolab.workloads.contract import DATABASE, Clients, RunningWorkload
 from redolab.workloads.reporting import ReportingRun
 from redolab.workloads.tpcc.building import build_go_tpc, built_go_tpc, go_tpc_version
-from redolab.workloads.tpcc.checking import check_loaded, check_recovered
+from redolab.workloads.tpcc.plain import TpccWorkload
 from redolab.workloads.tpcc.reports import GoTpcReports
-from redolab.workloads.tpcc.tables import BYTES_PER_WAREHOUSE, TpccTables, warehouses_in
+from redolab.workloads.tpcc.tables import TpccTables
 
 _NAME = "go-tpc"
 _LOAD_THREADS = 4
@@ -29,27 +26,13 @@ _RETRIES = 10
 _RETRY_AFTER = "1s"
 
 
-class GoTpcWorkload(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind", tag="go-tpc"
-):
+class GoTpcWorkload(TpccWorkload, frozen=True, kw_only=True, tag="go-tpc"):
     """go-tpc, as the project builds it."""
-
-    about: str
-
-    @property
-    def network(self) -> bool:
-        """See `Workload`."""
-        return True
 
     @property
     def thinks(self) -> bool:
         """See `Workload`."""
         return True
-
-    @property
-    def bytes_per_warehouse(self) -> int | None:
-        """See `Workload`."""
-        return BYTES_PER_WAREHOUSE
 
     @property
     def caveats(self) -> Sequence[str]:
@@ -62,23 +45,16 @@ class GoTpcWorkload(
 
     def content(self) -> str:
         """See `Workload`."""
-        return f"{_NAME} {go_tpc_version()}, rows by their keys"
+        return f"{self.loaded_by}, rows by their keys"
 
     def require(self, lab: Lab) -> None:
         """See `Workload`: built once, from sources whose hashes are checked."""
         build_go_tpc(lab)
 
-    def data(self, size: int) -> TpccTables:
-        """See `Workload`."""
-        return TpccTables(warehouses=warehouses_in(size), loaded_by=f"{_NAME} {go_tpc_version()}")
-
-    def schema(self, data: TpccTables) -> Sequence[str]:
-        """See `Workload`: go-tpc makes its tables itself."""
-        return ()
-
-    def finish(self, data: TpccTables) -> Sequence[str]:
-        """See `Workload`."""
-        return data.analyzed()
+    @property
+    def loaded_by(self) -> str:
+        """See `TpccWorkload`."""
+        return f"{_NAME} {go_tpc_version()}"
 
     def load(self, tools: Tools, instance: Instance, data: TpccTables, output: Path) -> Process:
         """See `Workload`: each thread loads every so-manieth district.
@@ -108,14 +84,6 @@ class GoTpcWorkload(
             yield ReportingRun(_NAME, process, GoTpcReports(began).moment)
         finally:
             process.stop(signal.SIGKILL)
-
-    def check_loaded(self, connection: Connection, data: TpccTables, follow: Follow) -> list[TableCheck]:
-        """See `Workload`: all rows, and all consistency conditions."""
-        return check_loaded(connection, data, follow)
-
-    def verify(self, connection: Connection, data: TpccTables, turn: int, follow: Follow) -> list[TableCheck]:
-        """See `Workload`: all consistency conditions in the first turn, the quick ones later; one table page by page."""
-        return check_recovered(connection, data, turn, follow)
 
 
 def _arguments(tools: Tools, data: TpccTables, threads: int) -> list[str]:

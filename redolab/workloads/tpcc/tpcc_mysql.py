@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-
-import msgspec
-from pymysql.connections import Connection
 
 from redolab.errors import InvalidInput
 from redolab.lab import Lab
@@ -17,11 +14,11 @@ from redolab.machine import processes
 from redolab.machine.processes import Command, Process
 from redolab.machine.tools import Tools
 from redolab.servers.instance import Instance, NetworkAddress
-from redolab.workloads.contract import DATABASE, Clients, Follow, RunningWorkload, TableCheck
+from redolab.workloads.contract import DATABASE, Clients, RunningWorkload
 from redolab.workloads.reporting import ReportingRun
-from redolab.workloads.tpcc.checking import check_loaded, check_recovered
+from redolab.workloads.tpcc.plain import TpccWorkload
 from redolab.workloads.tpcc.reports import TpccMysqlReports
-from redolab.workloads.tpcc.tables import BYTES_PER_WAREHOUSE, TpccTables, warehouses_in
+from redolab.workloads.tpcc.tables import TpccTables
 
 FOLDER = "REDOLAB_TPCC_MYSQL"
 """The variable that names the folder of its programs, where they are not on the PATH."""
@@ -68,27 +65,8 @@ _SCHEMA = (
 )
 
 
-class TpccMysqlWorkload(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind", tag="tpcc-mysql"
-):
+class TpccMysqlWorkload(TpccWorkload, frozen=True, kw_only=True, tag="tpcc-mysql"):
     """`tpcc_load` and `tpcc_start`."""
-
-    about: str
-
-    @property
-    def network(self) -> bool:
-        """See `Workload`: it asks for a host."""
-        return True
-
-    @property
-    def thinks(self) -> bool:
-        """See `Workload`."""
-        return False
-
-    @property
-    def bytes_per_warehouse(self) -> int | None:
-        """See `Workload`."""
-        return BYTES_PER_WAREHOUSE
 
     @property
     def caveats(self) -> Sequence[str]:
@@ -107,17 +85,19 @@ class TpccMysqlWorkload(
         for name in (_LOAD, _START):
             _program(name)
 
-    def data(self, size: int) -> TpccTables:
-        """See `Workload`."""
-        return TpccTables(warehouses=warehouses_in(size), loaded_by=_NAME)
+    @property
+    def loaded_by(self) -> str:
+        """See `TpccWorkload`."""
+        return _NAME
+
+    @property
+    def broken(self) -> Collection[str]:
+        """See `TpccWorkload`."""
+        return _BROKEN
 
     def schema(self, data: TpccTables) -> Sequence[str]:
         """See `Workload`."""
         return _SCHEMA
-
-    def finish(self, data: TpccTables) -> Sequence[str]:
-        """See `Workload`."""
-        return data.analyzed()
 
     def load(self, tools: Tools, instance: Instance, data: TpccTables, output: Path) -> Process:
         """See `Workload`."""
@@ -137,14 +117,6 @@ class TpccMysqlWorkload(
             yield ReportingRun(_START, process, TpccMysqlReports(interval).moment)
         finally:
             process.stop(signal.SIGKILL)
-
-    def check_loaded(self, connection: Connection, data: TpccTables, follow: Follow) -> list[TableCheck]:
-        """See `Workload`: all rows, and all consistency conditions."""
-        return check_loaded(connection, data, follow)
-
-    def verify(self, connection: Connection, data: TpccTables, turn: int, follow: Follow) -> list[TableCheck]:
-        """See `Workload`: the consistency conditions that it keeps in the first turn, the quick ones later; one table page by page."""
-        return check_recovered(connection, data, turn, follow, broken=_BROKEN)
 
 
 def _program(name: str) -> Path:

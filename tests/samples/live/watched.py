@@ -40,12 +40,12 @@ def fresh(lab: Lab, server: InstalledServer, folder: Path) -> None:
 def load(lab: Lab, instance: Instance, seconds: int) -> int:
     """Bytes of LSN that inserts came to."""
     with instance.connections.connect() as connection:
-        before = instance.counters(connection).lsn or 0
+        before = instance.whole_sample(connection).lsn or 0
         insert(
             lab.tools, instance.folder,
             threads=2, row_bytes=500, rows_per_transaction=1, seconds=seconds, output=instance.folder / "load.log",
         )  # fmt: skip
-        return (instance.counters(connection).lsn or 0) - before
+        return (instance.whole_sample(connection).lsn or 0) - before
 
 
 def option_file(folder: Path) -> Path:

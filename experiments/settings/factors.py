@@ -1,0 +1,96 @@
+"""What can be chosen of the settings experiment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from redolab.crashes.fill import KillRule
+from redolab.crashes.planning import WantedCrash
+from redolab.errors import InvalidInput
+from redolab.models.sizes import fill_pool
+from redolab.runs.factors import CommonFactors, factor, keep_factor, on_or_off, one_of, several, whole_number
+from redolab.servers.dialects import Purpose
+from redolab.servers.known import server_catalogue, server_names
+from redolab.storage import StorageProfile
+from redolab.storage.known import storage_name, storage_profile
+from redolab.units import MIB, format_duration, format_size, parse_duration, parse_size
+from redolab.workloads.known import workload_catalogue
+
+from .changes import LARGE_ROWS, SETTINGS, STORM, TPCC, Baselines
+
+_SHORTEST = 10.0
+_SMALL_TABLES = 64 * MIB
+_MOST_STORM = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Factors(CommonFactors):
+    """What can be chosen; sizes in bytes, times in seconds."""
+
+    server: tuple[str, ...] = factor("Servers, with commas.", server_names, "mysql-9,mariadb-11.8")
+    vary: tuple[str, ...] = factor(
+        "Settings to change, with commas; all for all.", several(one_of("setting", lambda: ["all", *SETTINGS])), "all"
+    )
+    log_size: int = factor("Redo log of the baseline.", parse_size, "512M")
+    warehouses: int = factor("Warehouses of TPC-C.", whole_number(1, 30_000), "10")
+    pool: int | None = factor("Buffer pool of the baseline (default: one that holds the tables).", parse_size)
+    connections: int = factor("Clients of TPC-C and of the large rows.", whole_number(1, 1024), "8")
+    storm: int = factor("Clients that connect anew for each statement.", whole_number(2, _MOST_STORM), "64")
+    seconds: float = factor("How long each load lasts; its last two thirds are measured.", parse_duration, "60s")
+    storage: str = factor("Storage profile to be under load and to recover on.", storage_name, "native")
+    repeat: int = factor("Blocks: in each, every level once, and the baselines.", whole_number(1, 100), "3")
+    check_disks: bool = factor("Have fio look at the storage before, once.", on_or_off, "on")
+    keep: bool = keep_factor("off")
+
+    def check(self) -> None:
+        """Refuse what makes no sense, before anything is started. Raises `InvalidInput`."""
+        for name in self.server:
+            dialect = server_catalogue().get(name).dialect()
+            if not dialect.smallest_log <= self.log_size <= dialect.largest_log:
+                raise InvalidInput(
+                    f"{name} cannot have a redo log of {format_size(self.log_size)}",
+                    f"it takes {format_size(dialect.smallest_log)} to {dialect.largest_log // MIB}M",
+                )
+        if self.seconds < _SHORTEST:
+            raise InvalidInput(
+                f"a load of {format_duration(self.seconds)} says nothing", f"choose {_SHORTEST:g}s or more"
+            )
+
+    def varied(self) -> tuple[str, ...]:
+        """The settings that are changed."""
+        return tuple(SETTINGS) if "all" in self.vary else self.vary
+
+    def measured(self) -> float:
+        """Seconds at the end of a load that are measured."""
+        return self.seconds * 2 / 3
+
+    def baselines(self, number: int) -> Baselines:
+        """What is changed, in the block of that number."""
+        tables = self.warehouses * (workload_catalogue().get(TPCC).bytes_per_warehouse or 0)
+        pool = self.pool or fill_pool(tables, self.log_size)
+        tpcc = WantedCrash(
+            log_size=self.log_size,
+            dataset=tables,
+            workload=TPCC,
+            threads=self.connections,
+            kill=KillRule(after=self.seconds),
+            open_transaction_rows=0,
+            purpose=Purpose.PRODUCTION,
+            fill_pool=pool,
+            number=number,
+            storage=self.storage,
+        )
+        small = {"dataset": _SMALL_TABLES, "fill_pool": fill_pool(_SMALL_TABLES, self.log_size)}
+        return Baselines(
+            tpcc=tpcc,
+            large_rows=_replaced(tpcc, workload=LARGE_ROWS, **small),
+            storm=_replaced(tpcc, workload=STORM, threads=self.storm, **small),
+        )
+
+    def profiles(self) -> dict[str, StorageProfile]:
+        """The storage by name."""
+        return {self.storage: storage_profile(self.storage)}
+
+
+def _replaced(load: WantedCrash, **changes: object) -> WantedCrash:
+    return replace(load, **changes)  # type: ignore[arg-type]

@@ -1,0 +1,66 @@
+"""The picture of the settings: what each changes, with its interval, as SVG and PNG."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from matplotlib.axes import Axes
+
+from redolab.models.intervals import Ratio
+from redolab.report.labels import server_label
+from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
+
+from .effects import Effect
+
+_MUCH = 1.5
+"""An interval that reaches further up is cut off there."""
+
+
+def plot_effects(folder: Path, found: Sequence[Effect], title: str) -> None:
+    """Effects on throughput and on recovery, a row a level, a panel a server: `effects.svg`, `.png`."""
+    servers = list(dict.fromkeys(each.server for each in found))
+    rows = [[each for each in found if each.server == server] for server in servers]
+    figure, panels = plt.subplots(
+        len(servers), 1, figsize=(WIDTH, 1.4 + 0.34 * len(found) + 0.5 * len(servers)), layout="constrained", squeeze=False,
+        height_ratios=[len(of_server) + 1 for of_server in rows],
+    )  # fmt: skip
+    for panel, of_server in zip(panels.flat, rows, strict=True):
+        _panel(panel, of_server)
+    panels[-1][0].set_xlabel("change against the baseline, 95 % interval")
+    handles, labels = panels[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize="small", frameon=False)
+    head(figure, title, "")
+    for panel, of_server in zip(panels.flat, rows, strict=True):
+        first = of_server[0]
+        panel.set_title(server_label(first.server, first.version), fontsize="small", loc="left", color=MODEL)
+    save(figure, folder / "effects")
+
+
+def _panel(panel: Axes, found: Sequence[Effect]) -> None:
+    kinds = (("throughput", MEASURED, "o", -0.14), ("recovery", LIMIT, "s", 0.14))
+    for name, colour, marker, shift in kinds:
+        points = [(place, ratio) for place, each in enumerate(found) if (ratio := getattr(each, name)) is not None]
+        if not points:
+            continue
+        panel.errorbar(
+            [min(ratio.change, _MUCH) for _, ratio in points],
+            [place + shift for place, _ in points],
+            xerr=[[_reach(ratio, ratio.low) for _, ratio in points], [_reach(ratio, ratio.high) for _, ratio in points]],
+            linestyle="", marker=marker, markersize=4.5, color=colour, capsize=2,
+            label="throughput" if name == "throughput" else "time to ready after a crash",
+        )  # fmt: skip
+    panel.axvline(0, color=MODEL, linewidth=0.8)
+    panel.set_yticks(range(len(found)), [f"{each.setting}: {each.baseline} → {each.level}" for each in found])
+    panel.tick_params(axis="y", length=0, labelsize="small")
+    panel.set_ylim(len(found) - 0.4, -0.6)
+    panel.xaxis.set_major_formatter(lambda value, _: f"{value:+.0%}" if value else "0")
+    panel.grid(visible=True, axis="x", color="#DDDDDD", linewidth=0.5)
+    panel.set_axisbelow(True)
+
+
+def _reach(ratio: Ratio, end: float) -> float:
+    if math.isnan(end):
+        return 0.0
+    return abs(min(end, _MUCH) - min(ratio.change, _MUCH))

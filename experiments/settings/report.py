@@ -1,0 +1,126 @@
+"""What a settings run measured: the answer, the table and the picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+
+from redolab.models.intervals import Ratio
+from redolab.report.contents import Plot, Report
+from redolab.report.labels import server_label
+from redolab.report.table import Column, ReportTable
+from redolab.runs.store import Run
+from redolab.workloads.known import workload_catalogue
+
+from .changes import LARGE_ROWS, STORM, TPCC, Skipped
+from .effects import Effect, effects, measured_in, skipped_in
+from .plots import plot_effects
+
+_TOLD = 4
+_LOADS = {TPCC: "TPC-C", LARGE_ROWS: "large rows", STORM: "storm"}
+_WIDE = 100
+
+
+def report(run: Run) -> Report:
+    """The answer, the table and the picture of a run."""
+    found = effects(measured_in([run]))
+    if not found:
+        return Report(answer="No setting was compared with its baseline.", tables=[])
+    return Report(
+        answer=answer(found),
+        tables=[settings_table(found, skipped_in([run]))],
+        rows={"table": row_dictionaries(found)},
+        plots=[Plot("effects", partial(plot_effects, found=found, title=answer(found)))],
+    )
+
+
+def answer(found: Sequence[Effect]) -> str:
+    """What changes throughput the most, server by server, and how many settings change nothing that can be told."""
+    parts = []
+    for server in dict.fromkeys(each.server for each in found):
+        own = [each for each in found if each.server == server]
+        told = [each for each in own if each.throughput is not None and each.throughput.is_told]
+        most = ", ".join(
+            f"{each.throughput.change:+.0%} by {each.setting}={each.level}" for each in told[:_TOLD] if each.throughput
+        )
+        nothing = len(own) - len(told)
+        parts.append(
+            f"{server_label(server, own[0].version)}: {most or 'nothing told apart'}; "
+            f"{nothing} of {len(own)} levels changed throughput by nothing that could be measured."
+        )
+    return " ".join(parts)
+
+
+def settings_table(found: Sequence[Effect], left_out: Mapping[str, Sequence[Skipped]]) -> ReportTable:
+    """A row a level, what changes the most first."""
+    columns = [
+        Column[Effect]("server", lambda each: server_label(each.server, each.version), shared=str),
+        Column[Effect]("load", lambda each: _LOADS.get(each.load, each.load)),
+        Column[Effect]("setting", lambda each: each.setting),
+        Column[Effect]("from", lambda each: each.baseline),
+        Column[Effect]("to", lambda each: each.level),
+        Column[Effect]("throughput", lambda each: effect_in_words(each.throughput), right=True),
+        Column[Effect]("recovery", lambda each: effect_in_words(each.recovery), right=True),
+        Column[Effect]("p95, ms", lambda each: _pair(each.base_latency, each.latency), right=True, spare=True),
+        Column[Effect]("failed/s", lambda each: f"{each.failed:,.0f}", right=True, shared=_no_failures, spare=True),
+        Column[Effect]("log waits", lambda each: _pair(each.base_log_waits, each.log_waits), right=True, spare=True),
+        Column[Effect]("blocks", lambda each: str(each.blocks), right=True, shared="{} blocks".format, spare=True),
+    ]
+    notes = [
+        "Each setting changed alone from the baseline of its load; effects on throughput (TPC-C: NOTPM; large rows and storm: "
+        "transactions and connections a second) and on the time to ready after a crash at the load's end, with 95 % intervals, "
+        "against the baseline in the same blocks. Pairs: baseline → this level.",
+        *(
+            f"{server_label(server, next(each.version for each in found if each.server == server))} was not measured with "
+            f"{each.setting}: {each.why}."
+            for server, of_server in left_out.items()
+            for each in of_server
+            if any(effect.server == server for effect in found)
+        ),
+        *(
+            caveat
+            for load in dict.fromkeys(each.load for each in found)
+            for caveat in workload_catalogue().get(load).caveats
+        ),
+    ]
+    return ReportTable.brief("Settings, one at a time", found, columns, notes)
+
+
+def effect_in_words(ratio: Ratio | None) -> str:
+    """As in `+18 % (+12 to +25)`, or `no measurable effect (±3 %)`."""
+    if ratio is None:
+        return "–"
+    low, high = 100 * ratio.low, 100 * ratio.high
+    if ratio.low != ratio.low:
+        return f"{100 * ratio.change:+.0f} %"
+    if not ratio.is_told:
+        return f"no measurable effect (±{(high - low) / 2:.0f} %)"
+    return f"{100 * ratio.change:+.0f} % ({low:+.0f} to {high:+.0f})"
+
+
+def row_dictionaries(found: Sequence[Effect]) -> list[dict[str, object]]:
+    """The rows as CSV and Parquet take them."""
+    rows = []
+    for each in found:
+        flat = asdict(each)
+        for name in ("throughput", "recovery"):
+            ratio = flat.pop(name)
+            for part in ("change", "low", "high"):
+                flat[f"{name}_{part}"] = None if ratio is None else ratio[part]
+        rows.append(flat)
+    return rows
+
+
+def _pair(before: float | None, after: float | None) -> str:
+    if before is None or after is None:
+        return "–"
+    return f"{_number(before)} → {_number(after)}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= _WIDE else f"{value:.3g}"
+
+
+def _no_failures(count: str) -> str:
+    return "nothing failed" if count == "0" else f"{count} failed a second"

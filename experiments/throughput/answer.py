@@ -1,0 +1,70 @@
+"""The answer, a sentence a server: what a larger log gains in throughput, and what it adds to recovery."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redolab.report.labels import server_label
+from redolab.units import format_size
+
+from .rows import Series, ThroughputRow
+
+
+def answer(series: Sequence[Series]) -> str:
+    """A sentence for each series."""
+    if not series:
+        return "No load was measured."
+    return " ".join(sentence(each, series) for each in series)
+
+
+def sentence(one: Series, among: Sequence[Series] = ()) -> str:
+    """As in `MariaDB 11.8.6: from 256M to 2G: +31 % throughput (+27 to +36 %), +12 s recovery; …`."""
+    first = one.rows[0]
+    which = ", ".join([server_label(first.server, first.version), *_told_apart(one, among)])
+    if len(one.rows) == 1:
+        return f"{which}: {in_rate(first)} with a redo log of {format_size(first.log_size)}{_recovery_of(first)}."
+    reached = next(row for row in one.rows if row.log_size == one.plateau.size)
+    last = reached if reached is not first else one.rows[-1]
+    beyond = "" if last.log_size == one.rows[-1].log_size and reached is last else f"; {_beyond(one)}"
+    return f"{which}: from {format_size(first.log_size)} to {format_size(last.log_size)}: {step(one, last)}{beyond}."
+
+
+def step(one: Series, row: ThroughputRow) -> str:
+    """What a row has more than the smallest log's, as in `+18 % throughput (+16 to +20 %), +31 s recovery`."""
+    first = one.rows[0]
+    gain = one.gains.get(row.log_size)
+    parts = [] if gain is None else [f"{gain.change:+.0%} throughput ({gain.low:+.0%} to {gain.high:+.0%})"]
+    if row.ready is not None and first.ready is not None:
+        parts.append(f"{row.ready - first.ready:+.0f} s recovery")
+    if row.worst_ready is not None and first.worst_ready is not None:
+        parts.append(f"{row.worst_ready - first.worst_ready:+.0f} s at worst")
+    return ", ".join(parts)
+
+
+def in_rate(row: ThroughputRow) -> str:
+    """As in `19,800 NOTPM`."""
+    return f"{row.rate.mean:,.0f} {'NOTPM' if row.is_notpm else 'commits/s'}"
+
+
+def _beyond(one: Series) -> str:
+    size, low, high = (format_size(each) for each in (one.plateau.size, one.plateau.low, one.plateau.high))
+    between = "" if low == high else f" (95 %: {low} to {high})"
+    return f"a log beyond {size} gains nothing more{between}"
+
+
+def _recovery_of(row: ThroughputRow) -> str:
+    return "" if row.ready is None else f", ready {row.ready:.1f} s after a crash"
+
+
+def _told_apart(one: Series, among: Sequence[Series]) -> list[str]:
+    """What tells a series from the others of its server."""
+    keys = [each.key for each in among] or [one.key]
+    machine, _, storage, settings = one.key
+    parts = []
+    if len({key[0] for key in keys}) > 1:
+        parts.append(f"on {machine}")
+    if len({key[2] for key in keys}) > 1:
+        parts.append(storage)
+    if len({key[3] for key in keys}) > 1:
+        parts.append(settings or "production settings")
+    return parts

@@ -1,0 +1,129 @@
+"""What can be chosen of the throughput experiment."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+from redolab.crashes.dataset import SMALLEST_DATASET
+from redolab.crashes.fill import KillRule
+from redolab.crashes.planning import SMALLEST_POOL, check_warm_up
+from redolab.crashes.steady import SteadyRule
+from redolab.errors import InvalidInput
+from redolab.runs.factors import CommonFactors, factor, keep_factor, on_or_off, one_of, several, whole_number, words
+from redolab.servers.asked import NONE, asked_settings
+from redolab.servers.known import server_catalogue, server_names
+from redolab.storage import StorageProfile
+from redolab.storage.known import storage_name, storage_profile
+from redolab.units import MIB, format_duration, format_size, parse_duration, parse_size
+from redolab.workloads.known import workload_catalogue
+
+_SHORTEST_WINDOW = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Factors(CommonFactors):
+    """What can be chosen; sizes in bytes, times in seconds."""
+
+    log_size: tuple[int, ...] = factor("Redo log sizes, with commas.", several(parse_size), "256M,1G,2G,4G")
+    server: tuple[str, ...] = factor("Servers, with commas.", server_names, "mariadb-11.8")
+    storage: tuple[str, ...] = factor(
+        "Storage profiles to be under load and to recover on, or folders as in /mnt/fast, with commas.",
+        several(storage_name),
+        "native",
+    )
+    settings: tuple[str, ...] = factor(
+        "Settings of the server beside those of production, as in innodb_adaptive_flushing=0: + between those that go "
+        "together, commas to compare; none is production's own.",
+        several(asked_settings),
+        "none",
+    )
+    workload: str = factor("The load.", one_of("workload", lambda: workload_catalogue().names()), "tpcc")
+    dataset: int | None = factor("Size of the tables (default: a tenth more than the largest log).", parse_size)
+    warehouses: int | None = factor("Warehouses of TPC-C, instead of DATASET.", whole_number(1, 30_000))
+    connections: int = factor("Clients, each with a connection.", whole_number(1, 1024), "8")
+    think_time: bool = factor("Whether TPC-C's clients wait as its terminals do.", on_or_off, "off")
+    pool: int | None = factor(
+        "Buffer pool, under load and in recovery (default: one that holds the tables and what is added to them).",
+        parse_size,
+    )
+    window: float = factor(
+        "The load is steady when the log was filled twice and two stretches of this length differ by 5 % at most; both "
+        "together are what is measured.",
+        parse_duration,
+        "3m",
+    )
+    limit: float = factor("End a load that has not become steady after so long.", parse_duration, "30m")
+    worst_case: bool = factor(
+        "Also crash each log filled up with flushing held back, and recover it: the worst case.", on_or_off, "on"
+    )
+    rto: float = factor("Recovery time objective, for the picture.", parse_duration, "1m")
+    warmup: float = factor(
+        "After ready, follow the clients until throughput is back at 90 %, for at most so long; 0s: not.",
+        parse_duration,
+        "1m",
+    )
+    trx_commit: int = factor("innodb_flush_log_at_trx_commit.", whole_number(0, 2), "1")
+    binary_log: bool = factor("Whether the binary log is on.", on_or_off, "off")
+    repeat: int = factor("How often each cell is put under load, and crashed.", whole_number(1, 100), "1")
+    check_disks: bool = factor("Have fio look at every storage before, once.", on_or_off, "on")
+    keep: bool = keep_factor("off")
+
+    def check(self) -> None:
+        """Refuse what makes no sense, before anything is started. Raises `InvalidInput`."""
+        for name, size in itertools.product(self.server, self.log_size):
+            dialect = server_catalogue().get(name).dialect()
+            if not dialect.smallest_log <= size <= dialect.largest_log:
+                raise InvalidInput(
+                    f"{name} cannot have a redo log of {format_size(size)}",
+                    f"it takes {format_size(dialect.smallest_log)} to {dialect.largest_log // MIB}M",
+                )
+        if self.pool is not None and self.pool < SMALLEST_POOL:
+            raise InvalidInput(
+                f"a buffer pool of {format_size(self.pool)} is too small",
+                f"give it {format_size(SMALLEST_POOL)} or more",
+            )
+        if self.dataset is not None and self.dataset < SMALLEST_DATASET:
+            raise InvalidInput(
+                f"a dataset of {format_size(self.dataset)} is too small",
+                f"give it {format_size(SMALLEST_DATASET)} or more",
+            )
+        if self.window < _SHORTEST_WINDOW:
+            raise InvalidInput(
+                f"a window of {format_duration(self.window)} is too short", f"choose {_SHORTEST_WINDOW:g}s or more"
+            )
+        if self.limit < 2 * self.window:
+            raise InvalidInput(
+                f"a load cannot become steady within {format_duration(self.limit)}",
+                f"that takes two windows: choose {format_duration(2 * self.window)} or more",
+            )
+        check_warm_up(self.warmup)
+        self._check_workload()
+
+    def _check_workload(self) -> None:
+        workload = workload_catalogue().get(self.workload)
+        if self.warehouses is not None and workload.bytes_per_warehouse is None:
+            raise InvalidInput(f"{self.workload} has no warehouses", "WORKLOAD=tpcc has, or give a DATASET")
+        if self.warehouses is not None and self.dataset is not None:
+            raise InvalidInput("warehouses and a dataset's size exclude each other", "give one of them")
+        if self.think_time and not workload.thinks:
+            raise InvalidInput(f"{self.workload} has no think time", "WORKLOAD=tpcc has")
+
+    def tables(self) -> int:
+        """Bytes of the tables: the same for all cells, and more than the largest log, so that this can hold redo of all of them."""
+        per_warehouse = workload_catalogue().get(self.workload).bytes_per_warehouse
+        if self.warehouses is not None and per_warehouse is not None:
+            return self.warehouses * per_warehouse
+        return self.dataset or max(self.log_size) * 11 // 10
+
+    def rule(self) -> KillRule:
+        """When a load is ended."""
+        return KillRule(steady=SteadyRule(window=self.window), after=self.limit)
+
+    def in_words(self) -> dict[str, str]:
+        """See `CommonFactors`: so that it can be read again, production's own settings have their name."""
+        return {**super().in_words(), "settings": words(tuple(each or NONE for each in self.settings))}
+
+    def profiles(self) -> dict[str, StorageProfile]:
+        """The storages by name."""
+        return {name: storage_profile(name) for name in self.storage}

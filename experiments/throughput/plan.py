@@ -1,0 +1,88 @@
+"""The plan: a load for each cell, crashed at its end, and a crash with flushing held back beside it; both recovered."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+from redolab.crashes.bench import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
+from redolab.crashes.planning import WantedCrash, check_memory, crash_spec
+from redolab.lab import Lab
+from redolab.models.sizes import fill_pool
+from redolab.runs.plan import draw_plan
+from redolab.servers.asked import settings_from
+from redolab.servers.dialects import Purpose
+from redolab.storage.attaching import check_possible
+from redolab.workloads.known import workload_catalogue
+
+from .factors import Factors
+
+
+def plan(factors: Factors, lab: Lab) -> CrashPlan:
+    """The plan: one server after the other, the loads and crashes of each in an order drawn at random. Raises `LabError`.
+
+    What drifts on the machine then passes for no effect of the log's size. All cells share tables, pool and clients.
+    """
+    factors.check()
+    check_possible(factors.profiles())
+    pool = factors.pool or fill_pool(factors.tables(), max(factors.log_size))
+    loads = [_load(factors, pool, *which) for which in _which(factors)]
+    worst = [_worst(factors, pool, size) for size in factors.log_size if factors.worst_case]
+    check_memory([*loads, *worst], [pool])
+    workload_catalogue().get(factors.workload).require(lab)
+    seed = factors.drawn_seed()
+    draw = random.Random(seed)
+    crashes: list[tuple[PlannedCrash, list[PlannedRecovery]]] = []
+    for name in factors.server:
+        of_server: list[tuple[PlannedCrash, list[PlannedRecovery]]] = []
+        for (storage, _, settings, _), load in zip(_which(factors), loads, strict=True):
+            recovery = PlannedRecovery(storage=storage, pool=pool, settings=settings)
+            of_server.append((PlannedCrash(server=name, spec=crash_spec(lab.server(name), load)), [recovery]))
+        for crash in worst:
+            recoveries = [PlannedRecovery(storage=storage, pool=pool) for storage in factors.storage]
+            of_server.append((PlannedCrash(server=name, spec=crash_spec(lab.server(name), crash)), recoveries))
+        draw.shuffle(of_server)
+        crashes += of_server
+    conditions = CrashConditions(
+        storages=factors.profiles(), new_crash=True, check_disks=factors.check_disks, warm_for=factors.warmup
+    )
+    return draw_plan(crashes, repeat=1, seed=seed, conditions=conditions, keep=factors.keep)
+
+
+def _which(factors: Factors) -> list[tuple[str, int, str, int]]:
+    """Storage, log size, settings, and the how-manieth load of that cell."""
+    numbers = range(1, factors.repeat + 1)
+    return list(itertools.product(factors.storage, factors.log_size, factors.settings, numbers))
+
+
+def _load(factors: Factors, pool: int, storage: str, size: int, settings: str, number: int) -> WantedCrash:
+    return WantedCrash(
+        log_size=size,
+        dataset=factors.tables(),
+        workload=factors.workload,
+        threads=factors.connections,
+        think_time=factors.think_time,
+        kill=factors.rule(),
+        # A transaction that stays open for half an hour would keep purge from its work.
+        open_transaction_rows=0,
+        trx_commit=factors.trx_commit,
+        binary_log=factors.binary_log,
+        purpose=Purpose.PRODUCTION,
+        fill_pool=pool,
+        overrides=settings_from(settings),
+        number=number,
+        storage=storage,
+    )
+
+
+def _worst(factors: Factors, pool: int, size: int) -> WantedCrash:
+    return WantedCrash(
+        log_size=size,
+        dataset=factors.tables(),
+        workload=factors.workload,
+        threads=factors.connections,
+        open_transaction_rows=0,
+        trx_commit=factors.trx_commit,
+        binary_log=factors.binary_log,
+        fill_pool=pool,
+    )

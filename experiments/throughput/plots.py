@@ -1,0 +1,207 @@
+"""Plots of the throughput experiment, as SVG and PNG."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from matplotlib.axes import Axes
+
+from redolab.crashes.load_figures import age_shares, per_second
+from redolab.report.labels import server_label
+from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
+from redolab.units import format_duration, format_size
+
+from .loads import Load
+from .rows import Series, ThroughputRow
+
+_COLOURS = ("#56B4E9", "#009E73", "#0072B2", "#CC79A7", "#E69F00", "#999999", "#000000", "#D55E00")
+_SMOOTHED = 10
+"""Seconds."""
+_ROOM = 1.2
+
+
+def plot_trade(folder: Path, series: Sequence[Series], rto: float, title: str) -> None:
+    """Throughput above and recovery below over the log's size, a column a series, with the RTO: `trade.svg`, `.png`."""
+    figure, panels = plt.subplots(
+        2, len(series), figsize=(max(WIDTH * 0.62, 0.5 * WIDTH * len(series)), 6), sharex="col", sharey="row",
+        layout="constrained", squeeze=False,
+    )  # fmt: skip
+    for column, each in enumerate(series):
+        _throughput_panel(panels[0][column], each)
+        _recovery_panel(panels[1][column], each, rto)
+    top = max((row.rate.mean for each in series for row in each.rows), default=1.0)
+    panels[0][0].set_ylim(0, top * _ROOM)
+    slowest = [
+        value for each in series for row in each.rows for value in (row.ready, row.worst_ready) if value is not None
+    ]
+    # A line far above everything would press what was measured flat.
+    if slowest:
+        panels[1][0].set_ylim(0, max(*slowest, min(rto, 4 * max(slowest))) * _ROOM)
+    panels[0][0].set_ylabel("NOTPM" if all(row.is_notpm for each in series for row in each.rows) else "commits/s")
+    panels[1][0].set_ylabel("seconds to ready")
+    for panel in panels[1]:
+        panel.set_xlabel("redo log size")
+    head(figure, title, "")
+    for panel, each in zip(panels[0], series, strict=True):
+        panel.set_title(_name(each, series), fontsize="small", loc="left", color=MODEL)
+    handles = {
+        label: handle for panel in panels.flat for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(
+        handles.values(), handles.keys(), loc="outside lower center", ncols=4, fontsize="small", frameon=False
+    )
+    save(figure, folder / "trade")
+
+
+def _throughput_panel(panel: Axes, one: Series) -> None:
+    sizes = [row.log_size for row in one.rows]
+    half = [[0.0 if math.isnan(row.rate.high) else (row.rate.high - row.rate.low) / 2 for row in one.rows]] * 2
+    panel.errorbar(
+        sizes, [row.rate.mean for row in one.rows], yerr=half, marker="o", color=MEASURED, capsize=3,
+        label="throughput, 95 % interval",
+    )  # fmt: skip
+    if len(sizes) > 1:
+        panel.axvline(one.plateau.size, color=MODEL, linestyle=":", linewidth=1, label="nothing gained beyond")
+    for row in one.rows:
+        gain = one.gains.get(row.log_size)
+        if gain is not None:
+            panel.annotate(
+                f"{gain.change:+.0%}", (row.log_size, row.rate.mean), xytext=(0, 9), textcoords="offset points",
+                ha="center", fontsize="small",
+            )  # fmt: skip
+    _sizes(panel, sizes)
+
+
+def _recovery_panel(panel: Axes, one: Series, rto: float) -> None:
+    sizes = [row.log_size for row in one.rows]
+    lines = (
+        ("worst_ready", "recovery at worst: log filled up", "s", "--", "#999999"),
+        ("ready", "recovery after this load", "o", "-", MEASURED),
+    )
+    for name, label, marker, style, colour in lines:
+        points = [(row.log_size, value) for row in one.rows if (value := getattr(row, name)) is not None]
+        if not points:
+            continue
+        panel.plot(*zip(*points, strict=True), marker=marker, linestyle=style, color=colour, label=label)
+        for size, seconds in points:
+            panel.annotate(
+                f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s", (size, seconds), xytext=(0, 6),
+                textcoords="offset points", ha="center", fontsize="small",
+            )  # fmt: skip
+    panel.axhline(rto, color=LIMIT, linewidth=1, label=f"RTO {format_duration(rto)}")
+    _sizes(panel, sizes)
+
+
+def _sizes(panel: Axes, sizes: Sequence[int]) -> None:
+    panel.set_xscale("log", base=2)
+    panel.set_xticks(sizes, [format_size(size) for size in sizes])
+    panel.minorticks_off()
+    panel.grid(visible=True, axis="y", color="#DDDDDD", linewidth=0.5)
+    panel.set_axisbelow(True)
+    if len(sizes) > 1:
+        panel.set_xlim(min(sizes) / 1.4, max(sizes) * 1.4)
+
+
+def plot_ages(folder: Path, series: Sequence[Series], loads: Sequence[Load], title: str) -> None:
+    """The checkpoint age as a share of the hard limit from the start of each load, with the flush points: `age.svg`, `.png`."""
+    figure, panels = plt.subplots(
+        len(series), 1, figsize=(WIDTH, 1.2 + 2.3 * len(series)), layout="constrained", squeeze=False
+    )
+    for panel, each in zip(panels.flat, series, strict=True):
+        of_it = _of(each, loads)
+        for place, load in enumerate(of_it):
+            points = age_shares(load.samples, load.image.capacity)
+            if not points:
+                continue
+            began = points[0][0]
+            panel.plot(
+                [(at - began) / 60 for at, _ in points], [share for _, share in points], linewidth=1.2,
+                color=_COLOURS[place % len(_COLOURS)], label=format_size(load.image.spec.instance.log_size),
+            )  # fmt: skip
+        _flush_points(panel, of_it)
+        panel.set_ylim(0, 1.05)
+        panel.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "25 %", "50 %", "75 %", "100 %"])
+        panel.set_xlim(left=0)
+        panel.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small", frameon=False, title="redo log")
+    figure.supylabel("checkpoint age, share of that at which statements wait", fontsize="medium")
+    panels[-1][0].set_xlabel("minutes under load")
+    head(figure, title, "")
+    for panel, each in zip(panels.flat, series, strict=True):
+        panel.set_title(_name(each, series), fontsize="small", loc="left", color=MODEL)
+    save(figure, folder / "age")
+
+
+def _flush_points(panel: Axes, loads: Sequence[Load]) -> None:
+    if not loads:
+        return
+    last, capacity = loads[-1].image.last_sample, loads[-1].image.capacity
+    limit = last.hard_limit or capacity.hard_limit
+    points = ((capacity.async_flush_point, "async"), (last.sync_flush_point or capacity.sync_flush_point, "sync"))
+    for age, name in points:
+        panel.axhline(age / limit, color=LIMIT, linestyle="--", linewidth=0.8)
+        panel.annotate(
+            name, (0.995, age / limit), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize="x-small",
+            color=LIMIT,
+        )  # fmt: skip
+
+
+def plot_over_time(folder: Path, series: Sequence[Series], loads: Sequence[Load], title: str) -> None:
+    """Throughput from the start of each load: `time.svg`, `.png`."""
+    figure, panels = plt.subplots(
+        len(series), 1, figsize=(WIDTH, 1.2 + 2.3 * len(series)), layout="constrained", squeeze=False
+    )
+    for panel, each in zip(panels.flat, series, strict=True):
+        for place, load in enumerate(_of(each, loads)):
+            seconds = per_second(load.moments)
+            chunks = [seconds[at : at + _SMOOTHED] for at in range(0, len(seconds), _SMOOTHED)]
+            began = seconds[0].end
+            panel.plot(
+                [(chunk[0].end - began) / 60 for chunk in chunks],
+                [
+                    60 * sum(second.new_orders or 0.0 for second in chunk) / len(chunk)
+                    if chunk[0].new_orders is not None
+                    else sum(second.commits for second in chunk) / len(chunk)
+                    for chunk in chunks
+                ],
+                linewidth=1.2, color=_COLOURS[place % len(_COLOURS)],
+                label=format_size(load.image.spec.instance.log_size),
+            )  # fmt: skip
+        panel.set_ylim(bottom=0)
+        panel.set_xlim(left=0)
+        panel.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small", frameon=False, title="redo log")
+    figure.supylabel(
+        f"{'NOTPM' if all(row.is_notpm for each in series for row in each.rows) else 'commits/s'}, means of {_SMOOTHED} s"
+    )
+    panels[-1][0].set_xlabel("minutes under load")
+    head(figure, title, "")
+    for panel, each in zip(panels.flat, series, strict=True):
+        panel.set_title(_name(each, series), fontsize="small", loc="left", color=MODEL)
+    save(figure, folder / "time")
+
+
+def _of(one: Series, loads: Sequence[Load]) -> list[Load]:
+    """A load of each log size of a series, smallest first."""
+    machine, server, storage, _ = one.key
+    found: dict[int, Load] = {}
+    for load in loads:
+        spec = load.image.spec
+        if (load.machine, spec.dataset.server, spec.storage) == (machine, server, storage) and _same_settings(
+            one, load
+        ):
+            found.setdefault(spec.instance.log_size, load)
+    return [found[size] for size in sorted(found)]
+
+
+def _same_settings(one: Series, load: Load) -> bool:
+    names = [setting.name for setting in load.image.spec.instance.overrides]
+    return [part.partition("=")[0] for part in one.key[3].split("+") if part] == names
+
+
+def _name(one: Series, among: Sequence[Series]) -> str:
+    row: ThroughputRow = one.rows[0]
+    parts = [server_label(row.server, row.version), row.storage, row.settings]
+    if len({each.key[0] for each in among}) > 1:
+        parts.append(row.machine)
+    return ", ".join(part for part in parts if part)

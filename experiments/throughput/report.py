@@ -1,0 +1,65 @@
+"""What a throughput run measured: its answer, its tables and its pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from redolab.errors import LabError
+from redolab.report.contents import Plot, Report
+from redolab.runs.factors import read_factors
+from redolab.runs.store import Run
+
+from .answer import answer
+from .factors import Factors
+from .loads import Found, found_in
+from .plots import plot_ages, plot_over_time, plot_trade
+from .rows import Series, row_dictionaries, series_of
+from .table import costs_table, throughput_table
+
+
+def report(run: Run) -> Report:
+    """The answer, the tables and the pictures of the loads that a run has measured."""
+    found = found_in([run])
+    series = series_of(found)
+    if not series:
+        return Report(answer=answer(series), tables=[])
+    return Report(
+        answer=answer(series),
+        tables=[throughput_table(series, workloads_of(found))],
+        details=[costs_table(series)],
+        rows={"table": row_dictionaries(series)},
+        plots=plots(series, found, _rto(run)),
+    )
+
+
+def plots(series: Sequence[Series], found: Found, rto: float) -> list[Plot]:
+    """The trade, and what went on during the loads."""
+    return [
+        Plot("trade", partial(plot_trade, series=series, rto=rto, title=answer(series))),
+        Plot("age", partial(plot_ages, series=series, loads=found.loads, title=age_title(series))),
+        Plot(
+            "time",
+            partial(plot_over_time, series=series, loads=found.loads, title="Throughput from the start of each load"),
+        ),
+    ]
+
+
+def age_title(series: Sequence[Series]) -> str:
+    """What the picture of the ages shows."""
+    shares = [row.figures.age_share for each in series for row in each.rows if row.figures.age_share is not None]
+    if not shares:
+        return "The checkpoint age under load"
+    return f"Production flushing keeps the checkpoint age at {min(shares):.0%} to {max(shares):.0%} of the log's limit"
+
+
+def workloads_of(found: Found) -> list[str]:
+    """The workloads of the loads."""
+    return list(dict.fromkeys(load.image.spec.workload for load in found.loads))
+
+
+def _rto(run: Run) -> float:
+    try:
+        return read_factors(Factors, run.record().options).rto
+    except LabError:
+        return Factors().rto

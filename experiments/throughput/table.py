@@ -1,0 +1,155 @@
+"""The tables: what everybody is shown, and what a transaction costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from redolab.crashes.load_figures import STALLED
+from redolab.crashes.warm import BACK
+from redolab.models.intervals import Estimate
+from redolab.report.labels import server_label
+from redolab.report.table import Column, ReportTable
+from redolab.units import KIB, format_duration, format_size
+from redolab.workloads.known import workload_catalogue
+
+from .rows import Series, ThroughputRow
+
+_LATE = 0.1
+MARK = "!"
+
+
+def throughput_table(series: Sequence[Series], workloads: Sequence[str]) -> ReportTable:
+    """A row a cell: throughput, how even it is, and what a crash costs."""
+    rows = [row for each in series for row in each.rows]
+    columns = [
+        *which_columns(rows),
+        Column[ThroughputRow](
+            _unit(rows), lambda row: f"{row.rate.mean:,.0f}{MARK * (row.steady < row.n)}", right=True
+        ),
+        Column[ThroughputRow]("95 %", lambda row: _half(row.rate), right=True),
+        Column[ThroughputRow]("n", lambda row: str(row.n), right=True, shared=_loads, spare=True),
+        Column[ThroughputRow]("p95, ms", lambda row: _number(row.figures.latency_95_ms), right=True),
+        Column[ThroughputRow]("worst s", lambda row: _percent(row.figures.worst_second), right=True),
+        Column[ThroughputRow]("stalls, s", lambda row: str(row.figures.stalled), right=True),
+        Column[ThroughputRow]("age", lambda row: _percent(row.figures.age_share), right=True),
+        Column[ThroughputRow]("ready, s", lambda row: _seconds(row.ready), right=True),
+        Column[ThroughputRow](f"{100 * BACK:g} % again", _again, right=True),
+        Column[ThroughputRow]("worst case", lambda row: _seconds(row.worst_ready), right=True),
+        Column[ThroughputRow](
+            "log waits", lambda row: _count(row.figures.log_waits), right=True, shared=_waits, spare=True
+        ),
+    ]
+    notes = [
+        "Throughput: mean of the last two windows with its 95 % interval (batch means; of several loads by what they differ by). "
+        "p95: median of the seconds' 95th percentiles. worst s: the second with the lowest throughput, as a share of the median; "
+        f"stalls: seconds with less than {100 * STALLED:g} %. age: mean checkpoint age, as a share of that at which statements "
+        "wait. ready, again: seconds from the start of the server after a crash at the load's end; worst case: ready after a crash "
+        "with the log filled up (flushing held back).",
+        *_remarks(rows),
+        *(caveat for name in workloads for caveat in workload_catalogue().get(name).caveats),
+    ]
+    return ReportTable.brief("Throughput and recovery by log size", rows, columns, notes)
+
+
+def costs_table(series: Sequence[Series]) -> ReportTable:
+    """What a transaction writes, and what the machine does."""
+    rows = [row for each in series for row in each.rows]
+
+    def kib(of: Callable[[ThroughputRow], float | None]) -> Callable[[ThroughputRow], str]:
+        return lambda row: _number(None if (value := of(row)) is None else value / KIB)
+
+    columns = [
+        *which_columns(rows),
+        Column[ThroughputRow]("commits/s", lambda row: f"{row.figures.commits.mean:,.0f}", right=True),
+        Column[ThroughputRow]("failed/s", lambda row: _number(row.figures.errors), right=True),
+        Column[ThroughputRow]("redo", kib(lambda row: row.figures.redo_per_commit), right=True),
+        Column[ThroughputRow]("os_log_written", kib(lambda row: row.figures.log_per_commit), right=True),
+        Column[ThroughputRow]("pages", kib(lambda row: row.figures.pages_per_commit), right=True),
+        Column[ThroughputRow]("device", kib(lambda row: row.figures.device_per_commit), right=True),
+        Column[ThroughputRow]("pages/s", lambda row: _number(row.figures.pages_flushed), right=True),
+        Column[ThroughputRow]("device busy", lambda row: _percent(row.figures.device_busy), right=True),
+        Column[ThroughputRow]("processors", lambda row: _percent(row.figures.cpu_share), right=True),
+        Column[ThroughputRow]("highest age", lambda row: _percent(row.figures.highest_age_share), right=True),
+        Column[ThroughputRow]("worst p95, ms", lambda row: _number(row.figures.worst_latency_ms), right=True),
+        Column[ThroughputRow]("load", lambda row: format_duration(row.load_seconds), right=True),
+        Column[ThroughputRow]("log waits", lambda row: _count(row.figures.log_waits), right=True),
+    ]
+    notes = [
+        "redo (by the LSN), os_log_written, pages flushed (the doublewrite buffer not counted) and all that the device under the "
+        "data directory was sent, redo log included: KiB for each committed transaction."
+    ]
+    return ReportTable.of("What a transaction writes", rows, columns, notes)
+
+
+def which_columns(rows: Sequence[ThroughputRow]) -> list[Column[ThroughputRow]]:
+    """The columns that say which cell a row is."""
+    machines = {row.machine for row in rows}
+    return [
+        *([Column[ThroughputRow]("machine", lambda row: row.machine)] if len(machines) > 1 else []),
+        Column[ThroughputRow]("server", lambda row: server_label(row.server, row.version), shared=str),
+        Column[ThroughputRow](
+            "storage", lambda row: row.storage + MARK * ((row.late_share or 0.0) > _LATE), shared="on {}".format
+        ),
+        Column[ThroughputRow]("settings", lambda row: row.settings, shared=str),
+        Column[ThroughputRow]("pool", lambda row: format_size(row.pool), right=True, shared="pool {}".format),
+        Column[ThroughputRow]("tables", lambda row: format_size(row.dataset), right=True, shared="tables {}".format),
+        Column[ThroughputRow]("clients", lambda row: str(row.connections), right=True, shared="{} clients".format),
+        Column[ThroughputRow]("log", lambda row: format_size(row.log_size), right=True),
+    ]
+
+
+def _remarks(rows: Sequence[ThroughputRow]) -> list[str]:
+    said = []
+    if unsteady := [row for row in rows if row.steady < row.n]:
+        which = ", ".join(
+            dict.fromkeys(
+                f"{server_label(row.server, row.version)} with {format_size(row.log_size)}" for row in unsteady
+            )
+        )
+        said.append(f"{MARK} was not steady when its time was up: {which}.")
+    if any((row.late_share or 0.0) > _LATE for row in rows):
+        late = ", ".join(dict.fromkeys(row.storage for row in rows if (row.late_share or 0.0) > _LATE))
+        said.append(f"{late}{MARK} answered later than the disk it stands for: this machine is slower.")
+    return said
+
+
+def _unit(rows: Sequence[ThroughputRow]) -> str:
+    return "NOTPM" if all(row.is_notpm for row in rows) else "throughput"
+
+
+def _half(rate: Estimate) -> str:
+    half = (rate.high - rate.low) / 2
+    return "–" if math.isnan(half) else f"±{half:,.0f}"
+
+
+def _loads(n: str) -> str:
+    return "one load each" if n == "1" else f"{n} loads each"
+
+
+def _waits(count: str) -> str:
+    return "no waits for the log buffer" if count == "0" else f"{count} waits for the log buffer each"
+
+
+def _again(row: ThroughputRow) -> str:
+    if row.back is not None:
+        return _seconds(row.back)
+    return "not" if row.not_back else "–"
+
+
+def _seconds(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f}"
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}"
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{value:.0%}"
+
+
+def _count(value: int | None) -> str:
+    return "–" if value is None else f"{value:,}"

@@ -1,0 +1,46 @@
+"""Whether a load is steady: a pure function of what its clients counted."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import msgspec
+
+from redolab.workloads.contract import WorkloadMoment
+
+
+class SteadyRule(msgspec.Struct, frozen=True, kw_only=True):
+    """When a load counts as steady; until the log has been filled some times, flushing has not met its limits yet."""
+
+    fillings: float = 2.0
+    """So often the redo log must have been filled: redo written, by the age at which statements wait."""
+    window: float = 180.0
+    """Seconds: and then the throughput of the last so many is that of as many before."""
+    within: float = 0.05
+    """As a share of the larger."""
+
+
+def is_steady(moments: Sequence[WorkloadMoment], rule: SteadyRule) -> bool:
+    """Whether two windows after one another, up to the last report, have throughputs as near as the rule wants them."""
+    rates = last_windows(moments, rule.window)
+    return rates is not None and abs(rates[1] - rates[0]) <= rule.within * max(rates) and max(rates) > 0
+
+
+def last_windows(moments: Sequence[WorkloadMoment], window: float) -> tuple[float, float] | None:
+    """Commits a second in the window of so many seconds before the last one, and in the last; None before there are two."""
+    if not moments or moments[-1].monotonic - moments[0].monotonic < 2 * window:
+        return None
+    end = moments[-1].monotonic
+    before, last = (_mean(moments, end - places * window, window) for places in (2, 1))
+    return before, last
+
+
+def _mean(moments: Sequence[WorkloadMoment], begin: float, seconds: float) -> float:
+    """Commits a second of the reports that ended in that time: each counts from the one before it."""
+    counted = [
+        moment.commits_per_second * (moment.monotonic - previous.monotonic)
+        for previous, moment in itertools.pairwise(moments)
+        if begin < moment.monotonic <= begin + seconds
+    ]
+    return sum(counted) / seconds

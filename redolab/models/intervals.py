@@ -1,0 +1,100 @@
+"""Intervals: of the mean of a series whose neighbours depend on each other, and of ratios between treatments in blocks."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from scipy import stats
+
+T = TypeVar("T")
+
+SHARE = 0.95
+"""Of all such intervals that hold the true value."""
+_BATCHES = 12
+_FEWEST_BATCHES = 3
+_SHORTEST_BATCH = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean with its 95 % interval; the interval is NaN where nothing tells how far it reaches."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """By what share a treatment differs from the baseline: 0.18 is 18 % more. The interval is NaN where nothing tells it."""
+
+    change: float
+    low: float
+    high: float
+    blocks: int
+    """In how many blocks it was compared."""
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the interval leaves out no difference."""
+        return self.low > 0 or self.high < 0
+
+
+def batch_means(values: Sequence[float], batches: int = _BATCHES) -> Estimate:
+    """The mean of a series, one value a second.
+
+    By non-overlapping batch means: neighbouring seconds are alike, long stretches hardly (Law, Simulation Modeling and
+    Analysis, section 9.5.3). Student's t over the batches, of which a short series has fewer; a very short one has no interval.
+    """
+    mean = statistics.fmean(values)
+    batches = min(batches, len(values) // _SHORTEST_BATCH)
+    if batches < _FEWEST_BATCHES:
+        return Estimate(mean, math.nan, math.nan)
+    length = len(values) // batches
+    # What does not fill a batch is left out at the beginning, the part that is the least settled.
+    kept = values[len(values) - length * batches :]
+    means = [statistics.fmean(kept[place * length : (place + 1) * length]) for place in range(batches)]
+    reach = float(stats.t.ppf(0.5 + SHARE / 2, batches - 1)) * statistics.stdev(means) / math.sqrt(batches)
+    return Estimate(mean, mean - reach, mean + reach)
+
+
+def ratios(measured: Sequence[tuple[str, T, float]], baseline: T) -> Mapping[T, Ratio]:
+    """Treatment → how far it is from the baseline, from (block, treatment, value above 0); the baseline is not among them.
+
+    Logarithms of the values are sums of what the block and the treatment add (a randomised complete block design, though
+    blocks may lack some): what is left over is the spread of a single measurement, the same for all. Student's t.
+    """
+    blocks = list(dict.fromkeys(block for block, _, _ in measured))
+    treatments = [each for each in dict.fromkeys(each for _, each, _ in measured) if each != baseline]
+    width = len(blocks) + len(treatments)
+    design = np.zeros((len(measured), width))
+    for row, (block, treatment, _) in enumerate(measured):
+        design[row, blocks.index(block)] = 1
+        if treatment != baseline:
+            design[row, len(blocks) + treatments.index(treatment)] = 1
+    values = np.log([value for _, _, value in measured])
+    found, _, rank, _ = np.linalg.lstsq(design, values, rcond=None)
+    left = values - design @ found
+    freedom = len(measured) - int(rank)
+    spread = np.linalg.pinv(design.T @ design)
+    of_baseline = {block for block, treatment, _ in measured if treatment == baseline}
+    told: dict[T, Ratio] = {}
+    for place, treatment in enumerate(treatments):
+        at = len(blocks) + place
+        compared = {block for block, each, _ in measured if each == treatment} & of_baseline
+        if not compared:
+            continue
+        reach = math.nan
+        if freedom > 0:
+            variance = float(left @ left) / freedom * float(spread[at, at])
+            reach = float(stats.t.ppf(0.5 + SHARE / 2, freedom)) * math.sqrt(max(0.0, variance))
+        change = float(found[at])
+        told[treatment] = Ratio(
+            math.expm1(change), math.expm1(change - reach), math.expm1(change + reach), len(compared)
+        )
+    return told

@@ -1,0 +1,46 @@
+"""From which size on a larger redo log gains nothing more: a pure function of what was measured at some sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from redolab.models.intervals import SHARE, Estimate
+
+NEGLIGIBLE = 0.03
+"""A share of throughput for which nobody would take a longer recovery."""
+_DRAWS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Plateau:
+    """The smallest size that has all but a negligible share of the best throughput, and between which sizes it lies; bytes."""
+
+    size: int
+    low: int
+    high: int
+
+
+def plateau(throughput: Mapping[int, Estimate]) -> Plateau:
+    """From the throughput at each size in bytes.
+
+    The interval is that of a parametric bootstrap: each throughput is drawn anew from the normal distribution that has its
+    interval, and the size found among the drawn ones. Sizes between those measured are not thought of: the true one lies
+    between the size before `low` and `high`.
+    """
+    sizes = sorted(throughput)
+    means = np.array([throughput[size].mean for size in sizes])
+    # 1.96 standard deviations are half of a 95 % interval; one that is not known is taken as none.
+    half = np.array([np.nan_to_num((throughput[size].high - throughput[size].low) / 2) for size in sizes])
+    drawn = np.random.default_rng(0).normal(means, half / 1.96, size=(_DRAWS, len(sizes)))
+    places = sorted(_first(each) for each in drawn)
+    outside = int((1 - SHARE) / 2 * _DRAWS)
+    low, high = places[outside], places[-1 - outside]
+    return Plateau(sizes[_first(means)], sizes[low], sizes[high])
+
+
+def _first(throughput: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> int:
+    """The place of the first that is as good as the best."""
+    return int(np.argmax(throughput >= (1 - NEGLIGIBLE) * throughput.max()))

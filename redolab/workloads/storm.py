@@ -1,0 +1,131 @@
+"""A storm of new connections: clients that connect over TCP, each from an address of its own, run one statement, and go."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+from pymysql.connections import Connection
+
+from redolab.lab import Lab
+from redolab.machine import processes
+from redolab.machine.processes import Command, Process
+from redolab.machine.tools import Tools
+from redolab.servers.instance import Instance, NetworkAddress
+from redolab.workloads.contract import (
+    DATABASE,
+    Clients,
+    Follow,
+    RunningWorkload,
+    TableCheck,
+    WorkloadMoment,
+    check_pages,
+    check_value,
+)
+from redolab.workloads.plain import PlainWorkload
+from redolab.workloads.reporting import ReportingRun
+from redolab.workloads.tpcc.building import build_go_tpc, built_storm, storm_content
+
+_TABLE = f"{DATABASE}.visits"
+_ROWS = 1024
+"""A row for each client that there can be."""
+_EVERYWHERE = "127.0.%"
+
+
+class StormTables(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="storm"):
+    """One small table: how large the dataset is to be does not matter."""
+
+    rows: int = _ROWS
+
+
+class StormWorkload(PlainWorkload, frozen=True, kw_only=True, tag="storm"):
+    """A program of the lab's own (`provision/go-tpc/storm.go`)."""
+
+    @property
+    def network(self) -> bool:
+        """See `Workload`: names are looked up of TCP addresses only."""
+        return True
+
+    def content(self) -> str:
+        """See `Workload`."""
+        return storm_content()
+
+    def require(self, lab: Lab) -> None:
+        """See `Workload`: it is built beside go-tpc."""
+        build_go_tpc(lab)
+
+    def data(self, size: int) -> StormTables:
+        """See `Workload`."""
+        return StormTables()
+
+    def schema(self, data: StormTables) -> Sequence[str]:
+        """See `Workload`: `load` has a program insert nothing, as there is so little of it."""
+        values = ", ".join(f"({number}, 0)" for number in range(1, data.rows + 1))
+        return (
+            f"CREATE TABLE {_TABLE} (id INT NOT NULL PRIMARY KEY, visits INT NOT NULL) ENGINE=InnoDB",
+            f"INSERT INTO {_TABLE} VALUES {values}",
+        )
+
+    def finish(self, data: StormTables) -> Sequence[str]:
+        """See `Workload`: who comes from one of the clients' addresses may do what he does."""
+        user = f"{NetworkAddress().user}@'{_EVERYWHERE}'"
+        return (f"CREATE USER {user}", f"GRANT SELECT, UPDATE ON {DATABASE}.* TO {user}")
+
+    def load(self, tools: Tools, instance: Instance, data: StormTables, output: Path) -> Process:
+        """See `Workload`: nothing is left to be loaded."""
+        return processes.start(Command(["true"]), output)
+
+    @contextmanager
+    def run(
+        self, tools: Tools, instance: Instance, data: StormTables, clients: Clients, output: Path
+    ) -> Iterator[RunningWorkload]:
+        """See `Workload`: a connection that is refused is counted, and tried again after 10 ms."""
+        address = NetworkAddress()
+        arguments = [
+            *(str(built_storm(tools)), f"-address={address.host}:{address.port}", f"-user={address.user}"),
+            *(f"-database={DATABASE}", f"-clients={min(clients.connections, data.rows)}"),
+            f"-every={clients.report_every}s",
+        ]
+        process = processes.start(instance.in_its_network(Command(arguments)), output)
+        try:
+            yield ReportingRun("storm", process, StormReports(clients.report_every).moment)
+        finally:
+            process.stop(signal.SIGKILL)
+
+    def verify(self, connection: Connection, data: StormTables, turn: int, follow: Follow) -> list[TableCheck]:
+        """See `Workload`."""
+        with connection.cursor() as cursor:
+            return [
+                check_value(cursor, f"rows of {_TABLE}", f"SELECT COUNT(*) FROM {_TABLE}", data.rows),
+                check_pages(cursor, _TABLE),
+            ]
+
+
+class _Report(msgspec.Struct):
+    commits: int
+    failed: int
+    latency_95_ms: float
+    failure: str = ""
+
+
+class StormReports:
+    """Reads what the program says, a line a report, so many seconds apart."""
+
+    def __init__(self, interval: float) -> None:
+        self._interval = interval
+
+    def moment(self, text: str, arrival: float) -> WorkloadMoment | None:
+        """What a line says of the interval before its arrival; None if it is no report."""
+        try:
+            report = msgspec.json.decode(text, type=_Report)
+        except msgspec.MsgspecError:
+            return None
+        return WorkloadMoment(
+            monotonic=arrival,
+            commits_per_second=report.commits / self._interval,
+            errors_per_second=report.failed / self._interval,
+            latency_95_ms=report.latency_95_ms if report.commits else None,
+        )

@@ -1,0 +1,82 @@
+"""When a load is steady, on made-up reports: a pure function of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from redolab.counters import Counters
+from redolab.crashes.fill import Fill, KillRule
+from redolab.crashes.steady import SteadyRule, is_steady, last_windows
+from redolab.models.capacity import capacity_before_8_0, two_files
+from redolab.units import MIB
+from redolab.workloads.contract import WorkloadMoment
+
+RULE = SteadyRule(window=10.0)
+CAPACITY = capacity_before_8_0(two_files(512 * MIB), header=2048)
+
+
+def reports(*rates: float) -> list[WorkloadMoment]:
+    return [WorkloadMoment(monotonic=float(second), commits_per_second=rate) for second, rate in enumerate(rates)]
+
+
+def test_two_windows_that_are_alike_are_steady() -> None:
+    assert is_steady(reports(0, *[100] * 10, *[104] * 10), RULE)
+    assert last_windows(reports(0, *[100] * 10, *[104] * 10), 10.0) == pytest.approx((100, 104))
+
+
+def test_a_change_of_more_than_the_rule_allows_is_not() -> None:
+    assert not is_steady(reports(0, *[100] * 10, *[106] * 10), RULE)
+    assert not is_steady(reports(0, *[100] * 10, *[94] * 10), RULE)
+
+
+def test_only_the_last_two_windows_count() -> None:
+    assert is_steady(reports(0, *[5000] * 30, *[100] * 20), RULE)
+
+
+def test_less_than_two_windows_is_never_steady() -> None:
+    assert last_windows(reports(0, *[100] * 19), 10.0) is None
+    assert not is_steady(reports(0, *[100] * 19), RULE)
+    assert not is_steady([], RULE)
+
+
+def test_a_report_counts_for_the_time_since_the_one_before() -> None:
+    # Ten silent seconds, in which nothing ended: no report at all came.
+    silent = [WorkloadMoment(monotonic=at, commits_per_second=100) for at in range(11)]
+    late = [WorkloadMoment(monotonic=20.0, commits_per_second=1)]
+    assert last_windows([*silent, *late], 10.0) == pytest.approx((100, 1))
+
+
+def test_clients_that_do_nothing_are_not_steady() -> None:
+    assert not is_steady(reports(*[0] * 21), RULE)
+
+
+def counters(lsn: int) -> Counters:
+    return Counters(lsn=lsn * MIB, checkpoint_age=100 * MIB, hard_limit=800 * MIB)
+
+
+def test_the_log_must_have_been_filled_twice_too() -> None:
+    fill = Fill(KillRule(steady=RULE, after=1800.0), CAPACITY, began=0.0)
+    fill.hear(reports(*[100] * 21))
+    assert fill.reason_to_kill(20.0, counters(5000)) is None
+    assert fill.reason_to_kill(20.1, counters(6599)) is None
+    assert fill.reason_to_kill(20.2, counters(6600)) == "the load was steady"
+    assert fill.is_steady(counters(6600))
+
+
+def test_a_load_that_does_not_become_steady_ends_when_its_time_is_up() -> None:
+    fill = Fill(KillRule(steady=RULE, after=60.0), CAPACITY, began=0.0)
+    fill.hear(reports(*[100] * 11, *[200] * 10))
+    assert fill.reason_to_kill(59.0, counters(100)) is None
+    assert "1 min 0 s of the workload had passed" in (fill.reason_to_kill(60.0, counters(9000)) or "")
+    assert not fill.is_steady(counters(9000))
+
+
+def test_the_time_left_is_until_the_log_is_filled_twice_at_the_present_rate() -> None:
+    fill = Fill(KillRule(steady=RULE, after=1800.0), CAPACITY, began=0.0)
+    for second in range(5):
+        fill.reason_to_kill(float(second), counters(100 * second))
+    assert fill.seconds_left(4.0, counters(400)) == pytest.approx(16.0)
+    # Two windows take their time, however fast the log fills.
+    for second in range(5, 8):
+        fill.reason_to_kill(float(second), counters(1000 * second))
+    assert fill.seconds_left(8.0, counters(8000)) == pytest.approx(12.0)

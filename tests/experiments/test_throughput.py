@@ -1,0 +1,121 @@
+"""The throughput experiment on a real server, with small logs; and its arithmetic on made-up loads."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+
+import pytest
+
+from experiments.throughput.answer import answer
+from experiments.throughput.loads import found_in
+from experiments.throughput.rows import series_of
+from redolab.crashes.images import ImageStore
+from redolab.lab import native_folder
+from redolab.project import PROJECT
+from redolab.runs.schema import State
+from redolab.runs.store import Run, RunStore
+from redolab.servers.dialects import Purpose
+from tests.command import UNCHECKED, nothing_is_left, redolab
+
+SMALL, LARGE = 16 * 2**20, 96 * 2**20
+SMALL_THROUGHPUT = [
+    "run", "throughput", "--server", "mariadb-10.11", "--log-size", "16M,96M", "--warehouses", "1", "--pool", "512M",
+    "--window", "6s", "--limit", "14s", "--warmup", "0s", "--seed", "3", *UNCHECKED,
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Run]:
+    done = redolab(*SMALL_THROUGHPUT)
+    made = RunStore().get("latest")
+    (made.folder / "said").write_text(done.stdout + done.stderr)
+    yield made
+    pass
+
+
+def test_each_cell_is_put_under_load_crashed_and_recovered_and_so_is_its_worst_case(run: Run) -> None:
+    said = (run.folder / "said").read_text()
+    assert run.record().state is State.COMPLETE, said
+    found = found_in([run])
+    assert {load.image.spec.instance.log_size for load in found.loads} == {SMALL, LARGE}
+    assert {each.image.spec.instance.log_size for each in found.worst} == {SMALL, LARGE}
+    for load in found.loads:
+        assert load.image.spec.instance.purpose is Purpose.PRODUCTION
+        assert load.image.steady is not None
+        (trial,) = load.recoveries
+        assert trial.seconds_to_ready is not None
+        assert all(check.passed for check in trial.checks)
+    # All cells start from the same tables, with the same pool.
+    images = [*(load.image for load in found.loads), *(each.image for each in found.worst)]
+    specs = [image.spec for image in images]
+    assert len({spec.dataset.key for spec in specs}) == 1
+    assert len({spec.instance.buffer_pool for spec in specs}) == 1
+    assert nothing_is_left()
+    assert not set(ImageStore(native_folder(PROJECT.lab)).names()) & {image.name for image in images}
+
+
+def test_its_figures_are_those_of_the_series(run: Run) -> None:
+    for load in found_in([run]).loads:
+        figures = load.figures
+        counted = [moment.new_orders_per_second for moment in load.moments[-12:]]
+        known = [each for each in counted if each is not None]
+        assert figures.rate.mean == pytest.approx(60 * sum(known) / len(known), rel=0.2)
+        assert figures.rate.low < figures.rate.mean < figures.rate.high
+        assert figures.age_share is not None
+        assert 0 < figures.age_share < 1.05
+        assert figures.log_waits is not None
+        assert figures.pages_flushed is not None
+        # A commit's redo is some kilobytes, and the device is sent no less than that.
+        assert figures.redo_per_commit is not None
+        assert 1_000 < figures.redo_per_commit < 50_000
+        assert figures.device_per_commit is not None
+        assert figures.device_per_commit > 0.9 * figures.redo_per_commit
+        assert figures.cpu_share is not None
+        assert 0.1 < figures.cpu_share <= 1.0
+
+
+def test_the_larger_log_holds_more_redo_and_its_gain_is_told_with_an_interval(run: Run) -> None:
+    (series,) = series_of(found_in([run]))
+    small, large = series.rows
+    assert (small.log_size, large.log_size) == (SMALL, LARGE)
+    assert small.redo_at_crash is not None
+    assert large.redo_at_crash is not None
+    assert large.redo_at_crash > small.redo_at_crash
+    gain = series.gains[LARGE]
+    assert gain.low < gain.change < gain.high
+    assert gain.change == pytest.approx(large.rate.mean / small.rate.mean - 1)
+    assert large.worst_redo is not None
+    assert large.worst_redo >= 0.8 * large.redo_at_crash
+    assert answer([series]).startswith("MariaDB 10.11.")
+    assert "from 16M to 96M" in answer([series])
+
+
+def test_everything_is_shown_and_drawn(run: Run) -> None:
+    said = (run.folder / "said").read_text()
+    assert "NOTPM" in said
+    assert "never tpmC" in said
+    assert "worst case" in said
+    for name in ("trade", "age", "time"):
+        assert (run.folder / "plots" / f"{name}.svg").stat().st_size > 5_000
+    with (run.folder / "table.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["log_size"]) for row in rows] == [SMALL, LARGE]
+    assert float(rows[1]["gain"]) == pytest.approx(float(rows[1]["rate_mean"]) / float(rows[0]["rate_mean"]) - 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--limit", "1m", "--window", "1m"], "a load cannot become steady within 1 min 0 s"),
+        (["--window", "1s"], "a window of 1.00 s is too short"),
+        (["--log-size", "1M"], "mariadb-11.8 cannot have a redo log of 1M"),
+        (["--workload", "bulk-update", "--warehouses", "2"], "bulk-update has no warehouses"),
+        (["--warehouses", "2", "--dataset", "1G"], "exclude each other"),
+        (["--pool", "1M"], "a buffer pool of 1M is too small"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_anything_is_started(options: list[str], said: str) -> None:
+    done = redolab("run", "throughput", *options)
+    assert done.returncode == 2
+    assert said in done.stderr

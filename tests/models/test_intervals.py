@@ -1,0 +1,85 @@
+"""Intervals on series and blocks of which the truth is known."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from redolab.models.intervals import Estimate, batch_means, ratios
+from redolab.models.plateau import plateau
+from redolab.units import GIB, MIB
+
+
+def test_of_independent_values_the_interval_holds_the_mean_as_often_as_it_says() -> None:
+    draw = np.random.default_rng(1)
+    found = [batch_means(list(draw.normal(100, 10, 360))) for _ in range(400)]
+    assert 0.91 < sum(each.low <= 100 <= each.high for each in found) / len(found) < 0.98
+
+
+def test_of_values_that_depend_on_their_neighbours_it_reaches_further() -> None:
+    draw = np.random.default_rng(2)
+    noise = draw.normal(0, 10, 360)
+    waves = 10 * np.sin(np.arange(360) / 8)
+    alone, together = (
+        batch_means(list(100 + noise)),
+        batch_means(list(100 + np.convolve(noise, np.ones(20) / 5, "same"))),
+    )
+    assert together.high - together.low > 1.5 * (alone.high - alone.low)
+    assert batch_means(list(100 + waves)).mean == pytest.approx(100, abs=1)
+
+
+def test_too_few_values_tell_no_interval() -> None:
+    found = batch_means([1.0] * 5)
+    assert found.mean == 1.0
+    assert math.isnan(found.low)
+    assert batch_means([1.0, 1.2] * 6).low < 1.1 + 1e-9
+
+
+def test_blocks_that_differ_as_a_whole_do_not_hide_an_effect() -> None:
+    # Each block is of another speed; the treatment adds a tenth in every one.
+    measured = [
+        (block, treatment, speed * (1.1 if treatment == "more" else 1.0) * (1 + wobble))
+        for block, speed, wobble in (("a", 100, 0.001), ("b", 200, -0.001), ("c", 50, 0.0))
+        for treatment, wobble in (("base", wobble), ("more", -wobble), ("same", wobble))
+    ]
+    found = ratios(measured, "base")
+    assert found["more"].change == pytest.approx(0.1, abs=0.002)
+    assert found["more"].is_told
+    assert found["more"].low < 0.1 < found["more"].high
+    assert found["more"].blocks == 3
+    assert not found["same"].is_told
+    assert "base" not in found
+
+
+def test_without_a_second_block_there_is_no_interval() -> None:
+    found = ratios([("a", "base", 100.0), ("a", "more", 120.0)], "base")
+    assert found["more"].change == pytest.approx(0.2)
+    assert math.isnan(found["more"].low)
+    assert not found["more"].is_told
+
+
+def test_a_treatment_that_no_block_compares_with_the_baseline_is_left_out() -> None:
+    found = ratios([("a", "base", 100.0), ("b", "more", 120.0), ("a", "other", 90.0)], "base")
+    assert set(found) == {"other"}
+
+
+def exactly(mean: float, half: float = 1.0) -> Estimate:
+    return Estimate(mean, mean - half, mean + half)
+
+
+def test_the_plateau_is_the_smallest_size_that_is_as_good_as_the_best() -> None:
+    found = plateau({256 * MIB: exactly(700), GIB: exactly(950), 2 * GIB: exactly(1000), 4 * GIB: exactly(1010)})
+    assert found.size == 2 * GIB
+    assert (found.low, found.high) == (2 * GIB, 2 * GIB)
+
+
+def test_what_cannot_be_told_apart_widens_its_interval() -> None:
+    found = plateau({GIB: exactly(970, 30), 2 * GIB: exactly(1000, 30), 4 * GIB: exactly(1010, 30)})
+    assert found.low == GIB
+    assert found.high == 4 * GIB
+
+
+def test_of_one_size_there_is_nothing_to_choose() -> None:
+    assert plateau({GIB: exactly(100)}).size == GIB
