@@ -8,7 +8,7 @@ from redolab.runs.experiment import CheckCell, Experiment, Noun
 
 from .check import check
 from .factors import Factors
-from .pages import generations, recovery, storage, stuck
+from .pages import generations, recovery, source, storage, stuck
 from .plan import plan
 from .report import report
 
@@ -23,6 +23,7 @@ EXPERIMENT = Experiment(
     pages={
         "generations": generations.page,
         "recovery": recovery.page,
+        "source": source.page,
         "storage": storage.page,
         "stuck": stuck.page,
     },

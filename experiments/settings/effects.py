@@ -7,17 +7,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from redolab.crashes.bench import crashes_of, samples_of, story_folder
-from redolab.crashes.clients import read_moments
-from redolab.crashes.images import MACHINE, WORKLOAD
-from redolab.crashes.load_figures import LoadFigures, load_figures
-from redolab.crashes.recovery import RecoveryTrial
+from redolab.crashes.load_figures import LoadFigures
+from redolab.crashes.loads import found_in
 from redolab.errors import LabError
 from redolab.models.intervals import Ratio, ratios
 from redolab.runs.factors import read_factors
-from redolab.runs.machines import machine_names
 from redolab.runs.store import Run
-from redolab.samples.machine_use import read_machine_samples
 from redolab.servers.known import server_catalogue
 
 from .changes import BASELINE, Skipped, skipped
@@ -74,28 +69,18 @@ class Effect:
 
 def measured_in(runs: Sequence[Run]) -> list[Measured]:
     """The loads of runs whose figures can be told, in the order of measuring. Raises `LabError`."""
-    found = []
-    for run in runs:
-        plan: SettingsPlan = run.plan(SettingsPlan)
-        seconds = _seconds(run)
-        names = machine_names(run.record().sessions)
-        images = {image.name: image for image in crashes_of(run)}
-        ready = {record.trial.image: record.trial.seconds_to_ready for record in run.trials(RecoveryTrial)}
-        for place, record in sorted(run.groups().items()):
-            image, change = images.get(record.name), plan.groups[place]
-            if image is None:
-                continue
-            folder = story_folder(run, image.name)
-            machine = read_machine_samples(folder / MACHINE) if (folder / MACHINE).exists() else []
-            figures = load_figures(
-                read_moments(folder / WORKLOAD), samples_of(run, image.name), machine, image.capacity, seconds
-            )
-            if figures is None:
-                continue
-            block = f"{run.name} {names[record.session]} {image.spec.number}"
-            version = image.spec.dataset.version
-            found.append(Measured(change.server, version, block, change, figures, ready.get(image.name)))
-    return found
+    plans: dict[str, SettingsPlan] = {run.name: run.plan(SettingsPlan) for run in runs}
+    return [
+        Measured(
+            load.image.spec.dataset.server,
+            load.image.spec.dataset.version,
+            load.block,
+            plans[load.run].groups[load.group],
+            load.figures,
+            next((trial.seconds_to_ready for trial in load.recoveries), None),
+        )
+        for load in found_in(runs).loads
+    ]
 
 
 def effects(measured: Sequence[Measured]) -> list[Effect]:
@@ -174,10 +159,3 @@ def _which(each: Measured) -> tuple[str, str]:
 def _median(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return statistics.median(known) if known else None
-
-
-def _seconds(run: Run) -> float:
-    try:
-        return read_factors(Factors, run.record().options).measured()
-    except LabError:
-        return Factors().measured()

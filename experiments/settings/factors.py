@@ -60,10 +60,6 @@ class Factors(CommonFactors):
         """The settings that are changed."""
         return tuple(SETTINGS) if "all" in self.vary else self.vary
 
-    def measured(self) -> float:
-        """Seconds at the end of a load that are measured."""
-        return self.seconds * 2 / 3
-
     def baselines(self, number: int) -> Baselines:
         """What is changed, in the block of that number."""
         tables = self.warehouses * (workload_catalogue().get(TPCC).bytes_per_warehouse or 0)

@@ -7,6 +7,7 @@ from redolab.crashes.rows import recovery_rows
 from redolab.runs.experiment import Experiment, Noun
 
 from .factors import Factors
+from .pages import throughput
 from .plan import plan
 from .report import report
 
@@ -18,6 +19,7 @@ EXPERIMENT = Experiment(
     bench=CrashBench,
     report=report,
     rows=recovery_rows,
+    pages={"throughput": throughput.page},
     group=Noun("load", "loads"),
     step=Noun("recovery", "recoveries"),
 )

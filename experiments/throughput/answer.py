@@ -58,13 +58,15 @@ def _recovery_of(row: ThroughputRow) -> str:
 
 def _told_apart(one: Series, among: Sequence[Series]) -> list[str]:
     """What tells a series from the others of its server."""
-    keys = [each.key for each in among] or [one.key]
-    machine, _, storage, settings = one.key
-    parts = []
-    if len({key[0] for key in keys}) > 1:
-        parts.append(f"on {machine}")
-    if len({key[2] for key in keys}) > 1:
-        parts.append(storage)
-    if len({key[3] for key in keys}) > 1:
-        parts.append(settings or "production settings")
-    return parts
+    keys = [each.key for each in among if each.key.server == one.key.server] or [one.key]
+    key = one.key
+    parts = {
+        "machine": f"on {key.machine}",
+        "storage": key.storage,
+        "pool": f"pool {format_size(key.pool)}",
+        "tables": f"tables {format_size(key.tables)}",
+        "connections": f"{key.connections} clients",
+        "workload": key.workload,
+        "settings": key.settings or "production settings",
+    }
+    return [words for name, words in parts.items() if len({getattr(each, name) for each in keys}) > 1]

@@ -19,40 +19,42 @@ from .factors import Factors
 
 
 def plan(factors: Factors, lab: Lab) -> CrashPlan:
-    """The plan: one server after the other, the loads and crashes of each in an order drawn at random. Raises `LabError`.
+    """The plan: one server after the other, of each a block for each repeat, in an order drawn at random. Raises `LabError`.
 
     What drifts on the machine then passes for no effect of the log's size. All cells share tables, pool and clients.
     """
     factors.check()
     check_possible(factors.profiles())
     pool = factors.pool or fill_pool(factors.tables(), max(factors.log_size))
-    loads = [_load(factors, pool, *which) for which in _which(factors)]
+    numbers = range(1, factors.repeat + 1)
+    loads = {number: [_load(factors, pool, *which, number) for which in _which(factors)] for number in numbers}
     worst = [_worst(factors, pool, size) for size in factors.log_size if factors.worst_case]
-    check_memory([*loads, *worst], [pool])
+    check_memory([*loads[1], *worst], [pool])
     workload_catalogue().get(factors.workload).require(lab)
     seed = factors.drawn_seed()
     draw = random.Random(seed)
     crashes: list[tuple[PlannedCrash, list[PlannedRecovery]]] = []
     for name in factors.server:
-        of_server: list[tuple[PlannedCrash, list[PlannedRecovery]]] = []
-        for (storage, _, settings, _), load in zip(_which(factors), loads, strict=True):
-            recovery = PlannedRecovery(storage=storage, pool=pool, settings=settings)
-            of_server.append((PlannedCrash(server=name, spec=crash_spec(lab.server(name), load)), [recovery]))
-        for crash in worst:
-            recoveries = [PlannedRecovery(storage=storage, pool=pool) for storage in factors.storage]
-            of_server.append((PlannedCrash(server=name, spec=crash_spec(lab.server(name), crash)), recoveries))
-        draw.shuffle(of_server)
-        crashes += of_server
+        server = lab.server(name)
+        for number, of_block in loads.items():
+            block: list[tuple[PlannedCrash, list[PlannedRecovery]]] = []
+            for (storage, _, settings), load in zip(_which(factors), of_block, strict=True):
+                recovery = PlannedRecovery(storage=storage, pool=pool, settings=settings)
+                block.append((PlannedCrash(server=name, spec=crash_spec(server, load)), [recovery]))
+            for crash in worst if number == 1 else ():
+                recoveries = [PlannedRecovery(storage=storage, pool=pool) for storage in factors.storage]
+                block.append((PlannedCrash(server=name, spec=crash_spec(server, crash)), recoveries))
+            draw.shuffle(block)
+            crashes += block
     conditions = CrashConditions(
         storages=factors.profiles(), new_crash=True, check_disks=factors.check_disks, warm_for=factors.warmup
     )
     return draw_plan(crashes, repeat=1, seed=seed, conditions=conditions, keep=factors.keep)
 
 
-def _which(factors: Factors) -> list[tuple[str, int, str, int]]:
-    """Storage, log size, settings, and the how-manieth load of that cell."""
-    numbers = range(1, factors.repeat + 1)
-    return list(itertools.product(factors.storage, factors.log_size, factors.settings, numbers))
+def _which(factors: Factors) -> list[tuple[str, int, str]]:
+    """Storage, log size and settings of each cell."""
+    return list(itertools.product(factors.storage, factors.log_size, factors.settings))
 
 
 def _load(factors: Factors, pool: int, storage: str, size: int, settings: str, number: int) -> WantedCrash:

@@ -9,11 +9,11 @@ from pathlib import Path
 from matplotlib.axes import Axes
 
 from redolab.crashes.load_figures import age_shares, per_second
+from redolab.crashes.loads import Load
 from redolab.report.labels import server_label
 from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
 from redolab.units import format_duration, format_size
 
-from .loads import Load
 from .rows import Series, ThroughputRow
 
 _COLOURS = ("#56B4E9", "#009E73", "#0072B2", "#CC79A7", "#E69F00", "#999999", "#000000", "#D55E00")
@@ -25,7 +25,7 @@ _ROOM = 1.2
 def plot_trade(folder: Path, series: Sequence[Series], rto: float, title: str) -> None:
     """Throughput above and recovery below over the log's size, a column a series, with the RTO: `trade.svg`, `.png`."""
     figure, panels = plt.subplots(
-        2, len(series), figsize=(max(WIDTH * 0.62, 0.5 * WIDTH * len(series)), 6), sharex="col", sharey="row",
+        2, len(series), figsize=(max(WIDTH, 0.5 * WIDTH * len(series)), 6), sharex="col", sharey="row",
         layout="constrained", squeeze=False,
     )  # fmt: skip
     for column, each in enumerate(series):
@@ -33,6 +33,7 @@ def plot_trade(folder: Path, series: Sequence[Series], rto: float, title: str) -
         _recovery_panel(panels[1][column], each, rto)
     top = max((row.rate.mean for each in series for row in each.rows), default=1.0)
     panels[0][0].set_ylim(0, top * _ROOM)
+    panels[0][0].yaxis.set_major_formatter("{x:,.0f}")
     slowest = [
         value for each in series for row in each.rows for value in (row.ready, row.worst_ready) if value is not None
     ]
@@ -76,19 +77,20 @@ def _throughput_panel(panel: Axes, one: Series) -> None:
 
 def _recovery_panel(panel: Axes, one: Series, rto: float) -> None:
     sizes = [row.log_size for row in one.rows]
+    # The worst case takes longer: its figures above its line, the others below theirs.
     lines = (
-        ("worst_ready", "recovery at worst: log filled up", "s", "--", "#999999"),
-        ("ready", "recovery after this load", "o", "-", MEASURED),
+        ("worst_ready", "recovery at worst: log filled up", "s", "--", "#999999", 6),
+        ("ready", "recovery after this load", "o", "-", MEASURED, -14),
     )
-    for name, label, marker, style, colour in lines:
+    for name, label, marker, style, colour, above in lines:
         points = [(row.log_size, value) for row in one.rows if (value := getattr(row, name)) is not None]
         if not points:
             continue
         panel.plot(*zip(*points, strict=True), marker=marker, linestyle=style, color=colour, label=label)
         for size, seconds in points:
             panel.annotate(
-                f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s", (size, seconds), xytext=(0, 6),
-                textcoords="offset points", ha="center", fontsize="small",
+                f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s", (size, seconds), xytext=(0, above),
+                textcoords="offset points", ha="center", fontsize="small", color=colour,
             )  # fmt: skip
     panel.axhline(rto, color=LIMIT, linewidth=1, label=f"RTO {format_duration(rto)}")
     _sizes(panel, sizes)
@@ -104,14 +106,13 @@ def _sizes(panel: Axes, sizes: Sequence[int]) -> None:
         panel.set_xlim(min(sizes) / 1.4, max(sizes) * 1.4)
 
 
-def plot_ages(folder: Path, series: Sequence[Series], loads: Sequence[Load], title: str) -> None:
+def plot_ages(folder: Path, series: Sequence[Series], title: str) -> None:
     """The checkpoint age as a share of the hard limit from the start of each load, with the flush points: `age.svg`, `.png`."""
     figure, panels = plt.subplots(
         len(series), 1, figsize=(WIDTH, 1.2 + 2.3 * len(series)), layout="constrained", squeeze=False
     )
     for panel, each in zip(panels.flat, series, strict=True):
-        of_it = _of(each, loads)
-        for place, load in enumerate(of_it):
+        for place, load in enumerate(each.loads):
             points = age_shares(load.samples, load.image.capacity)
             if not points:
                 continue
@@ -120,12 +121,12 @@ def plot_ages(folder: Path, series: Sequence[Series], loads: Sequence[Load], tit
                 [(at - began) / 60 for at, _ in points], [share for _, share in points], linewidth=1.2,
                 color=_COLOURS[place % len(_COLOURS)], label=format_size(load.image.spec.instance.log_size),
             )  # fmt: skip
-        _flush_points(panel, of_it)
+        _flush_points(panel, each.loads)
         panel.set_ylim(0, 1.05)
         panel.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "25 %", "50 %", "75 %", "100 %"])
         panel.set_xlim(left=0)
         panel.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small", frameon=False, title="redo log")
-    figure.supylabel("checkpoint age, share of that at which statements wait", fontsize="medium")
+    figure.supylabel("checkpoint age / hard limit", fontsize="medium")
     panels[-1][0].set_xlabel("minutes under load")
     head(figure, title, "")
     for panel, each in zip(panels.flat, series, strict=True):
@@ -138,8 +139,9 @@ def _flush_points(panel: Axes, loads: Sequence[Load]) -> None:
         return
     last, capacity = loads[-1].image.last_sample, loads[-1].image.capacity
     limit = last.hard_limit or capacity.hard_limit
-    points = ((capacity.async_flush_point, "async"), (last.sync_flush_point or capacity.sync_flush_point, "sync"))
-    for age, name in points:
+    points = {capacity.async_flush_point: "async flush point"}
+    points[last.sync_flush_point or capacity.sync_flush_point] = "sync flush point"
+    for age, name in points.items():
         panel.axhline(age / limit, color=LIMIT, linestyle="--", linewidth=0.8)
         panel.annotate(
             name, (0.995, age / limit), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize="x-small",
@@ -147,13 +149,13 @@ def _flush_points(panel: Axes, loads: Sequence[Load]) -> None:
         )  # fmt: skip
 
 
-def plot_over_time(folder: Path, series: Sequence[Series], loads: Sequence[Load], title: str) -> None:
+def plot_over_time(folder: Path, series: Sequence[Series], title: str) -> None:
     """Throughput from the start of each load: `time.svg`, `.png`."""
     figure, panels = plt.subplots(
         len(series), 1, figsize=(WIDTH, 1.2 + 2.3 * len(series)), layout="constrained", squeeze=False
     )
     for panel, each in zip(panels.flat, series, strict=True):
-        for place, load in enumerate(_of(each, loads)):
+        for place, load in enumerate(each.loads):
             seconds = per_second(load.moments)
             chunks = [seconds[at : at + _SMOOTHED] for at in range(0, len(seconds), _SMOOTHED)]
             began = seconds[0].end
@@ -169,6 +171,7 @@ def plot_over_time(folder: Path, series: Sequence[Series], loads: Sequence[Load]
                 label=format_size(load.image.spec.instance.log_size),
             )  # fmt: skip
         panel.set_ylim(bottom=0)
+        panel.yaxis.set_major_formatter("{x:,.0f}")
         panel.set_xlim(left=0)
         panel.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small", frameon=False, title="redo log")
     figure.supylabel(
@@ -181,27 +184,9 @@ def plot_over_time(folder: Path, series: Sequence[Series], loads: Sequence[Load]
     save(figure, folder / "time")
 
 
-def _of(one: Series, loads: Sequence[Load]) -> list[Load]:
-    """A load of each log size of a series, smallest first."""
-    machine, server, storage, _ = one.key
-    found: dict[int, Load] = {}
-    for load in loads:
-        spec = load.image.spec
-        if (load.machine, spec.dataset.server, spec.storage) == (machine, server, storage) and _same_settings(
-            one, load
-        ):
-            found.setdefault(spec.instance.log_size, load)
-    return [found[size] for size in sorted(found)]
-
-
-def _same_settings(one: Series, load: Load) -> bool:
-    names = [setting.name for setting in load.image.spec.instance.overrides]
-    return [part.partition("=")[0] for part in one.key[3].split("+") if part] == names
-
-
 def _name(one: Series, among: Sequence[Series]) -> str:
     row: ThroughputRow = one.rows[0]
-    parts = [server_label(row.server, row.version), row.storage, row.settings]
-    if len({each.key[0] for each in among}) > 1:
+    parts = [server_label(row.server, row.version), row.storage, f"pool {format_size(row.pool)}", row.settings]
+    if len({each.key.machine for each in among}) > 1:
         parts.append(row.machine)
     return ", ".join(part for part in parts if part)

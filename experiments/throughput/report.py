@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from redolab.crashes.loads import Found, found_in
 from redolab.errors import LabError
 from redolab.report.contents import Plot, Report
 from redolab.runs.factors import read_factors
@@ -12,7 +13,6 @@ from redolab.runs.store import Run
 
 from .answer import answer
 from .factors import Factors
-from .loads import Found, found_in
 from .plots import plot_ages, plot_over_time, plot_trade
 from .rows import Series, row_dictionaries, series_of
 from .table import costs_table, throughput_table
@@ -29,18 +29,18 @@ def report(run: Run) -> Report:
         tables=[throughput_table(series, workloads_of(found))],
         details=[costs_table(series)],
         rows={"table": row_dictionaries(series)},
-        plots=plots(series, found, _rto(run)),
+        plots=plots(series, _rto(run)),
     )
 
 
-def plots(series: Sequence[Series], found: Found, rto: float) -> list[Plot]:
+def plots(series: Sequence[Series], rto: float) -> list[Plot]:
     """The trade, and what went on during the loads."""
     return [
         Plot("trade", partial(plot_trade, series=series, rto=rto, title=answer(series))),
-        Plot("age", partial(plot_ages, series=series, loads=found.loads, title=age_title(series))),
+        Plot("age", partial(plot_ages, series=series, title=age_title(series))),
         Plot(
             "time",
-            partial(plot_over_time, series=series, loads=found.loads, title="Throughput from the start of each load"),
+            partial(plot_over_time, series=series, title="Throughput from the start of each load"),
         ),
     ]
 

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import statistics
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TypeAlias
 
-from scipy import stats
-
+from redolab.crashes.gains import LoadCell, SeriesKey, load_series
 from redolab.crashes.load_figures import LoadFigures
-from redolab.models.intervals import SHARE, Estimate, Ratio, ratios
-from redolab.models.plateau import Plateau, plateau
-
-from .loads import Found, Load, WorstCase
-
-SeriesKey: TypeAlias = tuple[str, str, str, str]
-"""Machine, server, storage, settings: the cells of one series differ in the log's size alone."""
-_PAIR = 2
+from redolab.crashes.loads import Found, Load, WorstCase
+from redolab.models.intervals import Estimate, Ratio
+from redolab.models.plateau import Plateau
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,85 +57,58 @@ class Series:
 
     key: SeriesKey
     rows: Sequence[ThroughputRow]
-    gains: dict[int, Ratio]
+    gains: Mapping[int, Ratio]
     """Log size → its throughput against that of the smallest log."""
     plateau: Plateau
-
-
-def rows_of(found: Found) -> list[ThroughputRow]:
-    """A row a cell, in the order of measuring the first of its series, smallest log first."""
-    cells: dict[tuple[SeriesKey, int], list[Load]] = defaultdict(list)
-    for load in found.loads:
-        cells[_key(load), load.image.spec.instance.log_size].append(load)
-    order = list(dict.fromkeys(key for key, _ in cells))
-    rows = {where: _row(where[0], loads, found.worst) for where, loads in cells.items()}
-    return [rows[where] for where in sorted(rows, key=lambda where: (order.index(where[0]), where[1]))]
+    loads: Sequence[Load]
+    """A load of each log size."""
 
 
 def series_of(found: Found) -> list[Series]:
     """The series, each with what a larger log gains."""
-    rows: dict[SeriesKey, list[ThroughputRow]] = defaultdict(list)
-    for row in rows_of(found):
-        rows[row.machine, row.server, row.storage, row.settings].append(row)
-    series = []
-    for key, of_it in rows.items():
-        loads = [load for load in found.loads if _key(load) == key]
-        reached = plateau({row.log_size: row.rate for row in of_it})
-        series.append(Series(key, of_it, gains(loads, of_it), reached))
-    return series
+    return [
+        Series(
+            key=each.key,
+            rows=[_row(each.key, cell, found.worst) for cell in each.cells],
+            gains=each.gains,
+            plateau=each.plateau,
+            loads=[cell.typical for cell in each.cells],
+        )
+        for each in load_series(found.loads)
+    ]
 
 
-def gains(loads: Sequence[Load], rows: Sequence[ThroughputRow]) -> dict[int, Ratio]:
-    """Log size → throughput against the smallest log of the same block; within one block by the spread of the loads' parts."""
-    smallest = rows[0].log_size
-    measured = [(load.block, load.image.spec.instance.log_size, load.figures.rate.mean) for load in loads]
-    told = dict(ratios(measured, smallest))
-    by_size = {row.log_size: row.rate for row in rows}
-    for size, ratio in told.items():
-        if math.isnan(ratio.low):
-            reach = math.hypot(*(_relative(by_size[each]) for each in (smallest, size)))
-            change = math.log1p(ratio.change)
-            told[size] = Ratio(ratio.change, math.expm1(change - reach), math.expm1(change + reach), ratio.blocks)
-    return told
-
-
-def _key(load: Load) -> SeriesKey:
-    spec = load.image.spec
-    settings = "+".join(
-        setting.name if setting.value is None else f"{setting.name}={setting.value}"
-        for setting in spec.instance.overrides
-    )
-    return load.machine, spec.dataset.server, spec.storage, settings
-
-
-def _row(key: SeriesKey, loads: Sequence[Load], worst: Sequence[WorstCase]) -> ThroughputRow:
-    machine, server, storage, settings = key
-    by_rate = sorted(loads, key=lambda load: load.figures.rate.mean)
-    typical = by_rate[len(by_rate) // 2]
+def _row(key: SeriesKey, cell: LoadCell, worst: Sequence[WorstCase]) -> ThroughputRow:
+    loads, typical = cell.loads, cell.typical
     spec = typical.image.spec
     recoveries = [trial for load in loads for trial in load.recoveries]
     beside = [
         each
         for each in worst
-        if each.machine == machine
-        and each.image.spec.dataset.server == server
+        if (each.machine, each.image.spec.workload, each.image.spec.dataset)
+        == (key.machine, key.workload, spec.dataset)
         and each.image.spec.instance.log_size == spec.instance.log_size
     ]
-    of_worst = [trial for each in beside for trial in each.recoveries if trial.storage == storage]
+    of_worst = [
+        trial
+        for each in beside
+        for trial in each.recoveries
+        if (trial.storage, trial.buffer_pool) == (key.storage, key.pool)
+    ]
     warm = [trial.warm for trial in recoveries if trial.warm is not None]
     return ThroughputRow(
-        machine=machine,
-        server=server,
+        machine=key.machine,
+        server=key.server,
         version=spec.dataset.version,
-        storage=storage,
-        settings=settings,
-        log_size=spec.instance.log_size,
-        pool=spec.instance.buffer_pool,
-        dataset=spec.dataset.size,
-        connections=spec.threads,
+        storage=key.storage,
+        settings=key.settings,
+        log_size=cell.log_size,
+        pool=key.pool,
+        dataset=key.tables,
+        connections=key.connections,
         n=len(loads),
         steady=sum(bool(load.image.steady) for load in loads),
-        rate=_pooled([load.figures.rate for load in loads]),
+        rate=cell.rate,
         is_notpm=typical.figures.new_orders is not None,
         figures=typical.figures,
         load_seconds=typical.image.fill_seconds,
@@ -159,27 +123,6 @@ def _row(key: SeriesKey, loads: Sequence[Load], worst: Sequence[WorstCase]) -> T
         worst_back=_median([trial.warm.back for trial in of_worst if trial.warm is not None]),
         late_share=max((load.image.late_share for load in loads if load.image.late_share is not None), default=None),
     )
-
-
-def _pooled(rates: Sequence[Estimate]) -> Estimate:
-    """Of one load its own interval; of several by what they differ by: of two no less than the half of that."""
-    mean = statistics.fmean(rate.mean for rate in rates)
-    within = math.hypot(*((rate.high - rate.low) / 2 for rate in rates)) / len(rates)
-    if len(rates) == 1:
-        return rates[0]
-    means = [rate.mean for rate in rates]
-    if len(rates) == _PAIR:
-        between = (max(means) - min(means)) / 2
-    else:
-        quantile = float(stats.t.ppf(0.5 + SHARE / 2, len(means) - 1))
-        between = quantile * statistics.stdev(means) / math.sqrt(len(means))
-    reach = max(between, 0.0 if math.isnan(within) else within)
-    return Estimate(mean, mean - reach, mean + reach)
-
-
-def _relative(rate: Estimate) -> float:
-    """Half of an interval as a share of its mean; NaN where there is none."""
-    return (rate.high - rate.low) / 2 / rate.mean if rate.mean else math.nan
 
 
 def _median(values: Sequence[float | None]) -> float | None:

@@ -133,6 +133,7 @@ def size(
     from redolab.sizing.demand import Demand, demand_of_files
     from redolab.sizing.question import Question, model_for
     from redolab.sizing.sampling import demand_of_server, server_at
+    from redolab.sizing.trade import shipped_trades
     from redolab.units import parse_duration, parse_size
 
     address = address_of(defaults_file, socket, host, port, user)
@@ -169,7 +170,7 @@ def size(
         demand = demand_of_files(samples)
     else:
         demand = Demand(redo_per_hour=float(parse_size(redo_per_hour or "")), source="as given")
-    found = sized(model, demand, limit)
+    found = sized(model, demand, limit, shipped_trades())
     if as_json:
         _echo_json(found)
     else:
@@ -194,6 +195,7 @@ def fit(names: tuple[str, ...], output: Path | None) -> None:
     from redolab.runs.store import RunStore
     from redolab.sizing.calibration import shipped_calibration, with_spreads_of, write_calibration
     from redolab.sizing.fitting import committed_runs, error_rows, errors_table, fit_runs, rates_tables
+    from redolab.sizing.trade import committed_loads, trades_of, write_trades
 
     if output is not None:
         _check_folder(output)
@@ -207,6 +209,10 @@ def fit(names: tuple[str, ...], output: Path | None) -> None:
         calibration = with_spreads_of(found.calibration, shipped_calibration()) if runs else found.calibration
         write_calibration(output, calibration)
         click.echo(f"written: {output}")
+    if output is not None and not runs:
+        beside = output.with_name("throughput.json")
+        write_trades(beside, trades_of(committed_loads()))
+        click.echo(f"written: {beside}")
 
 
 @click.command()

@@ -55,7 +55,6 @@ _SOMETIMES = 100
 _PREPARING = 32
 """Connections at once: fewer than any server allows."""
 _DUMPED = "dump completed"
-_SELDOM = 0.25
 _OFTEN = 0.01
 
 
@@ -227,7 +226,7 @@ def _fill_and_kill(
         held_open.close()
         age = format_size(last.checkpoint_age or 0)
         stage.outcome = f"killed at an age of {age} with {last.dirty_pages} dirty pages"
-        steady = None if spec.kill.steady is None else fill.is_steady(last)
+        steady = None if spec.kill.steady is None else fill.is_steady(last.monotonic, last)
         return _Crash(why, killed.monotonic - began, last, used, steady, late_share)
 
 
@@ -338,6 +337,4 @@ def _wait_for_the_moment(
             return why
         done, total = fill.progress(sample.monotonic, sample)
         stage.advance(done, total, fill.words(sample.monotonic, sample, commits_per_second))
-        left = fill.seconds_left(sample.monotonic, sample)
-        # The nearer it is, the more often it is asked, so that the kill comes at the target and not past it.
-        time.sleep(_SELDOM if left is None else min(_SELDOM, max(_OFTEN, left / 4)))
+        time.sleep(fill.pause(sample.monotonic, sample))

@@ -13,6 +13,8 @@ from redolab.models.capacity import RedoCapacity
 from redolab.units import format_duration, format_size, parse_percent, parse_size
 from redolab.workloads.contract import WorkloadMoment
 
+SELDOM = 0.25
+_OFTEN = 0.01
 PATIENCE = 20.0
 """Seconds without a new highest age after which the age is taken to have stopped growing."""
 _NEAR_ITS_PEAK = 0.97
@@ -76,10 +78,13 @@ class Fill:
         self._peak_at = began
         self._first_lsn: int | None = None
         self._moments: list[WorkloadMoment] = []
+        self._heard = False
+        """Whether there are reports that have not been looked at yet."""
 
     def hear(self, moments: Sequence[WorkloadMoment]) -> None:
         """Take in what the clients have reported since they were heard last."""
         self._moments += moments
+        self._heard = self._heard or bool(moments)
 
     def reason_to_kill(self, now: float, counters: Counters) -> str | None:
         """Why the kill has to come now, or None. To be asked with ever later counters."""
@@ -91,8 +96,9 @@ class Fill:
             self._peak, self._peak_at = age, now
         if self._first_lsn is None:
             self._first_lsn = counters.lsn
-        if self.is_steady(counters):
+        if self._heard and self.is_steady(now, counters):
             return "the load was steady"
+        self._heard = False
         if self._rule.after is not None and now - self._began >= self._rule.after:
             return f"{format_duration(self._rule.after)} of the workload had passed"
         target = self._rule.target_age(counters, self._capacity)
@@ -110,15 +116,25 @@ class Fill:
             )
         return None
 
-    def is_steady(self, counters: Counters) -> bool:
+    def is_steady(self, now: float, counters: Counters) -> bool:
         """Whether the load is steady by the rule; never where it asks for no such thing."""
         rule = self._rule.steady
-        return rule is not None and self._fillings(counters) >= rule.fillings and is_steady(self._moments, rule)
+        return rule is not None and self._fillings(counters) >= rule.fillings and is_steady(self._moments, rule, now)
 
     def _fillings(self, counters: Counters) -> float:
         """How often the log has been filled since the load began: redo by the age at which statements wait."""
         limit = counters.hard_limit or self._capacity.hard_limit
         return ((counters.lsn or 0) - (self._first_lsn or 0)) / limit
+
+    def pause(self, now: float, counters: Counters) -> float:
+        """Seconds to wait before it is asked again: the nearer a target, the fewer, so that the kill comes at it and not past it.
+
+        What ends with time or with reports needs no haste, and looking takes from what is measured.
+        """
+        left = self.seconds_left(now, counters)
+        if left is None or self._rule.wants_no_age:
+            return SELDOM
+        return min(SELDOM, max(_OFTEN, left / 4))
 
     def progress(self, now: float, counters: Counters) -> tuple[float, float]:
         """How far it is and how far it has to get: bytes of age, or seconds."""

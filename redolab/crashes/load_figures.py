@@ -16,8 +16,6 @@ from redolab.workloads.contract import WorkloadMoment
 STALLED = 0.1
 """Of the median: a second with less is a stall."""
 _SECOND = 1.0
-_EARLY = 0.05
-"""By how much of a second a report may come before its second is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,38 +135,40 @@ def load_figures(
 
 
 def per_second(moments: Sequence[WorkloadMoment]) -> list[Second]:
-    """The reports as seconds.
+    """The reports as seconds, or as near to these as they come.
 
     A program that reports every second and says nothing of one in which nothing ended leaves a gap: in a report that comes
     after several seconds all belongs to the last of them. Reports that come more often are put together.
     """
     found: list[Second] = []
-    begin, commits, orders = None, 0.0, 0.0
-    latencies: list[float] = []
+    parts: list[tuple[WorkloadMoment, float]] = []
     for before, moment in itertools.pairwise(moments):
-        begin = before.monotonic if begin is None else begin
         lasted = moment.monotonic - before.monotonic
-        commits += moment.commits_per_second * lasted
-        orders += (moment.new_orders_per_second or 0.0) * lasted
-        if moment.latency_95_ms is not None:
-            latencies.append(moment.latency_95_ms)
-        passed = int((moment.monotonic - begin) / _SECOND + _EARLY)
-        if passed < 1:
+        parts.append((moment, lasted))
+        together = sum(each for _, each in parts)
+        # As soon as the next report would take it further from a second than it is.
+        if together + lasted / 2 < _SECOND:
             continue
-        tells_orders = moment.new_orders_per_second is not None
-        none = 0.0 if tells_orders else None
-        found += [Second(begin + quiet * _SECOND, 0.0, none, None) for quiet in range(1, passed)]
-        lasting = moment.monotonic - begin - (passed - 1) * _SECOND
-        found.append(
-            Second(
-                moment.monotonic,
-                commits / lasting,
-                orders / lasting if tells_orders else None,
-                max(latencies, default=None),
-            )
-        )
-        begin, commits, orders, latencies = None, 0.0, 0.0, []
+        silent = round(lasted / _SECOND) - 1 if len(parts) == 1 else 0
+        none = None if moment.new_orders_per_second is None else 0.0
+        found += [Second(before.monotonic + _SECOND * each, 0.0, none, None) for each in range(1, silent + 1)]
+        found.append(_put_together(parts, together - silent * _SECOND))
+        parts = []
     return found
+
+
+def _put_together(parts: Sequence[tuple[WorkloadMoment, float]], seconds: float) -> Second:
+    """Reports, each with how long it speaks of, as one stretch of so many seconds."""
+    last = parts[-1][0]
+    orders = [(moment.new_orders_per_second, lasted) for moment, lasted in parts]
+    told = [rate * lasted for rate, lasted in orders if rate is not None]
+    latencies = [moment.latency_95_ms for moment, _ in parts if moment.latency_95_ms is not None]
+    return Second(
+        end=last.monotonic,
+        commits=sum(moment.commits_per_second * lasted for moment, lasted in parts) / seconds,
+        new_orders=sum(told) / seconds if len(told) == len(parts) else None,
+        latency_95_ms=max(latencies, default=None),
+    )
 
 
 def age_shares(samples: Sequence[Sample], capacity: RedoCapacity) -> list[tuple[float, float]]:

@@ -9,6 +9,9 @@ import msgspec
 
 from redolab.workloads.contract import WorkloadMoment
 
+_SILENT = 3.0
+"""Seconds without a report after which it may be a stall."""
+
 
 class SteadyRule(msgspec.Struct, frozen=True, kw_only=True):
     """When a load counts as steady; until the log has been filled some times, flushing has not met its limits yet."""
@@ -21,8 +24,13 @@ class SteadyRule(msgspec.Struct, frozen=True, kw_only=True):
     """As a share of the larger."""
 
 
-def is_steady(moments: Sequence[WorkloadMoment], rule: SteadyRule) -> bool:
-    """Whether two windows after one another, up to the last report, have throughputs as near as the rule wants them."""
+def is_steady(moments: Sequence[WorkloadMoment], rule: SteadyRule, now: float) -> bool:
+    """Whether two windows after one another, up to the last report, have throughputs as near as the rule wants them.
+
+    Never while nothing has been reported for long: a program may say nothing of a time in which nothing ended.
+    """
+    if not moments or now - moments[-1].monotonic > _SILENT:
+        return False
     rates = last_windows(moments, rule.window)
     return rates is not None and abs(rates[1] - rates[0]) <= rule.within * max(rates) and max(rates) > 0
 

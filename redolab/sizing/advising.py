@@ -17,6 +17,7 @@ from redolab.sizing.demand import Demand
 from redolab.sizing.paste import Lines, lines_for
 from redolab.sizing.predicting import Interval, rests_on
 from redolab.sizing.question import Model
+from redolab.sizing.trade import Change, Trade, Trades, effect_in_words, in_percent
 from redolab.units import GIB, format_duration, format_size
 
 _SHORT = 100
@@ -34,6 +35,8 @@ class SizeLine(msgspec.Struct, frozen=True, kw_only=True):
     """To the end that was asked about, as for the interval."""
     ninety: Interval
     minutes_held: float
+    throughput: Change | None = None
+    """Against the smallest log that was measured; None where nothing was measured with this size."""
 
 
 class Sized(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,6 +64,8 @@ class Sized(msgspec.Struct, frozen=True, kw_only=True):
     """Recovery with the answer."""
     what_could_change: tuple[str, ...]
     table: tuple[SizeLine, ...]
+    trade: Trade | None
+    """What a larger log gained in throughput on this server; None if that was not measured."""
     lines: tuple[Lines, ...]
     rests_on: str
     warnings: tuple[str, ...]
@@ -72,7 +77,7 @@ def check_recovery_time(rto: float) -> None:
         raise InvalidInput("a recovery time of 0 s cannot be met", "--rto 60s, for instance")
 
 
-def sized(model: Model, demand: Demand, rto: float) -> Sized:
+def sized(model: Model, demand: Demand, rto: float, trades: Trades | None = None) -> Sized:
     """The answer for a peak of redo and a recovery time. Raises `InvalidInput`."""
     check_recovery_time(rto)
     if demand.redo_per_hour <= 0:
@@ -82,6 +87,8 @@ def sized(model: Model, demand: Demand, rto: float) -> Sized:
     by_counter = None
     if demand.os_log_written_per_hour is not None:
         by_counter = _advice(model, replace(demand, redo_per_hour=demand.os_log_written_per_hour), rto).holds
+    known = trades or Trades()
+    trade = known.of(model.measured_as, model.storage) if model.measured_as == model.question.server else None
     beyond = model.beyond_at(answer.log_size if answer else model.learnt.log_sizes[1])
     return Sized(
         server=model.question.server,
@@ -99,8 +106,9 @@ def sized(model: Model, demand: Demand, rto: float) -> Sized:
         within_rto_median=found.within_median.log_size if found.within_median else None,
         size=answer.log_size if answer else None,
         expected=_line(answer) if answer else None,
-        what_could_change=() if answer else tuple(_changes(model, demand, rto, found)),
-        table=tuple(_line(row) for row in found.rows),
+        what_could_change=() if answer else (*_changes(model, demand, rto, found), *_flushing(known, model)),
+        table=tuple(_line(row, trade) for row in found.rows),
+        trade=trade,
         lines=lines_for(model.dialect, answer.log_size, answer.prediction) if answer else (),
         rests_on=rests_on(model),
         warnings=(*demand.warnings, *model.warnings, *beyond),
@@ -118,13 +126,15 @@ def _advice(model: Model, demand: Demand, rto: float) -> Advice:
     )
 
 
-def _line(row: SizeRow) -> SizeLine:
+def _line(row: SizeRow, trade: Trade | None = None) -> SizeLine:
+    gain = None if trade is None else trade.gain(row.log_size)
     return SizeLine(
         log_size=row.log_size,
         redo=row.age,
         recovery_s=row.prediction.seconds,
         ninety=Interval(*row.prediction.ninety),
         minutes_held=row.minutes,
+        throughput=None if gain is None else gain.throughput,
     )
 
 
@@ -157,6 +167,11 @@ def _changes(model: Model, demand: Demand, rto: float, found: Advice) -> list[st
         if elsewhere.ninety[1] < upper:
             said.append(f"storage: on {name}, {_effect(elsewhere.ninety[1], upper, wanted)}")
     return said
+
+
+def _flushing(trades: Trades, model: Model) -> list[str]:
+    """What settings of flushing change, as measured on this server."""
+    return [f"flushing: {effect_in_words(each)}" for each in trades.flushing.get(model.question.server, ())]
 
 
 def _effect(seconds: float, instead_of: float, row: SizeRow) -> str:
@@ -193,6 +208,8 @@ def in_words(found: Sized) -> Sequence[str]:
             f"{_ninety(found.expected)}."
         )
         said.append(f"Why: {_hour(found)}, and {_within(found)}.")
+    if found.trade is not None:
+        said.append(_gained(found.trade))
     if found.os_log_written_per_hour is not None and found.by_os_log_written != found.holds_an_hour:
         counter = "no size" if found.by_os_log_written is None else format_size(found.by_os_log_written)
         said.append(
@@ -200,6 +217,20 @@ def in_words(found: Sized) -> Sequence[str]:
             "redo (docs/inflation.md)."
         )
     return said
+
+
+def _gained(trade: Trade) -> str:
+    """From which size on a larger log gains nothing more, and what was measured."""
+    first, size = trade.gains[0].log_size, format_size(trade.nothing_beyond)
+    between = (
+        ""
+        if trade.between[0] == trade.between[1]
+        else f" (95 %: {' to '.join(format_size(each) for each in trade.between)})"
+    )
+    return (
+        f"Throughput: beyond {size}{between} a larger log gained nothing more under {trade.workload} with {trade.connections} clients "
+        f"on {trade.storage}; the column is against {format_size(first)} (docs/results/throughput.md)."
+    )
 
 
 def _hour(found: Sized) -> str:
@@ -226,6 +257,7 @@ def _table(found: Sized) -> ReportTable:
         Column[SizeLine](_END[found.until], lambda row: format_duration(row.recovery_s), right=True),
         Column[SizeLine]("nine in ten", _ninety, right=True),
         Column[SizeLine]("holds, of peak redo", lambda row: _held(row.minutes_held), right=True),
+        *(() if found.trade is None else (Column[SizeLine]("throughput", _throughput, right=True),)),
         Column[SizeLine]("", lambda row: _verdict(found, row)),
     ]
     notes = [f"Predicted from {found.rests_on}.", *(f"! {warning}." for warning in found.warnings)]
@@ -233,6 +265,10 @@ def _table(found: Sized) -> ReportTable:
         f"{found.server}, pool {format_size(found.buffer_pool)}, on {found.storage}, redo like that of {found.workload}"
     )
     return ReportTable.of(title, found.table, columns, notes)
+
+
+def _throughput(row: SizeLine) -> str:
+    return "" if row.throughput is None else in_percent(row.throughput)
 
 
 def _held(minutes: float) -> str:

@@ -75,6 +75,12 @@ def test_seconds_of_which_nothing_was_reported_are_stalls() -> None:
     assert found.redo_per_commit is None
 
 
+def test_reports_that_come_a_little_early_or_late_are_no_stalls() -> None:
+    times = [0.0, 0.94, 1.96, 3.0, 3.9, 5.05, 6.0]
+    seconds = per_second([report(at, 100.0) for at in times])
+    assert [round(each.commits) for each in seconds] == [100] * 6
+
+
 def test_reports_that_come_more_often_are_put_together() -> None:
     moments = [report(0.1 * tenth, 50.0 if tenth <= 10 else 150.0, latency=float(tenth)) for tenth in range(21)]
     seconds = per_second(moments)

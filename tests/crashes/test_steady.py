@@ -20,23 +20,23 @@ def reports(*rates: float) -> list[WorkloadMoment]:
 
 
 def test_two_windows_that_are_alike_are_steady() -> None:
-    assert is_steady(reports(0, *[100] * 10, *[104] * 10), RULE)
+    assert is_steady(reports(0, *[100] * 10, *[104] * 10), RULE, 20.0)
     assert last_windows(reports(0, *[100] * 10, *[104] * 10), 10.0) == pytest.approx((100, 104))
 
 
 def test_a_change_of_more_than_the_rule_allows_is_not() -> None:
-    assert not is_steady(reports(0, *[100] * 10, *[106] * 10), RULE)
-    assert not is_steady(reports(0, *[100] * 10, *[94] * 10), RULE)
+    assert not is_steady(reports(0, *[100] * 10, *[106] * 10), RULE, 20.0)
+    assert not is_steady(reports(0, *[100] * 10, *[94] * 10), RULE, 20.0)
 
 
 def test_only_the_last_two_windows_count() -> None:
-    assert is_steady(reports(0, *[5000] * 30, *[100] * 20), RULE)
+    assert is_steady(reports(0, *[5000] * 30, *[100] * 20), RULE, 50.0)
 
 
 def test_less_than_two_windows_is_never_steady() -> None:
     assert last_windows(reports(0, *[100] * 19), 10.0) is None
-    assert not is_steady(reports(0, *[100] * 19), RULE)
-    assert not is_steady([], RULE)
+    assert not is_steady(reports(0, *[100] * 19), RULE, 19.0)
+    assert not is_steady([], RULE, 0.0)
 
 
 def test_a_report_counts_for_the_time_since_the_one_before() -> None:
@@ -46,8 +46,12 @@ def test_a_report_counts_for_the_time_since_the_one_before() -> None:
     assert last_windows([*silent, *late], 10.0) == pytest.approx((100, 1))
 
 
+def test_clients_of_which_nothing_is_heard_are_not_steady() -> None:
+    assert not is_steady(reports(0, *[100] * 20), RULE, 24.0)
+
+
 def test_clients_that_do_nothing_are_not_steady() -> None:
-    assert not is_steady(reports(*[0] * 21), RULE)
+    assert not is_steady(reports(*[0] * 21), RULE, 20.0)
 
 
 def counters(lsn: int) -> Counters:
@@ -57,10 +61,13 @@ def counters(lsn: int) -> Counters:
 def test_the_log_must_have_been_filled_twice_too() -> None:
     fill = Fill(KillRule(steady=RULE, after=1800.0), CAPACITY, began=0.0)
     fill.hear(reports(*[100] * 21))
+    # Redo from 5,000M on, of which the log holds 800M.
     assert fill.reason_to_kill(20.0, counters(5000)) is None
+    fill.hear([WorkloadMoment(monotonic=20.1, commits_per_second=100)])
     assert fill.reason_to_kill(20.1, counters(6599)) is None
+    fill.hear([WorkloadMoment(monotonic=20.2, commits_per_second=100)])
     assert fill.reason_to_kill(20.2, counters(6600)) == "the load was steady"
-    assert fill.is_steady(counters(6600))
+    assert fill.is_steady(20.3, counters(6600))
 
 
 def test_a_load_that_does_not_become_steady_ends_when_its_time_is_up() -> None:
@@ -68,7 +75,7 @@ def test_a_load_that_does_not_become_steady_ends_when_its_time_is_up() -> None:
     fill.hear(reports(*[100] * 11, *[200] * 10))
     assert fill.reason_to_kill(59.0, counters(100)) is None
     assert "1 min 0 s of the workload had passed" in (fill.reason_to_kill(60.0, counters(9000)) or "")
-    assert not fill.is_steady(counters(9000))
+    assert not fill.is_steady(60.0, counters(9000))
 
 
 def test_the_time_left_is_until_the_log_is_filled_twice_at_the_present_rate() -> None:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from experiments.throughput.answer import answer
-from experiments.throughput.loads import found_in
 from experiments.throughput.rows import series_of
 from redolab.crashes.images import ImageStore
+from redolab.crashes.loads import found_in
 from redolab.lab import native_folder
 from redolab.project import PROJECT
 from redolab.runs.schema import State
@@ -31,7 +31,7 @@ def run() -> Iterator[Run]:
     made = RunStore().get("latest")
     (made.folder / "said").write_text(done.stdout + done.stderr)
     yield made
-    pass
+    RunStore().remove(made)
 
 
 def test_each_cell_is_put_under_load_crashed_and_recovered_and_so_is_its_worst_case(run: Run) -> None:

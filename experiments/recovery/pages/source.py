@@ -1,0 +1,46 @@
+"""The page of the published crash, done again: TPC-C for half an hour or to the same share of the log, and recovered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from redolab.crashes.bench import crashes_of
+from redolab.report.contents import Page
+from redolab.report.labels import server_label
+from redolab.report.template import filled
+from redolab.runs.store import Run
+from redolab.sizing.published import published_beside_ours
+from redolab.units import format_duration, format_size
+
+from .tables import on_page
+
+_TEMPLATE = Path(__file__).with_suffix(".md")
+
+
+def page(runs: Sequence[Run]) -> Page:
+    """The page of a run for each server."""
+    shown = on_page(*runs)
+    crashes = [image for run in runs for image in crashes_of(run)]
+    values = {
+        "shown": shown,
+        "published": published_beside_ours(runs, ours=_OURS, smallest=0).as_markdown(),
+        "crashes": [
+            {
+                "server": server_label(image.spec.dataset.server, image.spec.dataset.version),
+                "log": format_size(image.spec.instance.log_size),
+                "tables": format_size(image.spec.dataset.size),
+                "why_killed": image.why_killed,
+                "after": format_duration(image.fill_seconds),
+                "redo": format_size(image.last_sample.checkpoint_age or 0),
+            }
+            for image in crashes
+        ],
+    }
+    return Page(filled(_TEMPLATE, values), [shown.phases()])
+
+
+_OURS = (
+    "Ours: TPC-C by go-tpc on the machine of these pages. Both from the line with which the server notes the crash to the end of "
+    "rollback: other hardware, other sizes of tables and pool, the same definition."
+)

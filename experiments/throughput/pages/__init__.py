@@ -1,0 +1,1 @@
+"""Pages of results that are made from throughput runs: a module and a template each."""

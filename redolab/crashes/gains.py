@@ -1,0 +1,120 @@
+"""What a larger redo log gains, from loads that differ in its size: pure functions."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from scipy import stats
+
+from redolab.crashes.loads import Load, settings_in_words
+from redolab.models.intervals import SHARE, Estimate, Ratio, ratios
+from redolab.models.plateau import Plateau, plateau
+
+_PAIR = 2
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesKey:
+    """What the loads of one series share: they differ in the log's size alone. Sizes in bytes."""
+
+    machine: str
+    server: str
+    storage: str
+    settings: str
+    workload: str
+    connections: int
+    tables: int
+    pool: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoadCell:
+    """The loads with one size of log."""
+
+    log_size: int
+    loads: Sequence[Load]
+    rate: Estimate
+
+    @property
+    def typical(self) -> Load:
+        """The one whose throughput is the median, or the upper of two."""
+        return sorted(self.loads, key=lambda load: load.figures.rate.mean)[len(self.loads) // 2]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadSeries:
+    """The cells of one series, smallest log first, and what follows from them."""
+
+    key: SeriesKey
+    cells: Sequence[LoadCell]
+    gains: Mapping[int, Ratio]
+    """Log size → its throughput against that of the smallest log."""
+    plateau: Plateau
+
+
+def load_series(loads: Sequence[Load]) -> list[LoadSeries]:
+    """The series of these loads, in the order of measuring their first."""
+    found: dict[SeriesKey, dict[int, list[Load]]] = defaultdict(lambda: defaultdict(list))
+    for load in loads:
+        found[_key(load)][load.image.spec.instance.log_size].append(load)
+    series = []
+    for key, by_size in found.items():
+        cells = [
+            LoadCell(size, own, _pooled([load.figures.rate for load in own])) for size, own in sorted(by_size.items())
+        ]
+        reached = plateau({cell.log_size: cell.rate for cell in cells})
+        series.append(LoadSeries(key, cells, _gains(cells), reached))
+    return series
+
+
+def _key(load: Load) -> SeriesKey:
+    spec = load.image.spec
+    return SeriesKey(
+        load.machine,
+        spec.dataset.server,
+        spec.storage,
+        settings_in_words(spec),
+        spec.workload,
+        spec.threads,
+        spec.dataset.size,
+        spec.instance.buffer_pool,
+    )
+
+
+def _gains(cells: Sequence[LoadCell]) -> dict[int, Ratio]:
+    """Against the smallest log of the same block; in a single block by the intervals of the two loads themselves."""
+    smallest = cells[0]
+    measured = [(load.block, cell.log_size, load.figures.rate.mean) for cell in cells for load in cell.loads]
+    told = dict(ratios(measured, smallest.log_size))
+    for cell in cells:
+        ratio = told.get(cell.log_size)
+        if ratio is not None and math.isnan(ratio.low):
+            reach = math.hypot(_relative(smallest.rate), _relative(cell.rate))
+            change = math.log1p(ratio.change)
+            low, high = math.expm1(change - reach), math.expm1(change + reach)
+            told[cell.log_size] = Ratio(ratio.change, low, high, ratio.blocks)
+    return told
+
+
+def _pooled(rates: Sequence[Estimate]) -> Estimate:
+    """Of one load its own interval; of several by what they differ by: of two no less than the half of that."""
+    if len(rates) == 1:
+        return rates[0]
+    means = [rate.mean for rate in rates]
+    within = math.hypot(*((rate.high - rate.low) / 2 for rate in rates)) / len(rates)
+    if len(rates) == _PAIR:
+        between = (max(means) - min(means)) / 2
+    else:
+        quantile = float(stats.t.ppf(0.5 + SHARE / 2, len(means) - 1))
+        between = quantile * statistics.stdev(means) / math.sqrt(len(means))
+    mean, reach = statistics.fmean(means), max(between, 0.0 if math.isnan(within) else within)
+    return Estimate(mean, mean - reach, mean + reach)
+
+
+def _relative(rate: Estimate) -> float:
+    """Half of an interval as a share of its mean; NaN where there is none."""
+    return (rate.high - rate.low) / 2 / rate.mean if rate.mean else math.nan

@@ -1,0 +1,108 @@
+"""The loads of runs: each with its series, what came of it, and the recoveries after the crash at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redolab.counters import Sample
+from redolab.crashes.bench import crashes_of, samples_of, story_folder
+from redolab.crashes.clients import read_moments
+from redolab.crashes.fill import KillRule
+from redolab.crashes.images import MACHINE, WORKLOAD, CrashImage, CrashSpec
+from redolab.crashes.load_figures import LoadFigures, load_figures
+from redolab.crashes.recovery import RecoveryTrial
+from redolab.runs.machines import machine_names
+from redolab.runs.store import Run
+from redolab.samples.machine_use import read_machine_samples
+from redolab.servers.dialects import Purpose
+from redolab.workloads.contract import WorkloadMoment
+
+_MEASURED = 2 / 3
+"""Of a load that ends after a time, its last part: before it the clients start and the pool fills."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """One load and the crash at its end, with what its recoveries came to."""
+
+    run: str
+    group: int
+    """Its place in the run's plan."""
+    machine: str
+    image: CrashImage
+    moments: Sequence[WorkloadMoment]
+    samples: Sequence[Sample]
+    figures: LoadFigures
+    recoveries: Sequence[RecoveryTrial]
+
+    @property
+    def block(self) -> str:
+        """Loads of one block are compared: those of one run on one machine with one number."""
+        return f"{self.run} {self.machine} {self.image.spec.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class WorstCase:
+    """A crash with flushing held back, and what its recoveries came to."""
+
+    run: str
+    machine: str
+    image: CrashImage
+    recoveries: Sequence[RecoveryTrial]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What some runs have measured."""
+
+    loads: Sequence[Load]
+    worst: Sequence[WorstCase]
+
+
+def found_in(runs: Sequence[Run]) -> Found:
+    """The loads whose figures can be told, and the other crashes, in the order of measuring. Raises `LabError`."""
+    loads, worst = [], []
+    for run in runs:
+        names = machine_names(run.record().sessions)
+        places = {record.name: (place, names[record.session]) for place, record in run.groups().items()}
+        trials = [record.trial for record in run.trials(RecoveryTrial)]
+        for image in sorted(crashes_of(run), key=lambda each: each.made):
+            # One whose group was not noted, or was made again, does not count.
+            if image.name not in places:
+                continue
+            group, machine = places[image.name]
+            recoveries = [trial for trial in trials if trial.image == image.name]
+            if image.spec.instance.purpose is not Purpose.PRODUCTION:
+                worst.append(WorstCase(run.name, machine, image, recoveries))
+            elif (load := _load(run, machine, group, image, recoveries)) is not None:
+                loads.append(load)
+    return Found(loads, worst)
+
+
+def settings_in_words(spec: CrashSpec) -> str:
+    """What was set of a loaded server beside the settings of production, as in `innodb_adaptive_flushing=0`."""
+    return "+".join(
+        setting.name if setting.value is None else f"{setting.name}={setting.value}"
+        for setting in spec.instance.overrides
+    )
+
+
+def measured_seconds(kill: KillRule) -> float | None:
+    """How long before its end a load is measured; None of one that ends by its checkpoint age."""
+    if kill.steady is not None:
+        return 2 * kill.steady.window
+    return None if kill.after is None else _MEASURED * kill.after
+
+
+def _load(run: Run, machine: str, group: int, image: CrashImage, recoveries: Sequence[RecoveryTrial]) -> Load | None:
+    seconds = measured_seconds(image.spec.kill)
+    if seconds is None:
+        return None
+    folder = story_folder(run, image.name)
+    moments, samples = read_moments(folder / WORKLOAD), samples_of(run, image.name)
+    of_machine = read_machine_samples(folder / MACHINE) if (folder / MACHINE).exists() else []
+    figures = load_figures(moments, samples, of_machine, image.capacity, seconds)
+    if figures is None:
+        return None
+    return Load(run.name, group, machine, image, moments, samples, figures, recoveries)

@@ -1,0 +1,100 @@
+"""What a larger log gains, as `size` tells it beside its answer."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from redolab.sizing.advising import show_sized, sized
+from redolab.sizing.demand import Demand
+from redolab.sizing.question import Question, model_for
+from redolab.sizing.trade import (
+    Change,
+    FlushingEffect,
+    Gain,
+    Trade,
+    Trades,
+    committed_loads,
+    effect_in_words,
+    shipped_trades,
+    trades_of,
+    write_trades,
+)
+from redolab.units import GIB, MIB
+from tests.sizing.examples import calibration_file
+
+TRADE = Trade(
+    version="10.11.19",
+    storage="native",
+    workload="tpcc",
+    connections=8,
+    tables=4 * GIB,
+    pool=8 * GIB,
+    gains=(
+        Gain(log_size=256 * MIB, throughput=None, ready_s=1.0),
+        Gain(log_size=GIB, throughput=Change(change=0.18, low=0.16, high=0.2), ready_s=6.0),
+        Gain(log_size=4 * GIB, throughput=Change(change=0.19, low=0.17, high=0.21), ready_s=31.0),
+    ),
+    nothing_beyond=GIB,
+    between=(GIB, 4 * GIB),
+)
+EFFECT = FlushingEffect(
+    setting="innodb_max_dirty_pages_pct=10",
+    storage="native",
+    log_size=512 * MIB,
+    workload="tpcc",
+    throughput=Change(change=-0.04, low=-0.06, high=-0.02),
+    ready=Change(change=0.01, low=-0.05, high=0.07),
+)
+TRADES = Trades(servers={"mariadb-10.11": (TRADE,)}, flushing={"mysql-9": (EFFECT,)})
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return calibration_file(tmp_path_factory.mktemp("calibration"))
+
+
+def shown(file: Path, server: str, redo_per_hour: float, rto: float, storage: str = "native") -> str:
+    question = Question(server=server, storage=f"{file}:{storage}", pool=2 * GIB)
+    text = io.StringIO()
+    found = sized(model_for(question), Demand(redo_per_hour=redo_per_hour, source="as given"), rto, TRADES)
+    show_sized(Console(file=text, width=160), found)
+    return text.getvalue()
+
+
+def test_the_table_has_what_was_measured_and_nothing_between(file: Path) -> None:
+    said = shown(file, "mariadb-10.11", 300 * MIB, 600)
+    lines = {line.split()[0]: line for line in said.splitlines() if line.strip()}
+    assert "+18 % (+16 to +20)" in lines["1G"]
+    assert "+19 % (+17 to +21)" in lines["4G"]
+    assert "%" not in lines["2G"]
+    assert "beyond 1G (95 %: 1G to 4G) a larger log gained nothing more under tpcc with 8 clients on native" in said
+    assert "the column is against 256M" in said
+
+
+def test_a_server_that_was_not_measured_has_no_such_column(file: Path) -> None:
+    said = shown(file, "mysql-9", 300 * MIB, 600)
+    assert "throughput" not in said.lower()
+
+
+def test_flushing_is_among_what_could_change(file: Path) -> None:
+    said = shown(file, "mysql-9", 7.15 * GIB, 5)
+    assert "No size meets both" in said
+    assert "flushing: innodb_max_dirty_pages_pct=10: throughput -4 % (-6 to -2)" in said
+    assert "time to ready no measurable effect (±6 %)" in effect_in_words(EFFECT)
+
+
+def test_of_another_storage_is_told_which_one_it_was(file: Path) -> None:
+    assert TRADES.of("mariadb-10.11", "cloud-ssd") is TRADE
+    assert TRADES.of("mysql-9", "native") is None
+    assert "on native; the column" in shown(file, "mariadb-10.11", 300 * MIB, 600, "cloud-ssd")
+
+
+def test_what_is_shipped_is_what_the_committed_loads_tell(tmp_path: Path) -> None:
+    again = tmp_path / "throughput.json"
+    write_trades(again, trades_of(committed_loads()))
+    write_trades(tmp_path / "shipped.json", shipped_trades())
+    assert again.read_text() == (tmp_path / "shipped.json").read_text()
