@@ -16,6 +16,7 @@ BASELINE = "baseline"
 TPCC, LARGE_ROWS, STORM = "tpcc", "large-rows", "storm"
 _LOG_BUFFER = 16 * MIB
 _CONNECTIONS = 500
+_DIRTY = 90
 _SMALL_POOL_SHARE = 4
 _LOG_STEP = 4
 _QUERY_CACHE = 64 * MIB
@@ -53,10 +54,11 @@ class Baselines:
         return (self.tpcc, self.large_rows, self.storm)
 
 
-def explicit(baselines: Baselines) -> Baselines:
+def explicit(baselines: Baselines, dialect: Dialect) -> Baselines:
     """With what is changed of them set, where versions have different defaults."""
-    return replace(
-        baselines,
+    no_cache = {"query_cache_size": "0", "query_cache_type": "0"} if dialect.caches_queries else {}
+    return Baselines(
+        tpcc=_with(baselines.tpcc, innodb_max_dirty_pages_pct=str(_DIRTY), **no_cache),
         large_rows=_with(baselines.large_rows, innodb_log_buffer_size=str(_LOG_BUFFER)),
         storm=_with(baselines.storm, max_connections=str(_CONNECTIONS)),
     )
@@ -76,7 +78,9 @@ def _buffer_pool(of: Baselines, _: Dialect) -> list[Change]:
 
 def _log_size(of: Baselines, dialect: Dialect) -> list[Change]:
     usual = of.tpcc.log_size
-    name = dialect.log_settings(usual)[0].name
+    lines = dialect.log_settings(usual)
+    # Where the size is that of one file of two.
+    name = lines[0].name if len(lines) == 1 else f"{lines[0].name}, all files"
     sizes = [
         size for size in (usual // _LOG_STEP, usual * _LOG_STEP) if dialect.smallest_log <= size <= dialect.largest_log
     ]
@@ -129,7 +133,9 @@ def _binary_log(of: Baselines, _: Dialect) -> list[Change]:
 
 
 def _name_resolve(of: Baselines, _: Dialect) -> list[Change]:
-    return [Change("skip_name_resolve", "on", "off", _with(of.storm, skip_name_resolve="0"))]
+    # No value turns it off on every version.
+    load = replace(of.storm, without=("skip_name_resolve",))
+    return [Change("skip_name_resolve", "on", "off", load)]
 
 
 def _adaptive_flushing(of: Baselines, _: Dialect) -> list[Change]:
@@ -138,7 +144,7 @@ def _adaptive_flushing(of: Baselines, _: Dialect) -> list[Change]:
 
 def _max_dirty(of: Baselines, _: Dialect) -> list[Change]:
     name = "innodb_max_dirty_pages_pct"
-    return [Change(name, "the version's default", "10", _with(of.tpcc, innodb_max_dirty_pages_pct="10"))]
+    return [Change(name, str(_DIRTY), "10", _with(of.tpcc, innodb_max_dirty_pages_pct="10"))]
 
 
 def _change(setting: str, baseline: str, level: str, load: WantedCrash, **changes: object) -> Change:
@@ -165,7 +171,7 @@ SETTINGS: Mapping[str, Callable[[Baselines, Dialect], list[Change]]] = {
 def changes(names: Sequence[str], baselines: Baselines, dialect: Dialect) -> list[Change]:
     """Each of these settings at each of its other levels, as far as the server has it."""
     left_out = {each.setting for each in skipped(names, dialect)}
-    of = explicit(baselines)
+    of = explicit(baselines, dialect)
     return [change for name in names if name not in left_out for change in SETTINGS[name](of, dialect)]
 
 

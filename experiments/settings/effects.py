@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from redolab.crashes.load_figures import LoadFigures
-from redolab.crashes.loads import found_in
+from redolab.crashes.loads import Load, found_in
 from redolab.errors import LabError
 from redolab.models.intervals import Ratio, ratios
 from redolab.runs.factors import read_factors
@@ -32,6 +32,8 @@ class Measured:
     change: PlannedChange
     figures: LoadFigures
     ready: float | None
+    variables: Mapping[str, str]
+    """As the server says it uses them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +46,10 @@ class Effect:
     setting: str
     baseline: str
     level: str
+    used: str | None
+    """What the server says that it used; None where it does not say."""
+    same_used: bool
+    """Whether the server says that it used what it used in the baseline: the level was not had."""
     blocks: int
     base_rate: float
     rate: float
@@ -56,6 +62,8 @@ class Effect:
     log_waits: float | None
     failed: float
     """Transactions or connections that failed, a second."""
+    fillings: float | None
+    """How often the log was filled."""
     base_ready: float | None
     ready: float | None
     recovery: Ratio | None
@@ -70,17 +78,13 @@ class Effect:
 def measured_in(runs: Sequence[Run]) -> list[Measured]:
     """The loads of runs whose figures can be told, in the order of measuring. Raises `LabError`."""
     plans: dict[str, SettingsPlan] = {run.name: run.plan(SettingsPlan) for run in runs}
-    return [
-        Measured(
-            load.image.spec.dataset.server,
-            load.image.spec.dataset.version,
-            load.block,
-            plans[load.run].groups[load.group],
-            load.figures,
-            next((trial.seconds_to_ready for trial in load.recoveries), None),
-        )
-        for load in found_in(runs).loads
-    ]
+    return [_measured(load, plans[load.run].groups[load.group]) for load in found_in(runs).loads]
+
+
+def _measured(load: Load, change: PlannedChange) -> Measured:
+    dataset = load.image.spec.dataset
+    ready = next((trial.seconds_to_ready for trial in load.recoveries), None)
+    return Measured(dataset.server, dataset.version, load.block, change, load.figures, ready, load.image.variables)
 
 
 def effects(measured: Sequence[Measured]) -> list[Effect]:
@@ -129,6 +133,7 @@ def _effect(
     cell: Sequence[Measured], base: Sequence[Measured], throughput: Ratio | None, recovery: Ratio | None
 ) -> Effect:
     first = cell[0]
+    used = first.variables.get(_variable(first.change.setting))
     return Effect(
         server=first.server,
         version=first.version,
@@ -136,6 +141,8 @@ def _effect(
         setting=first.change.setting,
         baseline=first.change.baseline,
         level=first.change.level,
+        used=used,
+        same_used=used is not None and used == base[0].variables.get(_variable(first.change.setting)),
         blocks=len({each.block for each in cell}),
         base_rate=statistics.median(each.figures.rate.mean for each in base),
         rate=statistics.median(each.figures.rate.mean for each in cell),
@@ -146,10 +153,16 @@ def _effect(
         base_log_waits=_median([each.figures.log_waits for each in base]),
         log_waits=_median([each.figures.log_waits for each in cell]),
         failed=statistics.median(each.figures.errors for each in cell),
+        fillings=_median([each.figures.fillings for each in cell]),
         base_ready=_median([each.ready for each in base]),
         ready=_median([each.ready for each in cell]),
         recovery=recovery,
     )
+
+
+def _variable(setting: str) -> str:
+    """The server's variable: a setting of which it is told that it is of all files is that of one."""
+    return setting.partition(",")[0]
 
 
 def _which(each: Measured) -> tuple[str, str]:

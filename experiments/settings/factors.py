@@ -13,13 +13,16 @@ from redolab.servers.dialects import Purpose
 from redolab.servers.known import server_catalogue, server_names
 from redolab.storage import StorageProfile
 from redolab.storage.known import storage_name, storage_profile
-from redolab.units import MIB, format_duration, format_size, parse_duration, parse_size
+from redolab.units import GIB, MIB, format_duration, format_size, parse_duration, parse_size
 from redolab.workloads.known import workload_catalogue
 
 from .changes import LARGE_ROWS, SETTINGS, STORM, TPCC, Baselines
 
 _SHORTEST = 10.0
 _SMALL_TABLES = 64 * MIB
+_LARGE_LOG = GIB
+# Fewer would run out of ports: each address has some 28,000, and each connection keeps one for a minute.
+_FEWEST_STORM = 16
 _MOST_STORM = 1000
 
 
@@ -31,12 +34,12 @@ class Factors(CommonFactors):
     vary: tuple[str, ...] = factor(
         "Settings to change, with commas; all for all.", several(one_of("setting", lambda: ["all", *SETTINGS])), "all"
     )
-    log_size: int = factor("Redo log of the baseline.", parse_size, "512M")
+    log_size: int = factor("Redo log of the baseline.", parse_size, "256M")
     warehouses: int = factor("Warehouses of TPC-C.", whole_number(1, 30_000), "10")
     pool: int | None = factor("Buffer pool of the baseline (default: one that holds the tables).", parse_size)
     connections: int = factor("Clients of TPC-C and of the large rows.", whole_number(1, 1024), "8")
-    storm: int = factor("Clients that connect anew for each statement.", whole_number(2, _MOST_STORM), "64")
-    seconds: float = factor("How long each load lasts; its last two thirds are measured.", parse_duration, "60s")
+    storm: int = factor("Clients that connect anew for each statement.", whole_number(_FEWEST_STORM, _MOST_STORM), "64")
+    seconds: float = factor("How long each load lasts; its last two thirds are measured.", parse_duration, "90s")
     storage: str = factor("Storage profile to be under load and to recover on.", storage_name, "native")
     repeat: int = factor("Blocks: in each, every level once, and the baselines.", whole_number(1, 100), "3")
     check_disks: bool = factor("Have fio look at the storage before, once.", on_or_off, "on")
@@ -77,9 +80,11 @@ class Factors(CommonFactors):
             storage=self.storage,
         )
         small = {"dataset": _SMALL_TABLES, "fill_pool": fill_pool(_SMALL_TABLES, self.log_size)}
+        # It is the log buffer that is to be met with, and not the end of the log.
+        large_log = {"log_size": _LARGE_LOG, "fill_pool": fill_pool(_SMALL_TABLES, _LARGE_LOG)}
         return Baselines(
             tpcc=tpcc,
-            large_rows=_replaced(tpcc, workload=LARGE_ROWS, **small),
+            large_rows=_replaced(tpcc, workload=LARGE_ROWS, dataset=_SMALL_TABLES, **large_log),
             storm=_replaced(tpcc, workload=STORM, threads=self.storm, **small),
         )
 

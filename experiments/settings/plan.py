@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from redolab.crashes.bench import CrashConditions, PlannedCrash, PlannedRecovery
 from redolab.crashes.planning import check_memory, crash_spec
+from redolab.errors import InvalidInput
 from redolab.lab import Lab
 from redolab.runs.plan import Plan, draw_plan
 from redolab.servers.dialects import Dialect
@@ -15,7 +16,7 @@ from redolab.servers.install import InstalledServer
 from redolab.storage.attaching import check_possible
 from redolab.workloads.known import workload_catalogue
 
-from .changes import BASELINE, Change, changes, explicit
+from .changes import BASELINE, Change, Skipped, changes, explicit, skipped
 from .factors import Factors
 
 
@@ -31,6 +32,13 @@ class PlannedChange(PlannedCrash, frozen=True, kw_only=True):
         """See `PlannedGroup`."""
         return {**super().described(), "load": self.spec.workload, "setting": self.setting, "level": self.level}
 
+    def alike(self) -> Sequence[str]:
+        """See `PlannedGroup`."""
+        loaded = f"{self.spec.workload} for {self.spec.kill.after:g} s on {self.spec.storage}"
+        return [f"{loaded}, {self.spec.dataset.server}", loaded]
+
+
+_BASELINES = 2
 
 SettingsPlan: TypeAlias = Plan[PlannedChange, PlannedRecovery, CrashConditions]
 
@@ -51,8 +59,15 @@ def plan(factors: Factors, lab: Lab) -> SettingsPlan:
             groups += block
     for workload in {group.spec.workload for group, _ in groups}:
         workload_catalogue().get(workload).require(lab)
+    if not groups:
+        reasons = "; ".join(each.why for name in factors.server for each in _skipped(factors, lab, name))
+        raise InvalidInput("no setting is left to be changed", reasons)
     conditions = CrashConditions(storages=factors.profiles(), new_crash=True, check_disks=factors.check_disks)
     return draw_plan(groups, repeat=1, seed=seed, conditions=conditions, keep=factors.keep)
+
+
+def _skipped(factors: Factors, lab: Lab, name: str) -> list[Skipped]:
+    return skipped(factors.varied(), lab.server(name).dialect)
 
 
 def _levels(factors: Factors, number: int, dialect: Dialect) -> list[Change]:
@@ -60,8 +75,9 @@ def _levels(factors: Factors, number: int, dialect: Dialect) -> list[Change]:
     baselines = factors.baselines(number)
     wanted = changes(factors.varied(), baselines, dialect)
     loads = {change.load.workload for change in wanted}
-    needed = [each for each in explicit(baselines).all() if each.workload in loads]
-    return [*(Change(BASELINE, BASELINE, BASELINE, each) for each in needed), *wanted]
+    needed = [each for each in explicit(baselines, dialect).all() if each.workload in loads]
+    # Every level is compared with it: it is measured twice in each block.
+    return [*(Change(BASELINE, BASELINE, BASELINE, each) for each in needed * _BASELINES), *wanted]
 
 
 def _planned(server: InstalledServer, change: Change, storage: str) -> tuple[PlannedChange, list[PlannedRecovery]]:

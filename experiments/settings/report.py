@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 
-from redolab.models.intervals import Ratio
+from redolab.models.intervals import SHARE, Ratio
 from redolab.report.contents import Plot, Report
 from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable
@@ -40,16 +41,25 @@ def answer(found: Sequence[Effect]) -> str:
     parts = []
     for server in dict.fromkeys(each.server for each in found):
         own = [each for each in found if each.server == server]
-        told = [each for each in own if each.throughput is not None and each.throughput.is_told]
+        compared = [each for each in own if _is_known(each.throughput) and not each.same_used]
+        told = [each for each in compared if each.throughput is not None and each.throughput.is_told]
         most = ", ".join(
             f"{each.throughput.change:+.0%} by {each.setting}={each.level}" for each in told[:_TOLD] if each.throughput
         )
-        nothing = len(own) - len(told)
+        label = server_label(server, own[0].version)
+        if not compared:
+            parts.append(f"{label}: a single block tells no effect from chance.")
+            continue
         parts.append(
-            f"{server_label(server, own[0].version)}: {most or 'nothing told apart'}; "
-            f"{nothing} of {len(own)} levels changed throughput by nothing that could be measured."
+            f"{label}: {most or 'nothing told apart'}; {len(compared) - len(told)} of {len(compared)} levels changed throughput by "
+            "nothing that could be measured."
         )
     return " ".join(parts)
+
+
+def _is_known(ratio: Ratio | None) -> bool:
+    """Whether there is an interval."""
+    return ratio is not None and not math.isnan(ratio.low)
 
 
 def settings_table(found: Sequence[Effect], left_out: Mapping[str, Sequence[Skipped]]) -> ReportTable:
@@ -60,17 +70,26 @@ def settings_table(found: Sequence[Effect], left_out: Mapping[str, Sequence[Skip
         Column[Effect]("setting", lambda each: each.setting),
         Column[Effect]("from", lambda each: each.baseline),
         Column[Effect]("to", lambda each: each.level),
-        Column[Effect]("throughput", lambda each: effect_in_words(each.throughput), right=True),
+        Column[Effect]("throughput", _throughput, right=True),
         Column[Effect]("recovery", lambda each: effect_in_words(each.recovery), right=True),
         Column[Effect]("p95, ms", lambda each: _pair(each.base_latency, each.latency), right=True, spare=True),
         Column[Effect]("failed/s", lambda each: f"{each.failed:,.0f}", right=True, shared=_no_failures, spare=True),
         Column[Effect]("log waits", lambda each: _pair(each.base_log_waits, each.log_waits), right=True, spare=True),
+        Column[Effect](
+            "log filled",
+            lambda each: f"{each.fillings:.1f}×" if each.fillings is not None else "–",
+            right=True,
+            spare=True,
+        ),
         Column[Effect]("blocks", lambda each: str(each.blocks), right=True, shared="{} blocks".format, spare=True),
     ]
+    comparisons = sum(_is_known(ratio) for each in found for ratio in (each.throughput, each.recovery))
     notes = [
         "Each setting changed alone from the baseline of its load; effects on throughput (TPC-C: NOTPM; large rows and storm: "
         "transactions and connections a second) and on the time to ready after a crash at the load's end, with 95 % intervals, "
-        "against the baseline in the same blocks. Pairs: baseline → this level.",
+        "against the baseline in the same blocks. Pairs: baseline → this level. log filled: how often in the load; what is filled "
+        f"less than once tells of a log that never had to be flushed for. Of these {comparisons} comparisons about "
+        f"{comparisons * (1 - SHARE):.0f} would be told apart by chance alone.",
         *(
             f"{server_label(server, next(each.version for each in found if each.server == server))} was not measured with "
             f"{each.setting}: {each.why}."
@@ -92,10 +111,11 @@ def effect_in_words(ratio: Ratio | None) -> str:
     if ratio is None:
         return "–"
     low, high = 100 * ratio.low, 100 * ratio.high
-    if ratio.low != ratio.low:
+    if math.isnan(ratio.low):
         return f"{100 * ratio.change:+.0f} %"
     if not ratio.is_told:
-        return f"no measurable effect (±{(high - low) / 2:.0f} %)"
+        # How large one could be that is not seen.
+        return f"no measurable effect (±{max(-low, high):.0f} %)"
     return f"{100 * ratio.change:+.0f} % ({low:+.0f} to {high:+.0f})"
 
 
@@ -110,6 +130,14 @@ def row_dictionaries(found: Sequence[Effect]) -> list[dict[str, object]]:
                 flat[f"{name}_{part}"] = None if ratio is None else ratio[part]
         rows.append(flat)
     return rows
+
+
+def _throughput(each: Effect) -> str:
+    if each.same_used:
+        return f"not had: the server used {each.used}"
+    if not each.rate:
+        return "nothing succeeded"
+    return effect_in_words(each.throughput)
 
 
 def _pair(before: float | None, after: float | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redolab.crashes.bench import CrashBench, CrashPlan
-from redolab.crashes.rows import recovery_rows
+from redolab.crashes.rows import load_rows
 from redolab.runs.experiment import Experiment, Noun
 
 from .factors import Factors
@@ -18,7 +18,7 @@ EXPERIMENT = Experiment(
     plan_type=CrashPlan,
     bench=CrashBench,
     report=report,
-    rows=recovery_rows,
+    rows=load_rows,
     pages={"throughput": throughput.page},
     group=Noun("load", "loads"),
     step=Noun("recovery", "recoveries"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from redolab.models.plateau import NEGLIGIBLE
 from redolab.report.labels import server_label
 from redolab.units import format_size
 
@@ -25,15 +26,17 @@ def sentence(one: Series, among: Sequence[Series] = ()) -> str:
         return f"{which}: {in_rate(first)} with a redo log of {format_size(first.log_size)}{_recovery_of(first)}."
     reached = next(row for row in one.rows if row.log_size == one.plateau.size)
     last = reached if reached is not first else one.rows[-1]
-    beyond = "" if last.log_size == one.rows[-1].log_size and reached is last else f"; {_beyond(one)}"
-    return f"{which}: from {format_size(first.log_size)} to {format_size(last.log_size)}: {step(one, last)}{beyond}."
+    return f"{which}: from {format_size(first.log_size)} to {format_size(last.log_size)}: {step(one, last)}; {_beyond(one)}."
 
 
 def step(one: Series, row: ThroughputRow) -> str:
     """What a row has more than the smallest log's, as in `+18 % throughput (+16 to +20 %), +31 s recovery`."""
     first = one.rows[0]
     gain = one.gains.get(row.log_size)
-    parts = [] if gain is None else [f"{gain.change:+.0%} throughput ({gain.low:+.0%} to {gain.high:+.0%})"]
+    parts = []
+    if gain is not None:
+        once = ", by one load each" if gain.blocks == 1 and row.n == 1 else ""
+        parts.append(f"{gain.change:+.0%} throughput ({gain.low:+.0%} to {gain.high:+.0%}{once})")
     if row.ready is not None and first.ready is not None:
         parts.append(f"{row.ready - first.ready:+.0f} s recovery")
     if row.worst_ready is not None and first.worst_ready is not None:
@@ -49,7 +52,9 @@ def in_rate(row: ThroughputRow) -> str:
 def _beyond(one: Series) -> str:
     size, low, high = (format_size(each) for each in (one.plateau.size, one.plateau.low, one.plateau.high))
     between = "" if low == high else f" (95 %: {low} to {high})"
-    return f"a log beyond {size} gains nothing more{between}"
+    if one.plateau.size == one.rows[-1].log_size:
+        return f"no end of that up to {size}{between}"
+    return f"a log beyond {size} gains less than {NEGLIGIBLE:.0%} more{between}"
 
 
 def _recovery_of(row: ThroughputRow) -> str:

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 
 from redolab.crashes.load_figures import age_shares, per_second
 from redolab.crashes.loads import Load
+from redolab.models.plateau import NEGLIGIBLE
 from redolab.report.labels import server_label
 from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
 from redolab.units import format_duration, format_size
@@ -63,8 +64,9 @@ def _throughput_panel(panel: Axes, one: Series) -> None:
         sizes, [row.rate.mean for row in one.rows], yerr=half, marker="o", color=MEASURED, capsize=3,
         label="throughput, 95 % interval",
     )  # fmt: skip
-    if len(sizes) > 1:
-        panel.axvline(one.plateau.size, color=MODEL, linestyle=":", linewidth=1, label="nothing gained beyond")
+    if one.plateau.size < sizes[-1]:
+        label = f"less than {NEGLIGIBLE:.0%} gained beyond"
+        panel.axvline(one.plateau.size, color=MODEL, linestyle=":", linewidth=1, label=label)
     for row in one.rows:
         gain = one.gains.get(row.log_size)
         if gain is not None:

@@ -41,7 +41,8 @@ def throughput_table(series: Sequence[Series], workloads: Sequence[str]) -> Repo
         ),
     ]
     notes = [
-        "Throughput: mean of the last two windows with its 95 % interval (batch means; of several loads by what they differ by). "
+        "Throughput: mean of the last two windows with its 95 % interval (of several loads by what loads made alike differ by; of "
+        "one by batch means, which knows only what chance did within it). "
         "p95: median of the seconds' 95th percentiles. worst s: the second with the lowest throughput, as a share of the median; "
         f"stalls: seconds with less than {100 * STALLED:g} %. age: mean checkpoint age, as a share of that at which statements "
         "wait. ready, again: seconds from the start of the server after a crash at the load's end; worst case: ready after a crash "
@@ -101,6 +102,10 @@ def which_columns(rows: Sequence[ThroughputRow]) -> list[Column[ThroughputRow]]:
 
 def _remarks(rows: Sequence[ThroughputRow]) -> list[str]:
     said = []
+    if small := [row for row in rows if row.dataset < max(each.log_size for each in rows)]:
+        said.append(
+            f"The tables ({format_size(small[0].dataset)}) are smaller than the largest log: it holds no more than their pages."
+        )
     if unsteady := [row for row in rows if row.steady < row.n]:
         which = ", ".join(
             dict.fromkeys(

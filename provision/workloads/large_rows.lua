@@ -1,9 +1,10 @@
--- Rows of 256 KiB: each event is one transaction that replaces one of its client's own, whose content the server makes.
--- A transaction's redo is then as large as a log buffer may be.
+-- Large rows: each event is a transaction that writes some rows of 256 KiB anew, whose content the server makes. Its redo, 2 MiB,
+-- is more than a small log buffer holds.
 
 require("oltp_common")
 
 local rows = 16
+local rows_per_transaction = 8
 local size = 256 * 1024
 
 function thread_init()
@@ -19,6 +20,12 @@ function thread_done()
 end
 
 function event()
-   con:query(string.format("REPLACE INTO %s VALUES (%d, REPEAT('%s', %d))",
-      name, sysbench.rand.uniform(1, rows), string.char(96 + sysbench.rand.uniform(1, 26)), size))
+   local first = sysbench.rand.uniform(1, rows)
+   local letter = string.char(96 + sysbench.rand.uniform(1, 26))
+   con:query("BEGIN")
+   for place = 0, rows_per_transaction - 1 do
+      con:query(string.format("REPLACE INTO %s VALUES (%d, REPEAT('%s', %d))",
+         name, 1 + (first + place) % rows, letter, size))
+   end
+   con:query("COMMIT")
 end

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from scipy import stats
 
 from redolab.crashes.loads import Load, settings_in_words
-from redolab.models.intervals import SHARE, Estimate, Ratio, ratios
+from redolab.models.intervals import SHARE, Estimate, Ratio, ratios, spread_within
 from redolab.models.plateau import Plateau, plateau
-
-_PAIR = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +61,11 @@ def load_series(loads: Sequence[Load]) -> list[LoadSeries]:
         found[_key(load)][load.image.spec.instance.log_size].append(load)
     series = []
     for key, by_size in found.items():
+        measured = [(load.block, size, load.figures.rate.mean) for size, own in by_size.items() for load in own]
+        deviation, freedom = spread_within(measured)
         cells = [
-            LoadCell(size, own, _pooled([load.figures.rate for load in own])) for size, own in sorted(by_size.items())
+            LoadCell(size, own, _pooled([load.figures.rate for load in own], deviation, freedom))
+            for size, own in sorted(by_size.items())
         ]
         reached = plateau({cell.log_size: cell.rate for cell in cells})
         series.append(LoadSeries(key, cells, _gains(cells), reached))
@@ -100,19 +101,17 @@ def _gains(cells: Sequence[LoadCell]) -> dict[int, Ratio]:
     return told
 
 
-def _pooled(rates: Sequence[Estimate]) -> Estimate:
-    """Of one load its own interval; of several by what they differ by: of two no less than the half of that."""
-    if len(rates) == 1:
-        return rates[0]
-    means = [rate.mean for rate in rates]
-    within = math.hypot(*((rate.high - rate.low) / 2 for rate in rates)) / len(rates)
-    if len(rates) == _PAIR:
-        between = (max(means) - min(means)) / 2
-    else:
-        quantile = float(stats.t.ppf(0.5 + SHARE / 2, len(means) - 1))
-        between = quantile * statistics.stdev(means) / math.sqrt(len(means))
-    mean, reach = statistics.fmean(means), max(between, 0.0 if math.isnan(within) else within)
-    return Estimate(mean, mean - reach, mean + reach)
+def _pooled(rates: Sequence[Estimate], deviation: float, freedom: int) -> Estimate:
+    """The mean of a cell's loads: its interval is that of what loads made alike differ by, in all cells of the series.
+
+    Where none was made alike it is the interval within the one load.
+    """
+    mean = statistics.fmean(rate.mean for rate in rates)
+    if not freedom:
+        within = math.hypot(*((rate.high - rate.low) / 2 for rate in rates)) / len(rates)
+        return Estimate(mean, mean - within, mean + within)
+    reach = float(stats.t.ppf(0.5 + SHARE / 2, freedom)) * deviation / math.sqrt(len(rates))
+    return Estimate(mean, mean * math.exp(-reach), mean * math.exp(reach))
 
 
 def _relative(rate: Estimate) -> float:

@@ -55,6 +55,8 @@ class LoadFigures:
     pages_flushed: float | None
     """A second."""
     log_waits: int | None
+    fillings: float | None
+    """How often the log was filled since the load began: redo by the age at which statements wait."""
     redo_per_commit: float | None
     log_per_commit: float | None
     """`Innodb_os_log_written`."""
@@ -125,6 +127,7 @@ def load_figures(
         redo_per_second=(redo := _grown(within, lambda sample: sample.lsn)),
         pages_flushed=pages,
         log_waits=waits,
+        fillings=_fillings(samples, capacity),
         redo_per_commit=per_commit(redo),
         log_per_commit=per_commit(_grown(within, lambda sample: sample.os_log_written)),
         pages_per_commit=None if pages is None or page_size is None else per_commit(pages * page_size),
@@ -191,6 +194,13 @@ def _grown(samples: Sequence[Sample] | Sequence[MachineSample], counter: Callabl
         return None
     (first_at, first), (last_at, last) = known[0], known[-1]
     return (last - first) / (last_at - first_at)
+
+
+def _fillings(samples: Sequence[Sample], capacity: RedoCapacity) -> float | None:
+    known = [sample for sample in samples if sample.lsn is not None]
+    if len(known) < 2 or known[0].lsn is None or known[-1].lsn is None:
+        return None
+    return (known[-1].lsn - known[0].lsn) / (known[-1].hard_limit or capacity.hard_limit)
 
 
 def _cpu_share(samples: Sequence[MachineSample]) -> float | None:

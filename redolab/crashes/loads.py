@@ -82,10 +82,11 @@ def found_in(runs: Sequence[Run]) -> Found:
 
 def settings_in_words(spec: CrashSpec) -> str:
     """What was set of a loaded server beside the settings of production, as in `innodb_adaptive_flushing=0`."""
-    return "+".join(
+    changed = [
         setting.name if setting.value is None else f"{setting.name}={setting.value}"
         for setting in spec.instance.overrides
-    )
+    ]
+    return "+".join([*changed, *(f"without {name}" for name in spec.instance.without)])
 
 
 def measured_seconds(kill: KillRule) -> float | None:

@@ -57,6 +57,8 @@ class WantedCrash:
     """Buffer pool while the log fills; None: one in which the log and not the pool decides when pages are flushed."""
     overrides: tuple[Setting, ...] = ()
     """Settings that take the place of the lab's own while the log fills."""
+    without: tuple[str, ...] = ()
+    """The lab's own settings that are left out meanwhile."""
     number: int = 1
     """Which of several made alike."""
     storage: str = HOME
@@ -85,6 +87,7 @@ def crash_spec(server: InstalledServer, wanted: WantedCrash) -> CrashSpec:
         page_size=wanted.page_size,
         network=workload.network,
         overrides=wanted.overrides,
+        without=wanted.without,
     )
     return CrashSpec(
         dataset=DatasetSpec(

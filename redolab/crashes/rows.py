@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from redolab.crashes.bench import crashes_of, storages_of
 from redolab.crashes.images import CrashImage
+from redolab.crashes.loads import Load, found_in, settings_in_words
 from redolab.crashes.recovery import RecoveryTrial
 from redolab.errors import LabError
 from redolab.machine.device import DeviceUse
@@ -31,6 +32,45 @@ def recovery_rows(run: Run) -> Rows:
         )
         for record in run.trials(RecoveryTrial)
     ]
+
+
+def load_rows(run: Run) -> Rows:
+    """The recoveries of a run, each with what came of the load that was crashed before it. Raises `LabError`."""
+    loads = {load.image.name: load for load in found_in([run]).loads}
+    return [(record, {**columns, **_load(loads.get(record.trial.image))}) for record, columns in recovery_rows(run)]
+
+
+def _load(load: Load | None) -> Mapping[str, object]:
+    figures = None if load is None else load.figures
+    orders = None if figures is None or figures.new_orders is None else figures.rate.mean
+    columns = {
+        "load_measured_s": "seconds",
+        "load_fillings": "fillings",
+        "failed_per_s": "errors",
+        "latency_95_ms": "latency_95_ms",
+        "worst_latency_ms": "worst_latency_ms",
+        "worst_second_share": "worst_second",
+        "stalled_s": "stalled",
+        "age_share": "age_share",
+        "highest_age_share": "highest_age_share",
+        "redo_per_commit_bytes": "redo_per_commit",
+        "os_log_written_per_commit_bytes": "log_per_commit",
+        "pages_per_commit_bytes": "pages_per_commit",
+        "device_per_commit_bytes": "device_per_commit",
+        "pages_flushed_per_s": "pages_flushed",
+        "log_waits": "log_waits",
+        "load_device_busy_share": "device_busy",
+        "load_cpu_share": "cpu_share",
+    }
+    return {
+        "load_steady": None if load is None else load.image.steady,
+        "load_settings": None if load is None else settings_in_words(load.image.spec),
+        "commits_per_s": None if figures is None else figures.commits.mean,
+        "commits_low_per_s": None if figures is None else figures.commits.low,
+        "commits_high_per_s": None if figures is None else figures.commits.high,
+        "notpm": orders,
+        **{column: None if figures is None else getattr(figures, name) for column, name in columns.items()},
+    }
 
 
 def _found(run: Run, images: Mapping[str, CrashImage], name: str) -> CrashImage:

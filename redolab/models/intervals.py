@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 from scipy import stats
@@ -66,35 +66,55 @@ def batch_means(values: Sequence[float], batches: int = _BATCHES) -> Estimate:
 def ratios(measured: Sequence[tuple[str, T, float]], baseline: T) -> Mapping[T, Ratio]:
     """Treatment → how far it is from the baseline, from (block, treatment, value above 0); the baseline is not among them.
 
-    Logarithms of the values are sums of what the block and the treatment add (a randomised complete block design, though
-    blocks may lack some): what is left over is the spread of a single measurement, the same for all. Student's t.
+    Logarithms of the values are sums of what the block and the treatment add (a randomised block design, in which a block may
+    lack some treatments or have one more than once): what is left over is the spread of a single measurement, the same for
+    all. Student's t.
     """
-    blocks = list(dict.fromkeys(block for block, _, _ in measured))
-    treatments = [each for each in dict.fromkeys(each for _, each, _ in measured) if each != baseline]
-    width = len(blocks) + len(treatments)
-    design = np.zeros((len(measured), width))
-    for row, (block, treatment, _) in enumerate(measured):
-        design[row, blocks.index(block)] = 1
-        if treatment != baseline:
-            design[row, len(blocks) + treatments.index(treatment)] = 1
-    values = np.log([value for _, _, value in measured])
-    found, _, rank, _ = np.linalg.lstsq(design, values, rcond=None)
-    left = values - design @ found
-    freedom = len(measured) - int(rank)
-    spread = np.linalg.pinv(design.T @ design)
+    model = _Additive(measured, baseline)
     of_baseline = {block for block, treatment, _ in measured if treatment == baseline}
     told: dict[T, Ratio] = {}
-    for place, treatment in enumerate(treatments):
-        at = len(blocks) + place
+    for treatment in model.treatments:
         compared = {block for block, each, _ in measured if each == treatment} & of_baseline
-        if not compared:
-            continue
-        reach = math.nan
-        if freedom > 0:
-            variance = float(left @ left) / freedom * float(spread[at, at])
-            reach = float(stats.t.ppf(0.5 + SHARE / 2, freedom)) * math.sqrt(max(0.0, variance))
-        change = float(found[at])
-        told[treatment] = Ratio(
-            math.expm1(change), math.expm1(change - reach), math.expm1(change + reach), len(compared)
-        )
+        if compared:
+            change, reach = model.effect(treatment)
+            told[treatment] = Ratio(
+                math.expm1(change), math.expm1(change - reach), math.expm1(change + reach), len(compared)
+            )
     return told
+
+
+def spread_within(measured: Sequence[tuple[str, T, float]]) -> tuple[float, int]:
+    """The standard deviation of the logarithm of a single measurement, blocks and treatments aside, and its degrees of freedom.
+
+    NaN and 0 where nothing was measured twice.
+    """
+    model = _Additive(measured, measured[0][1])
+    return model.deviation, model.freedom
+
+
+class _Additive(Generic[T]):
+    """The least-squares fit of block + treatment to logarithms."""
+
+    def __init__(self, measured: Sequence[tuple[str, T, float]], baseline: T) -> None:
+        blocks = list(dict.fromkeys(block for block, _, _ in measured))
+        self.treatments = [each for each in dict.fromkeys(each for _, each, _ in measured) if each != baseline]
+        design = np.zeros((len(measured), len(blocks) + len(self.treatments)))
+        for row, (block, treatment, _) in enumerate(measured):
+            design[row, blocks.index(block)] = 1
+            if treatment != baseline:
+                design[row, len(blocks) + self.treatments.index(treatment)] = 1
+        values = np.log([value for _, _, value in measured])
+        self._found, _, rank, _ = np.linalg.lstsq(design, values, rcond=None)
+        left = values - design @ self._found
+        self.freedom = len(measured) - int(rank)
+        self.deviation = math.sqrt(float(left @ left) / self.freedom) if self.freedom else math.nan
+        self._spread = np.linalg.pinv(design.T @ design)
+        self._blocks = len(blocks)
+
+    def effect(self, treatment: T) -> tuple[float, float]:
+        """What a treatment adds to the logarithm, and half of the 95 % interval of that."""
+        at = self._blocks + self.treatments.index(treatment)
+        if not self.freedom:
+            return float(self._found[at]), math.nan
+        quantile = float(stats.t.ppf(0.5 + SHARE / 2, self.freedom))
+        return float(self._found[at]), quantile * self.deviation * math.sqrt(max(0.0, float(self._spread[at, at])))

@@ -27,8 +27,9 @@ class MachineSample(DeviceCounters):
 def machine_sample(device: BlockDevice) -> MachineSample:
     """The counts now."""
     at, counters, times = now(), device.counters(), psutil.cpu_times()
-    everything = sum(times)
     idle = times.idle + times.iowait
+    # Time of guests is part of the users' already (Documentation/filesystems/proc.rst).
+    everything = idle + times.user + times.nice + times.system + times.irq + times.softirq + times.steal
     return MachineSample(monotonic=at.monotonic, cpu_busy=everything - idle, cpu_all=everything, **asdict(counters))
 
 

@@ -82,6 +82,8 @@ class Servers:
     def install(self, name: str, entry: CatalogueEntry, progress: Progress) -> InstalledServer:
         """The server, fetched and unpacked if it is not there yet. Raises `LabError`."""
         if there := self.installed(name, entry):
+            # What an earlier version of the lab unpacked may lack a file that servers look at now.
+            there.sandbox.prepare()
             return there
         self._sandbox(self._folder / name, entry).check()
         self._tools.require(entry.source.tools, progress)

@@ -23,6 +23,11 @@ NAMESPACES = "run as root, or allow user namespaces (sysctl kernel.apparmor_rest
 
 _PASSWD = f"root:x:0:0::/:/bin/false\nredolab:x:{SERVER_USER}:{SERVER_USER}::{INSTANCE}:/bin/false\n"
 _GROUP = f"root:x:0:\nredolab:x:{SERVER_USER}:\n"
+# A server that is to look up its clients' names finds them at once: what a name server takes is not what is measured.
+_HOSTS = "127.0.0.1 localhost\n" + "".join(
+    f"127.0.{network}.{host} client-{network}-{host}\n" for network in range(1, 6) for host in range(2, 252)
+)
+_LOOKED_UP = "hosts: files\n"
 _START_SECONDS = 10.0
 
 
@@ -39,6 +44,8 @@ class Sandbox:
         """Write the few files of /etc that a server looks at."""
         files.write_whole(self.etc / "passwd", _PASSWD.encode())
         files.write_whole(self.etc / "group", _GROUP.encode())
+        files.write_whole(self.etc / "hosts", _HOSTS.encode())
+        files.write_whole(self.etc / "nsswitch.conf", _LOOKED_UP.encode())
 
     def command(self, program: Path, arguments: Sequence[str], instance: Path | None = None) -> Command:
         """`program` as the sandbox runs it, with `instance` at /instance.

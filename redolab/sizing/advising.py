@@ -10,6 +10,7 @@ import msgspec
 from rich.console import Console
 
 from redolab.errors import InvalidInput
+from redolab.models.plateau import NEGLIGIBLE
 from redolab.models.recovery_time.predict import Until
 from redolab.models.sizing import Advice, SizeRow, advise
 from redolab.report.table import Column, ReportTable
@@ -221,15 +222,13 @@ def in_words(found: Sized) -> Sequence[str]:
 
 def _gained(trade: Trade) -> str:
     """From which size on a larger log gains nothing more, and what was measured."""
-    first, size = trade.gains[0].log_size, format_size(trade.nothing_beyond)
-    between = (
-        ""
-        if trade.between[0] == trade.between[1]
-        else f" (95 %: {' to '.join(format_size(each) for each in trade.between)})"
-    )
+    first, size = format_size(trade.gains[0].log_size), format_size(trade.nothing_beyond)
+    low, high = (format_size(each) for each in trade.between)
+    between = "" if low == high else f" (95 %: {low} to {high})"
+    load = f"{trade.workload} with {trade.connections} clients on {trade.storage}"
     return (
-        f"Throughput: beyond {size}{between} a larger log gained nothing more under {trade.workload} with {trade.connections} clients "
-        f"on {trade.storage}; the column is against {format_size(first)} (docs/results/throughput.md)."
+        f"Throughput: beyond {size}{between} a larger log gained less than {NEGLIGIBLE:.0%} more under {load}; the column is against "
+        f"{first} (docs/results/throughput.md)."
     )
 
 

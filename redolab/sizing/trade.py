@@ -210,7 +210,7 @@ def shipped_trades() -> Trades:
 def in_percent(change: Change) -> str:
     """As in `+18 % (+16 to +20)`, or that nothing was told apart."""
     if not (change.low > 0 or change.high < 0):
-        return f"no measurable effect (±{50 * (change.high - change.low):.0f} %)"
+        return f"no measurable effect (±{100 * max(-change.low, change.high):.0f} %)"
     return f"{100 * change.change:+.0f} % ({100 * change.low:+.0f} to {100 * change.high:+.0f})"
 
 

@@ -49,6 +49,14 @@ class StormWorkload(PlainWorkload, frozen=True, kw_only=True, tag="storm"):
         """See `Workload`: names are looked up of TCP addresses only."""
         return True
 
+    @property
+    def caveats(self) -> Sequence[str]:
+        """See `Workload`."""
+        return (
+            "storm: every name is looked up in the server's own /etc/hosts, which takes no time; a name server that does not answer "
+            "makes each new connection wait for it (docs/throughput.md).",
+        )
+
     def content(self) -> str:
         """See `Workload`."""
         return storm_content()

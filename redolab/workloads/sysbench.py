@@ -37,6 +37,7 @@ _LOAD_THREADS = 4
 # What a write that meets another, or a lock held for long, ends in; the clients go on with the next.
 _LOCK_CONFLICTS = "1020,1205,1213"
 _TABLES = 16
+_OF_CLIENTS = r"large\_%"
 """Enough for the clients not to meet on one table's index, and for one table to be a quick sample to check."""
 # What a row of sysbench's table takes on disk with its secondary index: 16 M rows made 4.0 GB (MariaDB 10.11).
 _BYTES_PER_ROW = 250
@@ -106,14 +107,20 @@ class SysbenchWorkload(PlainWorkload, frozen=True, kw_only=True, tag="sysbench")
             process.stop(signal.SIGKILL)
 
     def verify(self, connection: Connection, data: SysbenchTables, turn: int, follow: Follow) -> list[TableCheck]:
-        """See `Workload`: the row counts of all tables, and one table page by page."""
+        """See `Workload`: the row counts of all tables, one table page by page, and those that clients made for themselves."""
         names = data.names()
         with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME LIKE %s",
+                (DATABASE, _OF_CLIENTS),
+            )
+            of_clients = sorted(str(row[0]) for row in cursor.fetchall())
             counts = [
                 check_value(cursor, f"rows of {name}", f"SELECT COUNT(*) FROM {DATABASE}.{name}", data.rows)
                 for name in names
             ]
-            return [*counts, check_pages(cursor, f"{DATABASE}.{names[(turn - 1) % len(names)]}")]
+            looked_at = [names[(turn - 1) % len(names)], *of_clients]
+            return [*counts, *(check_pages(cursor, f"{DATABASE}.{name}") for name in looked_at)]
 
 
 def moment_of(text: str, arrival: float) -> WorkloadMoment | None:

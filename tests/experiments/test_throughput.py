@@ -11,6 +11,7 @@ from experiments.throughput.answer import answer
 from experiments.throughput.rows import series_of
 from redolab.crashes.images import ImageStore
 from redolab.crashes.loads import found_in
+from redolab.crashes.rows import load_rows
 from redolab.lab import native_folder
 from redolab.project import PROJECT
 from redolab.runs.schema import State
@@ -18,10 +19,10 @@ from redolab.runs.store import Run, RunStore
 from redolab.servers.dialects import Purpose
 from tests.command import UNCHECKED, nothing_is_left, redolab
 
-SMALL, LARGE = 16 * 2**20, 96 * 2**20
+SMALL, LARGE = 16 * 2**20, 48 * 2**20
 SMALL_THROUGHPUT = [
-    "run", "throughput", "--server", "mariadb-10.11", "--log-size", "16M,96M", "--warehouses", "1", "--pool", "512M",
-    "--window", "6s", "--limit", "14s", "--warmup", "0s", "--seed", "3", *UNCHECKED,
+    "run", "throughput", "--server", "mariadb-10.11", "--log-size", "16M,48M", "--warehouses", "1", "--pool", "512M",
+    "--window", "6s", "--limit", "12s", "--warmup", "0s", "--seed", "3", *UNCHECKED,
 ]  # fmt: skip
 
 
@@ -88,7 +89,7 @@ def test_the_larger_log_holds_more_redo_and_its_gain_is_told_with_an_interval(ru
     assert large.worst_redo is not None
     assert large.worst_redo >= 0.8 * large.redo_at_crash
     assert answer([series]).startswith("MariaDB 10.11.")
-    assert "from 16M to 96M" in answer([series])
+    assert "from 16M to 48M" in answer([series])
 
 
 def test_everything_is_shown_and_drawn(run: Run) -> None:
@@ -102,6 +103,15 @@ def test_everything_is_shown_and_drawn(run: Run) -> None:
         rows = list(csv.DictReader(file))
     assert [int(row["log_size"]) for row in rows] == [SMALL, LARGE]
     assert float(rows[1]["gain"]) == pytest.approx(float(rows[1]["rate_mean"]) / float(rows[0]["rate_mean"]) - 1)
+
+
+def test_its_recoveries_are_read_back_with_the_load_before_them(run: Run) -> None:
+    columns = [row for _, row in load_rows(run)]
+    assert len(columns) == 4
+    loaded = [row for row in columns if row["load_settings"] is not None]
+    assert len(loaded) == 2
+    assert all(isinstance(row["notpm"], float) and row["notpm"] > 1_000 for row in loaded)
+    assert all(row["notpm"] is None for row in columns if row not in loaded)
 
 
 @pytest.mark.parametrize(

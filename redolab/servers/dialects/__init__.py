@@ -87,6 +87,8 @@ class InstanceRequest:
     """Of InnoDB's pages, which a data directory has for ever; None: the server's default."""
     overrides: tuple[Setting, ...] = ()
     """Settings that take the place of the lab's own, each with its reason."""
+    without: tuple[str, ...] = ()
+    """The lab's own settings that are left out: some cannot be turned off by a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,10 +200,13 @@ def family_of(said: str) -> str:
     return "mariadb" if "MariaDB" in said else "mysql"
 
 
-def overridden(settings: Sequence[Setting], overrides: Sequence[Setting]) -> list[Setting]:
-    """The settings, those that `overrides` name too as these have them; what they add comes last."""
-    replaced = {_option(override.name): override for override in overrides}
-    kept = [replaced.pop(_option(setting.name), setting) for setting in settings]
+def overridden(settings: Sequence[Setting], request: InstanceRequest) -> list[Setting]:
+    """The settings as a request wants them: some left out, some in place of others; what its overrides add comes last."""
+    replaced = {_option(override.name): override for override in request.overrides}
+    left_out = {_option(name) for name in request.without}
+    kept = [
+        replaced.pop(_option(setting.name), setting) for setting in settings if _option(setting.name) not in left_out
+    ]
     return [*kept, *replaced.values()]
 
 

@@ -123,7 +123,7 @@ class MariaDB(Dialect):
             settings.append(
                 Setting("ssl", "OFF", "no client is on a network, and making a key takes seconds at each start")
             )
-        return overridden(settings, request.overrides)
+        return overridden(settings, request)
 
     def log_writer(self, variables: Mapping[str, str]) -> LogWriter:
         """See `Dialect`."""

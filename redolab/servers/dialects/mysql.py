@@ -145,7 +145,7 @@ class MySQL(Dialect):
             settings.append(Setting("secure_file_priv", '""', "the default folder is not in the sandbox"))
         if self.version >= Version(8, 0, 11):
             settings.append(Setting("mysqlx", "0", "nobody else is to reach it"))
-        return overridden(settings, request.overrides)
+        return overridden(settings, request)
 
     def log_writer(self, variables: Mapping[str, str]) -> LogWriter:
         """See `Dialect`."""
