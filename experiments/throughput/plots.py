@@ -21,6 +21,8 @@ _COLOURS = ("#56B4E9", "#009E73", "#0072B2", "#CC79A7", "#E69F00", "#999999", "#
 _SMOOTHED = 10
 """Seconds."""
 _ROOM = 1.2
+_WHOLE = 10
+"""Seconds that are told without a fraction."""
 
 
 def plot_trade(folder: Path, series: Sequence[Series], rto: float, title: str) -> None:
@@ -41,7 +43,7 @@ def plot_trade(folder: Path, series: Sequence[Series], rto: float, title: str) -
     # A line far above everything would press what was measured flat.
     if slowest:
         panels[1][0].set_ylim(0, max(*slowest, min(rto, 4 * max(slowest))) * _ROOM)
-    panels[0][0].set_ylabel("NOTPM" if all(row.is_notpm for each in series for row in each.rows) else "commits/s")
+    panels[0][0].set_ylabel(_unit(series))
     panels[1][0].set_ylabel("seconds to ready")
     for panel in panels[1]:
         panel.set_xlabel("redo log size")
@@ -79,20 +81,20 @@ def _throughput_panel(panel: Axes, one: Series) -> None:
 
 def _recovery_panel(panel: Axes, one: Series, rto: float) -> None:
     sizes = [row.log_size for row in one.rows]
-    # The worst case takes longer: its figures above its line, the others below theirs.
+    # The worst case takes longer, or as long: its figures stand on the other side of the points.
     lines = (
-        ("worst_ready", "recovery at worst: log filled up", "s", "--", "#999999", 6),
-        ("ready", "recovery after this load", "o", "-", MEASURED, -14),
+        ("worst_ready", "recovery at worst: log filled up", "s", "--", "#777777", (-9, 5, "right")),
+        ("ready", "recovery after this load", "o", "-", MEASURED, (9, -11, "left")),
     )
-    for name, label, marker, style, colour, above in lines:
+    for name, label, marker, style, colour, (right, up, side) in lines:
         points = [(row.log_size, value) for row in one.rows if (value := getattr(row, name)) is not None]
         if not points:
             continue
         panel.plot(*zip(*points, strict=True), marker=marker, linestyle=style, color=colour, label=label)
         for size, seconds in points:
             panel.annotate(
-                f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s", (size, seconds), xytext=(0, above),
-                textcoords="offset points", ha="center", fontsize="small", color=colour,
+                f"{seconds:.0f} s" if seconds >= _WHOLE else f"{seconds:.1f} s", (size, seconds), xytext=(right, up),
+                textcoords="offset points", ha=side, fontsize="small", color=colour,
             )  # fmt: skip
     panel.axhline(rto, color=LIMIT, linewidth=1, label=f"RTO {format_duration(rto)}")
     _sizes(panel, sizes)
@@ -176,14 +178,16 @@ def plot_over_time(folder: Path, series: Sequence[Series], title: str) -> None:
         panel.yaxis.set_major_formatter("{x:,.0f}")
         panel.set_xlim(left=0)
         panel.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small", frameon=False, title="redo log")
-    figure.supylabel(
-        f"{'NOTPM' if all(row.is_notpm for each in series for row in each.rows) else 'commits/s'}, means of {_SMOOTHED} s"
-    )
+    figure.supylabel(f"{_unit(series)}, means of {_SMOOTHED} s", fontsize="medium")
     panels[-1][0].set_xlabel("minutes under load")
     head(figure, title, "")
     for panel, each in zip(panels.flat, series, strict=True):
         panel.set_title(_name(each, series), fontsize="small", loc="left", color=MODEL)
     save(figure, folder / "time")
+
+
+def _unit(series: Sequence[Series]) -> str:
+    return "NOTPM" if all(row.is_notpm for each in series for row in each.rows) else "commits/s"
 
 
 def _name(one: Series, among: Sequence[Series]) -> str:

@@ -17,7 +17,7 @@ from redolab.models.plateau import Plateau
 class ThroughputRow:
     """One cell: `n` loads and the crash at the end of each. Sizes in bytes, times in seconds.
 
-    `figures`, and what is said of recovery, are those of the load whose throughput is the median one.
+    `figures` are those of the load whose throughput is the median one; what is said of recovery are medians.
     """
 
     machine: str
@@ -112,7 +112,7 @@ def _row(key: SeriesKey, cell: LoadCell, worst: Sequence[WorstCase]) -> Throughp
         is_notpm=typical.figures.new_orders is not None,
         figures=typical.figures,
         load_seconds=typical.image.fill_seconds,
-        redo_at_crash=typical.image.last_sample.checkpoint_age,
+        redo_at_crash=_whole(_median([load.image.last_sample.checkpoint_age for load in loads])),
         ready=_median([trial.seconds_to_ready for trial in recoveries]),
         first_commit=_median([each.first_commit for each in warm]),
         back=_median([each.back for each in warm]),

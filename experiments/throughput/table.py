@@ -33,9 +33,10 @@ def throughput_table(series: Sequence[Series], workloads: Sequence[str]) -> Repo
         Column[ThroughputRow]("worst s", lambda row: _percent(row.figures.worst_second), right=True),
         Column[ThroughputRow]("stalls, s", lambda row: str(row.figures.stalled), right=True),
         Column[ThroughputRow]("age", lambda row: _percent(row.figures.age_share), right=True),
+        Column[ThroughputRow]("redo", lambda row: _size(row.redo_at_crash), right=True),
         Column[ThroughputRow]("ready, s", lambda row: _seconds(row.ready), right=True),
         Column[ThroughputRow](f"{100 * BACK:g} % again", _again, right=True),
-        Column[ThroughputRow]("worst case", lambda row: _seconds(row.worst_ready), right=True),
+        Column[ThroughputRow]("at worst", _at_worst, right=True),
         Column[ThroughputRow](
             "log waits", lambda row: _count(row.figures.log_waits), right=True, shared=_waits, spare=True
         ),
@@ -45,8 +46,9 @@ def throughput_table(series: Sequence[Series], workloads: Sequence[str]) -> Repo
         "one by batch means, which knows only what chance did within it). "
         "p95: median of the seconds' 95th percentiles. worst s: the second with the lowest throughput, as a share of the median; "
         f"stalls: seconds with less than {100 * STALLED:g} %. age: mean checkpoint age, as a share of that at which statements "
-        "wait. ready, again: seconds from the start of the server after a crash at the load's end; worst case: ready after a crash "
-        "with the log filled up (flushing held back).",
+        "wait. redo, ready, again: redo at the crash at the load's end, and seconds from the start of the server after it; the age rises "
+        "and falls, and so does what a crash costs. at worst: ready after a crash with the log filled up (flushing held back), and that "
+        "redo.",
         *_remarks(rows),
         *(caveat for name in workloads for caveat in workload_catalogue().get(name).caveats),
     ]
@@ -144,6 +146,14 @@ def _again(row: ThroughputRow) -> str:
 
 def _seconds(value: float | None) -> str:
     return "–" if value is None else f"{value:.1f}"
+
+
+def _size(value: int | None) -> str:
+    return "–" if value is None else format_size(value)
+
+
+def _at_worst(row: ThroughputRow) -> str:
+    return "–" if row.worst_ready is None else f"{_seconds(row.worst_ready)} ({_size(row.worst_redo)})"
 
 
 def _number(value: float | None) -> str:

@@ -96,7 +96,7 @@ def test_everything_is_shown_and_drawn(run: Run) -> None:
     said = (run.folder / "said").read_text()
     assert "NOTPM" in said
     assert "never tpmC" in said
-    assert "worst case" in said
+    assert "at worst" in said
     for name in ("trade", "age", "time"):
         assert (run.folder / "plots" / f"{name}.svg").stat().st_size > 5_000
     with (run.folder / "table.csv").open() as file:

@@ -9,6 +9,7 @@ from redolab.crashes.loads import found_in
 from redolab.report.contents import Page
 from redolab.report.template import filled
 from redolab.runs.store import Run
+from redolab.units import format_size
 
 from ..answer import sentence
 from ..factors import Factors
@@ -16,6 +17,7 @@ from ..report import plots, workloads_of
 from ..rows import series_of
 from ..table import costs_table, throughput_table
 
+_TOLD = ("server", "log_size")
 _TEMPLATE = Path(__file__).with_suffix(".md")
 
 
@@ -37,8 +39,24 @@ def page(runs: Sequence[Run]) -> Page:
 
 
 def _command(run: Run) -> str:
-    """As it was asked for, without what is the default."""
+    """As it was asked for: servers, sizes, and what is not the default."""
     usual = {each: str(value) for each, value in Factors().in_words().items()}
-    asked = {name: value for name, value in run.record().options.items() if usual.get(name) != value and name != "seed"}
-    words = [f"{name.replace('_', '').upper()}={value}" for name, value in asked.items()]
+    asked = {
+        name: value
+        for name, value in run.record().options.items()
+        if name in _TOLD or (usual.get(name) != value and name != "seed")
+    }
+    words = [
+        f"{name.replace('_', '').upper()}={_value(name, value)}"
+        for name, value in sorted(asked.items(), key=_told_first)
+    ]
     return " ".join(["make experiment throughput", *words])
+
+
+def _told_first(option: tuple[str, str]) -> bool:
+    return option[0] not in _TOLD
+
+
+def _value(name: str, value: str) -> str:
+    """A list of sizes is kept in bytes."""
+    return ",".join(format_size(int(size)) for size in value.split(",")) if name == "log_size" else value
