@@ -5,9 +5,8 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
-from redolab.crashes.dataset import SMALLEST_DATASET
 from redolab.crashes.fill import KillRule
-from redolab.crashes.planning import SMALLEST_POOL, check_warm_up
+from redolab.crashes.planning import check_load, check_pool, check_warm_up
 from redolab.errors import InvalidInput
 from redolab.runs.factors import (
     CommonFactors,
@@ -115,16 +114,7 @@ class Factors(CommonFactors):
                     f"it takes {dialect.largest_log // MIB}M at most",
                 )
         for pool in self.pool or ():
-            if pool < SMALLEST_POOL:
-                raise InvalidInput(
-                    f"a buffer pool of {format_size(pool)} is too small",
-                    f"give it {format_size(SMALLEST_POOL)} or more",
-                )
-        if self.dataset is not None and self.dataset < SMALLEST_DATASET:
-            raise InvalidInput(
-                f"a dataset of {format_size(self.dataset)} is too small",
-                f"give it {format_size(SMALLEST_DATASET)} or more",
-            )
+            check_pool(pool)
         if not 0.1 <= self.sample_every <= 60:
             raise InvalidInput(f"a sample every {self.sample_every} s is not possible", "choose 0.1s to 60s")
         if not 5 <= self.stuck_after <= 6 * 3600:
@@ -134,13 +124,7 @@ class Factors(CommonFactors):
 
     def _check_workload(self) -> None:
         """Refuse what the workload or a server does not have. Raises `InvalidInput`."""
-        workload = workload_catalogue().get(self.workload)
-        if self.warehouses is not None and workload.bytes_per_warehouse is None:
-            raise InvalidInput(f"{self.workload} has no warehouses", "WORKLOAD=tpcc has, or give a DATASET")
-        if self.warehouses is not None and self.dataset is not None:
-            raise InvalidInput("warehouses and a dataset's size exclude each other", "give one of them")
-        if self.think_time and not workload.thinks:
-            raise InvalidInput(f"{self.workload} has no think time", "WORKLOAD=tpcc has")
+        check_load(self.workload, warehouses=self.warehouses, dataset=self.dataset, think_time=self.think_time)
         check_warm_up(self.warmup or 0.0)
         for name in self.server:
             if any(self.pool_dump) and not server_catalogue().get(name).dialect().dumps_pool:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
-from redolab.crashes.dataset import SMALLEST_DATASET
 from redolab.crashes.fill import KillRule
-from redolab.crashes.planning import SMALLEST_POOL, check_warm_up
+from redolab.crashes.planning import check_load, check_pool, check_warm_up
 from redolab.crashes.steady import SteadyRule
 from redolab.errors import InvalidInput
 from redolab.runs.factors import CommonFactors, factor, keep_factor, on_or_off, one_of, several, whole_number, words
@@ -78,16 +77,9 @@ class Factors(CommonFactors):
                     f"{name} cannot have a redo log of {format_size(size)}",
                     f"it takes {format_size(dialect.smallest_log)} to {dialect.largest_log // MIB}M",
                 )
-        if self.pool is not None and self.pool < SMALLEST_POOL:
-            raise InvalidInput(
-                f"a buffer pool of {format_size(self.pool)} is too small",
-                f"give it {format_size(SMALLEST_POOL)} or more",
-            )
-        if self.dataset is not None and self.dataset < SMALLEST_DATASET:
-            raise InvalidInput(
-                f"a dataset of {format_size(self.dataset)} is too small",
-                f"give it {format_size(SMALLEST_DATASET)} or more",
-            )
+        if self.pool is not None:
+            check_pool(self.pool)
+        check_load(self.workload, warehouses=self.warehouses, dataset=self.dataset, think_time=self.think_time)
         if self.window < _SHORTEST_WINDOW:
             raise InvalidInput(
                 f"a window of {format_duration(self.window)} is too short", f"choose {_SHORTEST_WINDOW:g}s or more"
@@ -98,16 +90,6 @@ class Factors(CommonFactors):
                 f"that takes two windows: choose {format_duration(2 * self.window)} or more",
             )
         check_warm_up(self.warmup)
-        self._check_workload()
-
-    def _check_workload(self) -> None:
-        workload = workload_catalogue().get(self.workload)
-        if self.warehouses is not None and workload.bytes_per_warehouse is None:
-            raise InvalidInput(f"{self.workload} has no warehouses", "WORKLOAD=tpcc has, or give a DATASET")
-        if self.warehouses is not None and self.dataset is not None:
-            raise InvalidInput("warehouses and a dataset's size exclude each other", "give one of them")
-        if self.think_time and not workload.thinks:
-            raise InvalidInput(f"{self.workload} has no think time", "WORKLOAD=tpcc has")
 
     def tables(self) -> int:
         """Bytes of the tables: the same for all cells, and more than the largest log, so that this can hold redo of all of them."""

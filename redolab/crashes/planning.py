@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from redolab.crashes.bench import SMALLER
-from redolab.crashes.dataset import DatasetSpec
+from redolab.crashes.dataset import SMALLEST_DATASET, DatasetSpec
 from redolab.crashes.fill import KillRule
 from redolab.crashes.images import CrashSpec, made_with
 from redolab.crashes.warm import WINDOW
@@ -115,6 +115,29 @@ def crash_spec(server: InstalledServer, wanted: WantedCrash) -> CrashSpec:
         pool_dump=wanted.pool_dump,
         storage=wanted.storage,
     )
+
+
+def check_load(workload: str, *, warehouses: int | None, dataset: int | None, think_time: bool) -> None:
+    """Raises `InvalidInput` if a workload does not have what is asked of it."""
+    known = workload_catalogue().get(workload)
+    if warehouses is not None and known.bytes_per_warehouse is None:
+        raise InvalidInput(f"{workload} has no warehouses", "WORKLOAD=tpcc has, or give a DATASET")
+    if warehouses is not None and dataset is not None:
+        raise InvalidInput("warehouses and a dataset's size exclude each other", "give one of them")
+    if dataset is not None and dataset < SMALLEST_DATASET:
+        raise InvalidInput(
+            f"a dataset of {format_size(dataset)} is too small", f"give it {format_size(SMALLEST_DATASET)} or more"
+        )
+    if think_time and not known.thinks:
+        raise InvalidInput(f"{workload} has no think time", "WORKLOAD=tpcc has")
+
+
+def check_pool(size: int) -> None:
+    """Raises `InvalidInput` for a buffer pool that no server starts with."""
+    if size < SMALLEST_POOL:
+        raise InvalidInput(
+            f"a buffer pool of {format_size(size)} is too small", f"give it {format_size(SMALLEST_POOL)} or more"
+        )
 
 
 def check_warm_up(seconds: float) -> None:
