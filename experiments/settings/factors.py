@@ -34,12 +34,12 @@ class Factors(CommonFactors):
     vary: tuple[str, ...] = factor(
         "Settings to change, with commas; all for all.", several(one_of("setting", lambda: ["all", *SETTINGS])), "all"
     )
-    log_size: int = factor("Redo log of the baseline.", parse_size, "256M")
+    log_size: int = factor("Redo log of the baseline.", parse_size, "128M")
     warehouses: int = factor("Warehouses of TPC-C.", whole_number(1, 30_000), "10")
     pool: int | None = factor("Buffer pool of the baseline (default: one that holds the tables).", parse_size)
     connections: int = factor("Clients of TPC-C and of the large rows.", whole_number(1, 1024), "8")
     storm: int = factor("Clients that connect anew for each statement.", whole_number(_FEWEST_STORM, _MOST_STORM), "64")
-    seconds: float = factor("How long each load lasts; its last two thirds are measured.", parse_duration, "90s")
+    seconds: float = factor("How long each load lasts; its last two thirds are measured.", parse_duration, "60s")
     storage: str = factor("Storage profile to be under load and to recover on.", storage_name, "native")
     repeat: int = factor("Blocks: in each, every level once, and the baselines.", whole_number(1, 100), "3")
     check_disks: bool = factor("Have fio look at the storage before, once.", on_or_off, "on")
@@ -80,7 +80,7 @@ class Factors(CommonFactors):
             storage=self.storage,
         )
         small = {"dataset": _SMALL_TABLES, "fill_pool": fill_pool(_SMALL_TABLES, self.log_size)}
-        # It is the log buffer that is to be met with, and not the end of the log.
+        # Large rows fill it in seconds: with a smaller one they would wait for its end at every moment, and not for the buffer.
         large_log = {"log_size": _LARGE_LOG, "fill_pool": fill_pool(_SMALL_TABLES, _LARGE_LOG)}
         return Baselines(
             tpcc=tpcc,

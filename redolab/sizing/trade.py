@@ -6,13 +6,14 @@ It is measured apart from recovery times, under another load, and kept in a smal
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from redolab.crashes.gains import LoadSeries, load_series
-from redolab.crashes.loads import Load, found_in, settings_in_words
+from redolab.crashes.loads import Load, found_in
 from redolab.errors import InvalidInput
 from redolab.machine import files
 from redolab.models.intervals import Ratio, ratios
@@ -110,7 +111,7 @@ def trades_of(runs: Sequence[Run]) -> Trades:
         if len(each.cells) >= _FEWEST:
             servers[each.key.server] = (*servers.get(each.key.server, ()), _trade(each))
     flushing = {
-        server: tuple(_flushing([load for load in loads if load.image.spec.dataset.server == server]))
+        server: tuple(flushing_of([load for load in loads if load.image.spec.dataset.server == server]))
         for server in dict.fromkeys(load.image.spec.dataset.server for load in loads)
     }
     return Trades(servers=servers, flushing={server: told for server, told in flushing.items() if told})
@@ -138,50 +139,55 @@ def _trade(series: LoadSeries) -> Trade:
     )
 
 
-def _flushing(loads: Sequence[Load]) -> list[FlushingEffect]:
-    """Of one server: loads that differ from others of the same block in one of these settings alone."""
+def flushing_of(loads: Sequence[Load]) -> list[FlushingEffect]:
+    """The effects of one server: from loads of the same blocks that differ in one of these settings alone."""
     found = []
-    for setting in dict.fromkeys(settings_in_words(load.image.spec) for load in loads):
-        if setting.partition("=")[0] not in FLUSHING or "+" in setting:
-            continue
-        with_it = [load for load in loads if settings_in_words(load.image.spec) == setting]
-        spec = with_it[0].image.spec
-        alike = [
-            load
-            for load in loads
-            if load.block in {each.block for each in with_it}
-            and _but_settings(load) == _but_settings(with_it[0])
-            and settings_in_words(load.image.spec) in ("", setting)
-        ]
-        throughput = _compared([(load, load.figures.rate.mean) for load in alike], setting)
-        times = [(load, next((trial.seconds_to_ready for trial in load.recoveries), None)) for load in alike]
-        ready = _compared([(load, seconds) for load, seconds in times if seconds], setting)
-        if throughput is not None:
+    for name in FLUSHING:
+        alike: dict[tuple[object, ...], list[Load]] = defaultdict(list)
+        for load in loads:
+            alike[_but(name, load)].append(load)
+        found += [effect for of_one in alike.values() for effect in _effects(name, of_one)]
+    return found
+
+
+def _effects(name: str, alike: Sequence[Load]) -> list[FlushingEffect]:
+    values = Counter(_value(name, load) for load in alike)
+    # That of production, or what a baseline sets: it is measured more often than what is compared with it.
+    base = None if None in values else values.most_common(1)[0][0]
+    throughput = ratios([(load.block, _value(name, load), load.figures.rate.mean) for load in alike], base)
+    times = [(load, next((trial.seconds_to_ready for trial in load.recoveries), None)) for load in alike]
+    ready = ratios([(load.block, _value(name, load), seconds) for load, seconds in times if seconds], base)
+    spec = alike[0].image.spec
+    found = []
+    for value in values:
+        change = _change(throughput.get(value))
+        if value != base and change is not None:
             found.append(
                 FlushingEffect(
-                    setting=setting,
+                    setting=f"{name}={value}",
                     storage=spec.storage,
                     log_size=spec.instance.log_size,
                     workload=spec.workload,
-                    throughput=throughput,
-                    ready=ready,
+                    throughput=change,
+                    ready=_change(ready.get(value)),
                 )
             )
     return found
 
 
-def _but_settings(load: Load) -> tuple[object, ...]:
+def _value(name: str, load: Load) -> str | None:
+    return next((each.value for each in load.image.spec.instance.overrides if each.name == name), None)
+
+
+def _but(name: str, load: Load) -> tuple[object, ...]:
+    """What a load was made with, but for that setting."""
     spec = load.image.spec
     instance = spec.instance
     return (
         *(spec.dataset, spec.workload, spec.threads, spec.kill, spec.storage),
         *(instance.log_size, instance.buffer_pool, instance.flush_log_at_trx_commit, instance.binary_log),
+        *(instance.without, frozenset(each for each in instance.overrides if each.name != name)),
     )
-
-
-def _compared(measured: Sequence[tuple[Load, float]], setting: str) -> Change | None:
-    values = [(load.block, settings_in_words(load.image.spec), value) for load, value in measured]
-    return _change(ratios(values, "").get(setting)) if values else None
 
 
 def _change(ratio: Ratio | None) -> Change | None:

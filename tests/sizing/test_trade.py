@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 from pathlib import Path
 
+import msgspec
 import pytest
 from rich.console import Console
 
+from redolab.crashes.fill import KillRule
+from redolab.crashes.load_figures import load_figures
+from redolab.crashes.loads import Load
+from redolab.servers.dialects import Purpose, Setting
 from redolab.sizing.advising import show_sized, sized
 from redolab.sizing.demand import Demand
 from redolab.sizing.question import Question, model_for
@@ -19,11 +25,14 @@ from redolab.sizing.trade import (
     Trades,
     committed_loads,
     effect_in_words,
+    flushing_of,
     shipped_trades,
     trades_of,
     write_trades,
 )
 from redolab.units import GIB, MIB
+from redolab.workloads.contract import WorkloadMoment
+from tests.examples import image, trial
 from tests.sizing.examples import calibration_file
 
 TRADE = Trade(
@@ -87,6 +96,49 @@ def test_flushing_is_among_what_could_change(file: Path) -> None:
     assert "No size meets both" in said
     assert "flushing: innodb_max_dirty_pages_pct=10: throughput -4 % (-6 to -2)" in said
     assert "time to ready no measurable effect (±7 %)" in effect_in_words(EFFECT)
+
+
+def load(block: int, notpm: float, **settings: str) -> Load:
+    """Of TPC-C for a minute, with a server so set."""
+    of_image = image()
+    overrides = tuple(Setting(name, value, "as asked") for name, value in settings.items())
+    instance = dataclasses.replace(of_image.spec.instance, purpose=Purpose.PRODUCTION, overrides=overrides)
+    spec = msgspec.structs.replace(
+        of_image.spec, workload="tpcc", kill=KillRule(after=60), instance=instance, number=block
+    )
+    moments = [
+        WorkloadMoment(
+            monotonic=float(second), commits_per_second=40.0, latency_95_ms=15.0, new_orders_per_second=notpm / 60
+        )
+        for second in range(61)
+    ]
+    figures = load_figures(moments, [], [], of_image.capacity, 40)
+    assert figures is not None
+    return Load(
+        "run", 0, "machine", msgspec.structs.replace(of_image, spec=spec), moments, [], figures, [trial(notpm / 10_000)]
+    )
+
+
+def test_an_effect_is_of_one_setting_alone_whatever_else_the_baseline_sets() -> None:
+    dirty, adaptive = "innodb_max_dirty_pages_pct", "innodb_adaptive_flushing"
+    loads = [
+        each
+        for block, day in ((1, 1.0), (2, 1.2), (3, 0.9))
+        for each in (
+            load(block, day * 30_000, **{dirty: "90", "query_cache_type": "0"}),
+            load(block, day * 30_300, **{dirty: "90", "query_cache_type": "0"}),
+            load(block, day * 24_000, **{dirty: "10", "query_cache_type": "0"}),
+            load(block, day * 27_000, **{dirty: "90", "query_cache_type": "0", adaptive: "0"}),
+            load(block, day * 10_000, **{dirty: "90", "query_cache_type": "1"}),
+        )
+    ]
+    found = {each.setting: each for each in flushing_of(loads)}
+    assert set(found) == {f"{dirty}=10", f"{adaptive}=0"}
+    assert found[f"{dirty}=10"].throughput.change == pytest.approx(-0.204, abs=0.001)
+    assert found[f"{adaptive}=0"].throughput.change == pytest.approx(-0.104, abs=0.001)
+    ready = found[f"{dirty}=10"].ready
+    assert ready is not None
+    assert ready.change == pytest.approx(-0.204, abs=0.001)
 
 
 def test_of_another_storage_is_told_which_one_it_was(file: Path) -> None:
