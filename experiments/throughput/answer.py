@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redolab.models.plateau import NEGLIGIBLE
 from redolab.report.labels import server_label
 from redolab.units import format_size
 
@@ -26,7 +25,8 @@ def sentence(one: Series, among: Sequence[Series] = ()) -> str:
         return f"{which}: {in_rate(first)} with a redo log of {format_size(first.log_size)}{_recovery_of(first)}."
     reached = next(row for row in one.rows if row.log_size == one.plateau.size)
     last = reached if reached is not first else one.rows[-1]
-    return f"{which}: from {format_size(first.log_size)} to {format_size(last.log_size)}: {step(one, last)}; {_beyond(one)}."
+    sizes = f"from {format_size(first.log_size)} to {format_size(last.log_size)}"
+    return f"{which}: {sizes}: {step(one, last)}; {one.plateau.in_words(one.rows[-1].log_size)}."
 
 
 def step(one: Series, row: ThroughputRow) -> str:
@@ -39,22 +39,14 @@ def step(one: Series, row: ThroughputRow) -> str:
         parts.append(f"{gain.change:+.0%} throughput ({gain.low:+.0%} to {gain.high:+.0%}{once})")
     if row.ready is not None and first.ready is not None:
         parts.append(f"{row.ready - first.ready:+.0f} s recovery")
-    if row.worst_ready is not None and first.worst_ready is not None:
-        parts.append(f"{row.worst_ready - first.worst_ready:+.0f} s at worst")
+    if row.filled_ready is not None and first.filled_ready is not None:
+        parts.append(f"{row.filled_ready - first.filled_ready:+.0f} s with the log filled up")
     return ", ".join(parts)
 
 
 def in_rate(row: ThroughputRow) -> str:
     """As in `19,800 NOTPM`."""
     return f"{row.rate.mean:,.0f} {'NOTPM' if row.is_notpm else 'commits/s'}"
-
-
-def _beyond(one: Series) -> str:
-    size, low, high = (format_size(each) for each in (one.plateau.size, one.plateau.low, one.plateau.high))
-    between = "" if low == high else f" (95 %: {low} to {high})"
-    if one.plateau.size == one.rows[-1].log_size:
-        return f"no end of that up to {size}{between}"
-    return f"a log beyond {size} gains less than {NEGLIGIBLE:.0%} more{between}"
 
 
 def _recovery_of(row: ThroughputRow) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -38,7 +39,7 @@ def plot_trade(folder: Path, series: Sequence[Series], rto: float, title: str) -
     panels[0][0].set_ylim(0, top * _ROOM)
     panels[0][0].yaxis.set_major_formatter("{x:,.0f}")
     slowest = [
-        value for each in series for row in each.rows for value in (row.ready, row.worst_ready) if value is not None
+        value for each in series for row in each.rows for value in (row.ready, row.filled_ready) if value is not None
     ]
     # A line far above everything would press what was measured flat.
     if slowest:
@@ -81,9 +82,9 @@ def _throughput_panel(panel: Axes, one: Series) -> None:
 
 def _recovery_panel(panel: Axes, one: Series, rto: float) -> None:
     sizes = [row.log_size for row in one.rows]
-    # The worst case takes longer, or as long: its figures stand on the other side of the points.
+    # A log filled up takes longer, or as long: its figures stand on the other side of the points.
     lines = (
-        ("worst_ready", "recovery at worst: log filled up", "s", "--", "#777777", (-9, 5, "right")),
+        ("filled_ready", "recovery with the log filled up", "s", "--", "#777777", (-9, 5, "right")),
         ("ready", "recovery after this load", "o", "-", MEASURED, (9, -11, "left")),
     )
     for name, label, marker, style, colour, (right, up, side) in lines:
@@ -143,9 +144,11 @@ def _flush_points(panel: Axes, loads: Sequence[Load]) -> None:
         return
     last, capacity = loads[-1].image.last_sample, loads[-1].image.capacity
     limit = last.hard_limit or capacity.hard_limit
-    points = {capacity.async_flush_point: "async flush point"}
-    points[last.sync_flush_point or capacity.sync_flush_point] = "sync flush point"
-    for age, name in points.items():
+    points: dict[int, list[str]] = defaultdict(list)
+    points[capacity.async_flush_point].append("async")
+    points[last.sync_flush_point or capacity.sync_flush_point].append("sync")
+    for age, names in points.items():
+        name = f"{' and '.join(names)} flush point"
         panel.axhline(age / limit, color=LIMIT, linestyle="--", linewidth=0.8)
         panel.annotate(
             name, (0.995, age / limit), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize="x-small",
@@ -187,7 +190,8 @@ def plot_over_time(folder: Path, series: Sequence[Series], title: str) -> None:
 
 
 def _unit(series: Sequence[Series]) -> str:
-    return "NOTPM" if all(row.is_notpm for each in series for row in each.rows) else "commits/s"
+    units = {"NOTPM" if row.is_notpm else "commits/s" for each in series for row in each.rows}
+    return " or ".join(sorted(units))
 
 
 def _name(one: Series, among: Sequence[Series]) -> str:

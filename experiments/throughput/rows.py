@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from redolab.crashes.gains import LoadCell, SeriesKey, load_series
+from redolab.crashes.images import CrashSpec
 from redolab.crashes.load_figures import LoadFigures
 from redolab.crashes.loads import Found, Load, WorstCase
 from redolab.models.intervals import Estimate, Ratio
@@ -36,6 +37,8 @@ class ThroughputRow:
     """NOTPM where the workload is TPC-C, else commits a second."""
     is_notpm: bool
     figures: LoadFigures
+    measured_fillings: float | None
+    """How often the log was filled in what `figures` tell of."""
     load_seconds: float
     redo_at_crash: int | None
     ready: float | None
@@ -44,10 +47,10 @@ class ThroughputRow:
     back: float | None
     not_back: int
     recoveries: int
-    worst_redo: int | None
-    worst_ready: float | None
-    """From the crash with flushing held back."""
-    worst_back: float | None
+    filled_redo: int | None
+    filled_ready: float | None
+    """From the crash of a log filled up with flushing held back."""
+    filled_back: float | None
     late_share: float | None
 
 
@@ -82,13 +85,9 @@ def _row(key: SeriesKey, cell: LoadCell, worst: Sequence[WorstCase]) -> Throughp
     loads, typical = cell.loads, cell.typical
     spec = typical.image.spec
     recoveries = [trial for load in loads for trial in load.recoveries]
-    beside = [
-        each
-        for each in worst
-        if (each.machine, each.image.spec.workload, each.image.spec.dataset)
-        == (key.machine, key.workload, spec.dataset)
-        and each.image.spec.instance.log_size == spec.instance.log_size
-    ]
+    # It was made without more settings, and says nothing of a server that has them.
+    plain = not spec.instance.overrides
+    beside = [each for each in worst if plain and _of_filled(each) == _of_load(typical)]
     of_worst = [
         trial
         for each in beside
@@ -111,6 +110,7 @@ def _row(key: SeriesKey, cell: LoadCell, worst: Sequence[WorstCase]) -> Throughp
         rate=cell.rate,
         is_notpm=typical.figures.new_orders is not None,
         figures=typical.figures,
+        measured_fillings=_fillings(typical),
         load_seconds=typical.image.fill_seconds,
         redo_at_crash=_whole(_median([load.image.last_sample.checkpoint_age for load in loads])),
         ready=_median([trial.seconds_to_ready for trial in recoveries]),
@@ -118,10 +118,35 @@ def _row(key: SeriesKey, cell: LoadCell, worst: Sequence[WorstCase]) -> Throughp
         back=_median([each.back for each in warm]),
         not_back=sum(each.back is None for each in warm),
         recoveries=len(recoveries),
-        worst_redo=_whole(_median([each.image.last_sample.checkpoint_age for each in beside])),
-        worst_ready=_median([trial.seconds_to_ready for trial in of_worst]),
-        worst_back=_median([trial.warm.back for trial in of_worst if trial.warm is not None]),
+        filled_redo=_whole(_median([each.image.last_sample.checkpoint_age for each in beside])),
+        filled_ready=_median([trial.seconds_to_ready for trial in of_worst]),
+        filled_back=_median([trial.warm.back for trial in of_worst if trial.warm is not None]),
         late_share=max((load.image.late_share for load in loads if load.image.late_share is not None), default=None),
+    )
+
+
+def _fillings(load: Load) -> float | None:
+    image, figures = load.image, load.figures
+    if figures.redo_per_second is None:
+        return None
+    limit = image.last_sample.hard_limit or image.capacity.hard_limit
+    return figures.redo_per_second * figures.seconds / limit
+
+
+def _of_load(load: Load) -> tuple[object, ...]:
+    return load.machine, *_made_with(load.image.spec)
+
+
+def _of_filled(crash: WorstCase) -> tuple[object, ...]:
+    return crash.machine, *_made_with(crash.image.spec)
+
+
+def _made_with(spec: CrashSpec) -> tuple[object, ...]:
+    """What a load and the filled log beside it share."""
+    instance = spec.instance
+    return (
+        *(spec.dataset, spec.workload, spec.threads),
+        *(instance.log_size, instance.flush_log_at_trx_commit, instance.binary_log),
     )
 
 

@@ -36,20 +36,20 @@ def throughput_table(series: Sequence[Series], workloads: Sequence[str]) -> Repo
         Column[ThroughputRow]("redo", lambda row: _size(row.redo_at_crash), right=True),
         Column[ThroughputRow]("ready, s", lambda row: _seconds(row.ready), right=True),
         Column[ThroughputRow](f"{100 * BACK:g} % again", _again, right=True),
-        Column[ThroughputRow]("at worst", _at_worst, right=True),
+        Column[ThroughputRow]("log filled up", _filled, right=True),
         Column[ThroughputRow](
             "log waits", lambda row: _count(row.figures.log_waits), right=True, shared=_waits, spare=True
         ),
     ]
     notes = [
-        "Throughput: mean of the last two windows with its 95 % interval (of several loads by what loads made alike differ by; of "
-        "one by batch means, which knows only what chance did within it). "
-        "p95: median of the seconds' 95th percentiles. worst s: the second with the lowest throughput, as a share of the median; "
-        f"stalls: seconds with less than {100 * STALLED:g} %. age: mean checkpoint age, as a share of that at which statements "
-        "wait. redo, ready, again: redo at the crash at the load's end, and seconds from the start of the server after it; the age rises "
-        "and falls, and so does what a crash costs. at worst: ready after a crash with the log filled up (flushing held back), and that "
-        "redo.",
-        *_remarks(rows),
+        "Throughput: mean of the last two windows, the load's start left out, with its 95 % interval (of several loads by what loads "
+        "made alike differ by, blocks aside; of one by batch means, which knows only what chance did within it). "
+        "p95: median of the seconds' 95th percentiles, of TPC-C of New-Orders. worst s: the second with the lowest throughput, as a "
+        f"share of the median; stalls: seconds with {100 * STALLED:g} % of it at most. age: mean checkpoint age, as a share of that at "
+        "which statements wait; of several loads, p95 to age are of that with the median throughput. redo, ready, again: redo at the "
+        "crash at the load's end, and seconds from the start of the server after it; the age rises and falls, and so does what a crash "
+        "costs. log filled up: ready after a crash with flushing held back until the server forces it, and that redo.",
+        *_remarks(series),
         *(caveat for name in workloads for caveat in workload_catalogue().get(name).caveats),
     ]
     return ReportTable.brief("Throughput and recovery by log size", rows, columns, notes)
@@ -102,11 +102,18 @@ def which_columns(rows: Sequence[ThroughputRow]) -> list[Column[ThroughputRow]]:
     ]
 
 
-def _remarks(rows: Sequence[ThroughputRow]) -> list[str]:
+def _remarks(series: Sequence[Series]) -> list[str]:
     said = []
-    if small := [row for row in rows if row.dataset < max(each.log_size for each in rows)]:
+    rows = [row for each in series for row in each.rows]
+    if small := [one for one in series if one.key.tables < one.rows[-1].log_size]:
         said.append(
-            f"The tables ({format_size(small[0].dataset)}) are smaller than the largest log: it holds no more than their pages."
+            f"The tables ({format_size(small[0].key.tables)}) are smaller than the largest log: it holds no more than their pages."
+        )
+    if short := [row for row in rows if row.measured_fillings is not None and row.measured_fillings < 1]:
+        sizes = ", ".join(dict.fromkeys(format_size(row.log_size) for row in short))
+        said.append(
+            f"With {sizes} less than a whole log was written in what was measured: the interval there does not know what throughput "
+            "does as the age rises and falls."
         )
     if unsteady := [row for row in rows if row.steady < row.n]:
         which = ", ".join(
@@ -139,9 +146,9 @@ def _waits(count: str) -> str:
 
 
 def _again(row: ThroughputRow) -> str:
-    if row.back is not None:
-        return _seconds(row.back)
-    return "not" if row.not_back else "–"
+    if row.back is None:
+        return "not" if row.not_back else "–"
+    return _seconds(row.back) + (f", {row.not_back} not" if row.not_back else "")
 
 
 def _seconds(value: float | None) -> str:
@@ -152,8 +159,8 @@ def _size(value: int | None) -> str:
     return "–" if value is None else format_size(value)
 
 
-def _at_worst(row: ThroughputRow) -> str:
-    return "–" if row.worst_ready is None else f"{_seconds(row.worst_ready)} ({_size(row.worst_redo)})"
+def _filled(row: ThroughputRow) -> str:
+    return "–" if row.filled_ready is None else f"{_seconds(row.filled_ready)} ({_size(row.filled_redo)})"
 
 
 def _number(value: float | None) -> str:

@@ -200,6 +200,8 @@ def fit(names: tuple[str, ...], output: Path | None) -> None:
     if output is not None:
         _check_folder(output)
     runs = [RunStore().get(name) for name in names]
+    # Before anything is written: a page without runs is refused here.
+    loads = [] if runs or output is None else committed_loads()
     found = fit_runs(runs or committed_runs())
     for table in rates_tables(found.calibration):
         table.show(console())
@@ -211,7 +213,7 @@ def fit(names: tuple[str, ...], output: Path | None) -> None:
         click.echo(f"written: {output}")
     if output is not None and not runs:
         beside = output.with_name("throughput.json")
-        write_trades(beside, trades_of(committed_loads()))
+        write_trades(beside, trades_of(loads))
         click.echo(f"written: {beside}")
 
 

@@ -21,6 +21,7 @@ class SeriesKey:
 
     machine: str
     server: str
+    version: str
     storage: str
     settings: str
     workload: str
@@ -62,7 +63,8 @@ def load_series(loads: Sequence[Load]) -> list[LoadSeries]:
     series = []
     for key, by_size in found.items():
         measured = [(load.block, size, load.figures.rate.mean) for size, own in by_size.items() for load in own]
-        deviation, freedom = spread_within(measured)
+        # Of a load in which nothing succeeded there is no logarithm.
+        deviation, freedom = spread_within([each for each in measured if each[2] > 0])
         cells = [
             LoadCell(size, own, _pooled([load.figures.rate for load in own], deviation, freedom))
             for size, own in sorted(by_size.items())
@@ -77,6 +79,7 @@ def _key(load: Load) -> SeriesKey:
     return SeriesKey(
         load.machine,
         spec.dataset.server,
+        spec.dataset.version,
         spec.storage,
         settings_in_words(spec),
         spec.workload,
@@ -90,11 +93,16 @@ def _gains(cells: Sequence[LoadCell]) -> dict[int, Ratio]:
     """Against the smallest log of the same block; in a single block by the intervals of the two loads themselves."""
     smallest = cells[0]
     measured = [(load.block, cell.log_size, load.figures.rate.mean) for cell in cells for load in cell.loads]
-    told = dict(ratios(measured, smallest.log_size))
+    told = dict(ratios([each for each in measured if each[2] > 0], smallest.log_size))
     for cell in cells:
         ratio = told.get(cell.log_size)
         if ratio is not None and math.isnan(ratio.low):
-            reach = math.hypot(_relative(smallest.rate), _relative(cell.rate))
+            common = {load.block for load in smallest.loads} & {load.block for load in cell.loads}
+            pair = [
+                next(_relative(load.figures.rate) for load in each.loads if load.block in common)
+                for each in (smallest, cell)
+            ]
+            reach = math.hypot(*pair)
             change = math.log1p(ratio.change)
             low, high = math.expm1(change - reach), math.expm1(change + reach)
             told[cell.log_size] = Ratio(ratio.change, low, high, ratio.blocks)

@@ -16,6 +16,10 @@ from redolab.workloads.contract import WorkloadMoment
 STALLED = 0.1
 """Of the median: a second with less is a stall."""
 _SECOND = 1.0
+_SILENT = 3.0
+"""Seconds without a report before the end after which they count as such in which nothing ended."""
+_LATE = 0.1
+"""By so much of a second a report of the last whole one may come too early."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +87,19 @@ def load_figures(
     machine: Sequence[MachineSample],
     capacity: RedoCapacity,
     seconds: float,
+    killed: float,
 ) -> LoadFigures | None:
-    """Of the last so many seconds before the last report; None if nothing was reported in them."""
+    """Of the last so many seconds before the last report; None if nothing was reported in them.
+
+    `killed`, monotonic, is when the load ended: a program that says nothing of seconds in which nothing ended may have said
+    nothing of the last ones.
+    """
     if not moments:
         return None
-    end = moments[-1].monotonic
+    everything = [*per_second(moments), *_unheard(moments, killed)]
+    end = everything[-1].end if everything else moments[-1].monotonic
     begin = end - seconds
-    by_second = [each for each in per_second(moments) if begin < each.end <= end]
+    by_second = [each for each in everything if begin < each.end <= end]
     if not by_second:
         return None
     within = [sample for sample in samples if begin <= sample.monotonic <= end]
@@ -106,7 +116,11 @@ def load_figures(
 
     pages = _grown(within, lambda sample: sample.pages_written)
     page_size = next((sample.page_size for sample in within if sample.page_size), None)
-    failed = [moment.errors_per_second or 0.0 for moment in moments if begin < moment.monotonic <= end]
+    failed = sum(
+        (moment.errors_per_second or 0.0) * (moment.monotonic - before.monotonic)
+        for before, moment in itertools.pairwise(moments)
+        if begin < moment.monotonic <= end
+    )
     first, last = (within[0], within[-1]) if within else (None, None)
     waits = (
         None
@@ -117,11 +131,11 @@ def load_figures(
         seconds=float(len(by_second)),
         commits=batch_means(commits),
         new_orders=batch_means(orders) if len(orders) == len(by_second) else None,
-        errors=statistics.fmean(failed) if failed else 0.0,
+        errors=failed / (end - max(begin, moments[0].monotonic)),
         latency_95_ms=statistics.median(latencies) if latencies else None,
         worst_latency_ms=max(latencies, default=None),
         worst_second=min(commits) / median if median else 0.0,
-        stalled=sum(each < STALLED * median for each in commits),
+        stalled=sum(each <= STALLED * median for each in commits),
         age_share=statistics.fmean(shares) if shares else None,
         highest_age_share=max(shares, default=None),
         redo_per_second=(redo := _grown(within, lambda sample: sample.lsn)),
@@ -152,12 +166,22 @@ def per_second(moments: Sequence[WorkloadMoment]) -> list[Second]:
         # As soon as the next report would take it further from a second than it is.
         if together + lasted / 2 < _SECOND:
             continue
-        silent = round(lasted / _SECOND) - 1 if len(parts) == 1 else 0
+        # One that only comes late speaks of all the time since the last.
+        silent = max(0, int(lasted / _SECOND + _LATE) - 1) if len(parts) == 1 else 0
         none = None if moment.new_orders_per_second is None else 0.0
         found += [Second(before.monotonic + _SECOND * each, 0.0, none, None) for each in range(1, silent + 1)]
         found.append(_put_together(parts, together - silent * _SECOND))
         parts = []
     return found
+
+
+def _unheard(moments: Sequence[WorkloadMoment], killed: float) -> list[Second]:
+    """The seconds between the last report and the end of the load, if they are more than a report may be late by."""
+    last = moments[-1]
+    gap = killed - last.monotonic
+    none = None if last.new_orders_per_second is None else 0.0
+    seconds = int(gap / _SECOND) if gap > _SILENT else 0
+    return [Second(last.monotonic + _SECOND * each, 0.0, none, None) for each in range(1, seconds + 1)]
 
 
 def _put_together(parts: Sequence[tuple[WorkloadMoment, float]], seconds: float) -> Second:

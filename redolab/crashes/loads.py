@@ -19,7 +19,7 @@ from redolab.servers.dialects import Purpose
 from redolab.workloads.contract import WorkloadMoment
 
 _MEASURED = 2 / 3
-"""Of a load that ends after a time, its last part: before it the clients start and the pool fills."""
+"""Of a load that ends after a time, its last part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,12 @@ class Found:
 def found_in(runs: Sequence[Run]) -> Found:
     """The loads whose figures can be told, and the other crashes, in the order of measuring. Raises `LabError`."""
     loads, worst = [], []
+    sessions = {run.name: run.record().sessions for run in runs}
+    # Two machines may both be "local" to their runs.
+    names = iter(machine_names([session for of_run in sessions.values() for session in of_run]))
+    named = {run: [next(names) for _ in of_run] for run, of_run in sessions.items()}
     for run in runs:
-        names = machine_names(run.record().sessions)
-        places = {record.name: (place, names[record.session]) for place, record in run.groups().items()}
+        places = {record.name: (place, named[run.name][record.session]) for place, record in run.groups().items()}
         trials = [record.trial for record in run.trials(RecoveryTrial)]
         for image in sorted(crashes_of(run), key=lambda each: each.made):
             # One whose group was not noted, or was made again, does not count.
@@ -81,29 +84,39 @@ def found_in(runs: Sequence[Run]) -> Found:
 
 
 def settings_in_words(spec: CrashSpec) -> str:
-    """What was set of a loaded server beside the settings of production, as in `innodb_adaptive_flushing=0`."""
-    changed = [
-        setting.name if setting.value is None else f"{setting.name}={setting.value}"
-        for setting in spec.instance.overrides
-    ]
-    return "+".join([*changed, *(f"without {name}" for name in spec.instance.without)])
+    """What was set of a loaded server and its clients beside what production has, as in `innodb_adaptive_flushing=0`."""
+    instance = spec.instance
+    commit = instance.flush_log_at_trx_commit
+    return "+".join(
+        [
+            *([] if commit == 1 else [f"innodb_flush_log_at_trx_commit={commit}"]),
+            *(["log_bin"] if instance.binary_log else []),
+            *(each.name if each.value is None else f"{each.name}={each.value}" for each in instance.overrides),
+            *(f"without {name}" for name in instance.without),
+            *(["think time"] if spec.think_time else []),
+        ]
+    )
 
 
-def measured_seconds(kill: KillRule) -> float | None:
-    """How long before its end a load is measured; None of one that ends by its checkpoint age."""
+def measured_seconds(kill: KillRule, lasted: float) -> float | None:
+    """How long before its end a load of so many seconds is measured; None of one that ends by its checkpoint age.
+
+    Its start is never measured: there the clients start and the pool fills.
+    """
     if kill.steady is not None:
-        return 2 * kill.steady.window
+        return min(2 * kill.steady.window, max(lasted - kill.steady.warm_up, _MEASURED * lasted))
     return None if kill.after is None else _MEASURED * kill.after
 
 
 def _load(run: Run, machine: str, group: int, image: CrashImage, recoveries: Sequence[RecoveryTrial]) -> Load | None:
-    seconds = measured_seconds(image.spec.kill)
-    if seconds is None:
-        return None
     folder = story_folder(run, image.name)
     moments, samples = read_moments(folder / WORKLOAD), samples_of(run, image.name)
+    killed = image.last_sample.monotonic
+    seconds = measured_seconds(image.spec.kill, killed - moments[0].monotonic if moments else 0.0)
+    if seconds is None:
+        return None
     of_machine = read_machine_samples(folder / MACHINE) if (folder / MACHINE).exists() else []
-    figures = load_figures(moments, samples, of_machine, image.capacity, seconds)
+    figures = load_figures(moments, samples, of_machine, image.capacity, seconds, killed)
     if figures is None:
         return None
     return Load(run.name, group, machine, image, moments, samples, figures, recoveries)

@@ -11,6 +11,8 @@ from redolab.workloads.contract import WorkloadMoment
 
 _SILENT = 3.0
 """Seconds without a report after which it may be a stall."""
+_WARM_UP = 3
+"""Of a window: what a load's start is allowed."""
 
 
 class SteadyRule(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +25,11 @@ class SteadyRule(msgspec.Struct, frozen=True, kw_only=True):
     within: float = 0.05
     """As a share of the larger."""
 
+    @property
+    def warm_up(self) -> float:
+        """Seconds at the start that belong to no window: the pool and the page cache are cold."""
+        return self.window / _WARM_UP
+
 
 def is_steady(moments: Sequence[WorkloadMoment], rule: SteadyRule, now: float) -> bool:
     """Whether two windows after one another, up to the last report, have throughputs as near as the rule wants them.
@@ -31,13 +38,14 @@ def is_steady(moments: Sequence[WorkloadMoment], rule: SteadyRule, now: float) -
     """
     if not moments or now - moments[-1].monotonic > _SILENT:
         return False
-    rates = last_windows(moments, rule.window)
+    rates = last_windows(moments, rule)
     return rates is not None and abs(rates[1] - rates[0]) <= rule.within * max(rates) and max(rates) > 0
 
 
-def last_windows(moments: Sequence[WorkloadMoment], window: float) -> tuple[float, float] | None:
-    """Commits a second in the window of so many seconds before the last one, and in the last; None before there are two."""
-    if not moments or moments[-1].monotonic - moments[0].monotonic < 2 * window:
+def last_windows(moments: Sequence[WorkloadMoment], rule: SteadyRule) -> tuple[float, float] | None:
+    """Commits a second in the window before the last one, and in the last; None before there are two after the warm-up."""
+    window = rule.window
+    if not moments or moments[-1].monotonic - moments[0].monotonic < rule.warm_up + 2 * window:
         return None
     end = moments[-1].monotonic
     before, last = (_mean(moments, end - places * window, window) for places in (2, 1))

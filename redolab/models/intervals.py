@@ -44,6 +44,17 @@ class Ratio:
         """Whether the interval leaves out no difference."""
         return self.low > 0 or self.high < 0
 
+    def in_words(self) -> str:
+        """As in `+18 % (+12 to +25)`, or `no measurable effect (±3 %)`: how large one could be that is not seen."""
+        if math.isnan(self.low) or self.is_told:
+            return self.with_interval()
+        return f"no measurable effect (±{100 * max(-self.low, self.high):.0f} %)"
+
+    def with_interval(self) -> str:
+        """As in `+4 % (-1 to +9)`; without the interval where there is none."""
+        between = "" if math.isnan(self.low) else f" ({100 * self.low:+.0f} to {100 * self.high:+.0f})"
+        return f"{100 * self.change:+.0f} %{between}"
+
 
 def batch_means(values: Sequence[float], batches: int = _BATCHES) -> Estimate:
     """The mean of a series, one value a second.
@@ -70,6 +81,8 @@ def ratios(measured: Sequence[tuple[str, T, float]], baseline: T) -> Mapping[T, 
     lack some treatments or have one more than once): what is left over is the spread of a single measurement, the same for
     all. Student's t.
     """
+    if not measured:
+        return {}
     model = _Additive(measured, baseline)
     of_baseline = {block for block, treatment, _ in measured if treatment == baseline}
     told: dict[T, Ratio] = {}
@@ -88,6 +101,8 @@ def spread_within(measured: Sequence[tuple[str, T, float]]) -> tuple[float, int]
 
     NaN and 0 where nothing was measured twice.
     """
+    if not measured:
+        return math.nan, 0
     model = _Additive(measured, measured[0][1])
     return model.deviation, model.freedom
 

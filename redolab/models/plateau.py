@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from redolab.models.intervals import SHARE, Estimate
+from redolab.units import format_size
 
 NEGLIGIBLE = 0.03
 """A share of throughput for which nobody would take a longer recovery."""
@@ -22,18 +23,28 @@ class Plateau:
     low: int
     high: int
 
+    def in_words(self, largest: int) -> str:
+        """As in `a log beyond 1G gains less than 3 % more (95 %: 256M to 2G)`; `largest` is the largest size measured."""
+        size, low, high = (format_size(each) for each in (self.size, self.low, self.high))
+        between = "" if low == high else f" (95 %: {low} to {high})"
+        if self.size == largest:
+            return f"no end of that up to {size}{between}"
+        return f"a log beyond {size} gains less than {NEGLIGIBLE:.0%} more{between}"
+
 
 def plateau(throughput: Mapping[int, Estimate]) -> Plateau:
     """From the throughput at each size in bytes.
 
     The interval is that of a parametric bootstrap: each throughput is drawn anew from the normal distribution that has its
-    interval, and the size found among the drawn ones. Sizes between those measured are not thought of: the true one lies
-    between the size before `low` and `high`.
+    interval, and the size found among the drawn ones; where one interval is not known it may be any size. Sizes between those
+    measured are not thought of: the true one lies between the size before `low` and `high`.
     """
     sizes = sorted(throughput)
     means = np.array([throughput[size].mean for size in sizes])
-    # 1.96 standard deviations are half of a 95 % interval; one that is not known is taken as none.
-    half = np.array([np.nan_to_num((throughput[size].high - throughput[size].low) / 2) for size in sizes])
+    half = np.array([(throughput[size].high - throughput[size].low) / 2 for size in sizes])
+    if np.isnan(half).any():
+        return Plateau(sizes[_first(means)], sizes[0], sizes[-1])
+    # Of a normal distribution; Student's t of few loads makes them wider than that, never narrower.
     drawn = np.random.default_rng(0).normal(means, half / 1.96, size=(_DRAWS, len(sizes)))
     places = sorted(_first(each) for each in drawn)
     outside = int((1 - SHARE) / 2 * _DRAWS)

@@ -10,7 +10,8 @@ import msgspec
 from rich.console import Console
 
 from redolab.errors import InvalidInput
-from redolab.models.plateau import NEGLIGIBLE
+from redolab.models.intervals import Ratio
+from redolab.models.plateau import Plateau
 from redolab.models.recovery_time.predict import Until
 from redolab.models.sizing import Advice, SizeRow, advise
 from redolab.report.table import Column, ReportTable
@@ -18,7 +19,7 @@ from redolab.sizing.demand import Demand
 from redolab.sizing.paste import Lines, lines_for
 from redolab.sizing.predicting import Interval, rests_on
 from redolab.sizing.question import Model
-from redolab.sizing.trade import Change, Trade, Trades, effect_in_words, in_percent
+from redolab.sizing.trade import Trade, Trades, effect_in_words
 from redolab.units import GIB, format_duration, format_size
 
 _SHORT = 100
@@ -36,7 +37,7 @@ class SizeLine(msgspec.Struct, frozen=True, kw_only=True):
     """To the end that was asked about, as for the interval."""
     ninety: Interval
     minutes_held: float
-    throughput: Change | None = None
+    throughput: Ratio | None = None
     """Against the smallest log that was measured; None where nothing was measured with this size."""
 
 
@@ -222,14 +223,14 @@ def in_words(found: Sized) -> Sequence[str]:
 
 def _gained(trade: Trade) -> str:
     """From which size on a larger log gains nothing more, and what was measured."""
-    first, size = format_size(trade.gains[0].log_size), format_size(trade.nothing_beyond)
-    low, high = (format_size(each) for each in trade.between)
-    between = "" if low == high else f" (95 %: {low} to {high})"
-    load = f"{trade.workload} with {trade.connections} clients on {trade.storage}"
-    return (
-        f"Throughput: beyond {size}{between} a larger log gained less than {NEGLIGIBLE:.0%} more under {load}; the column is against "
-        f"{first} (docs/results/throughput.md)."
+    reached = Plateau(trade.nothing_beyond, *trade.between).in_words(trade.gains[-1].log_size)
+    loads = max((gain.throughput.blocks for gain in trade.gains if gain.throughput is not None), default=1)
+    load = (
+        f"under {trade.workload} with {trade.connections} clients on {trade.storage} (tables {format_size(trade.tables)}, pool "
+        f"{format_size(trade.pool)}, {'one load' if loads == 1 else f'{loads} loads'} of each size)"
     )
+    first = format_size(trade.gains[0].log_size)
+    return f"Throughput: {reached} {load}; the column is against {first} (docs/results/throughput.md)."
 
 
 def _hour(found: Sized) -> str:
@@ -267,7 +268,7 @@ def _table(found: Sized) -> ReportTable:
 
 
 def _throughput(row: SizeLine) -> str:
-    return "" if row.throughput is None else in_percent(row.throughput)
+    return "" if row.throughput is None else row.throughput.with_interval()
 
 
 def _held(minutes: float) -> str:

@@ -6,14 +6,16 @@ It is measured apart from recovery times, under another load, and kept in a smal
 from __future__ import annotations
 
 import math
+import statistics
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 
 from redolab.crashes.gains import LoadSeries, load_series
-from redolab.crashes.loads import Load, found_in
+from redolab.crashes.loads import Load, found_in, settings_in_words
 from redolab.errors import InvalidInput
 from redolab.machine import files
 from redolab.models.intervals import Ratio, ratios
@@ -29,21 +31,15 @@ FLUSHING = ("innodb_adaptive_flushing", "innodb_max_dirty_pages_pct")
 """The settings that decide how far flushing lets the log fill."""
 _FEWEST = 2
 """Log sizes: with one there is nothing to compare."""
-
-
-class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """By what share something differs, with its 95 % interval: 0.18 is 18 % more."""
-
-    change: float
-    low: float
-    high: float
+_Treatment: TypeAlias = tuple[tuple[object, ...], str | None]
+"""What a load was made with but for one setting, and the value of that."""
 
 
 class Gain(msgspec.Struct, frozen=True, kw_only=True):
     """What one size of log gained over the smallest; bytes, seconds."""
 
     log_size: int
-    throughput: Change | None
+    throughput: Ratio | None
     """None of the smallest itself."""
     ready_s: float | None
     """Of a crash at the end of the load, with the redo that production flushing leaves."""
@@ -77,8 +73,8 @@ class FlushingEffect(msgspec.Struct, frozen=True, kw_only=True):
     storage: str
     log_size: int
     workload: str
-    throughput: Change
-    ready: Change | None
+    throughput: Ratio
+    ready: Ratio | None
     """Of the time to ready after a crash at the end of the load."""
 
 
@@ -104,7 +100,7 @@ def trades_of(runs: Sequence[Run]) -> Trades:
     """What these runs of loads tell. Raises `LabError` if one cannot be read."""
     loads = found_in(runs).loads
     plain = [
-        load for load in loads if not load.image.spec.instance.overrides and load.image.spec.kill.steady is not None
+        load for load in loads if not settings_in_words(load.image.spec) and load.image.spec.kill.steady is not None
     ]
     servers: dict[str, tuple[Trade, ...]] = {}
     for each in load_series(plain):
@@ -120,7 +116,7 @@ def trades_of(runs: Sequence[Run]) -> Trades:
 def _trade(series: LoadSeries) -> Trade:
     key = series.key
     return Trade(
-        version=series.cells[0].typical.image.spec.dataset.version,
+        version=key.version,
         storage=key.storage,
         workload=key.workload,
         connections=key.connections,
@@ -129,8 +125,8 @@ def _trade(series: LoadSeries) -> Trade:
         gains=tuple(
             Gain(
                 log_size=cell.log_size,
-                throughput=_change(series.gains.get(cell.log_size)),
-                ready_s=next((trial.seconds_to_ready for trial in cell.typical.recoveries), None),
+                throughput=_with_interval(series.gains.get(cell.log_size)),
+                ready_s=_median([trial.seconds_to_ready for load in cell.loads for trial in load.recoveries]),
             )
             for cell in series.cells
         ),
@@ -140,39 +136,48 @@ def _trade(series: LoadSeries) -> Trade:
 
 
 def flushing_of(loads: Sequence[Load]) -> list[FlushingEffect]:
-    """The effects of one server: from loads of the same blocks that differ in one of these settings alone."""
-    found = []
-    for name in FLUSHING:
-        alike: dict[tuple[object, ...], list[Load]] = defaultdict(list)
-        for load in loads:
-            alike[_but(name, load)].append(load)
-        found += [effect for of_one in alike.values() for effect in _effects(name, of_one)]
-    return found
+    """The effects of one server: from loads under which one of these settings alone was another.
+
+    All loads of the same kind tell how far loads made alike differ.
+    """
+    kinds: dict[tuple[object, ...], list[Load]] = defaultdict(list)
+    for load in loads:
+        spec = load.image.spec
+        kinds[load.machine, spec.workload, spec.threads, spec.think_time, spec.kill, spec.storage].append(load)
+    return [effect for kind in kinds.values() for name in FLUSHING for effect in _effects(name, kind)]
 
 
-def _effects(name: str, alike: Sequence[Load]) -> list[FlushingEffect]:
-    values = Counter(_value(name, load) for load in alike)
-    # That of production, or what a baseline sets: it is measured more often than what is compared with it.
-    base = None if None in values else values.most_common(1)[0][0]
-    throughput = ratios([(load.block, _value(name, load), load.figures.rate.mean) for load in alike], base)
-    times = [(load, next((trial.seconds_to_ready for trial in load.recoveries), None)) for load in alike]
-    ready = ratios([(load.block, _value(name, load), seconds) for load, seconds in times if seconds], base)
-    spec = alike[0].image.spec
+def _effects(name: str, loads: Sequence[Load]) -> list[FlushingEffect]:
+    """Of one setting, against the value that it has the most often: that of production, or of a baseline."""
+    alike: dict[tuple[object, ...], list[Load]] = defaultdict(list)
+    for load in loads:
+        alike[_but(name, load)].append(load)
     found = []
-    for value in values:
-        change = _change(throughput.get(value))
-        if value != base and change is not None:
-            found.append(
-                FlushingEffect(
-                    setting=f"{name}={value}",
-                    storage=spec.storage,
-                    log_size=spec.instance.log_size,
-                    workload=spec.workload,
-                    throughput=change,
-                    ready=_change(ready.get(value)),
-                )
+    for but, of_one in alike.items():
+        values = Counter(_value(name, load) for load in of_one)
+        base = None if None in values else values.most_common(1)[0][0]
+        throughput = _against((but, base), name, [(load, load.figures.rate.mean) for load in loads])
+        ready = _against((but, base), name, [(load, _ready(load)) for load in loads])
+        spec = of_one[0].image.spec
+        found += [
+            FlushingEffect(
+                setting=f"{name}={value}",
+                storage=spec.storage,
+                log_size=spec.instance.log_size,
+                workload=spec.workload,
+                throughput=change,
+                ready=_with_interval(ready.get((but, value))),
             )
+            for value in values
+            if value != base and (change := _with_interval(throughput.get((but, value)))) is not None
+        ]
     return found
+
+
+def _against(base: _Treatment, name: str, measured: Sequence[tuple[Load, float | None]]) -> Mapping[_Treatment, Ratio]:
+    return ratios(
+        [(load.block, (_but(name, load), _value(name, load)), value) for load, value in measured if value], base
+    )
 
 
 def _value(name: str, load: Load) -> str | None:
@@ -184,17 +189,23 @@ def _but(name: str, load: Load) -> tuple[object, ...]:
     spec = load.image.spec
     instance = spec.instance
     return (
-        *(spec.dataset, spec.workload, spec.threads, spec.kill, spec.storage),
-        *(instance.log_size, instance.buffer_pool, instance.flush_log_at_trx_commit, instance.binary_log),
+        *(spec.dataset, instance.log_size, instance.buffer_pool, instance.flush_log_at_trx_commit, instance.binary_log),
         *(instance.without, frozenset(each for each in instance.overrides if each.name != name)),
     )
 
 
-def _change(ratio: Ratio | None) -> Change | None:
+def _ready(load: Load) -> float | None:
+    return _median([trial.seconds_to_ready for trial in load.recoveries])
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
+
+
+def _with_interval(ratio: Ratio | None) -> Ratio | None:
     """None where a single block tells no interval."""
-    if ratio is None or math.isnan(ratio.low):
-        return None
-    return Change(change=ratio.change, low=ratio.low, high=ratio.high)
+    return None if ratio is None or math.isnan(ratio.low) else ratio
 
 
 def write_trades(path: Path, trades: Trades) -> None:
@@ -213,15 +224,8 @@ def shipped_trades() -> Trades:
         ) from None
 
 
-def in_percent(change: Change) -> str:
-    """As in `+18 % (+16 to +20)`, or that nothing was told apart."""
-    if not (change.low > 0 or change.high < 0):
-        return f"no measurable effect (±{100 * max(-change.low, change.high):.0f} %)"
-    return f"{100 * change.change:+.0f} % ({100 * change.low:+.0f} to {100 * change.high:+.0f})"
-
-
 def effect_in_words(effect: FlushingEffect) -> str:
-    """As in `innodb_max_dirty_pages_pct=10: throughput -4 % (-6 to -2), time to ready -30 % (-41 to -17), measured with …`."""
-    ready = "" if effect.ready is None else f", time to ready {in_percent(effect.ready)}"
-    where = f"{effect.workload}, a log of {format_size(effect.log_size)} on {effect.storage}"
-    return f"{effect.setting}: throughput {in_percent(effect.throughput)}{ready} ({where}, after production flushing)"
+    """As in `innodb_max_dirty_pages_pct=10: throughput -4 % (-6 to -2), time to ready … (tpcc with a log of 128M on native)`."""
+    ready = "" if effect.ready is None else f", time to ready after a crash under load {effect.ready.in_words()}"
+    where = f"{effect.workload} with a log of {format_size(effect.log_size)} on {effect.storage}"
+    return f"{effect.setting}: throughput {effect.throughput.in_words()}{ready} ({where})"

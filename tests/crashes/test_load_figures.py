@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from redolab.counters import Sample
+from redolab.crashes.fill import KillRule
 from redolab.crashes.load_figures import load_figures, per_second
+from redolab.crashes.loads import measured_seconds
+from redolab.crashes.steady import SteadyRule
 from redolab.models.capacity import capacity_before_8_0, two_files
 from redolab.samples.machine_use import MachineSample
 from redolab.units import KIB, MIB
@@ -46,7 +51,9 @@ def machine(at: float) -> MachineSample:
 def test_all_figures_are_of_the_last_seconds() -> None:
     moments = [report(float(at), 1000.0 if at <= SECONDS else 100.0) for at in range(2 * SECONDS + 1)]
     times = [float(at) for at in range(2 * SECONDS + 1)]
-    found = load_figures(moments, [sample(at) for at in times], [machine(at) for at in times], CAPACITY, SECONDS)
+    found = load_figures(
+        moments, [sample(at) for at in times], [machine(at) for at in times], CAPACITY, SECONDS, times[-1]
+    )
     assert found is not None
     assert found.seconds == SECONDS
     assert found.commits.mean == pytest.approx(100)
@@ -66,7 +73,7 @@ def test_all_figures_are_of_the_last_seconds() -> None:
 
 def test_seconds_of_which_nothing_was_reported_are_stalls() -> None:
     at = [*range(100), *range(104, 125)]
-    found = load_figures([report(float(each), 100.0) for each in at], [], [], CAPACITY, 120.0)
+    found = load_figures([report(float(each), 100.0) for each in at], [], [], CAPACITY, 120.0, 124.3)
     assert found is not None
     # Four seconds after the report at 99 s, and the fifth has all that was counted since.
     assert found.stalled == 4
@@ -81,6 +88,37 @@ def test_reports_that_come_a_little_early_or_late_are_no_stalls() -> None:
     assert [round(each.commits) for each in seconds] == [100] * 6
 
 
+def test_a_report_that_comes_late_is_no_stall() -> None:
+    seconds = per_second([report(at, 100.0) for at in (0.0, 1.0, 2.6, 3.6)])
+    assert [round(each.commits) for each in seconds] == [100] * 3
+
+
+def test_a_load_that_hangs_at_its_end_is_told_from_one_that_ended() -> None:
+    moments = [report(float(at), 100.0) for at in range(101)]
+    hung = load_figures(moments, [], [], CAPACITY, 50.0, killed=120.4)
+    assert hung is not None
+    assert hung.stalled == 20
+    assert hung.commits.mean == pytest.approx(60)
+    ended = load_figures(moments, [], [], CAPACITY, 50.0, killed=102.9)
+    assert ended is not None
+    assert ended.stalled == 0
+
+
+def test_the_start_of_a_load_is_not_measured() -> None:
+    steady = KillRule(steady=SteadyRule(window=180.0), after=1800.0)
+    assert measured_seconds(steady, 1000.0) == 360
+    assert measured_seconds(steady, 362.0) == pytest.approx(302)
+    assert measured_seconds(KillRule(after=60.0), 60.0) == pytest.approx(40)
+    assert measured_seconds(KillRule(), 60.0) is None
+
+
+def test_failures_are_of_all_the_time_that_is_measured() -> None:
+    failing = [replace(report(float(at), 100.0), errors_per_second=3.0 if at % 2 else 1.0) for at in range(101)]
+    found = load_figures(failing, [], [], CAPACITY, 50.0, killed=100.0)
+    assert found is not None
+    assert found.errors == pytest.approx(2.0)
+
+
 def test_reports_that_come_more_often_are_put_together() -> None:
     moments = [report(0.1 * tenth, 50.0 if tenth <= 10 else 150.0, latency=float(tenth)) for tenth in range(21)]
     seconds = per_second(moments)
@@ -89,5 +127,5 @@ def test_reports_that_come_more_often_are_put_together() -> None:
 
 
 def test_a_load_without_a_report_has_no_figures() -> None:
-    assert load_figures([], [], [], CAPACITY, 10.0) is None
-    assert load_figures([report(5.0, 1.0)], [], [], CAPACITY, 10.0) is None
+    assert load_figures([], [], [], CAPACITY, 10.0, 10.0) is None
+    assert load_figures([report(5.0, 1.0)], [], [], CAPACITY, 10.0, 5.5) is None

@@ -86,8 +86,8 @@ def test_the_larger_log_holds_more_redo_and_its_gain_is_told_with_an_interval(ru
     gain = series.gains[LARGE]
     assert gain.low < gain.change < gain.high
     assert gain.change == pytest.approx(large.rate.mean / small.rate.mean - 1)
-    assert large.worst_redo is not None
-    assert large.worst_redo >= 0.8 * large.redo_at_crash
+    assert large.filled_redo is not None
+    assert large.filled_redo >= 0.8 * large.redo_at_crash
     assert answer([series]).startswith("MariaDB 10.11.")
     assert "from 16M to 48M" in answer([series])
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from redolab.models.intervals import Estimate, batch_means, ratios
+from redolab.models.intervals import Estimate, Ratio, batch_means, ratios
 from redolab.models.plateau import plateau
 from redolab.units import GIB, MIB
 
@@ -67,6 +67,12 @@ def test_a_treatment_that_no_block_compares_with_the_baseline_is_left_out() -> N
 
 def exactly(mean: float, half: float = 1.0) -> Estimate:
     return Estimate(mean, mean - half, mean + half)
+
+
+def test_an_effect_is_told_with_its_interval_or_how_small_it_must_be() -> None:
+    assert Ratio(0.18, 0.12, 0.25, 3).in_words() == "+18 % (+12 to +25)"
+    assert Ratio(0.01, -0.03, 0.05, 3).in_words() == "no measurable effect (±5 %)"
+    assert Ratio(0.2, math.nan, math.nan, 1).in_words() == "+20 %"
 
 
 def test_the_plateau_is_the_smallest_size_that_is_as_good_as_the_best() -> None:

@@ -13,12 +13,12 @@ from rich.console import Console
 from redolab.crashes.fill import KillRule
 from redolab.crashes.load_figures import load_figures
 from redolab.crashes.loads import Load
+from redolab.models.intervals import Ratio
 from redolab.servers.dialects import Purpose, Setting
 from redolab.sizing.advising import show_sized, sized
 from redolab.sizing.demand import Demand
 from redolab.sizing.question import Question, model_for
 from redolab.sizing.trade import (
-    Change,
     FlushingEffect,
     Gain,
     Trade,
@@ -44,8 +44,8 @@ TRADE = Trade(
     pool=8 * GIB,
     gains=(
         Gain(log_size=256 * MIB, throughput=None, ready_s=1.0),
-        Gain(log_size=GIB, throughput=Change(change=0.18, low=0.16, high=0.2), ready_s=6.0),
-        Gain(log_size=4 * GIB, throughput=Change(change=0.19, low=0.17, high=0.21), ready_s=31.0),
+        Gain(log_size=GIB, throughput=Ratio(0.18, 0.16, 0.2, blocks=3), ready_s=6.0),
+        Gain(log_size=4 * GIB, throughput=Ratio(0.19, 0.17, 0.21, blocks=3), ready_s=31.0),
     ),
     nothing_beyond=GIB,
     between=(GIB, 4 * GIB),
@@ -55,8 +55,8 @@ EFFECT = FlushingEffect(
     storage="native",
     log_size=512 * MIB,
     workload="tpcc",
-    throughput=Change(change=-0.04, low=-0.06, high=-0.02),
-    ready=Change(change=0.01, low=-0.05, high=0.07),
+    throughput=Ratio(-0.04, -0.06, -0.02, blocks=3),
+    ready=Ratio(0.01, -0.05, 0.07, blocks=3),
 )
 TRADES = Trades(servers={"mariadb-10.11": (TRADE,)}, flushing={"mysql-9": (EFFECT,)})
 
@@ -81,7 +81,8 @@ def test_the_table_has_what_was_measured_and_nothing_between(file: Path) -> None
     assert "+19 % (+17 to +21)" in lines["4G"]
     assert "%" not in lines["2G"]
     assert (
-        "beyond 1G (95 %: 1G to 4G) a larger log gained less than 3% more under tpcc with 8 clients on native" in said
+        "a log beyond 1G gains less than 3% more (95 %: 1G to 4G) under tpcc with 8 clients on native (tables 4G, pool 8G, 3 loads "
+        "of each size)" in said
     )
     assert "the column is against 256M" in said
 
@@ -95,7 +96,7 @@ def test_flushing_is_among_what_could_change(file: Path) -> None:
     said = shown(file, "mysql-9", 7.15 * GIB, 5)
     assert "No size meets both" in said
     assert "flushing: innodb_max_dirty_pages_pct=10: throughput -4 % (-6 to -2)" in said
-    assert "time to ready no measurable effect (±7 %)" in effect_in_words(EFFECT)
+    assert "time to ready after a crash under load no measurable effect (±7 %)" in effect_in_words(EFFECT)
 
 
 def load(block: int, notpm: float, **settings: str) -> Load:
@@ -112,7 +113,7 @@ def load(block: int, notpm: float, **settings: str) -> Load:
         )
         for second in range(61)
     ]
-    figures = load_figures(moments, [], [], of_image.capacity, 40)
+    figures = load_figures(moments, [], [], of_image.capacity, 40, killed=60.0)
     assert figures is not None
     return Load(
         "run", 0, "machine", msgspec.structs.replace(of_image, spec=spec), moments, [], figures, [trial(notpm / 10_000)]
@@ -144,7 +145,7 @@ def test_an_effect_is_of_one_setting_alone_whatever_else_the_baseline_sets() -> 
 def test_of_another_storage_is_told_which_one_it_was(file: Path) -> None:
     assert TRADES.of("mariadb-10.11", "cloud-ssd") is TRADE
     assert TRADES.of("mysql-9", "native") is None
-    assert "on native; the column" in shown(file, "mariadb-10.11", 300 * MIB, 600, "cloud-ssd")
+    assert "on native (tables 4G" in shown(file, "mariadb-10.11", 300 * MIB, 600, "cloud-ssd")
 
 
 def test_what_is_shipped_is_what_the_committed_loads_tell(tmp_path: Path) -> None:

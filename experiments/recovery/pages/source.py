@@ -9,10 +9,12 @@ from redolab.crashes.bench import crashes_of
 from redolab.report.contents import Page
 from redolab.report.labels import server_label
 from redolab.report.template import filled
+from redolab.runs.asked import command
 from redolab.runs.store import Run
 from redolab.sizing.published import published_beside_ours
 from redolab.units import format_duration, format_size
 
+from ..factors import Factors
 from .tables import on_page
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
@@ -24,6 +26,7 @@ def page(runs: Sequence[Run]) -> Page:
     crashes = [image for run in runs for image in crashes_of(run)]
     values = {
         "shown": shown,
+        "commands": [command(run, Factors(), always=["server", "log_size"]) for run in runs],
         "published": published_beside_ours(runs, ours=_OURS, smallest=0).as_markdown(),
         "crashes": [
             {
