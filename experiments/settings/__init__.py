@@ -1,14 +1,14 @@
-"""Which of ten settings matter here, each changed alone?"""
+"""Which settings matter here, each changed alone?"""
 
 from __future__ import annotations
 
 from redolab.crashes.bench import CrashBench
-from redolab.crashes.rows import load_rows
 from redolab.runs.experiment import Experiment, Noun
 
 from .factors import Factors
 from .plan import SettingsPlan, plan
 from .report import report
+from .rows import settings_rows
 
 EXPERIMENT = Experiment(
     question=__doc__.strip(),
@@ -17,7 +17,7 @@ EXPERIMENT = Experiment(
     plan_type=SettingsPlan,
     bench=CrashBench,
     report=report,
-    rows=load_rows,
+    rows=settings_rows,
     group=Noun("load", "loads"),
     step=Noun("recovery", "recoveries"),
 )

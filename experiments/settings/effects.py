@@ -7,13 +7,17 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
+from redolab.crashes.images import CrashSpec
 from redolab.crashes.load_figures import LoadFigures
 from redolab.crashes.loads import Load, found_in
-from redolab.errors import LabError
+from redolab.errors import InvalidInput, LabError
 from redolab.models.intervals import Ratio, ratios
 from redolab.runs.factors import read_factors
 from redolab.runs.store import Run
 from redolab.servers.known import server_catalogue
+from redolab.units import parse_size
 
 from .changes import BASELINE, Skipped, skipped
 from .factors import Factors
@@ -26,20 +30,27 @@ _BASE = (BASELINE, BASELINE)
 class Measured:
     """One load of one level, and the recovery after it."""
 
-    server: str
-    version: str
+    run: str
+    machine: str
     block: str
+    spec: CrashSpec
     change: PlannedChange
     figures: LoadFigures
     ready: float | None
     variables: Mapping[str, str]
     """As the server says it uses them."""
 
+    @property
+    def which(self) -> tuple[str, str]:
+        """The setting and its level."""
+        return self.change.setting, self.change.level
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
     """One level of one setting against the baseline of the same load on the same server; medians over the blocks."""
 
+    machine: str
     server: str
     version: str
     load: str
@@ -47,10 +58,11 @@ class Effect:
     baseline: str
     level: str
     used: str | None
-    """What the server says that it used; None where it does not say."""
+    """What the server says that it used, where that is not what was asked for."""
     same_used: bool
     """Whether the server says that it used what it used in the baseline: the level was not had."""
     blocks: int
+    """In how many blocks it was compared with the baseline."""
     base_rate: float
     rate: float
     is_notpm: bool
@@ -82,72 +94,91 @@ def measured_in(runs: Sequence[Run]) -> list[Measured]:
 
 
 def _measured(load: Load, change: PlannedChange) -> Measured:
-    dataset = load.image.spec.dataset
-    ready = next((trial.seconds_to_ready for trial in load.recoveries), None)
-    return Measured(dataset.server, dataset.version, load.block, change, load.figures, ready, load.image.variables)
+    times = [trial.seconds_to_ready for trial in load.recoveries]
+    return Measured(
+        load.run, load.machine, load.block, load.image.spec, change, load.figures, _median(times), load.image.variables
+    )
 
 
 def effects(measured: Sequence[Measured]) -> list[Effect]:
-    """Server by server, what changes the most first."""
-    found: list[Effect] = []
-    for server in dict.fromkeys(each.server for each in measured):
-        own = [each for each in measured if each.server == server]
-        of_server = [
-            effect
-            for load in dict.fromkeys(each.change.spec.workload for each in own)
-            for effect in _of_load([each for each in own if each.change.spec.workload == load])
-        ]
-        found += sorted(of_server, key=lambda effect: -effect.size)
-    return found
+    """Server by server, what changes the most first.
+
+    Loads are compared with the baseline of their own run; runs whose baselines were alike are taken together.
+    """
+    baselines = {
+        (each.run, each.machine, each.spec.dataset.server, each.spec.workload): _alike(each)
+        for each in measured
+        if each.which == _BASE
+    }
+    kinds: dict[tuple[object, ...], list[Measured]] = defaultdict(list)
+    for each in measured:
+        key = (each.run, each.machine, each.spec.dataset.server, each.spec.workload)
+        if key in baselines:
+            kinds[baselines[key]].append(each)
+    found = [effect for of_kind in kinds.values() for effect in _of_kind(of_kind)]
+    servers = list(dict.fromkeys((each.server, each.machine) for each in found))
+    return sorted(found, key=lambda effect: (servers.index((effect.server, effect.machine)), -effect.size))
+
+
+def _alike(baseline: Measured) -> tuple[object, ...]:
+    """What baselines share that are taken for one."""
+    spec = baseline.spec
+    return (baseline.machine, msgspec.json.encode(msgspec.structs.replace(spec, number=1)))
 
 
 def skipped_in(runs: Sequence[Run]) -> Mapping[str, Sequence[Skipped]]:
     """Server → the settings that it does not have, of those that were asked for."""
-    found: dict[str, Sequence[Skipped]] = {}
+    found: dict[str, list[Skipped]] = {}
     for run in runs:
-        try:
-            names = read_factors(Factors, run.record().options).varied()
-        except LabError:
-            continue
         plan: SettingsPlan = run.plan(SettingsPlan)
         for server in dict.fromkeys(group.server for group in plan.groups):
-            found[server] = skipped(names, server_catalogue().get(server).dialect())
+            try:
+                names = read_factors(Factors, run.record().options).varied()
+                own = skipped(names, server_catalogue().get(server).dialect())
+            except LabError:
+                # Of a server, or of factors, that this redolab does not know.
+                continue
+            known = found.setdefault(server, [])
+            known += [each for each in own if each not in known]
     return found
 
 
-def _of_load(measured: Sequence[Measured]) -> list[Effect]:
+def _of_kind(measured: Sequence[Measured]) -> list[Effect]:
     cells: dict[tuple[str, str], list[Measured]] = defaultdict(list)
     for each in measured:
-        cells[each.change.setting, each.change.level].append(each)
-    base = cells.pop(_BASE, [])
-    if not base:
-        return []
-    rates = [(each.block, _which(each), each.figures.rate.mean) for each in measured if each.figures.rate.mean > 0]
+        cells[each.which].append(each)
+    base = cells.pop(_BASE)
+    rates = [(each.block, each.which, each.figures.rate.mean) for each in measured if each.figures.rate.mean > 0]
     throughput = ratios(rates, _BASE)
-    times = [(each.block, _which(each), each.ready) for each in measured if each.ready]
-    recovery = ratios([(block, which, ready) for block, which, ready in times if ready is not None], _BASE)
+    recovery = ratios([(each.block, each.which, each.ready) for each in measured if each.ready], _BASE)
     return [_effect(cell, base, throughput.get(which), recovery.get(which)) for which, cell in cells.items()]
 
 
 def _effect(
     cell: Sequence[Measured], base: Sequence[Measured], throughput: Ratio | None, recovery: Ratio | None
 ) -> Effect:
+    common = {each.block for each in cell} & {each.block for each in base}
+    cell = [each for each in cell if each.block in common] or cell
+    base = [each for each in base if each.block in common] or base
     first = cell[0]
-    used = first.variables.get(_variable(first.change.setting))
+    variable = _variable(first.change.setting)
+    used = first.variables.get(variable)
+    same = used is not None and all(used == each.variables.get(variable) for each in base)
     return Effect(
-        server=first.server,
-        version=first.version,
-        load=first.change.spec.workload,
+        machine=first.machine,
+        server=first.spec.dataset.server,
+        version=first.spec.dataset.version,
+        load=first.spec.workload,
         setting=first.change.setting,
         baseline=first.change.baseline,
         level=first.change.level,
-        used=used,
-        same_used=used is not None and used == base[0].variables.get(_variable(first.change.setting)),
-        blocks=len({each.block for each in cell}),
+        used=used if used is not None and (same or not _as_asked(first.change.level, used)) else None,
+        same_used=same,
+        blocks=len(common) if throughput is None else throughput.blocks,
         base_rate=statistics.median(each.figures.rate.mean for each in base),
         rate=statistics.median(each.figures.rate.mean for each in cell),
         is_notpm=first.figures.new_orders is not None,
-        throughput=throughput,
+        throughput=None if same else throughput,
         base_latency=_median([each.figures.latency_95_ms for each in base]),
         latency=_median([each.figures.latency_95_ms for each in cell]),
         base_log_waits=_median([each.figures.log_waits for each in base]),
@@ -156,17 +187,21 @@ def _effect(
         fillings=_median([each.figures.fillings for each in cell]),
         base_ready=_median([each.ready for each in base]),
         ready=_median([each.ready for each in cell]),
-        recovery=recovery,
+        recovery=None if same else recovery,
     )
+
+
+def _as_asked(level: str, used: str) -> bool:
+    """Whether a number that a server says it used is the one it was asked for; what is no number counts as if it were."""
+    try:
+        return float(used) == parse_size(level.partition(",")[0])
+    except (ValueError, InvalidInput):
+        return True
 
 
 def _variable(setting: str) -> str:
     """The server's variable: a setting of which it is told that it is of all files is that of one."""
     return setting.partition(",")[0]
-
-
-def _which(each: Measured) -> tuple[str, str]:
-    return each.change.setting, each.change.level
 
 
 def _median(values: Sequence[float | None]) -> float | None:

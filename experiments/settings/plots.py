@@ -15,7 +15,7 @@ from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
 from .effects import Effect
 
 _MUCH = 1.5
-"""An interval that reaches further up is cut off there."""
+"""What lies further up is drawn there, with an arrow and its figure."""
 
 
 def plot_effects(folder: Path, found: Sequence[Effect], title: str) -> None:
@@ -29,8 +29,11 @@ def plot_effects(folder: Path, found: Sequence[Effect], title: str) -> None:
     for panel, of_server in zip(panels.flat, rows, strict=True):
         _panel(panel, of_server)
     panels[-1][0].set_xlabel("change against the baseline, 95 % interval")
-    handles, labels = panels[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize="small", frameon=False)
+    found_labels = [zip(*panel.get_legend_handles_labels(), strict=True) for panel in panels.flat]
+    handles = {label: handle for of_panel in found_labels for handle, label in of_panel}
+    figure.legend(
+        handles.values(), handles.keys(), loc="outside lower center", ncols=2, fontsize="small", frameon=False
+    )
     head(figure, title, "")
     for panel, of_server in zip(panels.flat, rows, strict=True):
         first = of_server[0]
@@ -51,6 +54,12 @@ def _panel(panel: Axes, found: Sequence[Effect]) -> None:
             linestyle="", marker=marker, markersize=4.5, color=colour, capsize=2,
             label="throughput" if name == "throughput" else "time to ready after a crash",
         )  # fmt: skip
+        for place, ratio in points:
+            if ratio.change > _MUCH:
+                panel.annotate(
+                    f"{ratio.change:+.0%} →", (_MUCH, place + shift), xytext=(-6, 0), textcoords="offset points", ha="right",
+                    va="center", fontsize="x-small", color=colour,
+                )  # fmt: skip
     panel.axvline(0, color=MODEL, linewidth=0.8)
     panel.set_yticks(range(len(found)), [f"{each.setting}: {each.baseline} → {each.level}" for each in found])
     panel.tick_params(axis="y", length=0, labelsize="small")
@@ -61,6 +70,6 @@ def _panel(panel: Axes, found: Sequence[Effect]) -> None:
 
 
 def _reach(ratio: Ratio, end: float) -> float:
-    if math.isnan(end):
+    if math.isnan(end) or ratio.change > _MUCH:
         return 0.0
-    return abs(min(end, _MUCH) - min(ratio.change, _MUCH))
+    return abs(min(end, _MUCH) - ratio.change)

@@ -12,6 +12,7 @@ from redolab.report.contents import Plot, Report
 from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable
 from redolab.runs.store import Run
+from redolab.units import MIB, format_size
 from redolab.workloads.known import workload_catalogue
 
 from .changes import LARGE_ROWS, STORM, TPCC, Skipped
@@ -32,8 +33,13 @@ def report(run: Run) -> Report:
         answer=answer(found),
         tables=[settings_table(found, skipped_in([run]))],
         rows={"table": row_dictionaries(found)},
-        plots=[Plot("effects", partial(plot_effects, found=found, title=answer(found)))],
+        plots=plots(found),
     )
+
+
+def plots(found: Sequence[Effect]) -> list[Plot]:
+    """The picture of the effects, a panel a server."""
+    return [Plot("effects", partial(plot_effects, found=found, title=answer(found)))]
 
 
 def answer(found: Sequence[Effect]) -> str:
@@ -41,20 +47,28 @@ def answer(found: Sequence[Effect]) -> str:
     parts = []
     for server in dict.fromkeys(each.server for each in found):
         own = [each for each in found if each.server == server]
-        compared = [each for each in own if _is_known(each.throughput) and not each.same_used]
-        told = [each for each in compared if each.throughput is not None and each.throughput.is_told]
-        most = ", ".join(
-            f"{each.throughput.change:+.0%} by {each.setting}={each.level}" for each in told[:_TOLD] if each.throughput
+        compared = [
+            (each, each.throughput) for each in own if each.throughput is not None and _is_known(each.throughput)
+        ]
+        told = sorted(
+            ((each, ratio) for each, ratio in compared if ratio.is_told),
+            key=lambda pair: -abs(math.log1p(pair[1].change)),
         )
+        most = ", ".join(f"{ratio.change:+.0%} by {_briefly(each)}" for each, ratio in told[:_TOLD])
         label = server_label(server, own[0].version)
         if not compared:
-            parts.append(f"{label}: a single block tells no effect from chance.")
+            parts.append(f"{label}: nothing was measured often enough to tell an effect from chance.")
             continue
         parts.append(
-            f"{label}: {most or 'nothing told apart'}; {len(compared) - len(told)} of {len(compared)} levels changed throughput by "
-            "nothing that could be measured."
+            f"{label}: throughput {most or 'was changed by nothing that could be told apart'}; {len(compared) - len(told)} of "
+            f"{len(compared)} levels changed it by nothing that could be measured."
         )
     return " ".join(parts)
+
+
+def _briefly(each: Effect) -> str:
+    """As in `innodb_flush_method=fsync`, without what a table says of them more."""
+    return f"{each.setting.partition(',')[0]}={each.level.partition(',')[0]}"
 
 
 def _is_known(ratio: Ratio | None) -> bool:
@@ -65,13 +79,14 @@ def _is_known(ratio: Ratio | None) -> bool:
 def settings_table(found: Sequence[Effect], left_out: Mapping[str, Sequence[Skipped]]) -> ReportTable:
     """A row a level, what changes the most first."""
     columns = [
+        *([Column[Effect]("machine", lambda each: each.machine)] if len({each.machine for each in found}) > 1 else []),
         Column[Effect]("server", lambda each: server_label(each.server, each.version), shared=str),
         Column[Effect]("load", lambda each: _LOADS.get(each.load, each.load)),
         Column[Effect]("setting", lambda each: each.setting),
         Column[Effect]("from", lambda each: each.baseline),
-        Column[Effect]("to", lambda each: each.level),
+        Column[Effect]("to", _level),
         Column[Effect]("throughput", _throughput, right=True),
-        Column[Effect]("recovery", lambda each: effect_in_words(each.recovery), right=True),
+        Column[Effect]("recovery", lambda each: _in_words(each.recovery), right=True),
         Column[Effect]("p95, ms", lambda each: _pair(each.base_latency, each.latency), right=True, spare=True),
         Column[Effect]("failed/s", lambda each: f"{each.failed:,.0f}", right=True, shared=_no_failures, spare=True),
         Column[Effect]("log waits", lambda each: _pair(each.base_log_waits, each.log_waits), right=True, spare=True),
@@ -81,7 +96,7 @@ def settings_table(found: Sequence[Effect], left_out: Mapping[str, Sequence[Skip
             right=True,
             spare=True,
         ),
-        Column[Effect]("blocks", lambda each: str(each.blocks), right=True, shared="{} blocks".format, spare=True),
+        Column[Effect]("blocks", lambda each: str(each.blocks), right=True, shared=_blocks, spare=True),
     ]
     comparisons = sum(_is_known(ratio) for each in found for ratio in (each.throughput, each.recovery))
     notes = [
@@ -106,17 +121,8 @@ def settings_table(found: Sequence[Effect], left_out: Mapping[str, Sequence[Skip
     return ReportTable.brief("Settings, one at a time", found, columns, notes)
 
 
-def effect_in_words(ratio: Ratio | None) -> str:
-    """As in `+18 % (+12 to +25)`, or `no measurable effect (±3 %)`."""
-    if ratio is None:
-        return "–"
-    low, high = 100 * ratio.low, 100 * ratio.high
-    if math.isnan(ratio.low):
-        return f"{100 * ratio.change:+.0f} %"
-    if not ratio.is_told:
-        # How large one could be that is not seen.
-        return f"no measurable effect (±{max(-low, high):.0f} %)"
-    return f"{100 * ratio.change:+.0f} % ({low:+.0f} to {high:+.0f})"
+def _in_words(ratio: Ratio | None) -> str:
+    return "–" if ratio is None else ratio.in_words()
 
 
 def row_dictionaries(found: Sequence[Effect]) -> list[dict[str, object]]:
@@ -132,12 +138,19 @@ def row_dictionaries(found: Sequence[Effect]) -> list[dict[str, object]]:
     return rows
 
 
+def _level(each: Effect) -> str:
+    if each.used is None or each.same_used:
+        return each.level
+    bytes_used = each.used.isdigit() and int(each.used) >= MIB
+    return f"{each.level} (used {format_size(int(each.used)) if bytes_used else each.used})"
+
+
 def _throughput(each: Effect) -> str:
     if each.same_used:
         return f"not had: the server used {each.used}"
     if not each.rate:
         return "nothing succeeded"
-    return effect_in_words(each.throughput)
+    return _in_words(each.throughput)
 
 
 def _pair(before: float | None, after: float | None) -> str:
@@ -148,6 +161,10 @@ def _pair(before: float | None, after: float | None) -> str:
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= _WIDE else f"{value:.3g}"
+
+
+def _blocks(count: str) -> str:
+    return "a single block" if count == "1" else f"{count} blocks"
 
 
 def _no_failures(count: str) -> str:

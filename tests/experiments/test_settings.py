@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 
+import msgspec
 import pytest
 
-from experiments.settings.changes import SETTINGS, changes, skipped
-from experiments.settings.effects import effects, measured_in
+from experiments.settings.changes import BASELINE, SETTINGS, changes, skipped
+from experiments.settings.effects import Measured, effects, measured_in
 from experiments.settings.factors import Factors
-from experiments.settings.report import effect_in_words
-from redolab.models.intervals import Ratio
+from experiments.settings.plan import PlannedChange
+from experiments.settings.report import settings_table
+from redolab.crashes.fill import KillRule
+from redolab.crashes.load_figures import load_figures
 from redolab.runs.schema import State
 from redolab.runs.store import Run, RunStore
+from redolab.servers.dialects import Purpose
 from redolab.servers.known import server_catalogue
+from redolab.units import MIB
+from redolab.workloads.contract import WorkloadMoment
 from tests.command import UNCHECKED, nothing_is_left, redolab
+from tests.examples import image
 
 SMALL_SETTINGS = [
     "run", "settings", "--server", "mariadb-10.11", "--vary", "max_connections,skip_name_resolve",
@@ -75,11 +84,73 @@ def test_every_setting_is_changed_alone_or_its_absence_is_explained(server: str)
     assert all(each.level != each.baseline for each in found)
 
 
-def test_an_effect_is_told_with_its_interval_or_how_small_it_must_be() -> None:
-    assert effect_in_words(Ratio(0.18, 0.12, 0.25, 3)) == "+18 % (+12 to +25)"
-    assert effect_in_words(Ratio(0.01, -0.03, 0.05, 3)) == "no measurable effect (±5 %)"
-    assert effect_in_words(Ratio(0.2, float("nan"), float("nan"), 1)) == "+20 %"
-    assert effect_in_words(None) == "–"
+def measured(
+    block: int,
+    setting: str,
+    level: str,
+    rate: float,
+    *,
+    run: str = "one",
+    baseline: str = "1",
+    used: str = "1",
+    log_size: int = 64 * MIB,
+) -> Measured:
+    """A load with so many commits a second, and a recovery that takes as many milliseconds."""
+    of_image = image()
+    instance = replace(of_image.spec.instance, purpose=Purpose.PRODUCTION, log_size=log_size)
+    spec = msgspec.structs.replace(of_image.spec, kill=KillRule(after=60), instance=instance, number=block)
+    moments = [
+        WorkloadMoment(monotonic=float(at), commits_per_second=rate, latency_95_ms=rate / 100) for at in range(61)
+    ]
+    figures = load_figures(moments, [], [], of_image.capacity, 40, killed=60.0)
+    assert figures is not None
+    change = PlannedChange(server="mariadb-10.11", spec=spec, setting=setting, baseline=baseline, level=level)
+    return Measured(run, "local", f"{run} {block}", spec, change, figures, rate / 1000, {"a": used})
+
+
+def blocks(*rates: float, level: float = 0.8, run: str = "one", log_size: int = 64 * MIB) -> list[Measured]:
+    """The baseline twice and one level of one setting, in a block for each of these rates of the baseline."""
+    made = partial(measured, run=run, log_size=log_size)
+    found = []
+    for block, rate in enumerate(rates, 1):
+        found += [made(block, BASELINE, BASELINE, part * rate, baseline=BASELINE) for part in (0.99, 1.01)]
+        found += [made(block, "a", "0", level * rate, used="0")]
+    return found
+
+
+def test_blocks_that_differ_as_a_whole_are_no_effect() -> None:
+    (found,) = effects(blocks(1000, 1300, 800))
+    assert found.throughput is not None
+    assert found.throughput.is_told
+    assert found.throughput.change == pytest.approx(-0.2, abs=0.001)
+    assert found.recovery is not None
+    assert found.blocks == 3
+
+
+def test_runs_whose_baselines_were_made_otherwise_are_not_put_together() -> None:
+    small, large = blocks(1000, 1100, run="one"), blocks(5000, 5500, level=1.2, run="two", log_size=128 * MIB)
+    changes_found = sorted(round(each.throughput.change, 1) for each in effects([*small, *large]) if each.throughput)
+    assert changes_found == [-0.2, 0.2]
+    alike = [*small, *blocks(900, 950, run="two")]
+    assert [each.blocks for each in effects(alike)] == [4]
+
+
+def test_what_stands_beside_an_effect_is_of_the_same_blocks() -> None:
+    whole = blocks(1000, 9000)
+    # The second block lacks the level.
+    (found,) = effects(whole[:-1])
+    assert found.base_latency == pytest.approx(10)
+    assert found.blocks == 1
+
+
+def test_a_level_that_the_server_did_not_take_has_no_effect_and_a_rounded_one_is_told() -> None:
+    loads = blocks(1000, 1100)
+    (not_had,) = effects([replace(each, variables={"a": "1"}) for each in loads])
+    assert (not_had.same_used, not_had.throughput, not_had.recovery) == (True, None, None)
+    rounded = [replace(each, variables={"a": "8388608"}) if each.change.setting == "a" else each for each in loads]
+    (found,) = effects(rounded)
+    assert found.used == "8388608"
+    assert "0 (used 8M)" in settings_table([found], {}).as_markdown()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,28 @@
+"""The recoveries as rows for frames (docs/run-data.md), each with the setting that was changed in the load before it."""
+
+from __future__ import annotations
+
+from redolab.crashes.rows import load_rows
+from redolab.runs.experiment import Rows
+from redolab.runs.store import Run
+
+from .plan import SettingsPlan
+
+
+def settings_rows(run: Run) -> Rows:
+    """The recoveries of a run. Raises `LabError`."""
+    plan: SettingsPlan = run.plan(SettingsPlan)
+    rows = []
+    for record, columns in load_rows(run):
+        change = None if record.group is None else plan.groups[record.group]
+        rows.append(
+            (
+                record,
+                {
+                    **columns,
+                    "setting": None if change is None else change.setting,
+                    "level": None if change is None else change.level,
+                },
+            )
+        )
+    return rows
