@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,8 @@ import pytest
 
 from experiments.recovery.rows import recovery_rows
 from experiments.recovery.table import recovery_table
+from experiments.settings.changes import SETTINGS, changes
+from experiments.settings.factors import Factors
 from redolab.crashes.dataset import make_dataset
 from redolab.crashes.images import FILL_LOG, ImageStore
 from redolab.crashes.outcome import Outcome
@@ -22,7 +25,7 @@ from redolab.machine import files, processes
 from redolab.machine.copies import copy_folder
 from redolab.machine.processes import Command
 from redolab.runs.schema import TrialRecord
-from redolab.servers.dialects import InstanceRequest, Purpose, ServerLog
+from redolab.servers.dialects import Dialect, InstanceRequest, Purpose, ServerLog, Setting
 from redolab.servers.instance import DATA, Instance, prepare_folder
 from redolab.servers.known import server_catalogue
 from redolab.storage.place import Place
@@ -139,6 +142,14 @@ with pymysql.connect(host=host, port=int(port), user=user) as connection, connec
 """
 
 
+def changed_by_the_settings_experiment(dialect: Dialect) -> tuple[Setting, ...]:
+    """All of its levels at once: a server that refused one would end a run of hours."""
+    loads = [change.load for change in changes(tuple(SETTINGS), Factors().baselines(1), dialect)]
+    times = Counter(setting for load in loads for setting in load.overrides)
+    rarest_last = sorted(times, key=lambda setting: -times[setting])
+    return tuple({setting.name: setting for setting in rarest_last}.values())
+
+
 @pytest.mark.parametrize("name", server_catalogue().names())
 def test_a_server_as_in_production_is_reached_over_tcp_by_those_alone_who_join_its_network(
     name: str, lab: Lab, home: Path, tmp_path: Path
@@ -153,6 +164,7 @@ def test_a_server_as_in_production_is_reached_over_tcp_by_those_alone_who_join_i
         binary_log=True,
         network=True,
         logs=(ServerLog.SLOW, ServerLog.GENERAL),
+        overrides=changed_by_the_settings_experiment(server.dialect),
     )
     with lab.journal.making(folder, "the instance of a test"):
         prepare_folder(server, folder)
