@@ -84,10 +84,11 @@ class Factors(CommonFactors):
             raise InvalidInput(
                 f"a window of {format_duration(self.window)} is too short", f"choose {_SHORTEST_WINDOW:g}s or more"
             )
-        if self.limit < 2 * self.window:
+        soonest = SteadyRule(window=self.window).soonest
+        if self.limit < soonest:
             raise InvalidInput(
                 f"a load cannot become steady within {format_duration(self.limit)}",
-                f"that takes two windows: choose {format_duration(2 * self.window)} or more",
+                f"that takes two windows and a third: choose {format_duration(soonest)} or more",
             )
         check_warm_up(self.warmup)
 

@@ -164,7 +164,7 @@ class Fill:
         limit = counters.hard_limit or self._capacity.hard_limit
         missing = max(0.0, rule.fillings - self._fillings(counters)) * limit
         filled = missing / self.rate() if self.rate() > 0 else 0.0
-        return max(0.0, filled, rule.warm_up + 2 * rule.window - (now - self._began))
+        return max(0.0, filled, rule.soonest - (now - self._began))
 
     def words(self, now: float, counters: Counters, commits_per_second: float | None) -> str:
         """The line beside the progress bar."""

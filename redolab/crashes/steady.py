@@ -30,6 +30,11 @@ class SteadyRule(msgspec.Struct, frozen=True, kw_only=True):
         """Seconds at the start that belong to no window: the pool and the page cache are cold."""
         return self.window / _WARM_UP
 
+    @property
+    def soonest(self) -> float:
+        """Seconds after which a load may be steady."""
+        return self.warm_up + 2 * self.window
+
 
 def is_steady(moments: Sequence[WorkloadMoment], rule: SteadyRule, now: float) -> bool:
     """Whether two windows after one another, up to the last report, have throughputs as near as the rule wants them.
@@ -45,7 +50,7 @@ def is_steady(moments: Sequence[WorkloadMoment], rule: SteadyRule, now: float) -
 def last_windows(moments: Sequence[WorkloadMoment], rule: SteadyRule) -> tuple[float, float] | None:
     """Commits a second in the window before the last one, and in the last; None before there are two after the warm-up."""
     window = rule.window
-    if not moments or moments[-1].monotonic - moments[0].monotonic < rule.warm_up + 2 * window:
+    if not moments or moments[-1].monotonic - moments[0].monotonic < rule.soonest:
         return None
     end = moments[-1].monotonic
     before, last = (_mean(moments, end - places * window, window) for places in (2, 1))
