@@ -6,6 +6,7 @@ from redolab.crashes.bench import CrashBench
 from redolab.runs.experiment import Experiment, Noun
 
 from .factors import Factors
+from .pages import settings
 from .plan import SettingsPlan, plan
 from .report import report
 from .rows import settings_rows
@@ -18,6 +19,7 @@ EXPERIMENT = Experiment(
     bench=CrashBench,
     report=report,
     rows=settings_rows,
+    pages={"settings": settings.page},
     group=Noun("load", "loads"),
     step=Noun("recovery", "recoveries"),
 )

@@ -72,6 +72,9 @@ class Effect:
     latency: float | None
     base_log_waits: float | None
     log_waits: float | None
+    base_cpu: float | None
+    cpu: float | None
+    """The share of all processors that was used."""
     failed: float
     """Transactions or connections that failed, a second."""
     fillings: float | None
@@ -183,6 +186,8 @@ def _effect(
         latency=_median([each.figures.latency_95_ms for each in cell]),
         base_log_waits=_median([each.figures.log_waits for each in base]),
         log_waits=_median([each.figures.log_waits for each in cell]),
+        base_cpu=_median([each.figures.cpu_share for each in base]),
+        cpu=_median([each.figures.cpu_share for each in cell]),
         failed=statistics.median(each.figures.errors for each in cell),
         fillings=_median([each.figures.fillings for each in cell]),
         base_ready=_median([each.ready for each in base]),

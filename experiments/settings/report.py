@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 
 from redolab.models.intervals import SHARE, Ratio
 from redolab.report.contents import Plot, Report
 from redolab.report.labels import server_label
-from redolab.report.table import Column, ReportTable
+from redolab.report.table import PAGE, SCREEN, Column, ReportTable
 from redolab.runs.store import Run
 from redolab.units import MIB, format_size
 from redolab.workloads.known import workload_catalogue
@@ -32,6 +32,7 @@ def report(run: Run) -> Report:
     return Report(
         answer=answer(found),
         tables=[settings_table(found, skipped_in([run]))],
+        details=[settings_table(found, skipped_in([run]), PAGE)],
         rows={"table": row_dictionaries(found)},
         plots=plots(found),
     )
@@ -76,8 +77,10 @@ def _is_known(ratio: Ratio | None) -> bool:
     return ratio is not None and not math.isnan(ratio.low)
 
 
-def settings_table(found: Sequence[Effect], left_out: Mapping[str, Sequence[Skipped]]) -> ReportTable:
-    """A row a level, what changes the most first."""
+def settings_table(
+    found: Sequence[Effect], left_out: Mapping[str, Sequence[Skipped]], widest: int = SCREEN
+) -> ReportTable:
+    """A row a level, what changes the most first; in so many characters."""
     columns = [
         *([Column[Effect]("machine", lambda each: each.machine)] if len({each.machine for each in found}) > 1 else []),
         Column[Effect]("server", lambda each: server_label(each.server, each.version), shared=str),
@@ -90,6 +93,9 @@ def settings_table(found: Sequence[Effect], left_out: Mapping[str, Sequence[Skip
         Column[Effect]("p95, ms", lambda each: _pair(each.base_latency, each.latency), right=True, spare=True),
         Column[Effect]("failed/s", lambda each: f"{each.failed:,.0f}", right=True, shared=_no_failures, spare=True),
         Column[Effect]("log waits", lambda each: _pair(each.base_log_waits, each.log_waits), right=True, spare=True),
+        Column[Effect](
+            "processors", lambda each: _pair(each.base_cpu, each.cpu, "{:.0%}".format), right=True, spare=True
+        ),
         Column[Effect](
             "log filled",
             lambda each: f"{each.fillings:.1f}×" if each.fillings is not None else "–",
@@ -118,7 +124,7 @@ def settings_table(found: Sequence[Effect], left_out: Mapping[str, Sequence[Skip
             for caveat in workload_catalogue().get(load).caveats
         ),
     ]
-    return ReportTable.brief("Settings, one at a time", found, columns, notes)
+    return ReportTable.brief("Settings, one at a time", found, columns, notes, widest)
 
 
 def _in_words(ratio: Ratio | None) -> str:
@@ -153,14 +159,14 @@ def _throughput(each: Effect) -> str:
     return _in_words(each.throughput)
 
 
-def _pair(before: float | None, after: float | None) -> str:
-    if before is None or after is None:
-        return "–"
-    return f"{_number(before)} → {_number(after)}"
-
-
 def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= _WIDE else f"{value:.3g}"
+
+
+def _pair(before: float | None, after: float | None, written: Callable[[float], str] = _number) -> str:
+    if before is None or after is None:
+        return "–"
+    return f"{written(before)} → {written(after)}"
 
 
 def _blocks(count: str) -> str:

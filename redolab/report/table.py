@@ -52,8 +52,10 @@ class ReportTable:
         return cls(title, headings, [[column.cell(row) for column in columns] for row in rows], notes)
 
     @classmethod
-    def brief(cls, title: str, rows: Sequence[R], columns: Sequence[Column[R]], notes: Sequence[str]) -> ReportTable:
-        """The table in no more than `SCREEN` characters: what all rows share is said once, spare columns go from the right."""
+    def brief(
+        cls, title: str, rows: Sequence[R], columns: Sequence[Column[R]], notes: Sequence[str], widest: int = SCREEN
+    ) -> ReportTable:
+        """The table in no more than `widest` characters: what all rows share is said once, spare columns go from the right."""
         shared = [
             column.shared(column.cell(rows[0]))
             for column in columns
@@ -63,7 +65,7 @@ class ReportTable:
         spare = [column for column in kept if column.spare]
         while True:
             table = replace(cls.of(title, rows, kept, notes), caption=" · ".join(part for part in shared if part))
-            if not spare or table.width <= SCREEN:
+            if not spare or table.width <= widest:
                 return table
             kept.remove(spare.pop())
 

@@ -25,7 +25,7 @@ from redolab.runs.store import Run
 from redolab.units import format_size
 
 TRADE_FORMAT = 1
-TRADE_PAGES = ("throughput",)
+TRADE_PAGES = ("throughput", "settings")
 """The pages of results whose runs are loads on the project's own machine."""
 FLUSHING = ("innodb_adaptive_flushing", "innodb_max_dirty_pages_pct")
 """The settings that decide how far flushing lets the log fill."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from redolab.report.contents import Page
+from redolab.report.table import PAGE
 from redolab.report.template import filled
 from redolab.runs.asked import command
 from redolab.runs.store import Run
@@ -24,7 +25,7 @@ def page(runs: Sequence[Run]) -> Page:
     sessions = [run.record().sessions[0] for run in runs]
     values = {
         "answers": [answer([each for each in found if each.server == server]) for server in servers],
-        "table": settings_table(found, skipped_in(runs)).as_markdown(),
+        "table": settings_table(found, skipped_in(runs), PAGE).as_markdown(),
         "commands": [command(run, Factors(), always=["server"]) for run in runs],
         "machines": list(dict.fromkeys(f"{each.machine.in_words()}, {each.machine.system}" for each in sessions)),
         "dates": ", ".join(dict.fromkeys(f"{run.record().began:%Y-%m-%d}" for run in runs)),
