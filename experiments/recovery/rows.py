@@ -19,6 +19,7 @@ from redolab.crashes.warm import WarmTime
 from redolab.errors import LabError
 from redolab.machine.device import DeviceUse
 from redolab.models.bound import Bound, bound_by
+from redolab.models.intervals import median_of_known
 from redolab.runs.schema import TrialRecord
 from redolab.runs.store import Run
 from redolab.timeline import Phase
@@ -219,7 +220,7 @@ def _row(machine: str, records: Sequence[TrialRecord[RecoveryTrial]], images: Ma
         stuck=sum(trial.outcome is Outcome.STUCK for trial in cell),
         gave_up=sum(trial.outcome is Outcome.GAVE_UP for trial in cell),
         ended_at=", ".join(dict.fromkeys(each.where for each in unfinished)),
-        progress_ended_s=_median([each.progress_ended for each in unfinished]),
+        progress_ended_s=median_of_known([each.progress_ended for each in unfinished]),
         ready_median_s=median,
         ready_min_s=min(ready, default=None),
         ready_max_s=max(ready, default=None),
@@ -230,7 +231,7 @@ def _row(machine: str, records: Sequence[TrialRecord[RecoveryTrial]], images: Ma
         open_s=phases.get(Phase.OPEN),
         accept_s=phases.get(Phase.ACCEPT),
         rollback_s=phases.get(Phase.ROLLBACK),
-        first_write_median_s=_median([trial.first_write for trial in cell]),
+        first_write_median_s=median_of_known([trial.first_write for trial in cell]),
         batches=None if timeline is None else timeline.batches,
         ranges=_ranges(cell),
         device=typical.device,
@@ -241,7 +242,7 @@ def _row(machine: str, records: Sequence[TrialRecord[RecoveryTrial]], images: Ma
         typical_ready_s=typical.seconds_to_ready,
         **_warm([trial.warm for trial in cell if trial.warm is not None], typical.warm),
         late_share=max((trial.late_share for trial in cell if trial.late_share is not None), default=None),
-        took_median_s=_median([record.took for record in records]),
+        took_median_s=median_of_known([record.took for record in records]),
         page_cache_dropped=all(trial.cache_dropped for trial in cell),
         buffered=any(trial.buffered for trial in cell),
         why_blank="; ".join(dict.fromkeys(f"{time.phase}: {time.why}" for time in times if time.seconds is None)),
@@ -251,13 +252,13 @@ def _row(machine: str, records: Sequence[TrialRecord[RecoveryTrial]], images: Ma
 
 def _warm(cell: Sequence[WarmTime], typical: WarmTime | None) -> dict[str, Any]:
     """What is said of the clients that were followed."""
-    back = _median([math.inf if each.back is None else each.back for each in cell])
+    back = median_of_known([math.inf if each.back is None else each.back for each in cell])
     orders = None if typical is None else typical.new_orders_before
     return {
         "followed": len(cell),
         "commits_before_per_s": None if typical is None else typical.commits_before,
         "notpm_before": None if orders is None else 60 * orders,
-        "first_commit_median_s": _median([each.first_commit for each in cell]),
+        "first_commit_median_s": median_of_known([each.first_commit for each in cell]),
         "back_median_s": None if back is None or math.isinf(back) else back,
         "not_back": sum(each.back is None for each in cell),
         "best_share": None if typical is None else typical.best_share,
@@ -283,11 +284,6 @@ def _ranges(cell: Sequence[RecoveryTrial]) -> dict[str, tuple[float, float]]:
         if known and len(known) == len(cell):
             ranges[str(phase)] = (min(known), max(known))
     return ranges
-
-
-def _median(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return statistics.median(known) if known else None
 
 
 def bound_of(row: RecoveryRow) -> Bound | None:

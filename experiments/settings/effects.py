@@ -13,7 +13,7 @@ from redolab.crashes.images import CrashSpec
 from redolab.crashes.load_figures import LoadFigures
 from redolab.crashes.loads import Load, found_in
 from redolab.errors import InvalidInput, LabError
-from redolab.models.intervals import Ratio, ratios
+from redolab.models.intervals import Ratio, median_of_known, ratios
 from redolab.runs.factors import read_factors
 from redolab.runs.store import Run
 from redolab.servers.known import server_catalogue
@@ -99,7 +99,14 @@ def measured_in(runs: Sequence[Run]) -> list[Measured]:
 def _measured(load: Load, change: PlannedChange) -> Measured:
     times = [trial.seconds_to_ready for trial in load.recoveries]
     return Measured(
-        load.run, load.machine, load.block, load.image.spec, change, load.figures, _median(times), load.image.variables
+        load.run,
+        load.machine,
+        load.block,
+        load.image.spec,
+        change,
+        load.figures,
+        median_of_known(times),
+        load.image.variables,
     )
 
 
@@ -182,16 +189,16 @@ def _effect(
         rate=statistics.median(each.figures.rate.mean for each in cell),
         is_notpm=first.figures.new_orders is not None,
         throughput=None if same else throughput,
-        base_latency=_median([each.figures.latency_95_ms for each in base]),
-        latency=_median([each.figures.latency_95_ms for each in cell]),
-        base_log_waits=_median([each.figures.log_waits for each in base]),
-        log_waits=_median([each.figures.log_waits for each in cell]),
-        base_cpu=_median([each.figures.cpu_share for each in base]),
-        cpu=_median([each.figures.cpu_share for each in cell]),
+        base_latency=median_of_known([each.figures.latency_95_ms for each in base]),
+        latency=median_of_known([each.figures.latency_95_ms for each in cell]),
+        base_log_waits=median_of_known([each.figures.log_waits for each in base]),
+        log_waits=median_of_known([each.figures.log_waits for each in cell]),
+        base_cpu=median_of_known([each.figures.cpu_share for each in base]),
+        cpu=median_of_known([each.figures.cpu_share for each in cell]),
         failed=statistics.median(each.figures.errors for each in cell),
-        fillings=_median([each.figures.fillings for each in cell]),
-        base_ready=_median([each.ready for each in base]),
-        ready=_median([each.ready for each in cell]),
+        fillings=median_of_known([each.figures.fillings for each in cell]),
+        base_ready=median_of_known([each.ready for each in base]),
+        ready=median_of_known([each.ready for each in cell]),
         recovery=None if same else recovery,
     )
 
@@ -207,8 +214,3 @@ def _as_asked(level: str, used: str) -> bool:
 def _variable(setting: str) -> str:
     """The server's variable: a setting of which it is told that it is of all files is that of one."""
     return setting.partition(",")[0]
-
-
-def _median(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return statistics.median(known) if known else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
@@ -10,7 +9,7 @@ from redolab.crashes.gains import LoadCell, SeriesKey, load_series
 from redolab.crashes.images import CrashSpec
 from redolab.crashes.load_figures import LoadFigures
 from redolab.crashes.loads import Found, Load, WorstCase
-from redolab.models.intervals import Estimate, Ratio
+from redolab.models.intervals import Estimate, Ratio, median_of_known
 from redolab.models.plateau import Plateau
 
 
@@ -112,15 +111,15 @@ def _row(key: SeriesKey, cell: LoadCell, worst: Sequence[WorstCase]) -> Throughp
         figures=typical.figures,
         measured_fillings=_fillings(typical),
         load_seconds=typical.image.fill_seconds,
-        redo_at_crash=_whole(_median([load.image.last_sample.checkpoint_age for load in loads])),
-        ready=_median([trial.seconds_to_ready for trial in recoveries]),
-        first_commit=_median([each.first_commit for each in warm]),
-        back=_median([each.back for each in warm]),
+        redo_at_crash=_whole(median_of_known([load.image.last_sample.checkpoint_age for load in loads])),
+        ready=median_of_known([trial.seconds_to_ready for trial in recoveries]),
+        first_commit=median_of_known([each.first_commit for each in warm]),
+        back=median_of_known([each.back for each in warm]),
         not_back=sum(each.back is None for each in warm),
         recoveries=len(recoveries),
-        filled_redo=_whole(_median([each.image.last_sample.checkpoint_age for each in beside])),
-        filled_ready=_median([trial.seconds_to_ready for trial in of_worst]),
-        filled_back=_median([trial.warm.back for trial in of_worst if trial.warm is not None]),
+        filled_redo=_whole(median_of_known([each.image.last_sample.checkpoint_age for each in beside])),
+        filled_ready=median_of_known([trial.seconds_to_ready for trial in of_worst]),
+        filled_back=median_of_known([trial.warm.back for trial in of_worst if trial.warm is not None]),
         late_share=max((load.image.late_share for load in loads if load.image.late_share is not None), default=None),
     )
 
@@ -148,11 +147,6 @@ def _made_with(spec: CrashSpec) -> tuple[object, ...]:
         *(spec.dataset, spec.workload, spec.threads),
         *(instance.log_size, instance.flush_log_at_trx_commit, instance.binary_log),
     )
-
-
-def _median(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return statistics.median(known) if known else None
 
 
 def _whole(value: float | None) -> int | None:

@@ -56,6 +56,12 @@ class Ratio:
         return f"{100 * self.change:+.0f} %{between}"
 
 
+def median_of_known(values: Sequence[float | None]) -> float | None:
+    """The median of what is known; None where nothing is."""
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
+
+
 def batch_means(values: Sequence[float], batches: int = _BATCHES) -> Estimate:
     """The mean of a series, one value a second.
 

@@ -6,7 +6,6 @@ It is measured apart from recovery times, under another load, and kept in a smal
 from __future__ import annotations
 
 import math
-import statistics
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from redolab.crashes.gains import LoadSeries, load_series
 from redolab.crashes.loads import Load, found_in, settings_in_words
 from redolab.errors import InvalidInput
 from redolab.machine import files
-from redolab.models.intervals import Ratio, ratios
+from redolab.models.intervals import Ratio, median_of_known, ratios
 from redolab.project import PROJECT
 from redolab.runs.pages import measured_runs
 from redolab.runs.store import Run
@@ -126,7 +125,7 @@ def _trade(series: LoadSeries) -> Trade:
             Gain(
                 log_size=cell.log_size,
                 throughput=_with_interval(series.gains.get(cell.log_size)),
-                ready_s=_median([trial.seconds_to_ready for load in cell.loads for trial in load.recoveries]),
+                ready_s=median_of_known([trial.seconds_to_ready for load in cell.loads for trial in load.recoveries]),
             )
             for cell in series.cells
         ),
@@ -195,12 +194,7 @@ def _but(name: str, load: Load) -> tuple[object, ...]:
 
 
 def _ready(load: Load) -> float | None:
-    return _median([trial.seconds_to_ready for trial in load.recoveries])
-
-
-def _median(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return statistics.median(known) if known else None
+    return median_of_known([trial.seconds_to_ready for trial in load.recoveries])
 
 
 def _with_interval(ratio: Ratio | None) -> Ratio | None:
