@@ -60,9 +60,14 @@ def answer(found: Sequence[Effect]) -> str:
         if not compared:
             parts.append(f"{label}: nothing was measured often enough to tell an effect from chance.")
             continue
+        if not told:
+            parts.append(
+                f"{label}: none of {len(compared)} levels changed throughput by anything that could be measured."
+            )
+            continue
         parts.append(
-            f"{label}: throughput {most or 'was changed by nothing that could be told apart'}; {len(compared) - len(told)} of "
-            f"{len(compared)} levels changed it by nothing that could be measured."
+            f"{label}: throughput {most}; {len(compared) - len(told)} of {len(compared)} levels changed it by nothing that could "
+            "be measured."
         )
     return " ".join(parts)
 
