@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from redolab.crashes.gains import LoadCell, SeriesKey, load_series
-from redolab.crashes.images import CrashSpec
 from redolab.crashes.load_figures import LoadFigures
 from redolab.crashes.loads import Found, Load, WorstCase
 from redolab.models.intervals import Estimate, Ratio, median_of_known
@@ -36,8 +35,6 @@ class ThroughputRow:
     """NOTPM where the workload is TPC-C, else commits a second."""
     is_notpm: bool
     figures: LoadFigures
-    measured_fillings: float | None
-    """How often the log was filled in what `figures` tell of."""
     load_seconds: float
     redo_at_crash: int | None
     ready: float | None
@@ -86,7 +83,7 @@ def _row(key: SeriesKey, cell: LoadCell, worst: Sequence[WorstCase]) -> Throughp
     recoveries = [trial for load in loads for trial in load.recoveries]
     # It was made without more settings, and says nothing of a server that has them.
     plain = not spec.instance.overrides
-    beside = [each for each in worst if plain and _of_filled(each) == _of_load(typical)]
+    beside = [each for each in worst if plain and _shared(each) == _shared(typical)]
     of_worst = [
         trial
         for each in beside
@@ -109,7 +106,6 @@ def _row(key: SeriesKey, cell: LoadCell, worst: Sequence[WorstCase]) -> Throughp
         rate=cell.rate,
         is_notpm=typical.figures.new_orders is not None,
         figures=typical.figures,
-        measured_fillings=_fillings(typical),
         load_seconds=typical.image.fill_seconds,
         redo_at_crash=_whole(median_of_known([load.image.last_sample.checkpoint_age for load in loads])),
         ready=median_of_known([trial.seconds_to_ready for trial in recoveries]),
@@ -124,27 +120,12 @@ def _row(key: SeriesKey, cell: LoadCell, worst: Sequence[WorstCase]) -> Throughp
     )
 
 
-def _fillings(load: Load) -> float | None:
-    image, figures = load.image, load.figures
-    if figures.redo_per_second is None:
-        return None
-    limit = image.last_sample.hard_limit or image.capacity.hard_limit
-    return figures.redo_per_second * figures.seconds / limit
-
-
-def _of_load(load: Load) -> tuple[object, ...]:
-    return load.machine, *_made_with(load.image.spec)
-
-
-def _of_filled(crash: WorstCase) -> tuple[object, ...]:
-    return crash.machine, *_made_with(crash.image.spec)
-
-
-def _made_with(spec: CrashSpec) -> tuple[object, ...]:
+def _shared(crash: Load | WorstCase) -> tuple[object, ...]:
     """What a load and the filled log beside it share."""
+    spec = crash.image.spec
     instance = spec.instance
     return (
-        *(spec.dataset, spec.workload, spec.threads),
+        *(crash.machine, spec.dataset, spec.workload, spec.threads),
         *(instance.log_size, instance.flush_log_at_trx_commit, instance.binary_log),
     )
 

@@ -109,7 +109,7 @@ def _remarks(series: Sequence[Series]) -> list[str]:
         said.append(
             f"The tables ({format_size(small[0].key.tables)}) are smaller than the largest log: it holds no more than their pages."
         )
-    if short := [row for row in rows if row.measured_fillings is not None and row.measured_fillings < 1]:
+    if short := [row for row in rows if (filled := row.figures.measured_fillings) is not None and filled < 1]:
         sizes = ", ".join(dict.fromkeys(format_size(row.log_size) for row in short))
         said.append(
             f"With {sizes} less than a whole log was written in what was measured: the interval there does not know what throughput "

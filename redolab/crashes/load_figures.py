@@ -61,6 +61,8 @@ class LoadFigures:
     log_waits: int | None
     fillings: float | None
     """How often the log was filled since the load began: redo by the age at which statements wait."""
+    measured_fillings: float | None
+    """And how often in the stretch itself."""
     redo_per_commit: float | None
     log_per_commit: float | None
     """`Innodb_os_log_written`."""
@@ -142,6 +144,7 @@ def load_figures(
         pages_flushed=pages,
         log_waits=waits,
         fillings=_fillings(samples, capacity),
+        measured_fillings=_fillings(within, capacity),
         redo_per_commit=per_commit(redo),
         log_per_commit=per_commit(_grown(within, lambda sample: sample.os_log_written)),
         pages_per_commit=None if pages is None or page_size is None else per_commit(pages * page_size),
