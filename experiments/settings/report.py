@@ -40,41 +40,62 @@ def report(run: Run) -> Report:
 
 def plots(found: Sequence[Effect]) -> list[Plot]:
     """The picture of the effects, a panel a server."""
-    return [Plot("effects", partial(plot_effects, found=found, title=answer(found)))]
+    return [Plot("effects", partial(plot_effects, found=found, title=title(found)))]
 
 
 def answer(found: Sequence[Effect]) -> str:
     """What changes throughput the most, server by server, and how many settings change nothing that can be told."""
     parts = []
-    for server in dict.fromkeys(each.server for each in found):
-        own = [each for each in found if each.server == server]
-        compared = [
-            (each, each.throughput) for each in own if each.throughput is not None and _is_known(each.throughput)
-        ]
-        told = sorted(
-            ((each, ratio) for each, ratio in compared if ratio.is_told),
-            key=lambda pair: -abs(math.log1p(pair[1].change)),
-        )
-        most = ", ".join(f"{ratio.change:+.0%} by {_briefly(each)}" for each, ratio in told[:_TOLD])
-        label = server_label(server, own[0].version)
+    for label, own in _by_server(found).items():
+        compared, told = _compared(own), _told(own)
         if not compared:
             parts.append(f"{label}: nothing was measured often enough to tell an effect from chance.")
             continue
         if not told:
-            parts.append(
-                f"{label}: none of {len(compared)} levels changed throughput by anything that could be measured."
-            )
+            parts.append(f"{label}: none of {compared} levels changed throughput by anything that could be measured.")
             continue
+        most = ", ".join(_in_brief(each, ratio) for each, ratio in told[:_TOLD])
         parts.append(
-            f"{label}: throughput {most}; {len(compared) - len(told)} of {len(compared)} levels changed it by nothing that could "
+            f"{label}: throughput {most}; {compared - len(told)} of {compared} levels changed it by nothing that could "
             "be measured."
         )
     return " ".join(parts)
 
 
-def _briefly(each: Effect) -> str:
-    """As in `innodb_flush_method=fsync`, without what a table says of them more."""
-    return f"{each.setting.partition(',')[0]}={each.level.partition(',')[0]}"
+def title(found: Sequence[Effect]) -> str:
+    """The answer; of several servers the largest effect of each, as more of it does not fit above a picture."""
+    servers = _by_server(found)
+    if len(servers) == 1:
+        return answer(found)
+    first = {
+        label: next((_in_brief(*most) for most in _told(own)), "by none that could be measured")
+        for label, own in servers.items()
+    }
+    return "Throughput, changed the most: " + "; ".join(f"{label} {most}" for label, most in first.items())
+
+
+def _by_server(found: Sequence[Effect]) -> Mapping[str, Sequence[Effect]]:
+    """Server and version → its effects."""
+    servers: dict[str, list[Effect]] = {}
+    for each in found:
+        servers.setdefault(server_label(each.server, each.version), []).append(each)
+    return servers
+
+
+def _compared(found: Sequence[Effect]) -> int:
+    """Of how many levels an interval of throughput is known."""
+    return sum(_is_known(each.throughput) for each in found)
+
+
+def _told(found: Sequence[Effect]) -> list[tuple[Effect, Ratio]]:
+    """The levels of which chance alone does not explain what they changed throughput by, the largest effect first."""
+    told = [(each, each.throughput) for each in found if each.throughput is not None and each.throughput.is_told]
+    return sorted(told, key=lambda pair: -abs(math.log1p(pair[1].change)))
+
+
+def _in_brief(each: Effect, ratio: Ratio) -> str:
+    """As in `-5% by innodb_flush_method=fsync`, without what a table says of the level more."""
+    return f"{ratio.change:+.0%} by {each.setting.partition(',')[0]}={each.level.partition(',')[0]}"
 
 
 def _is_known(ratio: Ratio | None) -> bool:

@@ -9,6 +9,8 @@ from redolab.units import format_size
 
 from .rows import Series, ThroughputRow
 
+_SEVERAL = 2
+
 
 def answer(series: Sequence[Series]) -> str:
     """A sentence for each series."""
@@ -17,16 +19,51 @@ def answer(series: Sequence[Series]) -> str:
     return " ".join(sentence(each, series) for each in series)
 
 
+def title(series: Sequence[Series]) -> str:
+    """The answer; of several series less of it, as all of it does not fit above a picture."""
+    return answer(series) if len(series) < _SEVERAL else "; ".join(_in_brief(each, series) for each in series)
+
+
 def sentence(one: Series, among: Sequence[Series] = ()) -> str:
     """As in `MariaDB 11.8.6: from 256M to 2G: +31 % throughput (+27 to +36 %), +12 s recovery; …`."""
-    first = one.rows[0]
-    which = ", ".join([server_label(first.server, first.version), *_told_apart(one, among)])
-    if len(one.rows) == 1:
+    first, last = one.rows[0], _worth_it(one)
+    which = name_of(one, among)
+    if last is first:
         return f"{which}: {in_rate(first)} with a redo log of {format_size(first.log_size)}{_recovery_of(first)}."
+    return f"{which}: {_sizes(first, last)}: {step(one, last)}; {one.plateau.in_words(one.rows[-1].log_size)}."
+
+
+def _in_brief(one: Series, among: Sequence[Series]) -> str:
+    """As in `MariaDB 11.8.6: from 256M to 2G: +31% throughput, +12 s recovery`."""
+    first, last = one.rows[0], _worth_it(one)
+    gain = one.gains.get(last.log_size)
+    parts = [f"{gain.change:+.0%} throughput"] if gain is not None else [in_rate(first)]
+    if last is not first:
+        parts += _added("recovery", first.ready, last.ready)
+    return f"{name_of(one, among)}: {_sizes(first, last)}: {', '.join(parts)}"
+
+
+def _worth_it(one: Series) -> ThroughputRow:
+    """The row of the log beyond which nothing more is gained, or of the largest where that is the smallest."""
     reached = next(row for row in one.rows if row.log_size == one.plateau.size)
-    last = reached if reached is not first else one.rows[-1]
-    sizes = f"from {format_size(first.log_size)} to {format_size(last.log_size)}"
-    return f"{which}: {sizes}: {step(one, last)}; {one.plateau.in_words(one.rows[-1].log_size)}."
+    return reached if reached is not one.rows[0] else one.rows[-1]
+
+
+def name_of(one: Series, among: Sequence[Series]) -> str:
+    """Server and version, and what tells a series from the others of that server."""
+    first = one.rows[0]
+    return ", ".join([server_label(first.server, first.version), *_told_apart(one, among)])
+
+
+def _sizes(first: ThroughputRow, last: ThroughputRow) -> str:
+    if last is first:
+        return format_size(first.log_size)
+    return f"from {format_size(first.log_size)} to {format_size(last.log_size)}"
+
+
+def _added(what: str, first: float | None, last: float | None) -> list[str]:
+    """As in `+31 s recovery`; nothing where one is not known."""
+    return [] if first is None or last is None else [f"{last - first:+.0f} s {what}"]
 
 
 def step(one: Series, row: ThroughputRow) -> str:
@@ -37,10 +74,8 @@ def step(one: Series, row: ThroughputRow) -> str:
     if gain is not None:
         once = ", by one load each" if gain.blocks == 1 and row.n == 1 else ""
         parts.append(f"{gain.change:+.0%} throughput ({gain.low:+.0%} to {gain.high:+.0%}{once})")
-    if row.ready is not None and first.ready is not None:
-        parts.append(f"{row.ready - first.ready:+.0f} s recovery")
-    if row.filled_ready is not None and first.filled_ready is not None:
-        parts.append(f"{row.filled_ready - first.filled_ready:+.0f} s with the log filled up")
+    parts += _added("recovery", first.ready, row.ready)
+    parts += _added("with the log filled up", first.filled_ready, row.filled_ready)
     return ", ".join(parts)
 
 

@@ -22,6 +22,7 @@ _COLOURS = ("#56B4E9", "#009E73", "#0072B2", "#CC79A7", "#E69F00", "#999999", "#
 _SMOOTHED = 10
 """Seconds."""
 _ROOM = 1.2
+_MARGIN = 1.8
 _WHOLE = 10
 """Seconds that are told without a fraction."""
 
@@ -43,7 +44,9 @@ def plot_trade(folder: Path, series: Sequence[Series], rto: float, title: str) -
     ]
     # A line far above everything would press what was measured flat.
     if slowest:
-        panels[1][0].set_ylim(0, max(*slowest, min(rto, 4 * max(slowest))) * _ROOM)
+        highest = max(*slowest, min(rto, 4 * max(slowest)))
+        # Below 0 there is room for the figures of what is ready at once.
+        panels[1][0].set_ylim(-0.12 * highest, highest * _ROOM)
     panels[0][0].set_ylabel(_unit(series))
     panels[1][0].set_ylabel("seconds to ready")
     for panel in panels[1]:
@@ -108,7 +111,7 @@ def _sizes(panel: Axes, sizes: Sequence[int]) -> None:
     panel.grid(visible=True, axis="y", color="#DDDDDD", linewidth=0.5)
     panel.set_axisbelow(True)
     if len(sizes) > 1:
-        panel.set_xlim(min(sizes) / 1.4, max(sizes) * 1.4)
+        panel.set_xlim(min(sizes) / _MARGIN, max(sizes) * _MARGIN)
 
 
 def plot_ages(folder: Path, series: Sequence[Series], title: str) -> None:

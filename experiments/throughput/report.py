@@ -11,7 +11,7 @@ from redolab.report.contents import Plot, Report
 from redolab.runs.factors import read_factors
 from redolab.runs.store import Run
 
-from .answer import answer
+from .answer import answer, name_of, title
 from .factors import Factors
 from .plots import plot_ages, plot_over_time, plot_trade
 from .rows import Series, row_dictionaries, series_of
@@ -36,7 +36,7 @@ def report(run: Run) -> Report:
 def plots(series: Sequence[Series], rto: float) -> list[Plot]:
     """The trade, and what went on during the loads."""
     return [
-        Plot("trade", partial(plot_trade, series=series, rto=rto, title=answer(series))),
+        Plot("trade", partial(plot_trade, series=series, rto=rto, title=title(series))),
         Plot("age", partial(plot_ages, series=series, title=age_title(series))),
         Plot(
             "time",
@@ -47,10 +47,14 @@ def plots(series: Sequence[Series], rto: float) -> list[Plot]:
 
 def age_title(series: Sequence[Series]) -> str:
     """What the picture of the ages shows."""
-    shares = [row.figures.age_share for each in series for row in each.rows if row.figures.age_share is not None]
-    if not shares:
+    kept = [
+        f"{name_of(each, series)} {min(shares):.0%} to {max(shares):.0%}"
+        for each in series
+        if (shares := [row.figures.age_share for row in each.rows if row.figures.age_share is not None])
+    ]
+    if not kept:
         return "The checkpoint age under load"
-    return f"Production flushing keeps the checkpoint age at {min(shares):.0%} to {max(shares):.0%} of the log's limit"
+    return f"Production flushing keeps the mean checkpoint age at a share of the log's limit: {', '.join(kept)}"
 
 
 def workloads_of(found: Found) -> list[str]:

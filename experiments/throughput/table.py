@@ -110,22 +110,26 @@ def _remarks(series: Sequence[Series]) -> list[str]:
             f"The tables ({format_size(small[0].key.tables)}) are smaller than the largest log: it holds no more than their pages."
         )
     if short := [row for row in rows if (filled := row.figures.measured_fillings) is not None and filled < 1]:
-        sizes = ", ".join(dict.fromkeys(format_size(row.log_size) for row in short))
         said.append(
-            f"With {sizes} less than a whole log was written in what was measured: the interval there does not know what throughput "
-            "does as the age rises and falls."
+            f"{_which(short, rows)}: less than a whole log was written in what was measured; the interval there does not know what "
+            "throughput does as the age rises and falls."
         )
     if unsteady := [row for row in rows if row.steady < row.n]:
-        which = ", ".join(
-            dict.fromkeys(
-                f"{server_label(row.server, row.version)} with {format_size(row.log_size)}" for row in unsteady
-            )
-        )
-        said.append(f"{MARK} was not steady when its time was up: {which}.")
+        said.append(f"{MARK} was not steady when its time was up: {_which(unsteady, rows)}.")
     if any((row.late_share or 0.0) > _LATE for row in rows):
         late = ", ".join(dict.fromkeys(row.storage for row in rows if (row.late_share or 0.0) > _LATE))
         said.append(f"{late}{MARK} answered later than the disk it stands for: this machine is slower.")
     return said
+
+
+def _which(some: Sequence[ThroughputRow], among: Sequence[ThroughputRow]) -> str:
+    """As in `MariaDB 11.8.6 with 4G; MySQL 9.7.4 with 2G, 4G`, with the storage where there are several."""
+    several = len({row.storage for row in among}) > 1
+    sizes: dict[str, list[str]] = {}
+    for row in some:
+        name = server_label(row.server, row.version) + f" on {row.storage}" * several
+        sizes.setdefault(name, []).append(format_size(row.log_size))
+    return "; ".join(f"{name} with {', '.join(dict.fromkeys(own))}" for name, own in sizes.items())
 
 
 def _unit(rows: Sequence[ThroughputRow]) -> str:

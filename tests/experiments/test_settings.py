@@ -13,7 +13,7 @@ from experiments.settings.changes import BASELINE, SETTINGS, changes, skipped
 from experiments.settings.effects import Measured, effects, measured_in
 from experiments.settings.factors import Factors
 from experiments.settings.plan import PlannedChange
-from experiments.settings.report import settings_table
+from experiments.settings.report import answer, settings_table, title
 from redolab.crashes.fill import KillRule
 from redolab.crashes.load_figures import load_figures
 from redolab.runs.schema import State
@@ -125,6 +125,15 @@ def test_blocks_that_differ_as_a_whole_are_no_effect() -> None:
     assert found.throughput.change == pytest.approx(-0.2, abs=0.001)
     assert found.recovery is not None
     assert found.blocks == 3
+
+
+def test_of_several_servers_the_picture_says_what_changes_each_the_most() -> None:
+    (found,) = effects(blocks(1000, 1300, 800))
+    (nothing,) = effects(blocks(1000, 1300, 800, level=1.0))
+    assert title([found]) == answer([found])
+    said = title([found, replace(nothing, server="mysql-9", version="9.7.4")])
+    assert said.startswith("Throughput, changed the most: MariaDB ")
+    assert said.endswith(" -20% by a=0; MySQL 9.7.4 by none that could be measured")
 
 
 def test_runs_whose_baselines_were_made_otherwise_are_not_put_together() -> None:

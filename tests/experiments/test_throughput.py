@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.throughput.answer import answer
+from experiments.throughput.answer import answer, title
 from experiments.throughput.rows import series_of
 from experiments.throughput.table import throughput_table
 from redolab.crashes.images import ImageStore
@@ -160,3 +160,8 @@ def test_what_two_machines_have_measured_is_not_put_together(tmp_path: Path) -> 
     assert [each.key.machine for each in two] == ["local", "local (2)"]
     assert all({row.log_size for row in each.rows} == sizes for each in two)
     assert "local (2)" in throughput_table(two, []).as_markdown()
+    # Above a picture there is room for the steps alone, each with what tells its series apart.
+    steps = title(two).split("; ")
+    assert [each.partition(": ")[0].partition(", ")[2] for each in steps] == ["on local", "on local (2)"]
+    assert all("throughput, " in each and each.endswith(" s recovery") for each in steps)
+    assert title([one]) == answer([one])
