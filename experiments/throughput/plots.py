@@ -99,6 +99,8 @@ def _recovery_panel(panel: Axes, one: Series, rto: float) -> None:
             panel.annotate(
                 f"{seconds:.0f} s" if seconds >= _WHOLE else f"{seconds:.1f} s", (size, seconds), xytext=(right, up),
                 textcoords="offset points", ha=side, fontsize="small", color=colour,
+                # The line of the RTO does not cross it out.
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
             )  # fmt: skip
     panel.axhline(rto, color=LIMIT, linewidth=1, label=f"RTO {format_duration(rto)}")
     _sizes(panel, sizes)

@@ -54,7 +54,7 @@ def age_title(series: Sequence[Series]) -> str:
     ]
     if not kept:
         return "The checkpoint age under load"
-    return f"Production flushing keeps the mean checkpoint age at a share of the log's limit: {', '.join(kept)}"
+    return f"Mean checkpoint age under load, of the log's limit: {', '.join(kept)}"
 
 
 def workloads_of(found: Found) -> list[str]:
