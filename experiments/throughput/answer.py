@@ -9,8 +9,6 @@ from redolab.units import format_size
 
 from .rows import Series, ThroughputRow
 
-_SEVERAL = 2
-
 
 def answer(series: Sequence[Series]) -> str:
     """A sentence for each series."""
@@ -21,7 +19,9 @@ def answer(series: Sequence[Series]) -> str:
 
 def title(series: Sequence[Series]) -> str:
     """The answer; of several series less of it, as all of it does not fit above a picture."""
-    return answer(series) if len(series) < _SEVERAL else "; ".join(_in_brief(each, series) for each in series)
+    if len(series) == 1:
+        return answer(series)
+    return "; ".join(_in_brief(each, series) for each in series)
 
 
 def sentence(one: Series, among: Sequence[Series] = ()) -> str:
@@ -36,10 +36,11 @@ def sentence(one: Series, among: Sequence[Series] = ()) -> str:
 def _in_brief(one: Series, among: Sequence[Series]) -> str:
     """As in `MariaDB 11.8.6: from 256M to 2G: +31% throughput, +12 s recovery`."""
     first, last = one.rows[0], _worth_it(one)
+    if last is first:
+        return f"{name_of(one, among)}: {in_rate(first)} with {format_size(first.log_size)}"
     gain = one.gains.get(last.log_size)
-    parts = [f"{gain.change:+.0%} throughput"] if gain is not None else [in_rate(first)]
-    if last is not first:
-        parts += _added("recovery", first.ready, last.ready)
+    parts = [] if gain is None else [f"{gain.change:+.0%} throughput"]
+    parts += _added("recovery", first.ready, last.ready)
     return f"{name_of(one, among)}: {_sizes(first, last)}: {', '.join(parts)}"
 
 
@@ -56,8 +57,6 @@ def name_of(one: Series, among: Sequence[Series]) -> str:
 
 
 def _sizes(first: ThroughputRow, last: ThroughputRow) -> str:
-    if last is first:
-        return format_size(first.log_size)
     return f"from {format_size(first.log_size)} to {format_size(last.log_size)}"
 
 
