@@ -56,11 +56,7 @@ def _lab_share(row: RecoveryRow) -> float:
 
 def remarks(rows: Sequence[RecoveryRow], crashes: Sequence[CrashImage], off: Off) -> list[str]:
     """What a reader must know before using the rows, a sentence each."""
-    said = [
-        f"{image.name} was killed when {image.why_killed}."
-        for image in crashes
-        if "stopped growing" in image.why_killed
-    ]
+    said = [f"{image.name} was killed when {image.why_killed}." for image in crashes if image.stopped_short]
     said += [caveat for name in _workloads(crashes) for caveat in workload_catalogue().get(name).caveats]
     several = len(by_machine(rows)) > 1
     said += [

@@ -171,9 +171,8 @@ def _effect(
     cell = [each for each in cell if each.block in common] or cell
     base = [each for each in base if each.block in common] or base
     first = cell[0]
-    variable = _variable(first.change.setting)
-    used = first.variables.get(variable)
-    same = used is not None and all(used == each.variables.get(variable) for each in base)
+    used = _used(first)
+    same = used is not None and all(used == _used(each, first.change.setting) for each in base)
     return Effect(
         machine=first.machine,
         server=first.spec.dataset.server,
@@ -211,6 +210,13 @@ def _as_asked(level: str, used: str) -> bool:
         return True
 
 
-def _variable(setting: str) -> str:
-    """The server's variable: a setting of which it is told that it is of all files is that of one."""
-    return setting.partition(",")[0]
+def _used(measured: Measured, setting: str | None = None) -> str | None:
+    """What the server says that it uses of a setting, its own unless another is named; None where it says nothing.
+
+    Of all files of the redo log together it is so often what it says of one.
+    """
+    name, _, of_all = (setting or measured.change.setting).partition(",")
+    value = measured.variables.get(name)
+    if value is None or not of_all:
+        return value
+    return str(int(value) * int(measured.variables.get("innodb_log_files_in_group", "1")))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from matplotlib.axes import Axes
 
 from redolab.models.intervals import Ratio
-from redolab.report.labels import server_label
 from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
 
 from .effects import Effect
@@ -18,15 +17,14 @@ _MUCH = 1.5
 """What lies further up is drawn there, with an arrow and its figure."""
 
 
-def plot_effects(folder: Path, found: Sequence[Effect], title: str) -> None:
-    """Effects on throughput and on recovery, a row a level, a panel a server: `effects.svg`, `.png`."""
-    servers = list(dict.fromkeys(each.server for each in found))
-    rows = [[each for each in found if each.server == server] for server in servers]
+def plot_effects(folder: Path, servers: Mapping[str, Sequence[Effect]], title: str) -> None:
+    """Effects on throughput and on recovery, a row a level, a panel a server, by its name: `effects.svg`, `.png`."""
+    levels = sum(len(of_server) for of_server in servers.values())
     figure, panels = plt.subplots(
-        len(servers), 1, figsize=(WIDTH, 1.4 + 0.34 * len(found) + 0.5 * len(servers)), layout="constrained", squeeze=False,
-        height_ratios=[len(of_server) + 1 for of_server in rows],
+        len(servers), 1, figsize=(WIDTH, 1.4 + 0.34 * levels + 0.5 * len(servers)), layout="constrained", squeeze=False,
+        height_ratios=[len(of_server) + 1 for of_server in servers.values()],
     )  # fmt: skip
-    for panel, of_server in zip(panels.flat, rows, strict=True):
+    for panel, of_server in zip(panels.flat, servers.values(), strict=True):
         _panel(panel, of_server)
     panels[-1][0].set_xlabel("change against the baseline, 95 % interval")
     found_labels = [zip(*panel.get_legend_handles_labels(), strict=True) for panel in panels.flat]
@@ -35,9 +33,8 @@ def plot_effects(folder: Path, found: Sequence[Effect], title: str) -> None:
         handles.values(), handles.keys(), loc="outside lower center", ncols=2, fontsize="small", frameon=False
     )
     head(figure, title, "")
-    for panel, of_server in zip(panels.flat, rows, strict=True):
-        first = of_server[0]
-        panel.set_title(server_label(first.server, first.version), fontsize="small", loc="left", color=MODEL)
+    for panel, label in zip(panels.flat, servers, strict=True):
+        panel.set_title(label, fontsize="small", loc="left", color=MODEL)
     save(figure, folder / "effects")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from redolab.report.labels import server_label
@@ -25,12 +26,12 @@ def title(series: Sequence[Series]) -> str:
 
 
 def sentence(one: Series, among: Sequence[Series] = ()) -> str:
-    """As in `MariaDB 11.8.6: from 256M to 2G: +31 % throughput (+27 to +36 %), +12 s recovery; …`."""
+    """As in `MariaDB 11.8.6: from 256M to 2G: +31% throughput (+27% to +36%), +12 s recovery; …`."""
     first, last = one.rows[0], _worth_it(one)
     which = name_of(one, among)
     if last is first:
         return f"{which}: {in_rate(first)} with a redo log of {format_size(first.log_size)}{_recovery_of(first)}."
-    return f"{which}: {_sizes(first, last)}: {step(one, last)}; {one.plateau.in_words(one.rows[-1].log_size)}."
+    return f"{which}: {_sizes(first, last)}: {step(one, last)}; {one.plateau.in_words(first.log_size, one.rows[-1].log_size)}."
 
 
 def _in_brief(one: Series, among: Sequence[Series]) -> str:
@@ -45,9 +46,12 @@ def _in_brief(one: Series, among: Sequence[Series]) -> str:
 
 
 def _worth_it(one: Series) -> ThroughputRow:
-    """The row of the log beyond which nothing more is gained, or of the largest where that is the smallest."""
+    """The row of the log beyond which nothing more is gained; where that is the smallest, of the one that gained the most."""
     reached = next(row for row in one.rows if row.log_size == one.plateau.size)
-    return reached if reached is not one.rows[0] else one.rows[-1]
+    if reached is not one.rows[0]:
+        return reached
+    gained = [(one.gains[row.log_size].change, row) for row in one.rows[1:] if row.log_size in one.gains]
+    return max(gained, key=lambda pair: pair[0])[1] if gained else one.rows[-1]
 
 
 def name_of(one: Series, among: Sequence[Series]) -> str:
@@ -66,13 +70,13 @@ def _added(what: str, first: float | None, last: float | None) -> list[str]:
 
 
 def step(one: Series, row: ThroughputRow) -> str:
-    """What a row has more than the smallest log's, as in `+18 % throughput (+16 to +20 %), +31 s recovery`."""
+    """What a row has more than the smallest log's, as in `+18% throughput (+16% to +20%), +31 s recovery`."""
     first = one.rows[0]
     gain = one.gains.get(row.log_size)
     parts = []
     if gain is not None:
-        once = ", by one load each" if gain.blocks == 1 and row.n == 1 else ""
-        parts.append(f"{gain.change:+.0%} throughput ({gain.low:+.0%} to {gain.high:+.0%}{once})")
+        between = "one load each" if math.isnan(gain.low) else f"{gain.low:+.0%} to {gain.high:+.0%}"
+        parts.append(f"{gain.change:+.0%} throughput ({between})")
     parts += _added("recovery", first.ready, row.ready)
     parts += _added("with the log filled up", first.filled_ready, row.filled_ready)
     return ", ".join(parts)

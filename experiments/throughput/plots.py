@@ -65,12 +65,14 @@ def plot_trade(folder: Path, series: Sequence[Series], rto: float, title: str) -
 
 def _throughput_panel(panel: Axes, one: Series) -> None:
     sizes = [row.log_size for row in one.rows]
-    half = [[0.0 if math.isnan(row.rate.high) else (row.rate.high - row.rate.low) / 2 for row in one.rows]] * 2
+    # The interval within one load would pass for that of the load.
+    known = one.repeated and not any(math.isnan(row.rate.high) for row in one.rows)
+    half = [[(row.rate.high - row.rate.low) / 2 for row in one.rows]] * 2 if known else None
     panel.errorbar(
         sizes, [row.rate.mean for row in one.rows], yerr=half, marker="o", color=MEASURED, capsize=3,
-        label="throughput, 95 % interval",
+        label="throughput, 95 % interval" if known else "throughput, one load each",
     )  # fmt: skip
-    if one.plateau.size < sizes[-1]:
+    if one.repeated and one.plateau.size < sizes[-1]:
         label = f"less than {NEGLIGIBLE:.0%} gained beyond"
         panel.axvline(one.plateau.size, color=MODEL, linestyle=":", linewidth=1, label=label)
     for row in one.rows:
@@ -169,6 +171,8 @@ def plot_over_time(folder: Path, series: Sequence[Series], title: str) -> None:
     for panel, each in zip(panels.flat, series, strict=True):
         for place, load in enumerate(each.loads):
             seconds = per_second(load.moments)
+            if not seconds:
+                continue
             chunks = [seconds[at : at + _SMOOTHED] for at in range(0, len(seconds), _SMOOTHED)]
             began = seconds[0].end
             panel.plot(

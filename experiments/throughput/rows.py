@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
@@ -47,6 +48,8 @@ class ThroughputRow:
     filled_ready: float | None
     """From the crash of a log filled up with flushing held back."""
     filled_back: float | None
+    filled_short: bool
+    """Whether that log's age stopped growing before the server had to force flushing."""
     late_share: float | None
 
 
@@ -57,10 +60,15 @@ class Series:
     key: SeriesKey
     rows: Sequence[ThroughputRow]
     gains: Mapping[int, Ratio]
-    """Log size → its throughput against that of the smallest log."""
+    """Log size → its throughput against that of the smallest log; without an interval where no load was repeated."""
     plateau: Plateau
     loads: Sequence[Load]
     """A load of each log size."""
+
+    @property
+    def repeated(self) -> bool:
+        """Whether it is known how far loads made alike differ."""
+        return any(not math.isnan(gain.low) for gain in self.gains.values())
 
 
 def series_of(found: Found) -> list[Series]:
@@ -116,6 +124,7 @@ def _row(key: SeriesKey, cell: LoadCell, worst: Sequence[WorstCase]) -> Throughp
         filled_redo=_whole(median_of_known([each.image.last_sample.checkpoint_age for each in beside])),
         filled_ready=median_of_known([trial.seconds_to_ready for trial in of_worst]),
         filled_back=median_of_known([trial.warm.back for trial in of_worst if trial.warm is not None]),
+        filled_short=bool(of_worst) and any(each.image.stopped_short for each in beside),
         late_share=max((load.image.late_share for load in loads if load.image.late_share is not None), default=None),
     )
 

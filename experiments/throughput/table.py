@@ -43,12 +43,14 @@ def throughput_table(series: Sequence[Series], workloads: Sequence[str]) -> Repo
     ]
     notes = [
         "Throughput: mean of the last two windows, the load's start left out, with its 95 % interval (of several loads by what loads "
-        "made alike differ by, blocks aside; of one by batch means, which knows only what chance did within it). "
+        "made alike differ by, blocks aside; of one by batch means, which knows only what chance did within it: the next load made "
+        "alike differs by more). "
         "p95: median of the seconds' 95th percentiles, of TPC-C of New-Orders. worst s: the second with the lowest throughput, as a "
         f"share of the median; stalls: seconds with {100 * STALLED:g} % of it at most. age: mean checkpoint age, as a share of that at "
         "which statements wait; of several loads, p95 to age are of that with the median throughput. redo, ready, again: redo at the "
         "crash at the load's end, and seconds from the start of the server after it; the age rises and falls, and so does what a crash "
-        "costs. log filled up: ready after a crash with flushing held back until the server forces it, and that redo.",
+        "costs. log filled up: ready after a crash with flushing held back until the server forces it or the age grows no more, and "
+        "that redo.",
         *_remarks(series),
         *(caveat for name in workloads for caveat in workload_catalogue().get(name).caveats),
     ]
@@ -113,6 +115,11 @@ def _remarks(series: Sequence[Series]) -> list[str]:
         said.append(
             f"{_which(short, rows)}: less than a whole log was written in what was measured; the interval there does not know what "
             "throughput does as the age rises and falls."
+        )
+    if filled_short := [row for row in rows if row.filled_short]:
+        said.append(
+            f"{_which(filled_short, rows)}: filled up, the age stopped growing before the point where the server forces flushing; a worse "
+            "case than that redo is possible."
         )
     if unsteady := [row for row in rows if row.steady < row.n]:
         said.append(f"{MARK} was not steady when its time was up: {_which(unsteady, rows)}.")

@@ -17,6 +17,8 @@ SELDOM = 0.25
 _OFTEN = 0.01
 PATIENCE = 20.0
 """Seconds without a new highest age after which the age is taken to have stopped growing."""
+STOPPED_GROWING = "had stopped growing"
+"""What is said of such an age."""
 _NEAR_ITS_PEAK = 0.97
 _REACHED = 0.98
 """Of the age at which statements wait: no age goes beyond that one, and few samples fall right on it."""
@@ -111,7 +113,7 @@ class Fill:
         stands = waited > 3 * PATIENCE or (waited > PATIENCE and age >= self._peak * _NEAR_ITS_PEAK)
         if stands and self._rule.after is None:
             return (
-                f"the checkpoint age had stopped growing at {format_size(self._peak)}, "
+                f"the checkpoint age {STOPPED_GROWING} at {format_size(self._peak)}, "
                 f"short of its target of {format_size(target)}"
             )
         return None

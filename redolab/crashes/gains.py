@@ -51,7 +51,7 @@ class LoadSeries:
     key: SeriesKey
     cells: Sequence[LoadCell]
     gains: Mapping[int, Ratio]
-    """Log size → its throughput against that of the smallest log."""
+    """Log size → its throughput against that of the smallest log; without an interval where no load was repeated."""
     plateau: Plateau
 
 
@@ -69,8 +69,9 @@ def load_series(loads: Sequence[Load]) -> list[LoadSeries]:
             LoadCell(size, own, _pooled([load.figures.rate for load in own], deviation, freedom))
             for size, own in sorted(by_size.items())
         ]
-        reached = plateau({cell.log_size: cell.rate for cell in cells})
-        series.append(LoadSeries(key, cells, _gains(cells), reached))
+        gains = ratios([each for each in measured if each[2] > 0], cells[0].log_size)
+        reached = plateau(_levels(cells, gains, deviation, freedom))
+        series.append(LoadSeries(key, cells, gains, reached))
     return series
 
 
@@ -89,26 +90,6 @@ def _key(load: Load) -> SeriesKey:
     )
 
 
-def _gains(cells: Sequence[LoadCell]) -> dict[int, Ratio]:
-    """Against the smallest log of the same block; in a single block by the intervals of the two loads themselves."""
-    smallest = cells[0]
-    measured = [(load.block, cell.log_size, load.figures.rate.mean) for cell in cells for load in cell.loads]
-    told = dict(ratios([each for each in measured if each[2] > 0], smallest.log_size))
-    for cell in cells:
-        ratio = told.get(cell.log_size)
-        if ratio is not None and math.isnan(ratio.low):
-            common = {load.block for load in smallest.loads} & {load.block for load in cell.loads}
-            pair = [
-                next(_relative(load.figures.rate) for load in each.loads if load.block in common)
-                for each in (smallest, cell)
-            ]
-            reach = math.hypot(*pair)
-            change = math.log1p(ratio.change)
-            low, high = math.expm1(change - reach), math.expm1(change + reach)
-            told[cell.log_size] = Ratio(ratio.change, low, high, ratio.blocks)
-    return told
-
-
 def _pooled(rates: Sequence[Estimate], deviation: float, freedom: int) -> Estimate:
     """The mean of a cell's loads: its interval is that of what loads made alike differ by, in all cells of the series.
 
@@ -118,10 +99,30 @@ def _pooled(rates: Sequence[Estimate], deviation: float, freedom: int) -> Estima
     if not freedom:
         within = math.hypot(*((rate.high - rate.low) / 2 for rate in rates)) / len(rates)
         return Estimate(mean, mean - within, mean + within)
-    reach = float(stats.t.ppf(0.5 + SHARE / 2, freedom)) * deviation / math.sqrt(len(rates))
+    return _with_interval(mean, len(rates), deviation, freedom)
+
+
+def _levels(
+    cells: Sequence[LoadCell], gains: Mapping[int, Ratio], deviation: float, freedom: int
+) -> dict[int, Estimate]:
+    """Log size → throughput, that of the smallest log being 1, blocks aside; a size that shares no block with it is left out.
+
+    Without an interval where no load was repeated: one load knows what chance did within it, and the next one made alike
+    differs by more than that.
+    """
+    if not gains:
+        return {cell.log_size: _with_interval(cell.rate.mean, 1, deviation, 0) for cell in cells}
+    changes = {cells[0].log_size: 0.0, **{size: gain.change for size, gain in gains.items()}}
+    return {
+        cell.log_size: _with_interval(1 + changes[cell.log_size], len(cell.loads), deviation, freedom)
+        for cell in cells
+        if cell.log_size in changes
+    }
+
+
+def _with_interval(mean: float, loads: int, deviation: float, freedom: int) -> Estimate:
+    """The mean of so many loads, by the standard deviation of the logarithm of one."""
+    if not freedom:
+        return Estimate(mean, math.nan, math.nan)
+    reach = float(stats.t.ppf(0.5 + SHARE / 2, freedom)) * deviation / math.sqrt(loads)
     return Estimate(mean, mean * math.exp(-reach), mean * math.exp(reach))
-
-
-def _relative(rate: Estimate) -> float:
-    """Half of an interval as a share of its mean; NaN where there is none."""
-    return (rate.high - rate.low) / 2 / rate.mean if rate.mean else math.nan

@@ -11,7 +11,7 @@ import xxhash
 
 from redolab.counters import Sample
 from redolab.crashes.dataset import DatasetSpec
-from redolab.crashes.fill import KillRule
+from redolab.crashes.fill import STOPPED_GROWING, KillRule
 from redolab.crashes.old_images import image_from_1
 from redolab.errors import InvalidInput, LabError
 from redolab.machine import files
@@ -91,6 +91,11 @@ class CrashImage(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the load had become steady; None of one that was not to."""
     late_share: float | None = None
     """Of a load on a disk model: by how much later than it was to it answered, as a share of all its latencies."""
+
+    @property
+    def stopped_short(self) -> bool:
+        """Whether the checkpoint age stopped growing before it was what it was to be."""
+        return STOPPED_GROWING in self.why_killed
 
 
 class ImageStore:

@@ -23,10 +23,12 @@ class Plateau:
     low: int
     high: int
 
-    def in_words(self, largest: int) -> str:
-        """As in `a log beyond 1G gains less than 3 % more (95 %: 256M to 2G)`; `largest` is the largest size measured."""
+    def in_words(self, smallest: int, largest: int) -> str:
+        """As in `a log beyond 1G gains less than 3% more (95 %: 256M to 2G)`, of the sizes measured the ends."""
         size, low, high = (format_size(each) for each in (self.size, self.low, self.high))
         between = "" if low == high else f" (95 %: {low} to {high})"
+        if low != high and (self.low, self.high) == (smallest, largest):
+            between = f" (it may be any size from {low} to {high})"
         if self.size == largest:
             return f"no end of that up to {size}{between}"
         return f"a log beyond {size} gains less than {NEGLIGIBLE:.0%} more{between}"

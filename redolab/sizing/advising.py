@@ -172,8 +172,11 @@ def _changes(model: Model, demand: Demand, rto: float, found: Advice) -> list[st
 
 
 def _flushing(trades: Trades, model: Model) -> list[str]:
-    """What settings of flushing change, as measured on this server."""
-    return [f"flushing: {effect_in_words(each)}" for each in trades.flushing.get(model.question.server, ())]
+    """What settings of flushing change, as measured on this server: the age that a crash on a usual day meets, not the worst."""
+    return [
+        f"flushing, for a crash on a usual day: {effect_in_words(each)}"
+        for each in trades.flushing.get(model.question.server, ())
+    ]
 
 
 def _effect(seconds: float, instead_of: float, row: SizeRow) -> str:
@@ -223,14 +226,15 @@ def in_words(found: Sized) -> Sequence[str]:
 
 def _gained(trade: Trade) -> str:
     """From which size on a larger log gains nothing more, and what was measured."""
-    reached = Plateau(trade.nothing_beyond, *trade.between).in_words(trade.gains[-1].log_size)
-    loads = max((gain.throughput.blocks for gain in trade.gains if gain.throughput is not None), default=1)
+    reached = Plateau(trade.nothing_beyond, *trade.between).in_words(trade.gains[0].log_size, trade.gains[-1].log_size)
+    blocks = max((gain.throughput.blocks for gain in trade.gains if gain.throughput is not None), default=None)
+    loads = "one load of each size, which tells no interval" if blocks is None else f"{blocks} loads of each size"
     load = (
         f"under {trade.workload} with {trade.connections} clients on {trade.storage} (tables {format_size(trade.tables)}, pool "
-        f"{format_size(trade.pool)}, {'one load' if loads == 1 else f'{loads} loads'} of each size)"
+        f"{format_size(trade.pool)}; {loads})"
     )
-    first = format_size(trade.gains[0].log_size)
-    return f"Throughput: {reached} {load}; the column is against {first} (docs/results/throughput.md)."
+    column = "" if blocks is None else f"; the column is against {format_size(trade.gains[0].log_size)}"
+    return f"Throughput: {reached} {load}{column} (docs/results/throughput.md)."
 
 
 def _hour(found: Sized) -> str:
@@ -257,7 +261,11 @@ def _table(found: Sized) -> ReportTable:
         Column[SizeLine](_END[found.until], lambda row: format_duration(row.recovery_s), right=True),
         Column[SizeLine]("nine in ten", _ninety, right=True),
         Column[SizeLine]("holds, of peak redo", lambda row: _held(row.minutes_held), right=True),
-        *(() if found.trade is None else (Column[SizeLine]("throughput", _throughput, right=True),)),
+        *(
+            (Column[SizeLine]("throughput", _throughput, right=True),)
+            if any(row.throughput is not None for row in found.table)
+            else ()
+        ),
         Column[SizeLine]("", lambda row: _verdict(found, row)),
     ]
     notes = [f"Predicted from {found.rests_on}.", *(f"! {warning}." for warning in found.warnings)]

@@ -130,10 +130,28 @@ def test_blocks_that_differ_as_a_whole_are_no_effect() -> None:
 def test_of_several_servers_the_picture_says_what_changes_each_the_most() -> None:
     (found,) = effects(blocks(1000, 1300, 800))
     (nothing,) = effects(blocks(1000, 1300, 800, level=1.0))
-    assert title([found]) == answer([found])
+    assert title([nothing]) == answer([nothing])
     said = title([found, replace(nothing, server="mysql-9", version="9.7.4")])
     assert said.startswith("Throughput, changed the most: MariaDB ")
-    assert said.endswith(" -20% by a=0; MySQL 9.7.4 by none that could be measured")
+    assert said.endswith(" -20% by a=0 (bulk-update); MySQL 9.7.4 by none that could be measured")
+
+
+def test_the_answer_keeps_the_loads_apart_and_has_tpc_c_first() -> None:
+    (less,) = effects(blocks(1000, 1300, 800))
+    (more,) = effects(blocks(1000, 1300, 800, level=0.1))
+    of_rows, of_tpcc = replace(more, load="large-rows"), replace(less, load="tpcc")
+    said = answer([of_rows, of_tpcc])
+    assert title([of_rows, of_tpcc]).endswith("throughput: TPC-C -20% by a=0; large rows -90% by a=0")
+    assert "throughput: TPC-C -20% by a=0; large rows -90% by a=0; 0 of 2 levels" in said
+    assert title([of_rows, of_tpcc, replace(less, server="mysql-9", version="9.7.4")]).count("-20% by a=0 (") == 2
+
+
+def test_what_two_machines_measured_of_one_server_stays_apart() -> None:
+    (here,) = effects(blocks(1000, 1300, 800))
+    (there,) = effects(blocks(1000, 1300, 800, level=1.0))
+    said = answer([here, replace(there, machine="another")])
+    assert " on local: throughput: bulk-update -20% by a=0; 0 of 1 levels" in said
+    assert " on another: none of 1 levels changed throughput" in said
 
 
 def test_runs_whose_baselines_were_made_otherwise_are_not_put_together() -> None:
@@ -160,6 +178,25 @@ def test_a_level_that_the_server_did_not_take_has_no_effect_and_a_rounded_one_is
     (found,) = effects(rounded)
     assert found.used == "8388608"
     assert "0 (used 8M)" in settings_table([found], {}).as_markdown()
+
+
+def test_a_redo_log_of_several_files_is_used_as_it_was_asked_for() -> None:
+    name = "innodb_log_file_size"
+    loads = [
+        replace(
+            each,
+            change=msgspec.structs.replace(
+                each.change, setting=each.change.setting.replace("a", f"{name}, all files"), level="512M"
+            )
+            if each.change.setting == "a"
+            else each.change,
+            variables={name: str((64 if each.change.setting != "a" else 256) * MIB), "innodb_log_files_in_group": "2"},
+        )
+        for each in blocks(1000, 1100)
+    ]
+    (found,) = effects(loads)
+    assert found.used is None
+    assert not found.same_used
 
 
 @pytest.mark.parametrize(

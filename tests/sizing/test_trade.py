@@ -66,10 +66,12 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return calibration_file(tmp_path_factory.mktemp("calibration"))
 
 
-def shown(file: Path, server: str, redo_per_hour: float, rto: float, storage: str = "native") -> str:
+def shown(
+    file: Path, server: str, redo_per_hour: float, rto: float, storage: str = "native", trades: Trades = TRADES
+) -> str:
     question = Question(server=server, storage=f"{file}:{storage}", pool=2 * GIB)
     text = io.StringIO()
-    found = sized(model_for(question), Demand(redo_per_hour=redo_per_hour, source="as given"), rto, TRADES)
+    found = sized(model_for(question), Demand(redo_per_hour=redo_per_hour, source="as given"), rto, trades)
     show_sized(Console(file=text, width=160), found)
     return text.getvalue()
 
@@ -81,10 +83,18 @@ def test_the_table_has_what_was_measured_and_nothing_between(file: Path) -> None
     assert "+19 % (+17 to +21)" in lines["4G"]
     assert "%" not in lines["2G"]
     assert (
-        "a log beyond 1G gains less than 3% more (95 %: 1G to 4G) under tpcc with 8 clients on native (tables 4G, pool 8G, 3 loads "
+        "a log beyond 1G gains less than 3% more (95 %: 1G to 4G) under tpcc with 8 clients on native (tables 4G, pool 8G; 3 loads "
         "of each size)" in said
     )
     assert "the column is against 256M" in said
+
+
+def test_what_one_load_of_each_size_gained_is_in_no_column(file: Path) -> None:
+    gains = tuple(msgspec.structs.replace(each, throughput=None) for each in TRADE.gains)
+    once = msgspec.structs.replace(TRADE, gains=gains, between=(256 * MIB, 4 * GIB))
+    said = shown(file, "mariadb-10.11", 300 * MIB, 600, trades=Trades(servers={"mariadb-10.11": (once,)}))
+    assert "throughput" not in said.splitlines()[1]
+    assert "one load of each size, which tells no interval) (docs/results/throughput.md)" in said
 
 
 def test_a_server_that_was_not_measured_has_no_such_column(file: Path) -> None:
@@ -95,7 +105,7 @@ def test_a_server_that_was_not_measured_has_no_such_column(file: Path) -> None:
 def test_flushing_is_among_what_could_change(file: Path) -> None:
     said = shown(file, "mysql-9", 7.15 * GIB, 5)
     assert "No size meets both" in said
-    assert "flushing: innodb_max_dirty_pages_pct=10: throughput -4 % (-6 to -2)" in said
+    assert "flushing, for a crash on a usual day: innodb_max_dirty_pages_pct=10: throughput -4 % (-6 to -2)" in said
     assert "time to ready after a crash under load no measurable effect (±7 %)" in effect_in_words(EFFECT)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from redolab.crashes.bench import crashes_of
+from redolab.crashes.dataset import DatasetSpec
 from redolab.report.contents import Page
 from redolab.report.labels import server_label
 from redolab.report.template import filled
@@ -13,6 +14,7 @@ from redolab.runs.asked import command
 from redolab.runs.store import Run
 from redolab.sizing.published import published_beside_ours
 from redolab.units import format_duration, format_size
+from redolab.workloads.tpcc.tables import TpccTables
 
 from ..factors import Factors
 from .tables import on_page
@@ -32,7 +34,7 @@ def page(runs: Sequence[Run]) -> Page:
             {
                 "server": server_label(image.spec.dataset.server, image.spec.dataset.version),
                 "log": format_size(image.spec.instance.log_size),
-                "tables": format_size(image.spec.dataset.size),
+                "tables": _tables(image.spec.dataset),
                 "why_killed": image.why_killed,
                 "after": format_duration(image.fill_seconds),
                 "redo": format_size(image.last_sample.checkpoint_age or 0),
@@ -47,3 +49,9 @@ _OURS = (
     "Ours: TPC-C by go-tpc on the machine of these pages. Both from the line with which the server notes the crash to the end of "
     "rollback: other hardware, other sizes of tables and pool, the same definition."
 )
+
+
+def _tables(dataset: DatasetSpec) -> str:
+    """What was loaded: of TPC-C the warehouses, as its size is what was asked for."""
+    data = dataset.data
+    return f"{data.warehouses} warehouses" if isinstance(data, TpccTables) else f"{format_size(dataset.size)} of tables"
