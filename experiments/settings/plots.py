@@ -22,7 +22,7 @@ def plot_effects(folder: Path, servers: Mapping[str, Sequence[Effect]], title: s
     levels = sum(len(of_server) for of_server in servers.values())
     figure, panels = plt.subplots(
         len(servers), 1, figsize=(WIDTH, 1.4 + 0.34 * levels + 0.5 * len(servers)), layout="constrained", squeeze=False,
-        height_ratios=[len(of_server) + 1 for of_server in servers.values()],
+        sharex=True, height_ratios=[len(of_server) + 1 for of_server in servers.values()],
     )  # fmt: skip
     for panel, of_server in zip(panels.flat, servers.values(), strict=True):
         _panel(panel, of_server)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -123,15 +123,16 @@ def plot_ages(folder: Path, series: Sequence[Series], title: str) -> None:
     figure, panels = plt.subplots(
         len(series), 1, figsize=(WIDTH, 1.2 + 2.3 * len(series)), layout="constrained", squeeze=False
     )
+    colours = _colours(series)
     for panel, each in zip(panels.flat, series, strict=True):
-        for place, load in enumerate(each.loads):
+        for load in each.loads:
             points = age_shares(load.samples, load.image.capacity)
             if not points:
                 continue
             began = points[0][0]
             panel.plot(
                 [(at - began) / 60 for at, _ in points], [share for _, share in points], linewidth=1.2,
-                color=_COLOURS[place % len(_COLOURS)], label=format_size(load.image.spec.instance.log_size),
+                color=colours[load.image.spec.instance.log_size], label=format_size(load.image.spec.instance.log_size),
             )  # fmt: skip
         _flush_points(panel, each.loads)
         panel.set_ylim(0, 1.05)
@@ -168,8 +169,9 @@ def plot_over_time(folder: Path, series: Sequence[Series], title: str) -> None:
     figure, panels = plt.subplots(
         len(series), 1, figsize=(WIDTH, 1.2 + 2.3 * len(series)), layout="constrained", squeeze=False
     )
+    colours = _colours(series)
     for panel, each in zip(panels.flat, series, strict=True):
-        for place, load in enumerate(each.loads):
+        for load in each.loads:
             seconds = per_second(load.moments)
             if not seconds:
                 continue
@@ -183,7 +185,7 @@ def plot_over_time(folder: Path, series: Sequence[Series], title: str) -> None:
                     else sum(second.commits for second in chunk) / len(chunk)
                     for chunk in chunks
                 ],
-                linewidth=1.2, color=_COLOURS[place % len(_COLOURS)],
+                linewidth=1.2, color=colours[load.image.spec.instance.log_size],
                 label=format_size(load.image.spec.instance.log_size),
             )  # fmt: skip
         panel.set_ylim(bottom=0)
@@ -196,6 +198,12 @@ def plot_over_time(folder: Path, series: Sequence[Series], title: str) -> None:
     for panel, each in zip(panels.flat, series, strict=True):
         panel.set_title(_name(each, series), fontsize="small", loc="left", color=MODEL)
     save(figure, folder / "time")
+
+
+def _colours(series: Sequence[Series]) -> Mapping[int, str]:
+    """Log size → its colour, the same in every panel."""
+    sizes = sorted({row.log_size for each in series for row in each.rows})
+    return {size: _COLOURS[place % len(_COLOURS)] for place, size in enumerate(sizes)}
 
 
 def _unit(series: Sequence[Series]) -> str:
