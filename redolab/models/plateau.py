@@ -24,7 +24,7 @@ class Plateau:
     high: int
 
     def in_words(self, smallest: int, largest: int) -> str:
-        """As in `a log beyond 1G gains less than 3% more (95 %: 256M to 2G)`, of the sizes measured the ends."""
+        """As in `a log beyond 1G gains less than 3% more (95 %: 256M to 2G)`; `smallest` and `largest` of those measured."""
         size, low, high = (format_size(each) for each in (self.size, self.low, self.high))
         between = "" if low == high else f" (95 %: {low} to {high})"
         if low != high and (self.low, self.high) == (smallest, largest):
