@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from redolab.crashes.marks import MARK, Off, is_late, storage_label
 from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable, number
 from redolab.timeline import Phase
 from redolab.units import KIB, format_size
 
-from .marks import MARK, Off, is_late, storage_label
 from .rows import RecoveryRow, bound_of, by_machine
 from .table import count, ended, machine_column
 

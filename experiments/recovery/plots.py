@@ -12,12 +12,12 @@ from matplotlib.axes import Axes
 
 from redolab.counters import Sample
 from redolab.crashes.images import CrashImage
+from redolab.crashes.marks import MARK, Off, storage_label
 from redolab.report.heat import HeatCell, draw_heat
 from redolab.report.labels import server_label
 from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
 from redolab.units import GIB, MIB, format_size
 
-from .marks import MARK, Off, storage_label
 from .rows import RecoveryRow
 from .table import ended
 

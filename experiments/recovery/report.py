@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from redolab.crashes.bench import crashes_of, samples_of, storages_of
+from redolab.crashes.bench import crashes_of, samples_of
 from redolab.crashes.clients import read_moments
+from redolab.crashes.marks import Off, disks_of, marks_of
 from redolab.crashes.recovery import RecoveryTrial
 from redolab.report.contents import Plot, Report
 from redolab.runs.machines import machine_names
 from redolab.runs.store import Run
-from redolab.storage.table import disk_dictionaries, disks_table
 
 from .answer import answer
 from .clients_plot import plot_clients
 from .details import limits_table, phases_table
-from .marks import Off, marks_of
 from .plots import MOST_BARS, plot_age, plot_matrix, plot_phases, plot_redo
 from .rows import RecoveryRow, by_machine, order_of, recovery_rows, row_dictionaries
 from .table import recovery_table
@@ -24,15 +23,10 @@ from .table import recovery_table
 
 def report(run: Run) -> Report:
     """The answer, the tables and the plots of the recoveries that a run has measured."""
-    crashes, off, names = crashes_of(run), marks_of(run), machine_names(run.record().sessions)
+    crashes, names = crashes_of(run), machine_names(run.record().sessions)
+    off = marks_of([run])
     rows = recovery_rows(run.trials(RecoveryTrial), crashes, order_of(run), names)
-    details = [phases_table(rows, off), limits_table(rows, off)]
-    numbers = {"table": row_dictionaries(rows)}
-    looked = [(names[each.session], each.check) for each in storages_of(run).records if each.check is not None]
-    if looked:
-        disks, machines = [check for _, check in looked], [machine for machine, _ in looked]
-        details.append(disks_table(disks, machines))
-        numbers["disks"] = disk_dictionaries(disks, machines)
+    disks, of_disks = disks_of(run)
     ages = [
         Plot(f"age of {image.name}", partial(plot_age, image=image, samples=samples_of(run, image.name)))
         for image in crashes
@@ -40,8 +34,8 @@ def report(run: Run) -> Report:
     return Report(
         answer=answer(rows),
         tables=[recovery_table(rows, crashes, off)],
-        details=details,
-        rows=numbers,
+        details=[phases_table(rows, off), limits_table(rows, off), *disks],
+        rows={"table": row_dictionaries(rows), **of_disks},
         plots=[*_plots(rows, off), *_clients(run, rows), *ages],
     )
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from redolab.crashes.images import CrashImage
+from redolab.crashes.marks import Off, storage_label
 from redolab.crashes.warm import BACK, WINDOW
 from redolab.models.bound import Bound
 from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable, number
 from redolab.units import format_size
 
-from .marks import Off, remarks, storage_label
+from .remarks import remarks
 from .rows import RecoveryRow, bound_of, by_machine
 
 

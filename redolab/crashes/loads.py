@@ -12,7 +12,7 @@ from redolab.crashes.fill import KillRule
 from redolab.crashes.images import MACHINE, WORKLOAD, CrashImage, CrashSpec
 from redolab.crashes.load_figures import LoadFigures, load_figures
 from redolab.crashes.recovery import RecoveryTrial
-from redolab.runs.machines import machine_names
+from redolab.runs.machines import machines_of
 from redolab.runs.store import Run
 from redolab.samples.machine_use import read_machine_samples
 from redolab.servers.dialects import Purpose
@@ -35,6 +35,17 @@ class Load:
     samples: Sequence[Sample]
     figures: LoadFigures
     recoveries: Sequence[RecoveryTrial]
+
+    @property
+    def late_share(self) -> float | None:
+        """Of the disk model's answers, those that came late: under load or in a recovery, whichever is more."""
+        shares = [self.image.late_share, *(trial.late_share for trial in self.recoveries)]
+        return max((share for share in shares if share is not None), default=None)
+
+    @property
+    def buffered(self) -> bool:
+        """Whether its storage was read through the page cache."""
+        return any(trial.buffered for trial in self.recoveries)
 
     @property
     def block(self) -> str:
@@ -63,10 +74,7 @@ class Found:
 def found_in(runs: Sequence[Run]) -> Found:
     """The loads whose figures can be told, and the other crashes, in the order of measuring. Raises `LabError`."""
     loads, worst = [], []
-    sessions = {run.name: run.record().sessions for run in runs}
-    # Two machines may both be "local" to their runs.
-    names = iter(machine_names([session for of_run in sessions.values() for session in of_run]))
-    named = {run: [next(names) for _ in of_run] for run, of_run in sessions.items()}
+    named = machines_of(runs)
     for run in runs:
         places = {record.name: (place, named[run.name][record.session]) for place, record in run.groups().items()}
         trials = [record.trial for record in run.trials(RecoveryTrial)]

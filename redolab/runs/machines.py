@@ -34,6 +34,19 @@ def machine_names(sessions: Sequence[Session]) -> list[str]:
     return names
 
 
+def machines_of(runs: Sequence[Run]) -> Mapping[str, Sequence[str]]:
+    """Run → the names of its sessions' machines, told apart in all runs: two may both be `local` to theirs."""
+    sessions = {run.name: run.record().sessions for run in runs}
+    names = iter(machine_names([session for of_run in sessions.values() for session in of_run]))
+    return {run: [next(names) for _ in of_run] for run, of_run in sessions.items()}
+
+
+def measured_on(runs: Sequence[Run]) -> list[str]:
+    """The machines on which something of these runs was measured, as a reader is told: what they are, and their system."""
+    measured = [run.record().sessions[group.session] for run in runs for group in run.groups().values()]
+    return list(dict.fromkeys(f"{each.machine.in_words()}, {each.machine.system}" for each in measured))
+
+
 @dataclass(frozen=True, slots=True)
 class _Checked:
     """A machine and what its check cell came to."""

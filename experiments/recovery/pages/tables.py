@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from redolab.crashes.bench import crashes_of
+from redolab.crashes.marks import Off, marks_of
 from redolab.crashes.recovery import RecoveryTrial
 from redolab.report.contents import Plot
 from redolab.runs.machines import machine_names
 from redolab.runs.store import Run
 
 from ..answer import answer
-from ..marks import Off, marks_of
 from ..plots import plot_phases
 from ..rows import RecoveryRow, order_of, recovery_rows
 from ..table import recovery_table
@@ -40,7 +40,7 @@ class OnPage:
 def on_page(*runs: Run) -> OnPage:
     """What a page shows of runs together, of which the first says where and when. Raises `LabError` if one cannot be read."""
     crashes = [image for run in runs for image in crashes_of(run)]
-    off = {where: figures for run in runs for where, figures in marks_of(run).items()}
+    off = {where: figures for run in runs for where, figures in marks_of([run]).items()}
     rows = [row for run in runs for row in _rows(run)]
     session = runs[0].record().sessions[0]
     return OnPage(
@@ -55,5 +55,6 @@ def on_page(*runs: Run) -> OnPage:
 
 
 def _rows(run: Run) -> list[RecoveryRow]:
-    names = machine_names(run.record().sessions)
-    return recovery_rows(run.trials(RecoveryTrial), crashes_of(run), order_of(run), names)
+    return recovery_rows(
+        run.trials(RecoveryTrial), crashes_of(run), order_of(run), machine_names(run.record().sessions)
+    )

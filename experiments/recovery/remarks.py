@@ -1,0 +1,50 @@
+"""What a reader must know of recoveries before using their figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redolab.crashes.images import CrashImage
+from redolab.crashes.marks import Off, storage_remarks
+from redolab.workloads.known import workload_catalogue
+
+from .rows import RecoveryRow
+
+_NOT_ALONE = 0.1
+"""Of a core: what the lab may take by watching before a reader is told."""
+_FEW_CORES = 2
+
+
+def _was_watched_too_closely(row: RecoveryRow) -> bool:
+    """Whether it is from the time when watching took most of a core, on a machine that has few."""
+    return row.lab_cpu_s is None and row.typical_ready_s is not None and (row.cores or _FEW_CORES) <= _FEW_CORES
+
+
+def _lab_share(row: RecoveryRow) -> float:
+    """What watching took of a core."""
+    return (row.lab_cpu_s or 0.0) / row.typical_ready_s if row.typical_ready_s else 0.0
+
+
+def remarks(rows: Sequence[RecoveryRow], crashes: Sequence[CrashImage], off: Off) -> list[str]:
+    """What a reader must know before using the rows, a sentence each."""
+    said = [f"{image.name} was killed when {image.why_killed}." for image in crashes if image.stopped_short]
+    said += [caveat for name in _workloads(crashes) for caveat in workload_catalogue().get(name).caveats]
+    said += storage_remarks(rows, off)
+    if any(_was_watched_too_closely(row) for row in rows):
+        said.append(
+            "Before the lab counted what it takes itself, watching took up to 0.8 of a core: on two cores MariaDB's recoveries were "
+            "13 to 14 % longer by that (docs/recovery.md)."
+        )
+    if (busy := max((_lab_share(row) for row in rows), default=0.0)) > _NOT_ALONE:
+        said.append(f"The lab itself took up to {busy:.2f} of a core by watching.")
+    if not all(row.page_cache_dropped for row in rows):
+        said.append(
+            "The page cache was not dropped before the recoveries (no root): part of the files came from memory."
+        )
+    return said
+
+
+def _workloads(crashes: Sequence[CrashImage]) -> list[str]:
+    """The workloads that filled the logs, of those that there still are."""
+    known = workload_catalogue().names()
+    return [name for name in dict.fromkeys(image.spec.workload for image in crashes) if name in known]
