@@ -37,8 +37,8 @@ _LOAD_THREADS = 4
 # What a write that meets another, or a lock held for long, ends in; the clients go on with the next.
 _LOCK_CONFLICTS = "1020,1205,1213"
 _TABLES = 16
-_OF_CLIENTS = r"large\_%"
 """Enough for the clients not to meet on one table's index, and for one table to be a quick sample to check."""
+_OF_CLIENTS = r"large\_%"
 # What a row of sysbench's table takes on disk with its secondary index: 16 M rows made 4.0 GB (MariaDB 10.11).
 _BYTES_PER_ROW = 250
 
