@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
+
+import msgspec
 
 from redolab.counters import Sample
 from redolab.crashes.dataset import DatasetSpec
 from redolab.crashes.fill import KillRule
 from redolab.crashes.images import IMAGE_FORMAT, CrashImage, CrashSpec
+from redolab.crashes.load_figures import load_figures
+from redolab.crashes.loads import Load
 from redolab.crashes.recovery import RecoveryTrial
 from redolab.lines import Line
 from redolab.machine.copies import Copy
@@ -17,6 +22,7 @@ from redolab.runs.schema import TrialRecord
 from redolab.servers.dialects import InstanceRequest, Purpose
 from redolab.timeline import timelines
 from redolab.units import MIB
+from redolab.workloads.contract import WorkloadMoment
 from redolab.workloads.sysbench import SysbenchTables
 
 NAME = "mariadb-10.11-64M-20261121-100000"
@@ -63,6 +69,17 @@ def image(why_killed: str = "the checkpoint age had reached its target of 44.8M"
         capacity=capacity_before_8_0(one_file(log_size), header=12288, forced_at_async=True),
         hashes={},
     )
+
+
+def production_load(run: str, log_size: int, rate: float) -> Load:
+    """A load of a minute under production settings, with so many commits a second."""
+    of_image = image()
+    instance = replace(of_image.spec.instance, purpose=Purpose.PRODUCTION, log_size=log_size)
+    spec = msgspec.structs.replace(of_image.spec, kill=KillRule(after=60), instance=instance)
+    moments = [WorkloadMoment(monotonic=float(at), commits_per_second=rate, latency_95_ms=1.0) for at in range(61)]
+    figures = load_figures(moments, [], [], of_image.capacity, 40, killed=60.0)
+    assert figures is not None
+    return Load(run, 0, "local", msgspec.structs.replace(of_image, spec=spec), moments, [], figures, [])
 
 
 def record(measured: RecoveryTrial | None = None) -> TrialRecord[RecoveryTrial]:

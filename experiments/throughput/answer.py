@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from redolab.crashes.fill import KillRule
 from redolab.report.labels import server_label
-from redolab.units import format_size
+from redolab.units import format_duration, format_size
 
 from .rows import Series, ThroughputRow
+
+_ALWAYS = ("storage", "pool")
+"""What a panel says of its series in any case."""
 
 
 def answer(series: Sequence[Series]) -> str:
@@ -56,8 +60,20 @@ def _worth_it(one: Series) -> ThroughputRow:
 
 def name_of(one: Series, among: Sequence[Series]) -> str:
     """Server and version, and what tells a series from the others of that server."""
-    first = one.rows[0]
-    return ", ".join([server_label(first.server, first.version), *_told_apart(one, among)])
+    return _named(one, among, ())
+
+
+def panel_name(one: Series, among: Sequence[Series]) -> str:
+    """The same for a picture, with storage, pool and what was set beside production's settings."""
+    return _named(one, among, (*_ALWAYS, "settings") if one.key.settings else _ALWAYS)
+
+
+def _named(one: Series, among: Sequence[Series], always: Sequence[str]) -> str:
+    label = server_label(one.key.server, one.key.version)
+    alike = [each for each in among if each.key == one.key]
+    # What no block compares stands apart for no other reason.
+    run = [f"run {one.loads[0].run}"] if len(alike) > 1 else []
+    return ", ".join([label, *_told_apart(one, among, always), *run])
 
 
 def _sizes(first: ThroughputRow, last: ThroughputRow) -> str:
@@ -75,11 +91,16 @@ def step(one: Series, row: ThroughputRow) -> str:
     gain = one.gains.get(row.log_size)
     parts = []
     if gain is not None:
-        between = "one load each" if math.isnan(gain.low) else f"{gain.low:+.0%} to {gain.high:+.0%}"
+        between = too_few(one) if math.isnan(gain.low) else f"{gain.low:+.0%} to {gain.high:+.0%}"
         parts.append(f"{gain.change:+.0%} throughput ({between})")
     parts += _added("recovery", first.ready, row.ready)
     parts += _added("with the log filled up", first.filled_ready, row.filled_ready)
     return ", ".join(parts)
+
+
+def too_few(one: Series) -> str:
+    """Why there is no interval."""
+    return "one load each" if all(row.n == 1 for row in one.rows) else "too few loads for an interval"
 
 
 def in_rate(row: ThroughputRow) -> str:
@@ -91,8 +112,8 @@ def _recovery_of(row: ThroughputRow) -> str:
     return "" if row.ready is None else f", ready {row.ready:.1f} s after a crash"
 
 
-def _told_apart(one: Series, among: Sequence[Series]) -> list[str]:
-    """What tells a series from the others of its server."""
+def _told_apart(one: Series, among: Sequence[Series], always: Sequence[str]) -> list[str]:
+    """What tells a series from the others of its server, and what is told in any case."""
     keys = [each.key for each in among if each.key.server == one.key.server] or [one.key]
     key = one.key
     parts = {
@@ -103,5 +124,13 @@ def _told_apart(one: Series, among: Sequence[Series]) -> list[str]:
         "connections": f"{key.connections} clients",
         "workload": key.workload,
         "settings": key.settings or "production settings",
+        "kill": _ended(key.kill),
     }
-    return [words for name, words in parts.items() if len({getattr(each, name) for each in keys}) > 1]
+    return [words for name, words in parts.items() if name in always or len({getattr(each, name) for each in keys}) > 1]
+
+
+def _ended(kill: KillRule) -> str:
+    """When the loads were ended, as in `windows of 3 min 0 s, 30 min 0 s at most`."""
+    parts = [] if kill.steady is None else [f"windows of {format_duration(kill.steady.window)}"]
+    parts += [] if kill.after is None else [f"{format_duration(kill.after)} at most"]
+    return " and ".join(parts)

@@ -18,6 +18,7 @@ from redolab.units import MIB, format_duration, format_size, parse_duration, par
 from redolab.workloads.known import workload_catalogue
 
 _SHORTEST_WINDOW = 5.0
+_FIRST_REPORT = 3.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,11 +85,12 @@ class Factors(CommonFactors):
             raise InvalidInput(
                 f"a window of {format_duration(self.window)} is too short", f"choose {_SHORTEST_WINDOW:g}s or more"
             )
-        soonest = SteadyRule(window=self.window).soonest
+        # The windows are of reports, the first of which comes a second or two after the load began.
+        soonest = SteadyRule(window=self.window).soonest + _FIRST_REPORT
         if self.limit < soonest:
             raise InvalidInput(
                 f"a load cannot become steady within {format_duration(self.limit)}",
-                f"that takes two windows and a third: choose {format_duration(soonest)} or more",
+                f"that takes two windows and a third, and some seconds: choose {format_duration(soonest)} or more",
             )
         check_warm_up(self.warmup)
 

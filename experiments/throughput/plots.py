@@ -12,11 +12,11 @@ from matplotlib.axes import Axes
 from redolab.crashes.load_figures import age_shares, per_second
 from redolab.crashes.loads import Load
 from redolab.models.plateau import NEGLIGIBLE
-from redolab.report.labels import server_label
 from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
 from redolab.units import format_duration, format_size
 
-from .rows import Series, ThroughputRow
+from .answer import panel_name, too_few
+from .rows import Series
 
 _COLOURS = ("#56B4E9", "#009E73", "#0072B2", "#CC79A7", "#E69F00", "#999999", "#000000", "#D55E00")
 _SMOOTHED = 10
@@ -53,7 +53,7 @@ def plot_trade(folder: Path, series: Sequence[Series], rto: float, title: str) -
         panel.set_xlabel("redo log size")
     head(figure, title, "")
     for panel, each in zip(panels[0], series, strict=True):
-        panel.set_title(_name(each, series), fontsize="small", loc="left", color=MODEL)
+        panel.set_title(panel_name(each, series), fontsize="small", loc="left", color=MODEL)
     handles = {
         label: handle for panel in panels.flat for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
     }
@@ -70,7 +70,7 @@ def _throughput_panel(panel: Axes, one: Series) -> None:
     half = [[(row.rate.high - row.rate.low) / 2 for row in one.rows]] * 2 if known else None
     panel.errorbar(
         sizes, [row.rate.mean for row in one.rows], yerr=half, marker="o", color=MEASURED, capsize=3,
-        label="throughput, 95 % interval" if known else "throughput, one load each",
+        label=f"throughput, {'95 % interval' if known else too_few(one)}",
     )  # fmt: skip
     if one.repeated and one.plateau.size < sizes[-1]:
         label = f"less than {NEGLIGIBLE:.0%} gained beyond"
@@ -143,7 +143,7 @@ def plot_ages(folder: Path, series: Sequence[Series], title: str) -> None:
     panels[-1][0].set_xlabel("minutes under load")
     head(figure, title, "")
     for panel, each in zip(panels.flat, series, strict=True):
-        panel.set_title(_name(each, series), fontsize="small", loc="left", color=MODEL)
+        panel.set_title(panel_name(each, series), fontsize="small", loc="left", color=MODEL)
     save(figure, folder / "age")
 
 
@@ -196,7 +196,7 @@ def plot_over_time(folder: Path, series: Sequence[Series], title: str) -> None:
     panels[-1][0].set_xlabel("minutes under load")
     head(figure, title, "")
     for panel, each in zip(panels.flat, series, strict=True):
-        panel.set_title(_name(each, series), fontsize="small", loc="left", color=MODEL)
+        panel.set_title(panel_name(each, series), fontsize="small", loc="left", color=MODEL)
     save(figure, folder / "time")
 
 
@@ -209,11 +209,3 @@ def _colours(series: Sequence[Series]) -> Mapping[int, str]:
 def _unit(series: Sequence[Series]) -> str:
     units = {"NOTPM" if row.is_notpm else "commits/s" for each in series for row in each.rows}
     return " or ".join(sorted(units))
-
-
-def _name(one: Series, among: Sequence[Series]) -> str:
-    row: ThroughputRow = one.rows[0]
-    parts = [server_label(row.server, row.version), row.storage, f"pool {format_size(row.pool)}", row.settings]
-    if len({each.key.machine for each in among}) > 1:
-        parts.append(row.machine)
-    return ", ".join(part for part in parts if part)

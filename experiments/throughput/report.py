@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from redolab.crashes.loads import Found, found_in
+from redolab.crashes.marks import disks_of, marks_of
 from redolab.errors import LabError
 from redolab.report.contents import Plot, Report
 from redolab.runs.factors import read_factors
@@ -24,11 +25,13 @@ def report(run: Run) -> Report:
     series = series_of(found)
     if not series:
         return Report(answer=answer(series), tables=[])
+    off = marks_of([run])
+    disks, of_disks = disks_of(run)
     return Report(
         answer=answer(series),
-        tables=[throughput_table(series, workloads_of(found))],
-        details=[costs_table(series)],
-        rows={"table": row_dictionaries(series)},
+        tables=[throughput_table(series, workloads_of(found), off)],
+        details=[costs_table(series, off), *disks],
+        rows={"table": row_dictionaries(series), **of_disks},
         plots=plots(series, _rto(run)),
     )
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from redolab.crashes.gains import LoadCell, SeriesKey, load_series
 from redolab.crashes.load_figures import LoadFigures
 from redolab.crashes.loads import Found, Load, WorstCase
+from redolab.crashes.recovery import RecoveryTrial
 from redolab.models.intervals import Estimate, Ratio, median_of_known
 from redolab.models.plateau import Plateau
 
@@ -51,6 +52,7 @@ class ThroughputRow:
     filled_short: bool
     """Whether that log's age stopped growing before the server had to force flushing."""
     late_share: float | None
+    buffered: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class Series:
     gains: Mapping[int, Ratio]
     """Log size → its throughput against that of the smallest log; without an interval where no load was repeated."""
     plateau: Plateau
+    uneven: bool
+    """Whether some blocks lack some of the sizes."""
     loads: Sequence[Load]
     """A load of each log size."""
 
@@ -79,6 +83,7 @@ def series_of(found: Found) -> list[Series]:
             rows=[_row(each.key, cell, found.worst) for cell in each.cells],
             gains=each.gains,
             plateau=each.plateau,
+            uneven=each.uneven,
             loads=[cell.typical for cell in each.cells],
         )
         for each in load_series(found.loads)
@@ -99,6 +104,7 @@ def _row(key: SeriesKey, cell: LoadCell, worst: Sequence[WorstCase]) -> Throughp
         if (trial.storage, trial.buffer_pool) == (key.storage, key.pool)
     ]
     warm = [trial.warm for trial in recoveries if trial.warm is not None]
+    on_storage: list[Load | RecoveryTrial] = [*loads, *of_worst]
     return ThroughputRow(
         machine=key.machine,
         server=key.server,
@@ -125,17 +131,18 @@ def _row(key: SeriesKey, cell: LoadCell, worst: Sequence[WorstCase]) -> Throughp
         filled_ready=median_of_known([trial.seconds_to_ready for trial in of_worst]),
         filled_back=median_of_known([trial.warm.back for trial in of_worst if trial.warm is not None]),
         filled_short=bool(of_worst) and any(each.image.stopped_short for each in beside),
-        late_share=max((load.image.late_share for load in loads if load.image.late_share is not None), default=None),
+        late_share=max((share for each in on_storage if (share := each.late_share) is not None), default=None),
+        buffered=any(each.buffered for each in on_storage),
     )
 
 
 def _shared(crash: Load | WorstCase) -> tuple[object, ...]:
-    """What a load and the filled log beside it share."""
+    """What a load and the filled log beside it share; the storages on which that is recovered may be several."""
     spec = crash.image.spec
     instance = spec.instance
     return (
         *(crash.machine, spec.dataset, spec.workload, spec.threads),
-        *(instance.log_size, instance.flush_log_at_trx_commit, instance.binary_log),
+        *(instance.log_size, instance.buffer_pool, instance.flush_log_at_trx_commit, instance.binary_log),
     )
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from redolab.crashes.load_figures import STALLED
+from redolab.crashes.marks import MARK, Off, storage_label, storage_remarks
 from redolab.crashes.warm import BACK
 from redolab.models.intervals import Estimate
 from redolab.report.labels import server_label
@@ -13,17 +14,15 @@ from redolab.report.table import Column, ReportTable
 from redolab.units import KIB, format_duration, format_size
 from redolab.workloads.known import workload_catalogue
 
+from .answer import name_of
 from .rows import Series, ThroughputRow
 
-_LATE = 0.1
-MARK = "!"
 
-
-def throughput_table(series: Sequence[Series], workloads: Sequence[str]) -> ReportTable:
+def throughput_table(series: Sequence[Series], workloads: Sequence[str], off: Off) -> ReportTable:
     """A row a cell: throughput, how even it is, and what a crash costs."""
     rows = [row for each in series for row in each.rows]
     columns = [
-        *which_columns(rows),
+        *_which_columns(rows, off),
         Column[ThroughputRow](
             _unit(rows), lambda row: f"{row.rate.mean:,.0f}{MARK * (row.steady < row.n)}", right=True
         ),
@@ -51,13 +50,13 @@ def throughput_table(series: Sequence[Series], workloads: Sequence[str]) -> Repo
         "crash at the load's end, and seconds from the start of the server after it; the age rises and falls, and so does what a crash "
         "costs. log filled up: ready after a crash with flushing held back until the server forces it or the age grows no more, and "
         "that redo.",
-        *_remarks(series),
+        *_remarks(series, off),
         *(caveat for name in workloads for caveat in workload_catalogue().get(name).caveats),
     ]
     return ReportTable.brief("Throughput and recovery by log size", rows, columns, notes)
 
 
-def costs_table(series: Sequence[Series]) -> ReportTable:
+def costs_table(series: Sequence[Series], off: Off) -> ReportTable:
     """What a transaction writes, and what the machine does."""
     rows = [row for each in series for row in each.rows]
 
@@ -65,7 +64,7 @@ def costs_table(series: Sequence[Series]) -> ReportTable:
         return lambda row: _number(None if (value := of(row)) is None else value / KIB)
 
     columns = [
-        *which_columns(rows),
+        *_which_columns(rows, off),
         Column[ThroughputRow]("commits/s", lambda row: f"{row.figures.commits.mean:,.0f}", right=True),
         Column[ThroughputRow]("failed/s", lambda row: _number(row.figures.errors), right=True),
         Column[ThroughputRow]("redo", kib(lambda row: row.figures.redo_per_commit), right=True),
@@ -87,15 +86,13 @@ def costs_table(series: Sequence[Series]) -> ReportTable:
     return ReportTable.of("What a transaction writes", rows, columns, notes)
 
 
-def which_columns(rows: Sequence[ThroughputRow]) -> list[Column[ThroughputRow]]:
+def _which_columns(rows: Sequence[ThroughputRow], off: Off) -> list[Column[ThroughputRow]]:
     """The columns that say which cell a row is."""
     machines = {row.machine for row in rows}
     return [
         *([Column[ThroughputRow]("machine", lambda row: row.machine)] if len(machines) > 1 else []),
         Column[ThroughputRow]("server", lambda row: server_label(row.server, row.version), shared=str),
-        Column[ThroughputRow](
-            "storage", lambda row: row.storage + MARK * ((row.late_share or 0.0) > _LATE), shared="on {}".format
-        ),
+        Column[ThroughputRow]("storage", lambda row: storage_label(row, off), shared="on {}".format),
         Column[ThroughputRow]("settings", lambda row: row.settings, shared=str),
         Column[ThroughputRow]("pool", lambda row: format_size(row.pool), right=True, shared="pool {}".format),
         Column[ThroughputRow]("tables", lambda row: format_size(row.dataset), right=True, shared="tables {}".format),
@@ -104,39 +101,39 @@ def which_columns(rows: Sequence[ThroughputRow]) -> list[Column[ThroughputRow]]:
     ]
 
 
-def _remarks(series: Sequence[Series]) -> list[str]:
+def _remarks(series: Sequence[Series], off: Off) -> list[str]:
     said = []
-    rows = [row for each in series for row in each.rows]
+
+    def which(chosen: Callable[[Series, ThroughputRow], bool]) -> str:
+        """As in `MariaDB 11.8.6 with 4G; MySQL 9.7.4 with 2G, 4G`."""
+        sizes = [(one, [format_size(row.log_size) for row in one.rows if chosen(one, row)]) for one in series]
+        return "; ".join(f"{name_of(one, series)} with {', '.join(own)}" for one, own in sizes if own)
+
     if small := [one for one in series if one.key.tables < one.rows[-1].log_size]:
+        named = ", ".join(f"{name_of(one, series)} ({format_size(one.key.tables)})" for one in small)
+        said.append(f"{named}: the tables are smaller than the largest log, which holds no more than their pages.")
+    if uneven := [one for one in series if one.uneven]:
+        named = ", ".join(name_of(one, series) for one in uneven)
         said.append(
-            f"The tables ({format_size(small[0].key.tables)}) are smaller than the largest log: it holds no more than their pages."
+            f"{named}: not every size was measured in every block; throughput is what it would have been beside the smallest log."
         )
-    if short := [row for row in rows if (filled := row.figures.measured_fillings) is not None and filled < 1]:
+    if short := which(lambda one, row: not one.repeated and _is_part_of_a_log(row.figures.measured_fillings)):
         said.append(
-            f"{_which(short, rows)}: less than a whole log was written in what was measured; the interval there does not know what "
-            "throughput does as the age rises and falls."
+            f"{short}: less than a whole log was written in what was measured; the interval there does not know what throughput does "
+            "as the age rises and falls."
         )
-    if filled_short := [row for row in rows if row.filled_short]:
+    if filled_short := which(lambda _, row: row.filled_short):
         said.append(
-            f"{_which(filled_short, rows)}: filled up, the age stopped growing before the point where the server forces flushing; a worse "
-            "case than that redo is possible."
+            f"{filled_short}: filled up, the age stopped growing before the point where the server forces flushing; a worse case than "
+            "that redo is possible."
         )
-    if unsteady := [row for row in rows if row.steady < row.n]:
-        said.append(f"{MARK} was not steady when its time was up: {_which(unsteady, rows)}.")
-    if any((row.late_share or 0.0) > _LATE for row in rows):
-        late = ", ".join(dict.fromkeys(row.storage for row in rows if (row.late_share or 0.0) > _LATE))
-        said.append(f"{late}{MARK} answered later than the disk it stands for: this machine is slower.")
-    return said
+    if unsteady := which(lambda _, row: row.steady < row.n):
+        said.append(f"{MARK} was not steady when its time was up: {unsteady}.")
+    return [*said, *storage_remarks([row for each in series for row in each.rows], off)]
 
 
-def _which(some: Sequence[ThroughputRow], among: Sequence[ThroughputRow]) -> str:
-    """As in `MariaDB 11.8.6 with 4G; MySQL 9.7.4 with 2G, 4G`, with the storage where there are several."""
-    several = len({row.storage for row in among}) > 1
-    sizes: dict[str, list[str]] = {}
-    for row in some:
-        name = server_label(row.server, row.version) + f" on {row.storage}" * several
-        sizes.setdefault(name, []).append(format_size(row.log_size))
-    return "; ".join(f"{name} with {', '.join(dict.fromkeys(own))}" for name, own in sizes.items())
+def _is_part_of_a_log(fillings: float | None) -> bool:
+    return fillings is not None and fillings < 1
 
 
 def _unit(rows: Sequence[ThroughputRow]) -> str:

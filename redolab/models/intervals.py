@@ -37,7 +37,7 @@ class Ratio:
     low: float
     high: float
     blocks: int
-    """In how many blocks it was compared."""
+    """In how many blocks it was measured beside something else."""
 
     @property
     def is_told(self) -> bool:
@@ -83,23 +83,36 @@ def batch_means(values: Sequence[float], batches: int = _BATCHES) -> Estimate:
 def ratios(measured: Sequence[tuple[str, T, float]], baseline: T) -> Mapping[T, Ratio]:
     """Treatment → how far it is from the baseline, from (block, treatment, value above 0); the baseline is not among them.
 
-    Logarithms of the values are sums of what the block and the treatment add (a randomised block design, in which a block may
-    lack some treatments or have one more than once): what is left over is the spread of a single measurement, the same for
-    all. Student's t.
+    A treatment that no block compares with it, not even by way of others, is left out. Logarithms of the values are sums of
+    what the block and the treatment add (a randomised block design, in which a block may lack some treatments or have one more
+    than once): what is left over is the spread of a single measurement, the same for all. Student's t.
     """
-    if not measured:
+    groups = connected([(block, treatment) for block, treatment, _ in measured])
+    comparable = next((group for group in groups if baseline in group), set[T]())
+    if not comparable:
         return {}
     model = _Additive(measured, baseline)
-    of_baseline = {block for block, treatment, _ in measured if treatment == baseline}
     told: dict[T, Ratio] = {}
     for treatment in model.treatments:
-        compared = {block for block, each, _ in measured if each == treatment} & of_baseline
-        if compared:
-            change, reach = model.effect(treatment)
-            told[treatment] = Ratio(
-                math.expm1(change), math.expm1(change - reach), math.expm1(change + reach), len(compared)
-            )
+        if treatment not in comparable:
+            continue
+        change, reach = model.effect(treatment)
+        blocks = {block for block, each, _ in measured if each == treatment}
+        compared = {block for block, each, _ in measured if block in blocks and each != treatment}
+        told[treatment] = Ratio(
+            math.expm1(change), math.expm1(change - reach), math.expm1(change + reach), len(compared)
+        )
     return told
+
+
+def connected(measured: Sequence[tuple[str, T]]) -> list[set[T]]:
+    """The treatments in groups, from (block, treatment): those of a group share a block, or each does with another of it."""
+    groups: list[set[T]] = []
+    for block in dict.fromkeys(block for block, _ in measured):
+        own = {treatment for each, treatment in measured if each == block}
+        apart = [group for group in groups if not group & own]
+        groups = [*apart, own.union(*(group for group in groups if group & own))]
+    return groups
 
 
 def spread_within(measured: Sequence[tuple[str, T, float]]) -> tuple[float, int]:

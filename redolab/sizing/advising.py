@@ -227,14 +227,21 @@ def in_words(found: Sized) -> Sequence[str]:
 def _gained(trade: Trade) -> str:
     """From which size on a larger log gains nothing more, and what was measured."""
     reached = Plateau(trade.nothing_beyond, *trade.between).in_words(trade.gains[0].log_size, trade.gains[-1].log_size)
-    blocks = max((gain.throughput.blocks for gain in trade.gains if gain.throughput is not None), default=None)
-    loads = "one load of each size, which tells no interval" if blocks is None else f"{blocks} loads of each size"
     load = (
-        f"under {trade.workload} with {trade.connections} clients on {trade.storage} (tables {format_size(trade.tables)}, pool "
-        f"{format_size(trade.pool)}; {loads})"
+        f"under {trade.workload} with {trade.connections} clients on {trade.storage} (version {trade.version.partition('-')[0]}, tables "
+        f"{format_size(trade.tables)}, pool {format_size(trade.pool)}; {_loads(trade)})"
     )
-    column = "" if blocks is None else f"; the column is against {format_size(trade.gains[0].log_size)}"
+    column = f"; the column is against {format_size(trade.gains[0].log_size)}" if trade.is_repeated else ""
     return f"Throughput: {reached} {load}{column} (docs/results/throughput.md)."
+
+
+def _loads(trade: Trade) -> str:
+    """As in `3 loads of each size`."""
+    fewest, most = (choose(gain.loads for gain in trade.gains) for choose in (min, max))
+    if most == 1:
+        return "one load of each size, which tells no interval"
+    loads = f"{most} loads of each size" if fewest == most else f"{fewest} to {most} loads of a size"
+    return loads if trade.is_repeated else f"{loads}, too few for an interval"
 
 
 def _hour(found: Sized) -> str:

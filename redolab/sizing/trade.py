@@ -39,7 +39,9 @@ class Gain(msgspec.Struct, frozen=True, kw_only=True):
 
     log_size: int
     throughput: Ratio | None
-    """None of the smallest itself."""
+    """None of the smallest itself, and where too few loads tell no interval."""
+    loads: int
+    """With that size."""
     ready_s: float | None
     """Of a crash at the end of the load, with the redo that production flushing leaves."""
 
@@ -58,6 +60,11 @@ class Trade(msgspec.Struct, frozen=True, kw_only=True):
     nothing_beyond: int
     """The smallest log with all but 3 % of the best throughput, and between which sizes that is by 95 % of chance."""
     between: tuple[int, int]
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether there are intervals."""
+        return any(each.throughput is not None for each in self.gains)
 
     def gain(self, log_size: int) -> Gain | None:
         """What was measured with a log of that size; None if nothing was."""
@@ -85,9 +92,13 @@ class Trades(msgspec.Struct, frozen=True, kw_only=True):
     flushing: Mapping[str, tuple[FlushingEffect, ...]] = {}
 
     def of(self, server: str, storage: str) -> Trade | None:
-        """What a larger log gained on a server: on that storage if it was measured there, else on another."""
-        known = self.servers.get(server, ())
-        return next((each for each in known if each.storage == storage), next(iter(known), None))
+        """What a larger log gained on a server: on that storage if it was measured there, else on another.
+
+        Of several that with intervals, and of such the one that was measured last.
+        """
+        known = list(enumerate(self.servers.get(server, ())))
+        best = max(known, key=lambda each: (each[1].storage == storage, each[1].is_repeated, each[0]), default=None)
+        return None if best is None else best[1]
 
 
 def committed_loads() -> list[Run]:
@@ -125,6 +136,7 @@ def _trade(series: LoadSeries) -> Trade:
             Gain(
                 log_size=cell.log_size,
                 throughput=_with_interval(series.gains.get(cell.log_size)),
+                loads=len(cell.loads),
                 ready_s=median_of_known([trial.seconds_to_ready for load in cell.loads for trial in load.recoveries]),
             )
             for cell in series.cells
@@ -198,7 +210,7 @@ def _ready(load: Load) -> float | None:
 
 
 def _with_interval(ratio: Ratio | None) -> Ratio | None:
-    """None where a single block tells no interval."""
+    """None where too few loads tell no interval."""
     return None if ratio is None or math.isnan(ratio.low) else ratio
 
 

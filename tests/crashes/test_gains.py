@@ -10,23 +10,9 @@ import pytest
 
 from redolab.crashes.fill import KillRule
 from redolab.crashes.gains import LoadSeries, load_series
-from redolab.crashes.load_figures import load_figures
 from redolab.crashes.loads import Load
-from redolab.servers.dialects import Purpose
 from redolab.units import GIB
-from redolab.workloads.contract import WorkloadMoment
-from tests.examples import image
-
-
-def load(run: str, log_size: int, rate: float) -> Load:
-    """Of a minute with so many commits a second."""
-    of_image = image()
-    instance = replace(of_image.spec.instance, purpose=Purpose.PRODUCTION, log_size=log_size)
-    spec = msgspec.structs.replace(of_image.spec, kill=KillRule(after=60), instance=instance)
-    moments = [WorkloadMoment(monotonic=float(at), commits_per_second=rate, latency_95_ms=1.0) for at in range(61)]
-    figures = load_figures(moments, [], [], of_image.capacity, 40, killed=60.0)
-    assert figures is not None
-    return Load(run, 0, "local", msgspec.structs.replace(of_image, spec=spec), moments, [], figures, [])
+from tests.examples import production_load
 
 
 def series(*loads: Load) -> LoadSeries:
@@ -36,7 +22,7 @@ def series(*loads: Load) -> LoadSeries:
 
 
 def test_one_load_of_each_size_tells_no_interval() -> None:
-    found = series(load("one", GIB, 1000), load("one", 4 * GIB, 1100))
+    found = series(production_load("one", GIB, 1000), production_load("one", 4 * GIB, 1100))
     assert found.gains[4 * GIB].change == pytest.approx(0.1)
     assert math.isnan(found.gains[4 * GIB].low)
     # It may be any of the sizes.
@@ -45,9 +31,9 @@ def test_one_load_of_each_size_tells_no_interval() -> None:
 
 def test_repeated_loads_tell_how_far_those_made_alike_differ() -> None:
     found = series(
-        *(load("one", size, rate) for size, rate in ((GIB, 1000), (4 * GIB, 1103))),
-        *(load("two", size, rate) for size, rate in ((GIB, 2000), (4 * GIB, 2194))),
-        *(load("three", size, rate) for size, rate in ((GIB, 500), (4 * GIB, 550))),
+        *(production_load("one", size, rate) for size, rate in ((GIB, 1000), (4 * GIB, 1103))),
+        *(production_load("two", size, rate) for size, rate in ((GIB, 2000), (4 * GIB, 2194))),
+        *(production_load("three", size, rate) for size, rate in ((GIB, 500), (4 * GIB, 550))),
     )
     gain = found.gains[4 * GIB]
     assert gain.blocks == 3
@@ -57,14 +43,60 @@ def test_repeated_loads_tell_how_far_those_made_alike_differ() -> None:
 
 def test_a_fast_day_on_which_only_the_larger_log_was_measured_is_no_gain() -> None:
     found = series(
-        *(load("slow", size, rate) for size, rate in ((GIB, 1000), (2 * GIB, 1001), (4 * GIB, 1002))),
-        *(load("fast", size, rate) for size, rate in ((2 * GIB, 2002), (4 * GIB, 2000))),
+        *(production_load("slow", size, rate) for size, rate in ((GIB, 1000), (2 * GIB, 1001), (4 * GIB, 1002))),
+        *(production_load("fast", size, rate) for size, rate in ((2 * GIB, 2002), (4 * GIB, 2000))),
     )
     assert found.gains[4 * GIB].change == pytest.approx(0.0, abs=0.01)
     assert found.plateau.size == GIB
+    # What stands in the table, and is drawn, is no rise either.
+    assert found.uneven
+    assert [round(cell.rate.mean) for cell in found.cells] == [1000, 1002, 1001]
+    assert all(cell.rate.low < 1000 < cell.rate.high for cell in found.cells)
+
+
+def test_sizes_that_no_block_has_together_are_compared_by_way_of_a_third() -> None:
+    found = series(
+        *(production_load("one", size, rate) for size, rate in ((GIB, 1000), (2 * GIB, 1050))),
+        *(production_load("two", size, rate) for size, rate in ((2 * GIB, 500), (4 * GIB, 700))),
+    )
+    assert found.gains[4 * GIB].change == pytest.approx(1.05 * 1.4 - 1)
+    assert found.plateau.size == 4 * GIB
+
+
+def test_what_no_block_compares_is_a_series_of_its_own() -> None:
+    one, two = load_series(
+        [
+            production_load("one", GIB, 1000),
+            production_load("one", 2 * GIB, 1010),
+            production_load("two", 4 * GIB, 1500),
+            production_load("two", 8 * GIB, 1510),
+        ]
+    )
+    assert [cell.log_size for cell in one.cells] == [GIB, 2 * GIB]
+    assert [cell.log_size for cell in two.cells] == [4 * GIB, 8 * GIB]
+    assert one.plateau.size == GIB
+
+
+def test_repeated_loads_of_a_single_size_have_the_interval_of_what_they_differ_by() -> None:
+    found = series(
+        production_load("one", GIB, 27_000), production_load("two", GIB, 29_000), production_load("three", GIB, 25_000)
+    )
+    (cell,) = found.cells
+    # Student's t of three: 4.3 standard deviations by the root of 3.
+    assert 21_000 < cell.rate.low < 23_000
+    assert 31_000 < cell.rate.high < 33_500
+
+
+def test_loads_that_were_ended_otherwise_are_another_series() -> None:
+    long = production_load("one", GIB, 1000)
+    spec = msgspec.structs.replace(long.image.spec, kill=KillRule(after=600))
+    other = replace(long, image=msgspec.structs.replace(long.image, spec=spec))
+    assert len(load_series([long, other])) == 2
 
 
 def test_where_nothing_succeeded_with_the_smallest_log_the_others_still_have_a_best() -> None:
-    found = series(load("one", GIB, 0), load("one", 2 * GIB, 1000), load("one", 4 * GIB, 1010))
+    found = series(
+        production_load("one", GIB, 0), production_load("one", 2 * GIB, 1000), production_load("one", 4 * GIB, 1010)
+    )
     assert not found.gains
     assert found.plateau.size == 2 * GIB

@@ -7,15 +7,17 @@ import json
 import math
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from experiments.throughput.answer import answer, title
 from experiments.throughput.rows import series_of
 from experiments.throughput.table import throughput_table
 from redolab.crashes.images import ImageStore
-from redolab.crashes.loads import found_in
+from redolab.crashes.loads import Found, Load, WorstCase, found_in
 from redolab.crashes.rows import load_rows
 from redolab.lab import native_folder
 from redolab.project import PROJECT
@@ -23,12 +25,14 @@ from redolab.runs.pages import measured_runs
 from redolab.runs.schema import State
 from redolab.runs.store import Run, RunStore
 from redolab.servers.dialects import Purpose
+from redolab.units import GIB
 from tests.command import UNCHECKED, nothing_is_left, redolab
+from tests.examples import production_load, trial
 
 SMALL, LARGE = 16 * 2**20, 48 * 2**20
 SMALL_THROUGHPUT = [
     "run", "throughput", "--server", "mariadb-10.11", "--log-size", "16M,48M", "--warehouses", "1", "--pool", "512M",
-    "--window", "5s", "--limit", "12s", "--warmup", "0s", "--seed", "3", *UNCHECKED,
+    "--window", "5s", "--limit", "15s", "--warmup", "0s", "--seed", "3", *UNCHECKED,
 ]  # fmt: skip
 
 
@@ -162,9 +166,49 @@ def test_what_two_machines_have_measured_is_not_put_together(tmp_path: Path) -> 
     two = series_of(found_in([first, elsewhere]))
     assert [each.key.machine for each in two] == ["local", "local (2)"]
     assert all({row.log_size for row in each.rows} == sizes for each in two)
-    assert "local (2)" in throughput_table(two, []).as_markdown()
+    assert "local (2)" in throughput_table(two, [], {}).as_markdown()
     # Above a picture there is room for the steps alone, each with what tells its series apart.
     steps = title(two).split("; ")
     assert [each.partition(": ")[0].partition(", ")[2] for each in steps] == ["on local", "on local (2)"]
     assert all("throughput, " in each and each.endswith(" s recovery") for each in steps)
     assert title([one]) == answer([one])
+
+
+def filled_up(beside: Load, pool: int, seconds: float) -> WorstCase:
+    """The crash of a log filled up, of a server with that pool, recovered in so many seconds."""
+    instance = replace(beside.image.spec.instance, purpose=Purpose.FILL, buffer_pool=pool)
+    spec = msgspec.structs.replace(beside.image.spec, instance=instance)
+    crashed = msgspec.structs.replace(beside.image, spec=spec)
+    return WorstCase("run", "local", crashed, [msgspec.structs.replace(trial(seconds), buffer_pool=pool)])
+
+
+def test_a_filled_log_of_a_server_with_another_pool_is_not_beside_a_load() -> None:
+    under_load = production_load("run", GIB, 1000)
+    pool = under_load.image.spec.instance.buffer_pool
+    ((row,),) = (each.rows for each in series_of(Found([under_load], [filled_up(under_load, 4 * pool, 9.0)])))
+    assert (row.filled_ready, row.filled_redo) == (None, None)
+    both = [filled_up(under_load, pool, 3.0), filled_up(under_load, 4 * pool, 9.0)]
+    ((row,),) = (each.rows for each in series_of(Found([under_load], both)))
+    assert row.filled_ready == 3.0
+
+
+def test_remarks_say_of_which_series_they_are() -> None:
+    """Two series that one server and one storage share: the one not steady has another pool."""
+    steady = production_load("run", GIB, 1000)
+    instance = replace(steady.image.spec.instance, buffer_pool=GIB)
+    other = msgspec.structs.replace(
+        steady.image, spec=msgspec.structs.replace(steady.image.spec, instance=instance), steady=False
+    )
+    steady = replace(steady, image=msgspec.structs.replace(steady.image, steady=True))
+    table = throughput_table(series_of(Found([steady, replace(steady, image=other)], [])), [], {}).as_markdown()
+    assert "! was not steady when its time was up: MariaDB 10.11.19, pool 1G with 1G." in " ".join(table.split())
+
+
+def test_too_few_loads_for_an_interval_are_not_called_one_each() -> None:
+    loads = [
+        production_load("one", GIB, 1000),
+        production_load("one", 4 * GIB, 1100),
+        production_load("two", GIB, 1010),
+    ]
+    (found,) = series_of(Found(loads, []))
+    assert "+10% throughput (too few loads for an interval)" in answer([found])

@@ -65,6 +65,11 @@ def test_a_treatment_that_no_block_compares_with_the_baseline_is_left_out() -> N
     assert set(found) == {"other"}
 
 
+def test_a_treatment_is_compared_by_way_of_another() -> None:
+    found = ratios([("a", "base", 100.0), ("a", "more", 120.0), ("b", "more", 60.0), ("b", "most", 120.0)], "base")
+    assert found["most"].change == pytest.approx(1.4)
+
+
 def exactly(mean: float, half: float = 1.0) -> Estimate:
     return Estimate(mean, mean - half, mean + half)
 

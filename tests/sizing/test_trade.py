@@ -43,9 +43,9 @@ TRADE = Trade(
     tables=4 * GIB,
     pool=8 * GIB,
     gains=(
-        Gain(log_size=256 * MIB, throughput=None, ready_s=1.0),
-        Gain(log_size=GIB, throughput=Ratio(0.18, 0.16, 0.2, blocks=3), ready_s=6.0),
-        Gain(log_size=4 * GIB, throughput=Ratio(0.19, 0.17, 0.21, blocks=3), ready_s=31.0),
+        Gain(log_size=256 * MIB, throughput=None, loads=3, ready_s=1.0),
+        Gain(log_size=GIB, throughput=Ratio(0.18, 0.16, 0.2, blocks=3), loads=3, ready_s=6.0),
+        Gain(log_size=4 * GIB, throughput=Ratio(0.19, 0.17, 0.21, blocks=3), loads=3, ready_s=31.0),
     ),
     nothing_beyond=GIB,
     between=(GIB, 4 * GIB),
@@ -83,14 +83,14 @@ def test_the_table_has_what_was_measured_and_nothing_between(file: Path) -> None
     assert "+19 % (+17 to +21)" in lines["4G"]
     assert "%" not in lines["2G"]
     assert (
-        "a log beyond 1G gains less than 3% more (95 %: 1G to 4G) under tpcc with 8 clients on native (tables 4G, pool 8G; 3 loads "
-        "of each size)" in said
+        "a log beyond 1G gains less than 3% more (95 %: 1G to 4G) under tpcc with 8 clients on native (version 10.11.19, tables 4G, "
+        "pool 8G; 3 loads of each size)" in said
     )
     assert "the column is against 256M" in said
 
 
 def test_what_one_load_of_each_size_gained_is_in_no_column(file: Path) -> None:
-    gains = tuple(msgspec.structs.replace(each, throughput=None) for each in TRADE.gains)
+    gains = tuple(msgspec.structs.replace(each, throughput=None, loads=1) for each in TRADE.gains)
     once = msgspec.structs.replace(TRADE, gains=gains, between=(256 * MIB, 4 * GIB))
     said = shown(file, "mariadb-10.11", 300 * MIB, 600, trades=Trades(servers={"mariadb-10.11": (once,)}))
     assert "throughput" not in said.splitlines()[1]
@@ -155,7 +155,26 @@ def test_an_effect_is_of_one_setting_alone_whatever_else_the_baseline_sets() -> 
 def test_of_another_storage_is_told_which_one_it_was(file: Path) -> None:
     assert TRADES.of("mariadb-10.11", "cloud-ssd") is TRADE
     assert TRADES.of("mysql-9", "native") is None
-    assert "on native (tables 4G" in shown(file, "mariadb-10.11", 300 * MIB, 600, "cloud-ssd")
+    assert "on native (version 10.11.19, tables 4G" in shown(file, "mariadb-10.11", 300 * MIB, 600, "cloud-ssd")
+
+
+def test_of_several_measurements_that_with_intervals_counts_and_of_such_the_last() -> None:
+    once = msgspec.structs.replace(
+        TRADE, version="10.11.20", gains=tuple(msgspec.structs.replace(each, throughput=None) for each in TRADE.gains)
+    )
+    again = msgspec.structs.replace(TRADE, version="10.11.21")
+    assert Trades(servers={"mariadb-10.11": (TRADE, once)}).of("mariadb-10.11", "native") is TRADE
+    assert Trades(servers={"mariadb-10.11": (TRADE, again, once)}).of("mariadb-10.11", "native") is again
+
+
+def test_too_few_loads_for_an_interval_are_counted_as_they_were(file: Path) -> None:
+    gains = tuple(
+        msgspec.structs.replace(each, throughput=None, loads=loads)
+        for each, loads in zip(TRADE.gains, (2, 1, 1), strict=True)
+    )
+    few = msgspec.structs.replace(TRADE, gains=gains, between=(256 * MIB, 4 * GIB))
+    said = shown(file, "mariadb-10.11", 300 * MIB, 600, trades=Trades(servers={"mariadb-10.11": (few,)}))
+    assert "1 to 2 loads of a size, too few for an interval)" in said
 
 
 def test_what_is_shipped_is_what_the_committed_loads_tell(tmp_path: Path) -> None:

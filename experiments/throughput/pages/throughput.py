@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from redolab.crashes.loads import found_in
+from redolab.crashes.marks import marks_of
 from redolab.report.contents import Page
 from redolab.report.template import filled
 from redolab.runs.asked import command
+from redolab.runs.machines import measured_on
 from redolab.runs.store import Run
 
 from ..answer import sentence
@@ -24,13 +26,13 @@ def page(runs: Sequence[Run]) -> Page:
     """The page of all runs kept for it: each of them, on one machine, is a block of its own."""
     found = found_in(runs)
     series = series_of(found)
-    sessions = [run.record().sessions[0] for run in runs]
+    off = marks_of(runs)
     values = {
         "answers": [sentence(each, series) for each in series],
-        "table": throughput_table(series, workloads_of(found)).as_markdown(),
-        "costs": costs_table(series).as_markdown(),
+        "table": throughput_table(series, workloads_of(found), off).as_markdown(),
+        "costs": costs_table(series, off).as_markdown(),
         "commands": [command(run, Factors(), always=("server", "log_size")) for run in runs],
-        "machines": list(dict.fromkeys(f"{each.machine.in_words()}, {each.machine.system}" for each in sessions)),
+        "machines": measured_on(runs),
         "dates": ", ".join(dict.fromkeys(f"{run.record().began:%Y-%m-%d}" for run in runs)),
         "marked": any(row.steady < row.n for each in series for row in each.rows),
     }
