@@ -16,6 +16,7 @@ BASELINE = "baseline"
 TPCC, LARGE_ROWS, STORM = "tpcc", "large-rows", "storm"
 _LOG_BUFFER = 16 * MIB
 _CONNECTIONS = 500
+_SPARE_CONNECTIONS = 50
 _DIRTY = 90
 _SMALL_POOL_SHARE = 4
 _LOG_STEP = 4
@@ -60,7 +61,7 @@ def explicit(baselines: Baselines, dialect: Dialect) -> Baselines:
     return Baselines(
         tpcc=_with(baselines.tpcc, innodb_max_dirty_pages_pct=str(_DIRTY), **no_cache),
         large_rows=_with(baselines.large_rows, innodb_log_buffer_size=str(_LOG_BUFFER)),
-        storm=_with(baselines.storm, max_connections=str(_CONNECTIONS)),
+        storm=_with(baselines.storm, max_connections=str(_room(baselines))),
     )
 
 
@@ -87,12 +88,17 @@ def _log_size(of: Baselines, dialect: Dialect) -> list[Change]:
     return [_change(name, format_size(usual), format_size(size), of.tpcc, log_size=size) for size in sizes]
 
 
+def _room(of: Baselines) -> int:
+    """For all clients of the storm to be connected at once."""
+    return max(_CONNECTIONS, of.storm.threads + _SPARE_CONNECTIONS)
+
+
 def _max_connections(of: Baselines, _: Dialect) -> list[Change]:
     few = of.storm.threads // 2
     return [
         Change(
             "max_connections",
-            str(_CONNECTIONS),
+            str(_room(of)),
             f"{few}, half of the clients",
             _with(of.storm, max_connections=str(few)),
         )

@@ -17,7 +17,7 @@ from redolab.models.intervals import Ratio, median_of_known, ratios
 from redolab.runs.factors import read_factors
 from redolab.runs.store import Run
 from redolab.servers.known import server_catalogue
-from redolab.units import parse_size
+from redolab.units import format_duration, format_size, parse_size
 
 from .changes import BASELINE, Skipped, skipped
 from .factors import Factors
@@ -39,6 +39,9 @@ class Measured:
     ready: float | None
     variables: Mapping[str, str]
     """As the server says it uses them."""
+    late_share: float | None = None
+    buffered: bool = False
+    """See `OnStorage`."""
 
     @property
     def which(self) -> tuple[str, str]:
@@ -54,6 +57,9 @@ class Effect:
     server: str
     version: str
     load: str
+    storage: str
+    apart: str
+    """What its baseline had otherwise than others of that load on that server, as in `log 1G`; empty where there are none."""
     setting: str
     baseline: str
     level: str
@@ -63,6 +69,9 @@ class Effect:
     """Whether the server says that it used what it used in the baseline: the level was not had."""
     blocks: int
     """In how many blocks it was compared with the baseline."""
+    barren: int
+    """Of its loads, those in which nothing succeeded: no effect counts them."""
+    loads: int
     base_rate: float
     rate: float
     is_notpm: bool
@@ -82,6 +91,8 @@ class Effect:
     base_ready: float | None
     ready: float | None
     recovery: Ratio | None
+    late_share: float | None
+    buffered: bool
 
     @property
     def size(self) -> float:
@@ -107,6 +118,8 @@ def _measured(load: Load, change: PlannedChange) -> Measured:
         load.figures,
         median_of_known(times),
         load.image.variables,
+        load.late_share,
+        load.buffered,
     )
 
 
@@ -125,7 +138,10 @@ def effects(measured: Sequence[Measured]) -> list[Effect]:
         key = (each.run, each.machine, each.spec.dataset.server, each.spec.workload)
         if key in baselines:
             kinds[baselines[key]].append(each)
-    found = [effect for of_kind in kinds.values() for effect in _of_kind(of_kind)]
+    apart = _apart([of_kind[0] for of_kind in kinds.values()])
+    found = [
+        effect for of_kind, words in zip(kinds.values(), apart, strict=True) for effect in _of_kind(of_kind, words)
+    ]
     servers = list(dict.fromkeys((each.server, each.machine) for each in found))
     return sorted(found, key=lambda effect: (servers.index((effect.server, effect.machine)), -effect.size))
 
@@ -134,6 +150,32 @@ def _alike(baseline: Measured) -> tuple[object, ...]:
     """What baselines share that are taken for one."""
     spec = baseline.spec
     return (baseline.machine, msgspec.json.encode(msgspec.structs.replace(spec, number=1)))
+
+
+def _apart(kinds: Sequence[Measured]) -> list[str]:
+    """What tells the baseline of each from others of the same load on the same server."""
+
+    def on(each: Measured) -> tuple[str, str, str, str]:
+        return each.machine, each.spec.dataset.server, each.spec.dataset.version, each.spec.workload
+
+    said = []
+    for kind in kinds:
+        others = [_conditions(other) for other in kinds if on(other) == on(kind)]
+        differ = [words for place, words in enumerate(_conditions(kind)) if len({other[place] for other in others}) > 1]
+        said.append(", ".join(differ or ([f"run {kind.run}"] if len(others) > 1 else [])))
+    return said
+
+
+def _conditions(measured: Measured) -> tuple[str, ...]:
+    spec = measured.spec
+    return (
+        spec.storage,
+        f"log {format_size(spec.instance.log_size)}",
+        f"pool {format_size(spec.instance.buffer_pool)}",
+        f"tables {format_size(spec.dataset.size)}",
+        f"{spec.threads} clients",
+        "" if spec.kill.after is None else f"loads of {format_duration(spec.kill.after)}",
+    )
 
 
 def skipped_in(runs: Sequence[Run]) -> Mapping[str, Sequence[Skipped]]:
@@ -153,7 +195,7 @@ def skipped_in(runs: Sequence[Run]) -> Mapping[str, Sequence[Skipped]]:
     return found
 
 
-def _of_kind(measured: Sequence[Measured]) -> list[Effect]:
+def _of_kind(measured: Sequence[Measured], apart: str) -> list[Effect]:
     cells: dict[tuple[str, str], list[Measured]] = defaultdict(list)
     for each in measured:
         cells[each.which].append(each)
@@ -161,11 +203,11 @@ def _of_kind(measured: Sequence[Measured]) -> list[Effect]:
     rates = [(each.block, each.which, each.figures.rate.mean) for each in measured if each.figures.rate.mean > 0]
     throughput = ratios(rates, _BASE)
     recovery = ratios([(each.block, each.which, each.ready) for each in measured if each.ready], _BASE)
-    return [_effect(cell, base, throughput.get(which), recovery.get(which)) for which, cell in cells.items()]
+    return [_effect(cell, base, throughput.get(which), recovery.get(which), apart) for which, cell in cells.items()]
 
 
 def _effect(
-    cell: Sequence[Measured], base: Sequence[Measured], throughput: Ratio | None, recovery: Ratio | None
+    cell: Sequence[Measured], base: Sequence[Measured], throughput: Ratio | None, recovery: Ratio | None, apart: str
 ) -> Effect:
     common = {each.block for each in cell} & {each.block for each in base}
     cell = [each for each in cell if each.block in common] or cell
@@ -178,12 +220,16 @@ def _effect(
         server=first.spec.dataset.server,
         version=first.spec.dataset.version,
         load=first.spec.workload,
+        storage=first.spec.storage,
+        apart=apart,
         setting=first.change.setting,
         baseline=first.change.baseline,
         level=first.change.level,
         used=used if used is not None and (same or not _as_asked(first.change.level, used)) else None,
         same_used=same,
         blocks=len(common) if throughput is None else throughput.blocks,
+        barren=sum(not each.figures.rate.mean for each in cell),
+        loads=len(cell),
         base_rate=statistics.median(each.figures.rate.mean for each in base),
         rate=statistics.median(each.figures.rate.mean for each in cell),
         is_notpm=first.figures.new_orders is not None,
@@ -199,6 +245,8 @@ def _effect(
         base_ready=median_of_known([each.ready for each in base]),
         ready=median_of_known([each.ready for each in cell]),
         recovery=None if same else recovery,
+        late_share=max((share for each in (*cell, *base) if (share := each.late_share) is not None), default=None),
+        buffered=any(each.buffered for each in (*cell, *base)),
     )
 
 

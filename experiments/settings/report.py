@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 
+from redolab.crashes.marks import Off, disks_of, marks_of, storage_label, storage_remarks
 from redolab.models.intervals import SHARE, Ratio
 from redolab.report.contents import Plot, Report
 from redolab.report.labels import server_label
@@ -31,11 +32,13 @@ def report(run: Run) -> Report:
     found = effects(measured_in([run]))
     if not found:
         return Report(answer="No setting was compared with its baseline.", tables=[])
+    off = marks_of([run])
+    disks, of_disks = disks_of(run)
     return Report(
         answer=answer(found),
-        tables=[settings_table(found, skipped_in([run]))],
-        details=[settings_table(found, skipped_in([run]), PAGE)],
-        rows={"table": row_dictionaries(found)},
+        tables=[settings_table(found, skipped_in([run]), off)],
+        details=[settings_table(found, skipped_in([run]), off, PAGE), *disks],
+        rows={"table": row_dictionaries(found), **of_disks},
         plots=plots(found),
     )
 
@@ -103,6 +106,7 @@ def _by_server(found: Sequence[Effect]) -> Mapping[str, Sequence[Effect]]:
     servers: dict[str, list[Effect]] = {}
     for each in found:
         label = server_label(each.server, each.version) + f" on {each.machine}" * several
+        label += f", {each.apart}" if each.apart else ""
         servers.setdefault(label, []).append(each)
     return servers
 
@@ -120,7 +124,8 @@ def _told(found: Sequence[Effect]) -> list[tuple[Effect, Ratio]]:
 
 def _in_brief(each: Effect, ratio: Ratio) -> str:
     """As in `-5% by innodb_flush_method=fsync`, without what a table says of the level more."""
-    return f"{ratio.change:+.0%} by {each.setting.partition(',')[0]}={each.level.partition(',')[0]}"
+    name, _, of_what = each.setting.partition(", ")
+    return f"{ratio.change:+.0%} by {name}={each.level.partition(',')[0]}" + (f" ({of_what})" if of_what else "")
 
 
 def _is_known(ratio: Ratio | None) -> bool:
@@ -129,13 +134,15 @@ def _is_known(ratio: Ratio | None) -> bool:
 
 
 def settings_table(
-    found: Sequence[Effect], left_out: Mapping[str, Sequence[Skipped]], widest: int = SCREEN
+    found: Sequence[Effect], left_out: Mapping[str, Sequence[Skipped]], off: Off, widest: int = SCREEN
 ) -> ReportTable:
     """A row a level, what changes the most first; in so many characters."""
     columns = [
         *([Column[Effect]("machine", lambda each: each.machine)] if len({each.machine for each in found}) > 1 else []),
         Column[Effect]("server", lambda each: server_label(each.server, each.version), shared=str),
+        Column[Effect]("storage", lambda each: storage_label(each, off), shared="on {}".format),
         Column[Effect]("load", lambda each: _LOADS.get(each.load, each.load)),
+        *([Column[Effect]("baseline", lambda each: each.apart)] if any(each.apart for each in found) else []),
         Column[Effect]("setting", lambda each: each.setting),
         Column[Effect]("from", lambda each: each.baseline),
         Column[Effect]("to", _level),
@@ -175,6 +182,7 @@ def settings_table(
             for load in dict.fromkeys(each.load for each in found)
             for caveat in workload_catalogue().get(load).caveats
         ),
+        *storage_remarks(found, off),
     ]
     return ReportTable.brief("Settings, one at a time", found, columns, notes, widest)
 
@@ -208,7 +216,7 @@ def _throughput(each: Effect) -> str:
         return f"not had: the server used {each.used}"
     if not each.rate:
         return "nothing succeeded"
-    return _in_words(each.throughput)
+    return _in_words(each.throughput) + (f", nothing in {each.barren} of {each.loads}" if each.barren else "")
 
 
 def _number(value: float) -> str:

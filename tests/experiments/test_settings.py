@@ -158,8 +158,45 @@ def test_runs_whose_baselines_were_made_otherwise_are_not_put_together() -> None
     small, large = blocks(1000, 1100, run="one"), blocks(5000, 5500, level=1.2, run="two", log_size=128 * MIB)
     changes_found = sorted(round(each.throughput.change, 1) for each in effects([*small, *large]) if each.throughput)
     assert changes_found == [-0.2, 0.2]
+    # A reader is told which is which, in the table and in the answer.
+    found = effects([*small, *large])
+    assert {each.apart for each in found} == {"log 64M", "log 128M"}
+    assert "log 128M" in settings_table(found, {}, {}).as_markdown()
+    assert ", log 128M: throughput: bulk-update +20% by a=0;" in answer(found)
     alike = [*small, *blocks(900, 950, run="two")]
     assert [each.blocks for each in effects(alike)] == [4]
+
+
+def test_loads_in_which_nothing_succeeded_are_told_beside_the_effect_of_the_others() -> None:
+    loads = blocks(1000, 1300, 800)
+    (last,) = blocks(0)[-1:]
+    (found,) = effects([*loads[:-1], replace(last, block=loads[-1].block)])
+    assert (found.barren, found.loads) == (1, 3)
+    assert ", nothing in 1 of 3" in settings_table([found], {}, {}).as_markdown()
+
+
+def test_a_storage_that_is_not_the_disk_that_was_asked_for_is_marked() -> None:
+    (found,) = effects(blocks(1000, 1300, 800))
+    assert "!" not in settings_table([found], {}, {}).as_markdown()
+    (late,) = effects([replace(each, late_share=0.3) for each in blocks(1000, 1300, 800)])
+    assert f"{late.storage}! answered later" in settings_table([late], {}, {}).as_markdown()
+    slow = settings_table([found], {}, {("local", found.storage): "random write IOPS -40%"}).as_markdown()
+    assert f"{found.storage}! was not the disk that was asked for: random write IOPS -40%" in " ".join(slow.split())
+
+
+def test_of_a_log_of_several_files_the_answer_says_that_the_size_is_of_all() -> None:
+    (found,) = effects(blocks(1000, 1300, 800))
+    assert "by innodb_log_file_size=32M (all files);" in answer(
+        [replace(found, setting="innodb_log_file_size, all files", level="32M")]
+    )
+
+
+def test_the_baseline_of_the_storm_has_room_for_all_its_clients() -> None:
+    dialect = server_catalogue().get("mysql-9").dialect()
+    (usual,) = changes(["max_connections"], Factors().baselines(1), dialect)
+    (many,) = changes(["max_connections"], Factors(storm=1000).baselines(1), dialect)
+    assert (usual.baseline, usual.level.partition(",")[0]) == ("500", "32")
+    assert (many.baseline, many.level.partition(",")[0]) == ("1050", "500")
 
 
 def test_what_stands_beside_an_effect_is_of_the_same_blocks() -> None:
@@ -177,7 +214,7 @@ def test_a_level_that_the_server_did_not_take_has_no_effect_and_a_rounded_one_is
     rounded = [replace(each, variables={"a": "8388608"}) if each.change.setting == "a" else each for each in loads]
     (found,) = effects(rounded)
     assert found.used == "8388608"
-    assert "0 (used 8M)" in settings_table([found], {}).as_markdown()
+    assert "0 (used 8M)" in settings_table([found], {}, {}).as_markdown()
 
 
 def test_a_redo_log_of_several_files_is_used_as_it_was_asked_for() -> None:

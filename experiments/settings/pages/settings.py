@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from redolab.crashes.marks import marks_of
 from redolab.report.contents import Page
 from redolab.report.table import PAGE
 from redolab.report.template import filled
 from redolab.runs.asked import command
+from redolab.runs.machines import measured_on
 from redolab.runs.store import Run
 
 from ..effects import effects, measured_in, skipped_in
@@ -22,12 +24,11 @@ def page(runs: Sequence[Run]) -> Page:
     """The page of all runs kept for it: each has blocks of its own."""
     found = effects(measured_in(runs))
     servers = dict.fromkeys(each.server for each in found)
-    sessions = [run.record().sessions[0] for run in runs]
     values = {
         "answers": [answer([each for each in found if each.server == server]) for server in servers],
-        "table": settings_table(found, skipped_in(runs), PAGE).as_markdown(),
+        "table": settings_table(found, skipped_in(runs), marks_of(runs), PAGE).as_markdown(),
         "commands": [command(run, Factors(), always=["server"]) for run in runs],
-        "machines": list(dict.fromkeys(f"{each.machine.in_words()}, {each.machine.system}" for each in sessions)),
+        "machines": measured_on(runs),
         "dates": ", ".join(dict.fromkeys(f"{run.record().began:%Y-%m-%d}" for run in runs)),
     }
     return Page(filled(_TEMPLATE, values), plots(found))
