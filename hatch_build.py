@@ -18,6 +18,8 @@ _COMMIT = "COMMIT"
 class CustomBuildHook(BuildHookInterface[Any]):
     """Puts them into the package, so that a user's environment gets no module called `experiments`."""
 
+    _made: tempfile.TemporaryDirectory[str] | None = None
+
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """See `BuildHookInterface`."""
         if version == "editable":
@@ -25,7 +27,7 @@ class CustomBuildHook(BuildHookInterface[Any]):
         root = Path(self.root)
         inside = "redolab/" if self.target_name == "wheel" else ""
         included = build_data["force_include"]
-        included[str(_commit_file(root))] = f"{inside}{_COMMIT}"
+        included[str(self._commit_file(root))] = f"{inside}{_COMMIT}"
         if self.target_name != "wheel":
             return
         for path in sorted(path for folder in _BESIDE for path in (root / folder).rglob("*") if path.is_file()):
@@ -34,17 +36,22 @@ class CustomBuildHook(BuildHookInterface[Any]):
             if not set(relative.parts) & set(_NOT_OURS) and ".local." not in path.name:
                 included[str(path)] = f"{inside}{relative}"
 
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """See `BuildHookInterface`."""
+        if self._made is not None:
+            self._made.cleanup()
 
-def _commit_file(root: Path) -> Path:
-    """A file with the commit: that of an unpacked source distribution, or one made now."""
-    kept = root / _COMMIT
-    if kept.exists():
-        return kept
-    commit = _said_by_git(root, "rev-parse", "--short=12", "HEAD")
-    changed = commit and _said_by_git(root, "status", "--porcelain")
-    made = Path(tempfile.mkdtemp()) / _COMMIT
-    made.write_text(f"{commit}{'+changes' if changed else ''}\n")
-    return made
+    def _commit_file(self, root: Path) -> Path:
+        """A file with the commit: that of an unpacked source distribution, or one made for this build."""
+        kept = root / _COMMIT
+        if kept.exists():
+            return kept
+        commit = _said_by_git(root, "rev-parse", "--short=12", "HEAD")
+        changed = commit and _said_by_git(root, "status", "--porcelain")
+        self._made = tempfile.TemporaryDirectory(prefix="redolab-")
+        made = Path(self._made.name) / _COMMIT
+        made.write_text(f"{commit}{'+changes' if changed else ''}\n")
+        return made
 
 
 def _said_by_git(root: Path, *arguments: str) -> str:

@@ -25,7 +25,9 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     build = [*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(PROJECT.root)]
-    subprocess.run(build, check=True)
+    temporary = folder / "temporary"
+    temporary.mkdir()
+    subprocess.run(build, check=True, env={**os.environ, "TMPDIR": str(temporary)})
     (wheel,) = folder.glob("redolab-*.whl")
     subprocess.run([*pip, "install", "--no-deps", "--target", str(folder / "packages"), str(wheel)], check=True)
     return folder / "packages"
@@ -48,6 +50,10 @@ def installed(packages: Path, tmp_path: Path) -> Installed:
         )
 
     return run
+
+
+def test_building_leaves_nothing_in_the_folder_for_temporary_files(packages: Path) -> None:
+    assert list((packages.parent / "temporary").iterdir()) == []
 
 
 def test_it_brings_everything_and_no_module_that_is_not_its_own(packages: Path) -> None:
