@@ -25,6 +25,8 @@ _ROOM = 1.2
 _MARGIN = 1.8
 _WHOLE = 10
 """Seconds that are told without a fraction."""
+_ON_WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
+"""Under a figure that a line would cross out."""
 
 
 def plot_trade(folder: Path, series: Sequence[Series], rto: float, title: str) -> None:
@@ -79,8 +81,8 @@ def _throughput_panel(panel: Axes, one: Series) -> None:
         gain = one.gains.get(row.log_size)
         if gain is not None:
             panel.annotate(
-                f"{gain.change:+.0%}", (row.log_size, row.rate.mean), xytext=(0, 9), textcoords="offset points",
-                ha="center", fontsize="small",
+                f"{gain.change:+.0%}", (row.log_size, row.rate.high if known else row.rate.mean), xytext=(0, 7), textcoords="offset points",
+                ha="center", fontsize="small", bbox=_ON_WHITE,
             )  # fmt: skip
     _sizes(panel, sizes)
 
@@ -101,8 +103,7 @@ def _recovery_panel(panel: Axes, one: Series, rto: float) -> None:
             panel.annotate(
                 f"{seconds:.0f} s" if seconds >= _WHOLE else f"{seconds:.1f} s", (size, seconds), xytext=(right, up),
                 textcoords="offset points", ha=side, fontsize="small", color=colour,
-                # The line of the RTO does not cross it out.
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+                bbox=_ON_WHITE,
             )  # fmt: skip
     panel.axhline(rto, color=LIMIT, linewidth=1, label=f"RTO {format_duration(rto)}")
     _sizes(panel, sizes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import textwrap
 from pathlib import Path
 
@@ -31,12 +32,22 @@ _LETTERS = 11
 """Characters of a title in an inch of its figure."""
 
 
+_UNIT = re.compile(r"(?<=\d) (?=(?:ms|s|min|h)\b|%)")
+_NO_BREAK = "\N{NO-BREAK SPACE}"
+
+
 def head(figure: Figure, finding: str, shared: str) -> None:
     """Give a figure its finding as title, and under it what all of it shares."""
     columns = int(figure.get_figwidth() * _LETTERS)
-    figure.suptitle("\n".join(textwrap.wrap(finding, columns)), fontsize="large", x=0.01, ha="left")
+    figure.suptitle("\n".join(wrapped(finding, columns)), fontsize="large", x=0.01, ha="left")
     if shared:
-        figure.axes[0].set_title("\n".join(textwrap.wrap(shared, columns)), fontsize="small", loc="left", color=MODEL)
+        figure.axes[0].set_title("\n".join(wrapped(shared, columns)), fontsize="small", loc="left", color=MODEL)
+
+
+def wrapped(text: str, columns: int) -> list[str]:
+    """The text in lines of at most so many characters, no number without its unit (`+4 s`) at a line's end."""
+    lines = textwrap.wrap(_UNIT.sub(_NO_BREAK, text), columns)
+    return [line.replace(_NO_BREAK, " ") for line in lines]
 
 
 def save(figure: Figure, path: Path) -> None:
