@@ -32,7 +32,7 @@ def report(run: Run) -> Report:
         tables=[throughput_table(series, workloads_of(found), off)],
         details=[costs_table(series, off), *disks],
         rows={"table": row_dictionaries(series), **of_disks},
-        plots=plots(series, _rto(run)),
+        plots=plots(series, rto_of(run)),
     )
 
 
@@ -65,7 +65,8 @@ def workloads_of(found: Found) -> list[str]:
     return list(dict.fromkeys(load.image.spec.workload for load in found.loads))
 
 
-def _rto(run: Run) -> float:
+def rto_of(run: Run) -> float:
+    """The recovery time objective that the run was made with, in seconds."""
     try:
         return read_factors(Factors, run.record().options).rto
     except LabError:

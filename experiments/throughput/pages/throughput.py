@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from redolab.crashes.loads import found_in
@@ -12,10 +12,11 @@ from redolab.report.template import filled
 from redolab.runs.asked import command
 from redolab.runs.machines import measured_on
 from redolab.runs.store import Run
+from redolab.units import format_duration
 
 from ..answer import sentence
 from ..factors import Factors
-from ..report import plots, workloads_of
+from ..report import plots, rto_of, workloads_of
 from ..rows import series_of
 from ..table import costs_table, throughput_table
 
@@ -23,11 +24,14 @@ _TEMPLATE = Path(__file__).with_suffix(".md")
 
 
 def page(runs: Sequence[Run]) -> Page:
-    """The page of all runs kept for it: each of them, on one machine, is a block of its own."""
+    """The page of all runs kept for it, the oldest first: each of them, on one machine, is a block of its own."""
     found = found_in(runs)
     series = series_of(found)
     off = marks_of(runs)
     values = {
+        "workloads": workloads_of(found),
+        "windows": _in_words(each.key.kill.steady.window for each in series if each.key.kill.steady is not None),
+        "limits": _in_words(each.key.kill.after for each in series if each.key.kill.after is not None),
         "answers": [sentence(each, series) for each in series],
         "table": throughput_table(series, workloads_of(found), off).as_markdown(),
         "costs": costs_table(series, off).as_markdown(),
@@ -36,4 +40,9 @@ def page(runs: Sequence[Run]) -> Page:
         "dates": ", ".join(dict.fromkeys(f"{run.record().began:%Y-%m-%d}" for run in runs)),
         "marked": any(row.steady < row.n for each in series for row in each.rows),
     }
-    return Page(filled(_TEMPLATE, values), plots(series, Factors().rto))
+    return Page(filled(_TEMPLATE, values), plots(series, rto_of(runs[-1])))
+
+
+def _in_words(times: Iterable[float]) -> str:
+    """Each once, as in `3 min 0 s`."""
+    return " or ".join(format_duration(each) for each in sorted(set(times)))
