@@ -80,8 +80,9 @@ def _throughput_panel(panel: Axes, one: Series) -> None:
     for row in one.rows:
         gain = one.gains.get(row.log_size)
         if gain is not None:
+            above = row.rate.high if known else row.rate.mean
             panel.annotate(
-                f"{gain.change:+.0%}", (row.log_size, row.rate.high if known else row.rate.mean), xytext=(0, 7), textcoords="offset points",
+                f"{gain.change:+.0%}", (row.log_size, above), xytext=(0, 7), textcoords="offset points",
                 ha="center", fontsize="small", bbox=_ON_WHITE,
             )  # fmt: skip
     _sizes(panel, sizes)
