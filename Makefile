@@ -33,7 +33,7 @@ help:
 	@echo "make test-vm                      the tests of the virtual machine, in about half an hour without KVM"
 	@echo "make lint                         ruff, mypy, and the layers of the imports"
 	@echo "make format                       let ruff format the code"
-	@echo "make clean                        remove servers, datasets, crash images and .venv; results stay"
+	@echo "make clean [YES=1]                remove servers, datasets, crash images and .venv; results stay; it asks"
 
 experiment: setup
 	@$(REDOLAB) run --help
@@ -79,7 +79,7 @@ format: setup
 	@$(VENV)/bin/ruff check --fix .
 
 clean:
-	@if [ -x $(REDOLAB) ]; then $(REDOLAB) clean; fi
+	@if [ -x $(REDOLAB) ]; then $(REDOLAB) clean $(if $(YES),--yes); fi
 	@echo "removing $(VENV)"
 	@rm -rf $(VENV) redolab.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 endif

@@ -10,11 +10,11 @@ from pathlib import Path
 from benchmarks.instances import bench_lab
 from redolab.lab import Lab
 from redolab.machine import files, mounts, processes
-from redolab.machine.device import RequestQueue
+from redolab.machine.facts import RequestQueue
 from redolab.machine.processes import Command
 from redolab.storage.attaching import DISKS, measure_overhead
 from redolab.storage.disk_model import built_disk_model
-from redolab.storage.figures import Load
+from redolab.storage.figures import FioLoad
 from redolab.storage.fio import FILE_SIZE, Fio
 from redolab.storage.lab_disk import LabDisk
 from redolab.storage.loop import mounted
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def _compare(lab: Lab, fio: Fio, program: Path, disk: LabDisk) -> None:
-    found: dict[str, dict[str, list[Load]]] = {}
+    found: dict[str, dict[str, list[FioLoad]]] = {}
     for _ in range(ROUNDS):
         with disk.natively() as folder:
             _measure(fio, Place(name="loop device", folder=folder), found)
@@ -64,7 +64,7 @@ def _compare(lab: Lab, fio: Fio, program: Path, disk: LabDisk) -> None:
         )
 
 
-def _measure(fio: Fio, place: Place, found: dict[str, dict[str, list[Load]]]) -> None:
+def _measure(fio: Fio, place: Place, found: dict[str, dict[str, list[FioLoad]]]) -> None:
     for name, arguments in LOADS.items():
         load = fio.load(place, "random", [f"--size={FILE_SIZE}", *arguments])
         found.setdefault(place.name, {}).setdefault(name, []).append(load)
@@ -124,7 +124,7 @@ def _accuracy(fio: Fio, program: Path, disk: LabDisk) -> None:
 
 def _limited(
     fio: Fio, program: Path, disk: LabDisk, overhead: int, parameters: Sequence[str], arguments: Sequence[str]
-) -> Load:
+) -> FioLoad:
     flash = ["kind=flash", "read=100000", "write=0", "flush=0", "depth=64", *parameters]
     with disk.modelled("limited", program, flash, RequestQueue(), overhead) as place:
         return fio.load(place, "random", [f"--size={FILE_SIZE}", *arguments])

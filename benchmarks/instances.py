@@ -9,16 +9,18 @@ from pathlib import Path
 
 from rich.console import Console
 
-from redolab.crashes.dataset import DatasetSpec, make_dataset
+from redolab.crashes.dataset import make_dataset
 from redolab.lab import Lab, native_folder, open_lab
 from redolab.machine import copies, files
 from redolab.progress import Progress
+from redolab.records.dataset import DatasetSpec
 from redolab.runs.store import RunStore
 from redolab.servers.dialects import InstanceRequest
 from redolab.servers.initialise import initialise
 from redolab.servers.instance import DATA, Instance, prepare_folder
-from redolab.workloads.contract import Clients, RunningWorkload
-from redolab.workloads.known import workload_catalogue
+from redolab.workloads.catalogue import workload_catalogue
+from redolab.workloads.contract import RunningWorkload
+from redolab.workloads.data import Clients
 
 SERVER = "mariadb-10.11"
 THREADS = 8

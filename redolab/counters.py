@@ -22,7 +22,7 @@ class Counters:
     checkpoint_lsn: int | None = None
     checkpoint_age: int | None = None
     sync_flush_point: int | None = None
-    """The age at which the server forces flushing."""
+    """The age from which on the server forces flushing; MariaDB 10.5 and later: the hard limit."""
     hard_limit: int | None = None
     """The age at which statements wait for that flushing."""
     os_log_written: int | None = None

@@ -42,6 +42,14 @@ class DiskFull(LabError):
     """There is not, or no longer, room enough."""
 
 
+class StorageLost(LabError):
+    """What a data directory lay on is gone."""
+
+
+class StepsFailed(LabError):
+    """Steps of a run failed, each of which is a record in the run's folder."""
+
+
 class ServerFailed(LabError):
     """A server did not start, or ended when nobody had killed it."""
 

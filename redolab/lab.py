@@ -4,30 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from redolab.errors import InvalidInput
 from redolab.machine import files, processes
 from redolab.machine.clean_up_journal import Journal
+from redolab.machine.description import read_machine
+from redolab.machine.identity import machine_identity
 from redolab.machine.interrupts import unwinding
-from redolab.machine.lock import LOCK, alone
+from redolab.machine.lab_folder import JOURNAL, JOURNAL_OF_EARLIER_LABS, NATIVE, check_lab_folder, claim_lab_folder
+from redolab.machine.lock import alone
 from redolab.machine.neighbours import neighbours
 from redolab.machine.tools import Tools
 from redolab.progress import Progress
 from redolab.project import PROJECT
+from redolab.servers.catalogue import server_catalogue
+from redolab.servers.dialects import Version, other_than_expected
 from redolab.servers.install import InstalledServer, Servers
-from redolab.servers.known import server_catalogue
-
-_HOME = "storage/native"
-JOURNAL = "journal"
-_JOURNAL_OF_EARLIER_LABS = "ledger"
-
-LAB_FOLDERS = (
-    JOURNAL, _JOURNAL_OF_EARLIER_LABS, "servers", _HOME, "storage/disks", "tools", "tools.partial", "machines", "cluster", "vagrant",
-    LOCK,
-)  # fmt: skip
-"""All that the lab makes in its folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +34,38 @@ class Lab:
     journal: Journal
     tools: Tools
     servers: Servers
+    _told: set[str] = field(default_factory=set)
+    """Servers of which it was said that they are of another version than expected."""
 
     @property
     def home(self) -> Path:
         """Where datasets and crash images are kept: on the native storage."""
         return native_folder(self.folder)
 
-    def server(self, name: str) -> InstalledServer:
-        """A server of the catalogue, unpacked if it is not yet. Raises `LabError`."""
+    def identity(self) -> str:
+        """Which machine this is (`redolab.machine.identity`)."""
+        return machine_identity(self.folder, read_machine(self.home))
+
+    def server(self, name: str, version: str | None = None) -> InstalledServer:
+        """A server of the catalogue, unpacked if it is not yet: of that version if it is there. Raises `LabError`."""
         self.tools.require(["bwrap", "sysbench"], self.progress)
-        return self.servers.install(name, server_catalogue().get(name), self.progress)
+        entry = server_catalogue().get(name)
+        planned = None if version is None else self.servers.of_version(name, Version.parse(version))
+        if planned is not None:
+            planned.sandbox.prepare()
+        found = planned or self.servers.install(name, entry, self.progress)
+        if other_than_expected(found.version, entry.version) and name not in self._told:
+            self._told.add(name)
+            why = (
+                "as planned" if planned else f"'redolab server fetch {name}' gets what its source has today, beside it"
+            )
+            self.progress.note(f"{name} is {found.version}, and {entry.version} is expected of it: {why}")
+        return found
 
 
 def native_folder(lab_folder: Path) -> Path:
     """Where datasets and crash images are kept in a lab's folder."""
-    return lab_folder / _HOME
+    return lab_folder / NATIVE
 
 
 def journal_of(folder: Path) -> Journal:
@@ -77,10 +88,14 @@ def open_lab(progress: Progress, clean_up: Callable[[], list[str]], *, beside_ot
     """While in it: this machine is the lab's alone. What a killed lab left is named and taken away first.
 
     `clean_up` takes away what else the command knows of, and says what that was. Raises `Busy` if another run has
-    the machine, and `InvalidInput` if a database server that is not the lab's has it too, unless `beside_others`.
+    the machine, and `InvalidInput` if the lab's folder holds other things, or if a database server that is not the
+    lab's has the machine too, unless `beside_others`.
     """
     folder = PROJECT.lab
+    # Before anything is written there, the lock included.
+    check_lab_folder(folder)
     with alone(folder), unwinding():
+        claim_lab_folder(folder)
         lab = Lab(
             folder=folder,
             progress=progress,
@@ -89,7 +104,9 @@ def open_lab(progress: Progress, clean_up: Callable[[], list[str]], *, beside_ot
             servers=servers_of(folder),
         )
         # A lab of before the journal had its name may have been killed.
-        for journal in (Journal(folder / _JOURNAL_OF_EARLIER_LABS), lab.journal):
+        for journal in (Journal(folder / JOURNAL_OF_EARLIER_LABS), lab.journal):
+            for path in journal.strike_strangers():
+                progress.note(f"the clean-up journal names {path}, which is not in this lab's folder: left as it is")
             _say_cleared(progress, journal.clear())
         _say_cleared(progress, clean_up())
         if not beside_others:

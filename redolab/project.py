@@ -64,6 +64,11 @@ class Project:
         return Path(os.environ.get("REDOLAB_MACHINES") or own)
 
     @property
+    def own_cluster(self) -> Path:
+        """The folder of the lab's own certificate for a cluster on this machine: of an account, as each worker has a lab of its own."""
+        return _configuration() / "cluster"
+
+    @property
     def runs(self) -> Path:
         """What runs left; $REDOLAB_RUNS, if set, is another place for it."""
         own = self.root / "data/runs" if self.is_clone else Path("redolab-runs")
@@ -90,8 +95,12 @@ class Project:
 
         $REDOLAB_LAB, if set, is another place for it: a larger disk, a faster one.
         """
-        own = self.root / ".lab" if self.is_clone else _cache()
-        return Path(os.environ.get("REDOLAB_LAB") or own).absolute()
+        return Path(os.environ.get("REDOLAB_LAB") or self.usual_lab).absolute()
+
+    @property
+    def usual_lab(self) -> Path:
+        """Where the lab's folder is unless $REDOLAB_LAB names another place."""
+        return self.root / ".lab" if self.is_clone else _cache()
 
     @property
     def commit_file(self) -> Path:
@@ -107,11 +116,11 @@ def _configuration() -> Path:
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "redolab"
 
 
-def _found() -> Project:
+def _project() -> Project:
     package = Path(__file__).resolve().parent
     is_clone = not (package / "experiments").is_dir()
     return Project(package.parent if is_clone else package, is_clone)
 
 
-PROJECT = _found()
+PROJECT = _project()
 """This clone, or this installed package."""

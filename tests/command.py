@@ -12,14 +12,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
+import pytest
 
-from redolab.crashes.recovery import RecoveryTrial
 from redolab.lab import native_folder
 from redolab.machine import files
 from redolab.project import PROJECT
-from redolab.runs.schema import State
+from redolab.records.recovery import RecoveryTrial
+from redolab.results.recoveries import recoveries_of
+from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
 from redolab.storage.attaching import DISKS
+from redolab.workloads.data import TableCheck
 
 UNCHECKED = ("--check-disks", "off")
 SMALL = ("--log-size", "64M", "--dataset", "32M", "--open-transaction", "5000", "--pool", "64M", *UNCHECKED)
@@ -35,10 +38,53 @@ def folder_for_everybody() -> Iterator[Path]:
         yield folder
 
 
+SOMEBODY = 65533
+"""An account that nothing on the machine belongs to."""
+
+
+def python_for_everybody() -> str:
+    """This Python, or the system's of the same version if this one lies where only root can go. Skips the test without root."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can become somebody else")
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    for python in (sys.executable, f"/usr/bin/python{version}"):
+        ask = [*_BECOME_SOMEBODY, python, "--version"]
+        if Path(python).exists() and subprocess.run(ask, capture_output=True, check=False).returncode == 0:
+            return python
+    pytest.skip(f"no Python {version} on this machine that another user can run")
+
+
+def as_somebody(
+    *arguments: str, folder: Path, environment: Mapping[str, str] | None = None, said: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """`python ARGUMENTS` as an account that owns nothing, at home in a folder, to its end."""
+    packages = next(Path(sys.prefix).glob("lib/python*/site-packages"))
+    return subprocess.run(
+        [*_BECOME_SOMEBODY, python_for_everybody(), *arguments],
+        input=said,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        env={
+            "PATH": os.environ["PATH"],
+            "HOME": str(folder),
+            "PYTHONPATH": f"{PROJECT.root}:{packages}",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "MPLCONFIGDIR": str(folder),
+            **(environment or {}),
+        },
+    )
+
+
+_BECOME_SOMEBODY = ("setpriv", f"--reuid={SOMEBODY}", f"--regid={SOMEBODY}", "--clear-groups", "--inh-caps=-all")
+
+
 def redolab(*arguments: str, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """`redolab ARGUMENTS` to its end."""
     return subprocess.run(
         [sys.executable, "-m", "redolab", *arguments],
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,
@@ -80,7 +126,7 @@ def nothing_is_left() -> bool:
     instances = files.names(native_folder(PROJECT.lab) / "instances")
     disks = files.names(PROJECT.lab / DISKS)
     journal = files.names(PROJECT.lab / "journal")
-    running = [run.name for run in RunStore().all() if run.record().state is State.RUNNING]
+    running = [run.name for run in RunStore().all() if run.record().state is RunState.RUNNING]
     mounts = [line for line in Path("/proc/self/mounts").read_text().splitlines() if str(PROJECT.lab) in line]
     listed = subprocess.run(
         ["losetup", "--list", "--noheadings", "--output=BACK-FILE"], capture_output=True, text=True, check=False
@@ -88,6 +134,13 @@ def nothing_is_left() -> bool:
     loops = [line for line in listed.stdout.splitlines() if str(PROJECT.lab) in line]
     assert (lab_processes(), instances, disks, journal, running, mounts, loops) == ([], [], [], [], [], [], [])
     return True
+
+
+def checks(run: Run) -> list[TableCheck]:
+    """All that was looked at in the servers that a run has recovered."""
+    found = [each.judgement for each in recoveries_of(run) if each.judgement is not None]
+    assert found
+    return [check for judgement in found for check in judgement.checks]
 
 
 def recoveries(run: Run) -> list[RecoveryTrial]:

@@ -16,6 +16,7 @@ os.environ["REDOLAB_LAB"] = str(PROJECT.root / ".lab/tests/lab")
 os.environ["REDOLAB_SERVERS"] = str(PROJECT.root / ".lab/tests/servers.json")
 os.environ["REDOLAB_MACHINES"] = str(PROJECT.root / ".lab/tests/machines.json")
 os.environ["REDOLAB_RUNS"] = str(PROJECT.root / ".lab/tests/runs")
+os.environ["XDG_CONFIG_HOME"] = str(PROJECT.root / ".lab/tests/config")
 
 from rich.console import Console
 

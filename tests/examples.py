@@ -8,22 +8,25 @@ from datetime import UTC, datetime
 import msgspec
 
 from redolab.counters import Sample
-from redolab.crashes.dataset import DatasetSpec
-from redolab.crashes.fill import KillRule
-from redolab.crashes.images import IMAGE_FORMAT, CrashImage, CrashSpec
-from redolab.crashes.load_figures import load_figures
-from redolab.crashes.loads import Load
-from redolab.crashes.recovery import RecoveryTrial
 from redolab.lines import Line
-from redolab.machine.copies import Copy
-from redolab.machine.description import Disk, Machine
+from redolab.machine.facts import Copy, Disk, Machine
+from redolab.machine.machine_class import machine_classes
 from redolab.models.capacity import capacity_before_8_0, one_file
-from redolab.runs.schema import TrialRecord
+from redolab.records.alike import Alike, alike, storage_key
+from redolab.records.crash import IMAGE_FORMAT, CrashImage, CrashSpec
+from redolab.records.dataset import DatasetSpec
+from redolab.records.kill_rule import HIGHEST_AGE, KillRule
+from redolab.records.recovery import RecoveryTrial, WarmTime
+from redolab.records.verdict import Judgement
+from redolab.results.alike import Keyed
+from redolab.results.load_figures import load_figures
+from redolab.results.loads import Load
+from redolab.results.recoveries import Recovery
+from redolab.runs.schema import Ruling, TrialRecord
 from redolab.servers.dialects import InstanceRequest, Purpose
 from redolab.timeline import timelines
 from redolab.units import MIB
-from redolab.workloads.contract import WorkloadMoment
-from redolab.workloads.sysbench import SysbenchTables
+from redolab.workloads.data import SysbenchTables, TableCheck, WorkloadMoment
 
 NAME = "mariadb-10.11-64M-20261121-100000"
 LOG = [
@@ -52,7 +55,7 @@ def image(why_killed: str = "the checkpoint age had reached its target of 44.8M"
         ),
         workload="bulk-update",
         threads=8,
-        kill=KillRule(),
+        kill=HIGHEST_AGE,
         instance=InstanceRequest(purpose=Purpose.FILL, log_size=log_size, buffer_pool=128 * MIB),
     )
     return CrashImage(
@@ -66,25 +69,68 @@ def image(why_killed: str = "the checkpoint age had reached its target of 44.8M"
         last_sample=Sample(monotonic=5.0, wall=6.0, lsn=41_500_000, checkpoint_lsn=1_000_000, dirty_pages=2_345),
         settings=(),
         variables={},
-        capacity=capacity_before_8_0(one_file(log_size), header=12288, forced_at_async=True),
+        capacity=capacity_before_8_0(one_file(log_size), header=12288, forced_at_limit=True),
         hashes={},
     )
 
 
-def production_load(run: str, log_size: int, rate: float) -> Load:
-    """A load of a minute under production settings, with so many commits a second."""
+def production_load(run: str, log_size: int, rate: float, lasted: int = 60) -> Load:
+    """A load under production settings, with so many commits a second, of which the last 40 s are measured."""
     of_image = image()
     instance = replace(of_image.spec.instance, purpose=Purpose.PRODUCTION, log_size=log_size)
     spec = msgspec.structs.replace(of_image.spec, kill=KillRule(after=60), instance=instance)
-    moments = [WorkloadMoment(monotonic=float(at), commits_per_second=rate, latency_95_ms=1.0) for at in range(61)]
-    figures = load_figures(moments, [], [], of_image.capacity, 40, killed=60.0)
+    moments = [
+        WorkloadMoment(monotonic=float(at), commits_per_second=rate, latency_95_ms=1.0) for at in range(lasted + 1)
+    ]
+    figures = load_figures(moments, [], [], of_image.capacity, 40, killed=float(lasted))
     assert figures is not None
-    return Load(run, 0, "local", msgspec.structs.replace(of_image, spec=spec), moments, [], figures, [])
+    made = msgspec.structs.replace(of_image, spec=spec)
+    return Load(run, 0, "local", load_key(spec), made, moments, [], figures, [])
 
 
-def record(measured: RecoveryTrial | None = None) -> TrialRecord[RecoveryTrial]:
-    """A recovery as a run keeps it."""
-    return TrialRecord(place=None, trial=measured or trial())
+def load_key(spec: CrashSpec) -> Alike:
+    """The key of a load on this machine."""
+    (here,) = machine_classes([MACHINE])
+    return alike(
+        machine=here,
+        server=spec.dataset.server,
+        version=spec.dataset.version,
+        spec=spec,
+        storage=storage_key(spec.storage, None),
+        buffer_pool=spec.instance.buffer_pool,
+    )
+
+
+def keyed(
+    measured: Recovery | None = None, of_image: CrashImage | None = None, machine: Machine | None = None
+) -> Keyed:
+    """A recovery on a machine, this one unless another is given, with its key."""
+    made, crash = measured or record(), of_image or image()
+    (here,) = machine_classes([machine or MACHINE])
+    key = alike(
+        machine=here,
+        server=made.trial.server,
+        version=made.trial.version,
+        spec=crash.spec,
+        storage=storage_key(made.trial.storage, None),
+        buffer_pool=made.trial.buffer_pool,
+        settings=made.trial.settings,
+    )
+    return Keyed("run", key, "local", made, crash)
+
+
+def record(measured: RecoveryTrial | None = None, *checks: TableCheck, warm: WarmTime | None = None) -> Recovery:
+    """A recovery as a run keeps it, with what was checked afterwards."""
+    judgement = Judgement(
+        image=NAME,
+        server="mariadb-10.11",
+        version="10.11.19",
+        judged=datetime(2026, 11, 21, 10, 1, tzinfo=UTC),
+        thorough=True,
+        ruling=Ruling.RIGHT if all(check.passed for check in checks) else Ruling.WRONG,
+        checks=checks,
+    )
+    return Recovery(TrialRecord(position=None, trial=measured or trial()), warm, judgement)
 
 
 def trial(seconds_to_ready: float = 3.3, *, repeat: int = 1, slower_apply: float = 0.0) -> RecoveryTrial:
@@ -111,7 +157,6 @@ def trial(seconds_to_ready: float = 3.3, *, repeat: int = 1, slower_apply: float
         rollback_ended=seconds_to_ready + 0.5,
         timeline=timeline,
         instance="0123456789abcdef",
-        checks=(),
     )
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from redolab.crashes.crash import make_image
-from redolab.crashes.dataset import DatasetSpec
-from redolab.crashes.fill import KillRule
-from redolab.crashes.images import CrashImage, CrashSpec
+from redolab.crashes.crash import WantedState, make_states
 from redolab.lab import Lab
+from redolab.records.crash import CrashImage, CrashSpec
+from redolab.records.dataset import DatasetSpec
+from redolab.records.kill_rule import HIGHEST_AGE
 from redolab.servers.dialects import InstanceRequest, Purpose
 from redolab.servers.install import InstalledServer
 from redolab.units import MIB
+from redolab.workloads.catalogue import workload_catalogue
 from redolab.workloads.contract import Workload
-from redolab.workloads.known import workload_catalogue
 
 WORKLOAD = "bulk-update"
 
@@ -37,6 +37,7 @@ def small_crash(
     log_size: int = 32 * MIB,
     open_transaction_rows: int = 5000,
     binary_log: bool = False,
+    prepared_transactions: int = 0,
 ) -> CrashImage:
     """A crash that takes seconds."""
     workload = workload_catalogue().get(WORKLOAD)
@@ -44,7 +45,10 @@ def small_crash(
         dataset=small_dataset(server, workload, open_transaction_rows),
         workload=WORKLOAD,
         threads=4,
-        kill=KillRule(),
+        kill=HIGHEST_AGE,
+        prepared_transactions=prepared_transactions,
         instance=InstanceRequest(purpose=Purpose.FILL, log_size=log_size, buffer_pool=128 * MIB, binary_log=binary_log),
     )
-    return make_image(lab, home, server, workload, spec, every=0.2)
+    made: list[CrashImage] = []
+    make_states(lab, home, server, workload, [WantedState(spec=spec)], every=0.2, kept=made.append)
+    return made[0]

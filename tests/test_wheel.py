@@ -14,7 +14,7 @@ from redolab.project import PROJECT
 from tests.command import SMALL
 
 LOGS = PROJECT.root / "tests/logs/real"
-RUNS = PROJECT.root / "tests/runs/format1"
+RUNS = PROJECT.measured / "recovery"
 
 Installed = Callable[..., subprocess.CompletedProcess[str]]
 

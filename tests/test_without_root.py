@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,16 +14,20 @@ from experiments.inflation.trial import InflationTrial
 from redolab.lab import open_lab
 from redolab.machine import files, processes
 from redolab.machine.clean_up_journal import Journal
+from redolab.machine.lab_folder import claim_lab_folder
 from redolab.machine.processes import Command
 from redolab.machine.tools import PACKAGES, Tools
 from redolab.progress import Progress
-from redolab.project import PROJECT
 from redolab.runs.store import RunStore
-from tests.command import SMALL, folder_for_everybody, recoveries
-
-SOMEBODY = 65533
-"""A user that nothing on the machine belongs to."""
-
+from tests.command import (
+    SMALL,
+    SOMEBODY,
+    as_somebody,
+    checks,
+    folder_for_everybody,
+    python_for_everybody,
+    recoveries,
+)
 
 Somebody = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -40,35 +42,16 @@ def home() -> Iterator[Path]:
 @pytest.fixture
 def somebody(home: Path) -> Somebody:
     """Runs the command line as an ordinary user, with a lab and runs in `home`."""
-    if os.geteuid() != 0:
-        pytest.skip("only root can become somebody else")
-    python = _python_for_everybody()
+    python_for_everybody()
     with open_lab(Progress(Console(quiet=True)), list) as lab:
-        lab.server("mariadb-10.11")
-    shutil.copytree(PROJECT.lab / "servers/mariadb-10.11", home / "lab/servers/mariadb-10.11", symlinks=True)
+        unpacked = lab.server("mariadb-10.11").folder
+    claim_lab_folder(home / "lab")
+    shutil.copytree(unpacked, home / "lab/servers" / unpacked.name, symlinks=True)
     subprocess.run(["chown", "--recursive", f"{SOMEBODY}:{SOMEBODY}", home], check=True)
-    packages = next(Path(sys.prefix).glob("lib/python*/site-packages"))
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [
-                *("setpriv", f"--reuid={SOMEBODY}", f"--regid={SOMEBODY}", "--clear-groups", "--inh-caps=-all"),
-                *(python, "-m", "redolab", *arguments),
-            ],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=home,
-            env={
-                "PATH": os.environ["PATH"],
-                "HOME": str(home),
-                "PYTHONPATH": f"{PROJECT.root}:{packages}",
-                "PYTHONDONTWRITEBYTECODE": "1",
-                "MPLCONFIGDIR": str(home),
-                "REDOLAB_LAB": str(home / "lab"),
-                "REDOLAB_RUNS": str(home / "runs"),
-            },
-        )
+        own = {"REDOLAB_LAB": str(home / "lab"), "REDOLAB_RUNS": str(home / "runs")}
+        return as_somebody("-m", "redolab", *arguments, folder=home, environment=own)
 
     return run
 
@@ -80,7 +63,7 @@ def test_recoveries_without_root(somebody: Somebody, home: Path) -> None:
     (run,) = RunStore(home / "runs").all()
     (trial,) = recoveries(run)
     assert not trial.cache_dropped
-    assert all(check.passed for check in trial.checks)
+    assert all(check.passed for check in checks(run))
     assert (home / "runs" / run.name).stat().st_uid == SOMEBODY
 
 
@@ -111,13 +94,3 @@ def test_tools_are_unpacked_where_they_cannot_be_installed(tmp_path: Path, monke
     assert (tmp_path / "tools/sysbench/usr/share/sysbench/oltp_write_only.lua").exists()
     assert files.names(tmp_path) == ["journal", "tools"]
     assert files.names(tmp_path / "journal") == []
-
-
-def _python_for_everybody() -> str:
-    """This Python, or the system's of the same version if this one lies where only root can go."""
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    for python in (sys.executable, f"/usr/bin/python{version}"):
-        ask = ["setpriv", f"--reuid={SOMEBODY}", f"--regid={SOMEBODY}", "--clear-groups", python, "--version"]
-        if Path(python).exists() and subprocess.run(ask, capture_output=True, check=False).returncode == 0:
-            return python
-    pytest.skip(f"no Python {version} on this machine that another user can run")

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from redolab.crashes.bench import CrashBench
-from redolab.crashes.rows import recovery_rows
-from redolab.runs.experiment import Experiment, Noun
+from functools import partial
 
-from .factors import Factors
-from .pages import anatomy
-from .plan import AnatomyPlan, plan
-from .report import report
+from redolab.results.rows import recovery_rows
+from redolab.runs.experiment import Experiment, Named, Noun, by_name
 
 EXPERIMENT = Experiment(
     question=__doc__.strip(),
-    factors=Factors,
-    plan=plan,
-    plan_type=AnatomyPlan,
-    bench=CrashBench,
-    report=report,
-    pages={"anatomy": anatomy.page},
+    factors=partial(by_name, __name__, ".factors:Factors"),
+    plan=Named(__name__, ".plan:plan"),
+    plan_type=partial(by_name, __name__, ".plan:AnatomyPlan"),
+    bench=Named(__name__, "redolab.bench.crash_bench:CrashBench"),
+    report=Named(__name__, ".report:report"),
+    pages={"anatomy": Named(__name__, ".pages.anatomy:page")},
     rows=recovery_rows,
     group=Noun("crash", "crashes"),
     step=Noun("recovery", "recoveries"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from redolab.crashes.fill import KillRule
-from redolab.crashes.planning import SMALLEST_POOL, WantedCrash
+from redolab.crashes.wanted import WantedCrash
+from redolab.models.sizes import SMALLEST_POOL
+from redolab.records.kill_rule import KillRule
 from redolab.servers.dialects import Dialect, Purpose, Setting
 from redolab.units import KIB, format_size
 
@@ -22,7 +23,7 @@ class Case:
     crash: WantedCrash
     pool: int
     settings: str = ""
-    """Of the recovering server, as `redolab.servers.asked` has them."""
+    """Of the recovering server, as `redolab.servers.extra_settings` has them."""
 
 
 def baseline(log_size: int) -> Case:

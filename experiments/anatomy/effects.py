@@ -4,33 +4,37 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scipy import stats
 
-from redolab.crashes.outcome import Outcome
-from redolab.crashes.recovery import RecoveryTrial
+from redolab.records.alike import Alike, grouped
+from redolab.records.recovery import Outcome, RecoveryTrial
+from redolab.report.labels import server_label
 from redolab.timeline import Phase
 
 from .cases import BASELINE
 
 _SHARE = 0.95
+_OF_A_CASE = ("spec", "buffer_pool", "settings")
+"""What levels are levels of: the baseline that they are compared with is alike in all else."""
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredCase:
     """One recovery of a case."""
 
     server: str
     factor: str
     level: str
     trial: RecoveryTrial
+    key: Alike
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Effect:
+class FactorEffect:
     """One level of one server against the server's baseline; seconds."""
 
     server: str
@@ -54,6 +58,13 @@ class Effect:
     """Mean of the rollback after ready."""
     unfinished: int
     """Recoveries that did not end in a server that was ready."""
+    on: str = ""
+    """The machine, where the server was measured on several."""
+
+    @property
+    def label(self) -> str:
+        """Whose it is: the server, and the machine where there are several."""
+        return server_label(self.server, self.version) + (f" on {self.on}" if self.on else "")
 
     @property
     def is_told(self) -> bool:
@@ -61,11 +72,14 @@ class Effect:
         return self.low > 0 or self.high < 0
 
 
-def effects(measured: Sequence[Measured]) -> list[Effect]:
+def effects(measured: Sequence[MeasuredCase]) -> list[FactorEffect]:
     """The baseline of each server, and after it every other level: the factor that adds the most first, its levels together."""
-    found: list[Effect] = []
-    for server in dict.fromkeys(each.server for each in measured):
-        own = [each for each in measured if each.server == server]
+    found: list[FactorEffect] = []
+    kinds = grouped([(each.key, each) for each in measured], *_OF_A_CASE)
+    several = {server for server, count in Counter(key["server"] for key in kinds).items() if count > 1}
+    for key, own in kinds.items():
+        server = key["server"]
+        on = key.machine.in_words() if server in several else ""
         cells: dict[tuple[str, str], list[RecoveryTrial]] = defaultdict(list)
         for each in own:
             cells[each.factor, each.level].append(each.trial)
@@ -74,16 +88,17 @@ def effects(measured: Sequence[Measured]) -> list[Effect]:
             continue
         within, between = _deviations(cells)
         for (factor, level), trials in sorted(cells.items(), key=lambda cell: cell[0][0] != BASELINE):
-            found.append(_effect(server, factor, level, trials, cells[BASELINE, BASELINE], within, between))
+            effect = _effect(server, factor, level, trials, cells[BASELINE, BASELINE], within, between)
+            found.append(replace(effect, on=on))
     most: dict[str, float] = defaultdict(float)
     for effect in found:
         # One that was never ready adds more than any other.
         most[effect.factor] = max(most[effect.factor], effect.added / effect.base if effect.n else math.inf)
-    servers = list(dict.fromkeys(each.server for each in found))
+    labels = list(dict.fromkeys(each.label for each in found))
     return sorted(
         found,
         key=lambda effect: (
-            servers.index(effect.server),
+            labels.index(effect.label),
             effect.factor != BASELINE,
             -most[effect.factor],
             effect.factor,
@@ -100,12 +115,12 @@ def _effect(
     base: Sequence[RecoveryTrial],
     within: tuple[float, int],
     between: tuple[float, int],
-) -> Effect:
+) -> FactorEffect:
     ready, of_base = _ready(trials), _ready(base)
     mean = statistics.fmean(ready) if ready else math.nan
     added = mean - statistics.fmean(of_base)
     reach = math.nan if not ready else _reach(trials, base, within, between)
-    return Effect(
+    return FactorEffect(
         server=server,
         version=trials[0].version,
         factor=factor,
@@ -186,6 +201,9 @@ def _phase(trials: Sequence[RecoveryTrial], base: Sequence[RecoveryTrial]) -> st
 
 
 def _phases(trial: RecoveryTrial) -> Mapping[Phase, float | None]:
+    # Of a server that was ready, a log that ends before that was not understood: its few phases would pass for all.
+    if trial.seconds_to_ready is not None and trial.timeline is not None and trial.timeline.seconds_to_ready is None:
+        return {}
     return {} if trial.timeline is None else {time.phase: time.seconds for time in trial.timeline.phases}
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from redolab.bench.factors import CrashFactors
 from redolab.errors import InvalidInput
-from redolab.runs.factors import CommonFactors, factor, keep_factor, one_of, several, whole_number
-from redolab.servers.known import server_catalogue, server_names
-from redolab.storage import StorageProfile
-from redolab.storage.known import storage_name, storage_profile
+from redolab.runs.factors import factor, one_of, several, whole_number
+from redolab.servers.catalogue import server_catalogue, server_names
+from redolab.storage.catalogue import storage_name
 from redolab.units import MIB, format_size, parse_size
 
 from .cases import FACTORS
@@ -18,7 +18,7 @@ SMALLEST_LOG = 128 * MIB
 
 
 @dataclass(frozen=True, kw_only=True)
-class Factors(CommonFactors):
+class Factors(CrashFactors):
     """What can be chosen; sizes in bytes."""
 
     server: tuple[str, ...] = factor("Servers, with commas; all for every one.", server_names, "mariadb-10.11,mysql-9")
@@ -32,7 +32,6 @@ class Factors(CommonFactors):
     crashes: int = factor(
         "Crashes of the baseline, made alike: how much one differs from the next.", whole_number(2, 100), "3"
     )
-    keep: bool = keep_factor()
 
     def check(self) -> None:
         """Refuse what makes no sense, before anything is started. Raises `InvalidInput`."""
@@ -49,7 +48,3 @@ class Factors(CommonFactors):
     def varied(self) -> tuple[str, ...]:
         """The names of the factors that are changed."""
         return tuple(FACTORS) if "all" in self.vary else self.vary
-
-    def profiles(self) -> dict[str, StorageProfile]:
-        """The storage by name."""
-        return {self.storage: storage_profile(self.storage)}

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeAlias
 
-from redolab.crashes.bench import CrashConditions, PlannedCrash, PlannedRecovery
-from redolab.crashes.planning import check_memory, crash_spec
+from redolab.bench.checks import check_memory
+from redolab.crashes.wanted import crash_spec
 from redolab.lab import Lab
+from redolab.records.plan import CrashConditions, PlannedCrash, PlannedRecovery
 from redolab.runs.plan import Plan, draw_plan
 from redolab.storage.attaching import check_possible
 

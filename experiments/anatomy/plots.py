@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from redolab.report.labels import server_label
 from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
 
 from .cases import BASELINE
-from .effects import Effect
+from .effects import FactorEffect
 
 
-def plot_effects(folder: Path, effects: Sequence[Effect], title: str, stem: str = "effects") -> None:
+def plot_effects(folder: Path, effects: Sequence[FactorEffect], title: str, stem: str = "effects") -> None:
     """Bars of the seconds added, with their intervals, the phase that they hit behind them: `STEM.svg`, `.png`."""
-    servers = list(dict.fromkeys(each.server for each in effects))
+    labels = list(dict.fromkeys(each.label for each in effects))
     rows = list(dict.fromkeys((each.factor, each.level) for each in effects if each.factor != BASELINE))
     if not rows:
         return
     figure, panels = plt.subplots(
-        ncols=len(servers), sharey=True, squeeze=False,
-        figsize=(WIDTH * (0.45 + 0.55 * len(servers)), 1.6 + 0.3 * len(rows)), layout="constrained",
+        ncols=len(labels), sharey=True, squeeze=False,
+        figsize=(WIDTH * (0.45 + 0.55 * len(labels)), 1.6 + 0.3 * len(rows)), layout="constrained",
     )  # fmt: skip
-    for axes, server in zip(panels[0], servers, strict=True):
-        own = {(each.factor, each.level): each for each in effects if each.server == server}
+    for axes, label in zip(panels[0], labels, strict=True):
+        own = {(each.factor, each.level): each for each in effects if each.label == label}
         base = own[BASELINE, BASELINE]
         for place, row in enumerate(rows):
             if (each := own.get(row)) is None:
@@ -39,7 +38,7 @@ def plot_effects(folder: Path, effects: Sequence[Effect], title: str, stem: str 
         axes.axvline(0, color="black", linewidth=1)
         axes.set_xlabel(f"seconds added to {base.ready:.1f} s")
         axes.margins(x=0.25)
-        axes.set_title(server_label(server, base.version), fontsize="medium", loc="left")
+        axes.set_title(label, fontsize="medium", loc="left")
     first = panels[0][0]
     first.set_yticks(range(len(rows)), [f"{factor}: {level}" for factor, level in rows], fontsize="small")
     first.invert_yaxis()

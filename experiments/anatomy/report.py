@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 
-from redolab.crashes.recovery import RecoveryTrial
 from redolab.report.contents import Plot, Report
-from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable
+from redolab.results.alike import keyed_recoveries
 from redolab.runs.store import Run
 
 from .cases import BASELINE
-from .effects import Effect, Measured, effects
+from .effects import FactorEffect, MeasuredCase, effects
 from .plan import AnatomyPlan
 from .plots import plot_effects
 
@@ -23,7 +22,7 @@ _TOLD = 3
 
 def report(run: Run) -> Report:
     """The answer, the table and the picture."""
-    found = effects(measured_of(run))
+    found = effects(measured_of([run]))
     said = answer(found)
     return Report(
         answer=said,
@@ -33,44 +32,46 @@ def report(run: Run) -> Report:
     )
 
 
-def measured_of(run: Run) -> list[Measured]:
-    """The recoveries of a run, each with its case, in the plan's order of cases. Raises `LabError`."""
-    plan: AnatomyPlan = run.plan(AnatomyPlan)
+def measured_of(runs: Sequence[Run]) -> list[MeasuredCase]:
+    """The recoveries of runs, each with its case, of each run in the plan's order of cases. Raises `LabError`."""
+    plans: dict[str, AnatomyPlan] = {run.name: run.plan(AnatomyPlan) for run in runs}
+    order = {name: position for position, name in enumerate(plans)}
     found = []
-    for record in run.trials(RecoveryTrial):
-        assert record.place is not None
-        planned = plan.steps[record.place]
-        server = plan.groups[planned.group].server
-        found.append((planned.group, Measured(server, planned.step.factor, planned.step.level, record.trial)))
-    return [each for _, each in sorted(found, key=lambda pair: pair[0])]
+    for each in keyed_recoveries(runs):
+        assert each.record.position is not None
+        planned = plans[each.run].steps[each.record.position]
+        server = plans[each.run].groups[planned.group].server
+        measured = MeasuredCase(server, planned.step.factor, planned.step.level, each.trial, each.key)
+        found.append((order[each.run], planned.group, measured))
+    return [each for *_, each in sorted(found, key=lambda placed: placed[:2])]
 
 
-def answer(found: Sequence[Effect]) -> str:
+def answer(found: Sequence[FactorEffect]) -> str:
     """The levels that add the most, server by server."""
     parts = []
-    for server in dict.fromkeys(each.server for each in found):
-        own = [each for each in found if each.server == server]
+    for label in dict.fromkeys(each.label for each in found):
+        own = [each for each in found if each.label == label]
         base = next(each for each in own if each.factor == BASELINE)
         told = sorted((each for each in own if each.is_told), key=lambda each: -abs(each.added))[:_TOLD]
         most = (
             ", ".join(f"{each.added:+.0f} s by {each.factor} ({each.level})" for each in told) or "nothing told apart"
         )
-        parts.append(f"{server_label(server, base.version)}: {base.ready:.1f} s; {most}")
+        parts.append(f"{label}: {base.ready:.1f} s; {most}")
     return "; ".join(parts) + "."
 
 
-def effects_table(found: Sequence[Effect]) -> ReportTable:
+def effects_table(found: Sequence[FactorEffect]) -> ReportTable:
     """A row a level."""
     columns = [
-        Column[Effect]("server", lambda each: server_label(each.server, each.version)),
-        Column[Effect]("factor", lambda each: each.factor),
-        Column[Effect]("level", lambda each: each.level),
-        Column[Effect]("ready, s", lambda each: _seconds(each.ready), right=True),
-        Column[Effect]("added, s", _added, right=True),
-        Column[Effect]("95 % interval", _interval, right=True),
-        Column[Effect]("phase", lambda each: each.phase or "–"),
-        Column[Effect]("rollback, s", lambda each: _seconds(each.rollback), right=True, spare=True),
-        Column[Effect]("n", lambda each: f"{each.n} of {each.crashes}", right=True),
+        Column[FactorEffect]("server", lambda each: each.label),
+        Column[FactorEffect]("factor", lambda each: each.factor),
+        Column[FactorEffect]("level", lambda each: each.level),
+        Column[FactorEffect]("ready, s", lambda each: _seconds(each.ready), right=True),
+        Column[FactorEffect]("added, s", _added, right=True),
+        Column[FactorEffect]("95 % interval", _interval, right=True),
+        Column[FactorEffect]("phase", lambda each: each.phase or "–"),
+        Column[FactorEffect]("rollback, s", lambda each: _seconds(each.rollback), right=True, spare=True),
+        Column[FactorEffect]("n", lambda each: f"{each.n} of {each.crashes}", right=True),
     ]
     notes = [
         "Seconds to ready, means; 'added' is to the baseline of the same server, with what crashes made alike differ by in the "
@@ -83,14 +84,14 @@ def _seconds(value: float | None) -> str:
     return "–" if value is None or math.isnan(value) else f"{value:.2f}"
 
 
-def _added(each: Effect) -> str:
+def _added(each: FactorEffect) -> str:
     if each.factor == BASELINE:
         return ""
     unfinished = f" ({each.unfinished} NOT READY)" if each.unfinished else ""
     return f"{each.added:+.2f}{unfinished}" if each.n else f"NOT READY ({each.unfinished})"
 
 
-def _interval(each: Effect) -> str:
+def _interval(each: FactorEffect) -> str:
     if each.factor != BASELINE and each.n and math.isnan(each.low):
         return "–"
     return "" if each.factor == BASELINE or not each.n else f"{each.low:+.1f} to {each.high:+.1f}"

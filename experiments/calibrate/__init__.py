@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from redolab.crashes.bench import CrashBench, CrashPlan
-from redolab.crashes.rows import recovery_rows
-from redolab.runs.experiment import Experiment, Noun
-from redolab.sizing.fitting import RECOVERY_PAGES
+from functools import partial
 
-from .factors import Factors
-from .pages import model
-from .plan import plan
-from .report import report
+from redolab.results.committed import RECOVERY_PAGES
+from redolab.results.rows import recovery_rows
+from redolab.runs.experiment import Experiment, Named, Noun, by_name
 
 EXPERIMENT = Experiment(
     question=__doc__.strip(),
-    factors=Factors,
-    plan=plan,
-    plan_type=CrashPlan,
-    bench=CrashBench,
-    report=report,
-    pages={"model": model.page},
+    factors=partial(by_name, __name__, ".factors:Factors"),
+    plan=Named(__name__, ".plan:plan"),
+    plan_type=partial(by_name, __name__, "redolab.records.plan:CrashPlan"),
+    bench=Named(__name__, "redolab.bench.crash_bench:CrashBench"),
+    report=Named(__name__, ".report:report"),
+    pages={"model": Named(__name__, ".pages.model:page")},
     page_runs={"model": RECOVERY_PAGES},
     rows=recovery_rows,
     group=Noun("crash", "crashes"),

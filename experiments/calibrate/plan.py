@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 
-from redolab.crashes.bench import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
-from redolab.crashes.planning import WantedCrash, check_memory, crash_spec, usual_pools
+from redolab.bench.checks import check_memory
+from redolab.bench.planning import usual_pools
+from redolab.crashes.wanted import WantedCrash, crash_spec
 from redolab.lab import Lab
+from redolab.records.plan import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
 from redolab.runs.plan import draw_plan
 from redolab.storage.attaching import check_possible
 

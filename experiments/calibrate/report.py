@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from redolab.report.contents import Report
 from redolab.report.table import Column, ReportTable
 from redolab.runs.store import Run
 from redolab.sizing.calibration import Calibration, as_json, shipped_calibration, with_spreads_of
-from redolab.sizing.fitting import error_rows, errors_table, fit_runs, rates_tables
+from redolab.sizing.fitting import error_rows, errors_table, fit_runs, learned_from, rates_tables
 from redolab.sizing.predicting import Predicted, predicted
 from redolab.sizing.question import Question, model_of
 from redolab.units import GIB, format_duration, format_size
@@ -26,7 +28,7 @@ def report(run: Run) -> Report:
     rows = [each for server in calibration.servers for each in _predictions(calibration, server)]
     return Report(
         answer=_answer(run, rows),
-        tables=[_table(rows)],
+        tables=[_table(rows, learned_from(found))],
         details=[errors_table(error_rows(found.judged)), *rates_tables(calibration)],
         rows={"table": [_flat(each) for each in rows]},
         files={FILE: as_json(calibration)},
@@ -62,7 +64,7 @@ def _answer(run: Run, rows: list[Predicted]) -> str:
     )
 
 
-def _table(rows: list[Predicted]) -> ReportTable:
+def _table(rows: list[Predicted], learned: Sequence[str]) -> ReportTable:
     columns = [
         Column[Predicted]("server", lambda row: row.server, shared=str),
         Column[Predicted]("storage", lambda row: row.storage, shared="on {}".format),
@@ -80,6 +82,7 @@ def _table(rows: list[Predicted]) -> ReportTable:
     notes = [
         f"Redo like that of {rows[0].workload}, the log full. 'redolab predict' and 'redolab size' take the file for any other "
         "log, pool and load.",
+        *learned,
         *dict.fromkeys(f"! {warning}." for row in rows for warning in row.warnings),
     ]
     return ReportTable.brief("Predicted recoveries", rows, columns, notes)

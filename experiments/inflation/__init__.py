@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from redolab.runs.experiment import Experiment, Noun
+from functools import partial
 
-from .bench import InflationBench, InflationPlan
-from .factors import Factors
-from .pages import inflation
-from .plan import plan
-from .report import report
+from redolab.runs.experiment import Experiment, Named, Noun, by_name
+
 from .rows import rows
 
 EXPERIMENT = Experiment(
     question=__doc__.strip(),
-    factors=Factors,
-    plan=plan,
-    plan_type=InflationPlan,
-    bench=InflationBench,
-    report=report,
-    pages={"inflation": inflation.page},
+    factors=partial(by_name, __name__, ".factors:Factors"),
+    plan=Named(__name__, ".plan:plan"),
+    plan_type=partial(by_name, __name__, ".bench:InflationPlan"),
+    bench=Named(__name__, ".bench:InflationBench"),
+    report=Named(__name__, ".report:report"),
+    pages={"inflation": Named(__name__, ".pages.inflation:page")},
     rows=rows,
     group=Noun("instance", "instances"),
     step=Noun("trial", "trials"),

@@ -18,7 +18,8 @@ from redolab.runs.bench import Bench, Measured
 from redolab.runs.plan import Plan, Planned, PlannedGroup, PlannedStep
 from redolab.runs.room import Needs
 from redolab.runs.store import Run
-from redolab.samples.layers import LayerReader, LogLayers
+from redolab.samples.layers import LayerReader
+from redolab.samples.log_layers import LogLayers
 from redolab.servers.dialects import REDO, InstanceRequest, Purpose
 from redolab.servers.initialise import initialise
 from redolab.servers.install import InstalledServer
@@ -53,7 +54,7 @@ class PlannedInserts(PlannedStep, frozen=True, kw_only=True):
     seconds: int
     """For how long."""
 
-    def alike(self, group: Sequence[str]) -> Sequence[str]:
+    def cost_keys(self, group: Sequence[str]) -> Sequence[str]:
         """See `PlannedStep`: they all take the same time, that of the inserts and of coming to rest."""
         return [f"inserts for {self.seconds} s into {group[0]}", f"inserts for {self.seconds} s"]
 
@@ -106,13 +107,13 @@ class InflationBench(Bench[PlannedInstance, PlannedInserts, InflationTrial]):
         """See `Bench`: an instance does not outlive its run."""
         return None
 
-    def needs(self, places: Sequence[int], missing: Sequence[int]) -> Needs:
+    def needs(self, positions: Sequence[int], missing: Sequence[int]) -> Needs:
         """See `Bench`."""
         longest = max(planned.step.seconds for planned in self._plan.steps)
         logged = (
             max(
-                (sum(planned.step.seconds for planned in self._plan.steps if planned.group == place))
-                for place, group in enumerate(self._plan.groups)
+                (sum(planned.step.seconds for planned in self._plan.steps if planned.group == position))
+                for position, group in enumerate(self._plan.groups)
                 if group.binary_log
             )
             if any(group.binary_log for group in self._plan.groups)
@@ -159,14 +160,14 @@ class InflationBench(Bench[PlannedInstance, PlannedInserts, InflationTrial]):
             self._started = _Started(instance, reader, on.server.dialect.log_writer(used.variables), on, kept)
             stage.say("warming up")
             # A server just started still allocates undo segments: what it writes for its first inserts is not counted.
-            first = self._plan.steps[self._plan.places(group)[0]].step
+            first = self._plan.steps[self._plan.positions(group)[0]].step
             self._insert_between_readings(self._started, first)
             self._of_instance.push(stack.pop_all())
         return ""
 
     def measure(
         self,
-        place: int,
+        position: int,
         planned: Planned[PlannedInserts],
         name: str,
         run: Run,
@@ -205,9 +206,9 @@ class InflationBench(Bench[PlannedInstance, PlannedInserts, InflationTrial]):
     def release(self, group: int, name: str) -> None:
         """See `Bench`: the instance is shut down cleanly, as the next starts on its data directory."""
         assert self._started is not None
-        self._started.instance.shut_down()
-        self._of_instance.close()
-        self._started = None
+        started, self._started = self._started, None
+        with self._of_instance:
+            started.instance.shut_down()
 
     def _on(self, name: str) -> _Server:
         """The server with a data directory: that of the groups before, as long as they are the same server's."""

@@ -9,7 +9,7 @@ import msgspec
 from redolab.errors import InvalidInput
 from redolab.runs.combinations import crossed, one_at_a_time
 from redolab.runs.factors import CommonFactors, factor, on_or_off, several, whole_number
-from redolab.servers.known import server_catalogue, server_names
+from redolab.servers.catalogue import server_catalogue, server_names
 from redolab.units import MIB, format_size, parse_size
 
 from .trial import InflationCell

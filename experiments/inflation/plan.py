@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import random
-
 from redolab.lab import Lab
-from redolab.runs.plan import draw_plan
+from redolab.runs.plan import draw_in_blocks
 
 from .bench import InflationConditions, InflationPlan, PlannedInserts, PlannedInstance
 from .factors import Factors
@@ -14,9 +12,7 @@ from .factors import Factors
 def plan(factors: Factors, lab: Lab) -> InflationPlan:
     """The plan: one server after the other; its instances, and the cells of each, in an order drawn at random. Raises `InvalidInput`."""
     factors.check()
-    groups: list[tuple[PlannedInstance, list[PlannedInserts]]] = []
-    seed = factors.drawn_seed()
-    draw = random.Random(seed)
+    blocks: list[list[tuple[PlannedInstance, list[PlannedInserts]]]] = []
     for server in factors.server:
         instances: dict[PlannedInstance, list[PlannedInserts]] = {}
         for cell in factors.cells():
@@ -28,8 +24,6 @@ def plan(factors: Factors, lab: Lab) -> InflationPlan:
                 seconds=factors.seconds,
             )
             instances.setdefault(instance, []).append(inserts)
-        of_server = list(instances.items())
-        draw.shuffle(of_server)
-        groups += of_server
+        blocks.append(list(instances.items()))
     conditions = InflationConditions(log_size=factors.log_size)
-    return draw_plan(groups, repeat=factors.repeat, seed=seed, conditions=conditions, keep=False)
+    return draw_in_blocks(blocks, repeat=factors.repeat, seed=factors.drawn_seed(), conditions=conditions, keep=False)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-from redolab.models.counted import Growth
+from redolab.models.counted import CounterGrowth
 from redolab.models.inflation import Lengths, LogWriter
-from redolab.samples.layers import LogLayers
+from redolab.samples.log_layers import LogLayers
 
 
 class InflationCell(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,9 +45,9 @@ class InflationTrial(msgspec.Struct, frozen=True, kw_only=True):
         return None if before is None or after is None else after - before
 
     @property
-    def growth(self) -> Growth:
+    def growth(self) -> CounterGrowth:
         """What the model works with."""
-        return Growth(
+        return CounterGrowth(
             lsn=self.after.lsn - self.before.lsn,
             os_log_written=self.after.os_log_written - self.before.os_log_written,
             log_writes=max(1, self.after.log_writes - self.before.log_writes),

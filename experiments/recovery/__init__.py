@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from redolab.crashes.bench import CrashBench, CrashPlan
-from redolab.crashes.rows import recovery_rows
-from redolab.runs.experiment import CheckCell, Experiment, Noun
+from functools import partial
 
-from .check import check
-from .factors import Factors
-from .pages import generations, recovery, source, storage, stuck
-from .plan import plan
-from .report import report
+from redolab.results.rows import recovery_rows
+from redolab.runs.experiment import CheckCell, Experiment, Named, Noun, by_name
 
 EXPERIMENT = Experiment(
     question=__doc__.strip(),
-    factors=Factors,
-    plan=plan,
-    plan_type=CrashPlan,
-    bench=CrashBench,
-    report=report,
+    factors=partial(by_name, __name__, ".factors:Factors"),
+    plan=Named(__name__, ".plan:plan"),
+    plan_type=partial(by_name, __name__, "redolab.records.plan:CrashPlan"),
+    bench=Named(__name__, "redolab.bench.crash_bench:CrashBench"),
+    report=Named(__name__, ".report:report"),
     rows=recovery_rows,
     pages={
-        "generations": generations.page,
-        "recovery": recovery.page,
-        "source": source.page,
-        "storage": storage.page,
-        "stuck": stuck.page,
+        "generations": Named(__name__, ".pages.generations:page"),
+        "recovery": Named(__name__, ".pages.recovery:page"),
+        "source": Named(__name__, ".pages.source:page"),
+        "storage": Named(__name__, ".pages.storage:page"),
+        "stuck": Named(__name__, ".pages.stuck:page"),
     },
     page_runs={"storage": ["model"]},
-    check=CheckCell(check, "ready_s", "s to ready with a log of 64M"),
+    check=CheckCell(Named(__name__, ".check:check"), "ready_s", "s to ready with a log of 64M"),
     group=Noun("crash", "crashes"),
     step=Noun("recovery", "recoveries"),
 )

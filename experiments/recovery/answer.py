@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from redolab.models.bound import Bound
+from redolab.records.recovery import Outcome
 from redolab.report.labels import server_label
 from redolab.units import format_size
 
-from .rows import RecoveryRow, bound_of, by_machine
+from .rows import RecoveryRow, bound_of, by_machine, recoveries_in
 
 _FEW = 4
 """Up to so many rows of one crash are told one by one."""
@@ -27,7 +28,7 @@ def answer(rows: Sequence[RecoveryRow]) -> str:
 
 def _of_one_machine(rows: Sequence[RecoveryRow]) -> str:
     ready = [row for row in rows if row.ready_median_s is not None]
-    ends = [_ended(rows)] if any(row.stuck or row.gave_up or row.wrong for row in rows) else []
+    ends = [_ended(rows)] if any(row.bad or row.wrong for row in rows) else []
     if not ready:
         return f"No recovery became ready: {'; '.join(ends)}." if ends else "No recovery was measured."
     if len({(row.server, row.log_size_bytes, row.dataset_bytes) for row in ready}) == 1:
@@ -85,13 +86,21 @@ def _time(row: RecoveryRow, among: Sequence[RecoveryRow]) -> str:
     return f"{row.ready_median_s:.1f} s" + (f" ({told})" if told else "")
 
 
+_ENDS = {
+    Outcome.STUCK: "never ended",
+    Outcome.GAVE_UP: "ended with the server giving up",
+    Outcome.DIED: "ended with the server dying once it was ready",
+    Outcome.REFUSED: "ended with the server refusing the first write",
+    Outcome.NO_CRASH_RECOVERY: "ended without a crash recovery",
+}
+
+
 def _ended(rows: Sequence[RecoveryRow]) -> str:
     counts = [
-        (sum(row.stuck for row in rows), "never ended"),
-        (sum(row.gave_up for row in rows), "ended with the server giving up"),
+        *((sum(row.bad.get(outcome, 0) for row in rows), how) for outcome, how in _ENDS.items()),
         (sum(row.wrong for row in rows), "left wrong tables"),
     ]
-    all_of = sum(row.n + row.stuck + row.gave_up for row in rows)
+    all_of = sum(recoveries_in(row) for row in rows)
     return ", ".join(f"{count} of {all_of} recoveries {how}" for count, how in counts if count)
 
 

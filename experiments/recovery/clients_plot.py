@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
-from redolab.crashes.warm import BACK
+from redolab.records.recovery import BACK
 from redolab.report.plots import LIMIT, WIDTH, head, plt, save
-from redolab.workloads.contract import WorkloadMoment
+from redolab.workloads.data import WorkloadMoment
 
 from .plots import row_names
 from .rows import RecoveryRow

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redolab.crashes.marks import MARK, Off, is_late, storage_label
 from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable, number
+from redolab.results.marks import MARK, Off, is_late, storage_label
 from redolab.timeline import Phase
 from redolab.units import KIB, format_size
 

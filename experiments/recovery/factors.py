@@ -5,32 +5,31 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
-from redolab.crashes.fill import KillRule
-from redolab.crashes.planning import check_load, check_pool, check_warm_up
+from redolab.bench.checks import check_load, check_pool, check_warm_up
+from redolab.bench.factors import CrashFactors
+from redolab.crashes.kinds import KINDS
 from redolab.errors import InvalidInput
+from redolab.records.kill_rule import KillRule, Uniform
 from redolab.runs.factors import (
-    CommonFactors,
     factor,
-    keep_factor,
     on_or_off,
     one_of,
     several,
     whole_number,
     words,
 )
-from redolab.servers.asked import NONE, asked_settings
-from redolab.servers.known import server_catalogue, server_names
-from redolab.storage import StorageProfile
-from redolab.storage.known import storage_name, storage_profile
+from redolab.servers.catalogue import server_catalogue, server_names
+from redolab.servers.extra_settings import NONE, asked_settings
+from redolab.storage.catalogue import storage_name
 from redolab.units import MIB, format_size, parse_duration, parse_size
-from redolab.workloads.known import workload_catalogue
+from redolab.workloads.catalogue import workload_catalogue
 
 _FOLLOWED = 60.0
 """Seconds."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Factors(CommonFactors):
+class Factors(CrashFactors):
     """What can be chosen; sizes in bytes, times in seconds."""
 
     log_size: tuple[int, ...] = factor("Redo log sizes, with commas.", several(parse_size), "1G")
@@ -67,7 +66,7 @@ class Factors(CommonFactors):
         "Whether TPC-C's clients wait between transactions as its terminals do.", on_or_off, "off"
     )
     kill_at: str | None = factor(
-        "Kill at this checkpoint age, as in 2G, or share of the usable capacity, as in 75% (default: where flushing is forced).",
+        "Kill at this checkpoint age, as in 2G, or share of the usable capacity, as in 75% (default: the highest that loads keep to).",
         str,
     )
     kill_after: float | None = factor(
@@ -88,12 +87,20 @@ class Factors(CommonFactors):
         several(on_or_off),
         "off",
     )
+    crash: tuple[str, ...] = factor(
+        "Kinds of crash, with commas: kill, or freeze, which leaves the same files and lets the load go on.",
+        several(one_of("kind of crash", lambda: list(KINDS))),
+        "kill",
+    )
+    moment: Uniform | None = factor(
+        "Crash at a moment drawn between two, after the load began, as in 5m-30m; with freeze, CRASHES are all of one load.",
+        Uniform.parse,
+    )
     crashes: int = factor("Crashes made alike, each recovered as often.", whole_number(1, 100), "1")
     trx_commit: int = factor("innodb_flush_log_at_trx_commit.", whole_number(0, 2), "1")
     binary_log: bool = factor("Whether the binary log is on.", on_or_off, "off")
     sample_every: float = factor("Time between two samples of the counters, 0.1s to 60s.", parse_duration, "1s")
     new_crash: bool = factor("Crash anew even if a crash image made to the same plan is kept.", on_or_off, "off")
-    keep: bool = keep_factor()
     stuck_after: float = factor(
         "Without progress for so long, a recovery is stuck: a finding, and the next one follows.", parse_duration, "2m"
     )
@@ -119,7 +126,7 @@ class Factors(CommonFactors):
             raise InvalidInput(f"a sample every {self.sample_every} s is not possible", "choose 0.1s to 60s")
         if not 5 <= self.stuck_after <= 6 * 3600:
             raise InvalidInput(f"stuck after {self.stuck_after:g} s is not possible", "choose 5s to 6h")
-        KillRule.from_options(self.kill_at, self.kill_after)
+        self.rule()
         self._check_workload()
 
     def _check_workload(self) -> None:
@@ -130,6 +137,14 @@ class Factors(CommonFactors):
             if any(self.pool_dump) and not server_catalogue().get(name).dialect().dumps_pool:
                 raise InvalidInput(f"{name} cannot dump its buffer pool", "leave it out, or POOLDUMP=off")
 
+    def rule(self) -> KillRule:
+        """When the server is crashed. Raises `InvalidInput`."""
+        if self.moment is None:
+            return KillRule.from_options(self.kill_at, self.kill_after)
+        if self.kill_at is not None or self.kill_after is not None:
+            raise InvalidInput("a drawn moment leaves nothing for KILLAT and KILLAFTER to decide", "give one of them")
+        return KillRule(moment=self.moment)
+
     def warm_for(self) -> float:
         """Seconds for which clients are followed at most; 0: they are not started anew."""
         if self.warmup is not None:
@@ -139,7 +154,3 @@ class Factors(CommonFactors):
     def in_words(self) -> dict[str, str]:
         """See `CommonFactors`: so that it can be read again, the lab's own settings have their name."""
         return {**super().in_words(), "settings": words(tuple(each or NONE for each in self.settings))}
-
-    def profiles(self) -> dict[str, StorageProfile]:
-        """The storages by name."""
-        return {name: storage_profile(name) for name in self.storage}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 
-from redolab.crashes.bench import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
-from redolab.crashes.fill import KillRule
-from redolab.crashes.planning import LOADS_POOL, WantedCrash, check_memory, crash_spec, usual_pools
+from redolab.bench.checks import check_memory
+from redolab.bench.planning import LOADS_POOL, usual_pools
+from redolab.crashes.wanted import WantedCrash, crash_spec
 from redolab.lab import Lab
+from redolab.records.plan import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
 from redolab.runs.plan import draw_plan
 from redolab.storage.attaching import check_possible
-from redolab.workloads.known import workload_catalogue
+from redolab.workloads.catalogue import workload_catalogue
 
 from .factors import Factors
 
@@ -28,13 +29,14 @@ def plan(factors: Factors, lab: Lab) -> CrashPlan:
             threads=factors.connections or factors.threads,
             think_time=factors.think_time,
             pool_dump=any(factors.pool_dump),
-            kill=KillRule.from_options(factors.kill_at, factors.kill_after),
+            kill=factors.rule(),
+            crash=crash,
             open_transaction_rows=factors.open_transaction,
             trx_commit=factors.trx_commit,
             binary_log=factors.binary_log,
             number=number,
         )
-        for log_size, number in itertools.product(factors.log_size, range(1, factors.crashes + 1))
+        for log_size, crash, number in itertools.product(factors.log_size, factors.crash, range(1, factors.crashes + 1))
     ]
     check_memory(wanted, factors.pool or ())
     workload_catalogue().get(factors.workload).require(lab)

@@ -11,11 +11,11 @@ from pathlib import Path
 from matplotlib.axes import Axes
 
 from redolab.counters import Sample
-from redolab.crashes.images import CrashImage
-from redolab.crashes.marks import MARK, Off, storage_label
+from redolab.records.crash import CrashImage
 from redolab.report.heat import HeatCell, draw_heat
 from redolab.report.labels import server_label
 from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
+from redolab.results.marks import MARK, Off, storage_label
 from redolab.units import GIB, MIB, format_size
 
 from .rows import RecoveryRow
@@ -36,6 +36,9 @@ _PARTS = {
 }
 """Phase → its colour and what the legend calls it."""
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
+_MEDIAN = "median"
+_BELOW = 0.4
+"""Of a row's height, from the middle of its bar."""
 MOST_BARS = 16
 """Beyond so many rows a grid of numbers says more than bars."""
 _MUCH_LONGER = 4.0
@@ -61,11 +64,12 @@ def plot_age(folder: Path, image: CrashImage, samples: Sequence[Sample], stem: s
     )
     killed_at, killed_age = known[-1][0] - began, known[-1][1] / unit
     axes.plot([killed_at], [killed_age], marker="X", markersize=11, color=LIMIT, linestyle="", label="SIGKILL")
-    last = image.last_sample
-    for limit, name, style in (
-        (last.sync_flush_point or image.capacity.sync_flush_point, "flushing is forced", "--"),
-        (last.hard_limit or image.capacity.hard_limit, "statements wait", ":"),
-    ):
+    limits = {image.capacity.async_flush_point: ("async flush point", "-.")}
+    if image.sync_flush_point == image.hard_limit:
+        limits[image.hard_limit] = ("sync flush point and hard limit", "--")
+    else:
+        limits |= {image.sync_flush_point: ("sync flush point", "--"), image.hard_limit: ("hard limit", ":")}
+    for limit, (name, style) in limits.items():
         axes.axhline(
             limit / unit,
             color="black",
@@ -78,11 +82,10 @@ def plot_age(folder: Path, image: CrashImage, samples: Sequence[Sample], stem: s
     axes.set_ylim(bottom=0)
     server = image.spec.dataset
     reached = f"killed at {format_size(known[-1][1])} of checkpoint age"
-    limit = last.hard_limit or image.capacity.hard_limit
     head(
         figure,
         f"{server_label(server.server, server.version)}, redo log {format_size(image.spec.instance.log_size)}: {reached}, "
-        f"{known[-1][1] / limit:.0%} of the hard limit",
+        f"{known[-1][1] / image.hard_limit:.0%} of the hard limit",
         f"{image.spec.workload}, {image.spec.threads} clients",
     )
     axes.legend(loc="lower right", fontsize="small")
@@ -97,12 +100,12 @@ def plot_phases(
     Where the longest bars leave nothing to be seen of the others, a second panel has the same bars enlarged.
     """
     names, shared = row_names(rows, off or {})
-    enlarged = enlarged_to([sum(width for _, width in bar_segments(row)) for row in rows])
+    enlarged = enlarged_to([_reach(row) for row in rows])
     figure, panels = plt.subplots(
         ncols=1 if enlarged is None else 2, sharey=True, squeeze=False,
         figsize=(WIDTH if enlarged is None else 1.5 * WIDTH, 1.9 + 0.42 * len(rows)), layout="constrained",
     )  # fmt: skip
-    longest = max(sum(width for _, width in bar_segments(row)) for row in rows)
+    longest = max(_reach(row) for row in rows)
     for axes, end in zip(panels[0], (longest, enlarged), strict=False):
         _draw_bars(axes, rows, end or longest)
         axes.set_xlabel("seconds since the start of the server")
@@ -115,7 +118,7 @@ def plot_phases(
         panels[0][1].set_title("the same, enlarged", fontsize="medium")
     head(figure, title, shared)
     handles, labels = first.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=5, fontsize="small", frameon=False)
+    figure.legend(handles, labels, loc="outside lower center", ncols=6, fontsize="small", frameon=False)
     save(figure, folder / stem)
 
 
@@ -159,10 +162,29 @@ def _draw_bars(axes: Axes, rows: Sequence[RecoveryRow], end: float) -> None:
             )  # fmt: skip
             labelled.add(label)
             left += width
+        if told := _medians_apart(row):
+            axes.plot(
+                told, [place + _BELOW] * len(told), linestyle="", marker="^", markersize=4, color="black",
+                label=None if _MEDIAN in labelled else _MEDIAN,
+            )  # fmt: skip
+            labelled.add(_MEDIAN)
         text, colour = _at_the_end(row)
         axes.annotate(
-            text, (min(left, end), place), xytext=(5, 0), textcoords="offset points", va="center", fontsize="small", color=colour
+            text, (min(_reach(row), end), place), xytext=(5, 0), textcoords="offset points", va="center", fontsize="small", color=colour
         )  # fmt: skip
+
+
+def _medians_apart(row: RecoveryRow) -> list[float]:
+    """To ready, and to where throughput was back, where the bar does not show them: it is of one recovery, of two neither is."""
+    medians = (row.ready_median_s, row.back_median_s)
+    return (
+        [] if medians == (row.typical_ready_s, row.typical_back_s) else [each for each in medians if each is not None]
+    )
+
+
+def _reach(row: RecoveryRow) -> float:
+    """Where a bar and what is marked beside it end."""
+    return max(sum(width for _, width in bar_segments(row)), *_medians_apart(row), 0.0)
 
 
 def _at_the_end(row: RecoveryRow) -> tuple[str, str]:
@@ -211,7 +233,7 @@ def plot_matrix(folder: Path, rows: Sequence[RecoveryRow], title: str, off: Off,
 
 def _heat(row: RecoveryRow, mark: str) -> HeatCell:
     if row.ready_median_s is None or ended(row):
-        return HeatCell("STUCK" if row.stuck else "GAVE UP" if row.gave_up else "WRONG", None)
+        return HeatCell(next((outcome.upper() for outcome in row.bad), "WRONG"), None)
     return HeatCell(f"{row.ready_median_s:.1f}{mark}", row.ready_median_s)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redolab.crashes.images import CrashImage
-from redolab.crashes.marks import Off, storage_remarks
-from redolab.workloads.known import workload_catalogue
+from redolab.records.crash import CrashImage
+from redolab.results.marks import Off, storage_remarks
+from redolab.workloads.catalogue import workload_catalogue
 
 from .rows import RecoveryRow
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from redolab.crashes.bench import crashes_of, samples_of
-from redolab.crashes.clients import read_moments
-from redolab.crashes.marks import Off, disks_of, marks_of
-from redolab.crashes.recovery import RecoveryTrial
 from redolab.report.contents import Plot, Report
-from redolab.runs.machines import machine_names
+from redolab.results.alike import keyed_recoveries
+from redolab.results.crashes import crashes_of, samples_of
+from redolab.results.marks import Off, disks_of, marks_of
+from redolab.results.series import read_moments
 from redolab.runs.store import Run
 
 from .answer import answer
@@ -23,9 +22,8 @@ from .table import recovery_table
 
 def report(run: Run) -> Report:
     """The answer, the tables and the plots of the recoveries that a run has measured."""
-    crashes, names = crashes_of(run), machine_names(run.record().sessions)
-    off = marks_of([run])
-    rows = recovery_rows(run.trials(RecoveryTrial), crashes, order_of(run), names)
+    crashes, off = crashes_of(run), marks_of([run])
+    rows = recovery_rows(keyed_recoveries([run]), order_of(run))
     disks, of_disks = disks_of(run)
     ages = [
         Plot(f"age of {image.name}", partial(plot_age, image=image, samples=samples_of(run, image.name)))

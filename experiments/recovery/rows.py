@@ -9,25 +9,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
-import msgspec
-
-from redolab.crashes.bench import CrashPlan
-from redolab.crashes.images import CrashImage, undo_pages
-from redolab.crashes.outcome import Outcome
-from redolab.crashes.recovery import RecoveryTrial
-from redolab.crashes.warm import WarmTime
 from redolab.errors import LabError
-from redolab.machine.device import DeviceUse
+from redolab.machine.facts import DeviceUse
 from redolab.models.bound import Bound, bound_by
 from redolab.models.intervals import median_of_known
-from redolab.runs.schema import TrialRecord
+from redolab.records.alike import grouped
+from redolab.records.crash import undo_pages
+from redolab.records.plan import CrashPlan
+from redolab.records.recovery import Outcome, RecoveryTrial, WarmTime
+from redolab.results.alike import Keyed
 from redolab.runs.store import Run
 from redolab.timeline import Phase
 
 CellKey: TypeAlias = tuple[str, int, str, int, str]
 """Server, log size in bytes, storage, buffer pool in bytes, settings that were asked for."""
-LOCAL = "local"
 _PHASES = tuple(Phase)
+BAD = tuple(outcome for outcome in Outcome if outcome is not Outcome.READY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +43,8 @@ class RecoveryRow:
     buffer_pool_bytes: int
     settings: str
     """What was set beyond the lab's own settings, as in `innodb_read_io_threads=16`."""
+    crash: str
+    """The kind of crash."""
     dataset_bytes: int
     redo_from_recovery_bytes: int | None
     redo_from_last_sample_bytes: int | None
@@ -62,12 +61,10 @@ class RecoveryRow:
     """Of how many crashes made alike."""
     wrong: int
     """Of these, those after which the tables were not as they must be."""
-    stuck: int
-    """Recoveries that got no further and were ended by the lab."""
-    gave_up: int
-    """Recoveries that the server gave up."""
+    bad: Mapping[Outcome, int]
+    """How recoveries ended that did not end in a server that is ready, and how many each."""
     ended_at: str
-    """Where those that were stuck or given up ended, as in `50 % of apply`."""
+    """Where those ended, as in `50 % of apply`."""
     progress_ended_s: float | None
     """When they got on last (median)."""
     ready_median_s: float | None
@@ -125,32 +122,29 @@ class RecoveryRow:
     """What the log tells beyond the phases."""
 
 
-def recovery_rows(
-    records: Sequence[TrialRecord[RecoveryTrial]],
-    crashes: Sequence[CrashImage],
-    order: Sequence[CellKey] = (),
-    machines: Sequence[str] = (LOCAL,),
-) -> list[RecoveryRow]:
-    """A row for each (machine, crash, storage, pool, settings), in the order given, the others as they were first measured.
-
-    `machines`: the name of each session's.
-    """
-    images = {image.name: image for image in crashes}
-    alike = {image.name: msgspec.json.encode(image.spec.alike()) for image in crashes}
-    cells: dict[tuple[str, bytes, str, int, str], list[TrialRecord[RecoveryTrial]]] = defaultdict(list)
-    for record in records:
-        trial = record.trial
-        machine = machines[record.session]
-        cells[machine, alike[trial.image], trial.storage, trial.buffer_pool, trial.settings].append(record)
+def recovery_rows(recoveries: Sequence[Keyed], order: Sequence[CellKey] = ()) -> list[RecoveryRow]:
+    """A row for what is alike on one machine, in the order given, the others as they were first measured."""
+    # Machines of one class that have names of their own, as the workers of a cluster, stand apart in tables.
+    cells = grouped([(each.key, each) for each in recoveries])
+    by_name = [
+        (machine, [each for each in cell if each.machine == machine])
+        for cell in cells.values()
+        for machine in dict.fromkeys(each.machine for each in cell)
+    ]
+    machines = list(dict.fromkeys(each.machine for each in recoveries))
     ranks = {key: place for place, key in enumerate(order)}
-    rows = [_row(key[0], cell, images) for key, cell in cells.items()]
     return sorted(
-        rows,
+        [_row(machine, cell) for machine, cell in by_name],
         key=lambda row: (
             machines.index(row.machine),
             ranks.get((row.server, row.log_size_bytes, row.storage, row.buffer_pool_bytes, row.settings), len(ranks)),
         ),
     )
+
+
+def recoveries_in(row: RecoveryRow) -> int:
+    """How many a row is of, those included that ended badly."""
+    return row.n + sum(row.bad.values())
 
 
 def by_machine(rows: Sequence[RecoveryRow]) -> dict[str, list[RecoveryRow]]:
@@ -185,13 +179,19 @@ def order_of(run: Run) -> list[CellKey]:
     ]
 
 
-def _row(machine: str, records: Sequence[TrialRecord[RecoveryTrial]], images: Mapping[str, CrashImage]) -> RecoveryRow:
-    cell = [record.trial for record in records]
-    ready = [trial.seconds_to_ready for trial in cell if trial.seconds_to_ready is not None]
+def _row(machine: str, keyed: Sequence[Keyed]) -> RecoveryRow:
+    recoveries = [each.recovery for each in keyed]
+    cell = [each.trial for each in recoveries]
+    ready = [
+        trial.seconds_to_ready
+        for trial in cell
+        if trial.seconds_to_ready is not None and trial.outcome is Outcome.READY
+    ]
     median = statistics.median(ready) if ready else None
     # Phases of one real recovery add up to its time to ready; medians taken phase by phase would not.
-    typical = min(cell, key=lambda trial: _distance(trial, median))
-    image = images[typical.image]
+    chosen = min(keyed, key=lambda each: _distance(each.trial, median))
+    shown, image = chosen.recovery, chosen.image
+    typical = shown.trial
     timeline, last = typical.timeline, image.last_sample
     sampled = None if last.lsn is None or last.checkpoint_lsn is None else last.lsn - last.checkpoint_lsn
     times = () if timeline is None else timeline.phases
@@ -206,6 +206,7 @@ def _row(machine: str, records: Sequence[TrialRecord[RecoveryTrial]], images: Ma
         log_size_bytes=typical.log_size,
         buffer_pool_bytes=typical.buffer_pool,
         settings=typical.settings,
+        crash=image.spec.crash,
         dataset_bytes=image.spec.dataset.size,
         # Of one that got no further the log tells only how far it had been read.
         redo_from_recovery_bytes=None if timeline is None or typical.unfinished else timeline.redo_bytes,
@@ -216,9 +217,8 @@ def _row(machine: str, records: Sequence[TrialRecord[RecoveryTrial]], images: Ma
         pages_recovered=None if timeline is None else timeline.pages,
         n=len(ready),
         crashes=len({trial.image for trial in cell}),
-        wrong=sum(bool(trial.failed_checks) for trial in cell),
-        stuck=sum(trial.outcome is Outcome.STUCK for trial in cell),
-        gave_up=sum(trial.outcome is Outcome.GAVE_UP for trial in cell),
+        wrong=sum(each.is_wrong for each in recoveries),
+        bad={outcome: count for outcome in BAD if (count := sum(trial.outcome is outcome for trial in cell))},
         ended_at=", ".join(dict.fromkeys(each.where for each in unfinished)),
         progress_ended_s=median_of_known([each.progress_ended for each in unfinished]),
         ready_median_s=median,
@@ -231,7 +231,7 @@ def _row(machine: str, records: Sequence[TrialRecord[RecoveryTrial]], images: Ma
         open_s=phases.get(Phase.OPEN),
         accept_s=phases.get(Phase.ACCEPT),
         rollback_s=phases.get(Phase.ROLLBACK),
-        first_write_median_s=median_of_known([trial.first_write for trial in cell]),
+        first_write_median_s=median_of_known([trial.first_write for trial in cell if trial.outcome is Outcome.READY]),
         batches=None if timeline is None else timeline.batches,
         ranges=_ranges(cell),
         device=typical.device,
@@ -240,9 +240,9 @@ def _row(machine: str, records: Sequence[TrialRecord[RecoveryTrial]], images: Ma
         lab_cpu_s=typical.lab_cpu_seconds,
         cores=None if typical.cpu is None else typical.cpu.cores,
         typical_ready_s=typical.seconds_to_ready,
-        **_warm([trial.warm for trial in cell if trial.warm is not None], typical.warm),
+        **_warm([each.warm for each in recoveries if each.warm is not None], shown.warm),
         late_share=max((trial.late_share for trial in cell if trial.late_share is not None), default=None),
-        took_median_s=median_of_known([record.took for record in records]),
+        took_median_s=median_of_known([each.record.took for each in recoveries]),
         page_cache_dropped=all(trial.cache_dropped for trial in cell),
         buffered=any(trial.buffered for trial in cell),
         why_blank="; ".join(dict.fromkeys(f"{time.phase}: {time.why}" for time in times if time.seconds is None)),
@@ -270,7 +270,7 @@ def _warm(cell: Sequence[WarmTime], typical: WarmTime | None) -> dict[str, Any]:
 
 def _distance(trial: RecoveryTrial, median: float | None) -> float:
     """How far from the median of those that were ready; one that was not is farther than all."""
-    if trial.seconds_to_ready is None or median is None:
+    if trial.seconds_to_ready is None or median is None or trial.outcome is not Outcome.READY:
         return math.inf
     return abs(trial.seconds_to_ready - median)
 
@@ -312,7 +312,9 @@ def row_dictionaries(rows: Sequence[RecoveryRow]) -> list[dict[str, object]]:
 
 def _flat(row: RecoveryRow) -> dict[str, object]:
     flat = asdict(row)
-    ranges, device = flat.pop("ranges"), flat.pop("device")
+    ranges, device, bad = flat.pop("ranges"), flat.pop("device"), flat.pop("bad")
+    for outcome in BAD:
+        flat[outcome.replace(" ", "_")] = bad.get(outcome, 0)
     for phase in _PHASES:
         flat[f"{phase}_shortest_s"], flat[f"{phase}_longest_s"] = ranges.get(str(phase), (None, None))
     for name in DeviceUse.__struct_fields__:

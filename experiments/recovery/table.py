@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redolab.crashes.images import CrashImage
-from redolab.crashes.marks import Off, storage_label
-from redolab.crashes.warm import BACK, WINDOW
 from redolab.models.bound import Bound
+from redolab.records.crash import CrashImage
+from redolab.records.recovery import BACK, WINDOW
 from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable, number
+from redolab.results.marks import Off, storage_label
 from redolab.units import format_size
 
 from .remarks import remarks
-from .rows import RecoveryRow, bound_of, by_machine
+from .rows import RecoveryRow, bound_of, by_machine, recoveries_in
 
 
 def recovery_table(rows: Sequence[RecoveryRow], crashes: Sequence[CrashImage], off: Off | None = None) -> ReportTable:
@@ -30,6 +30,7 @@ def recovery_table(rows: Sequence[RecoveryRow], crashes: Sequence[CrashImage], o
             "pool", lambda row: format_size(row.buffer_pool_bytes), right=True, shared="pool {}".format
         ),
         Column[RecoveryRow]("settings", lambda row: row.settings, shared=str),
+        *([Column[RecoveryRow]("crash", lambda row: row.crash)] if len({row.crash for row in rows}) > 1 else ()),
         Column[RecoveryRow]("redo", redo_at_crash, right=True, shared="{} of redo at the crash".format),
         Column[RecoveryRow](
             "dirty pages", lambda row: count(row.dirty_pages), right=True, shared="{} dirty pages".format, spare=True
@@ -81,9 +82,8 @@ def count(number_of: int | None) -> str:
 def ended(row: RecoveryRow) -> str:
     """What went wrong in a row, as in `STUCK at 50 % of apply (2 of 3)`; nothing where nothing did."""
     parts = [f"{row.wrong} WRONG"] if row.wrong else []
-    for times, how in ((row.stuck, "STUCK"), (row.gave_up, "GAVE UP")):
-        if times:
-            parts.append(f"{how} at {row.ended_at} ({times} of {row.n + row.stuck + row.gave_up})")
+    for outcome, times in row.bad.items():
+        parts.append(f"{outcome.upper()} at {row.ended_at} ({times} of {recoveries_in(row)})")
     return ", ".join(parts)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from redolab.crashes.planning import WantedCrash
+from redolab.crashes.wanted import WantedCrash
 from redolab.servers.dialects import Dialect, Setting
 from redolab.units import KIB, MIB, format_size
 

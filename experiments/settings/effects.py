@@ -7,31 +7,31 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import msgspec
-
-from redolab.crashes.images import CrashSpec
-from redolab.crashes.load_figures import LoadFigures
-from redolab.crashes.loads import Load, found_in
 from redolab.errors import InvalidInput, LabError
 from redolab.models.intervals import Ratio, median_of_known, ratios
+from redolab.records.alike import Alike
+from redolab.records.crash import CrashSpec
+from redolab.results.load_figures import LoadFigures
+from redolab.results.loads import Load, found_in
 from redolab.runs.factors import read_factors
 from redolab.runs.store import Run
-from redolab.servers.known import server_catalogue
+from redolab.servers.catalogue import server_catalogue
 from redolab.units import format_duration, format_size, parse_size
 
 from .changes import BASELINE, Skipped, skipped
 from .factors import Factors
-from .plan import PlannedChange, SettingsPlan
+from .planned import PlannedChange, SettingsPlan
 
 _BASE = (BASELINE, BASELINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredLoad:
     """One load of one level, and the recovery after it."""
 
     run: str
     machine: str
+    key: Alike
     block: str
     spec: CrashSpec
     change: PlannedChange
@@ -50,7 +50,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Effect:
+class SettingEffect:
     """One level of one setting against the baseline of the same load on the same server; medians over the blocks."""
 
     machine: str
@@ -101,17 +101,18 @@ class Effect:
         return 1 + max(told) if told else abs(self.throughput.change) if self.throughput else 0.0
 
 
-def measured_in(runs: Sequence[Run]) -> list[Measured]:
+def measured_in(runs: Sequence[Run]) -> list[MeasuredLoad]:
     """The loads of runs whose figures can be told, in the order of measuring. Raises `LabError`."""
     plans: dict[str, SettingsPlan] = {run.name: run.plan(SettingsPlan) for run in runs}
     return [_measured(load, plans[load.run].groups[load.group]) for load in found_in(runs).loads]
 
 
-def _measured(load: Load, change: PlannedChange) -> Measured:
-    times = [trial.seconds_to_ready for trial in load.recoveries]
-    return Measured(
+def _measured(load: Load, change: PlannedChange) -> MeasuredLoad:
+    times = [each.trial.seconds_to_ready for each in load.recoveries]
+    return MeasuredLoad(
         load.run,
         load.machine,
+        load.key,
         load.block,
         load.image.spec,
         change,
@@ -123,17 +124,17 @@ def _measured(load: Load, change: PlannedChange) -> Measured:
     )
 
 
-def effects(measured: Sequence[Measured]) -> list[Effect]:
+def effects(measured: Sequence[MeasuredLoad]) -> list[SettingEffect]:
     """Server by server, what changes the most first.
 
     Loads are compared with the baseline of their own run; runs whose baselines were alike are taken together.
     """
     baselines = {
-        (each.run, each.machine, each.spec.dataset.server, each.spec.workload): _alike(each)
+        (each.run, each.machine, each.spec.dataset.server, each.spec.workload): (each.machine, each.key)
         for each in measured
         if each.which == _BASE
     }
-    kinds: dict[tuple[object, ...], list[Measured]] = defaultdict(list)
+    kinds: dict[tuple[str, Alike], list[MeasuredLoad]] = defaultdict(list)
     for each in measured:
         key = (each.run, each.machine, each.spec.dataset.server, each.spec.workload)
         if key in baselines:
@@ -146,16 +147,10 @@ def effects(measured: Sequence[Measured]) -> list[Effect]:
     return sorted(found, key=lambda effect: (servers.index((effect.server, effect.machine)), -effect.size))
 
 
-def _alike(baseline: Measured) -> tuple[object, ...]:
-    """What baselines share that are taken for one."""
-    spec = baseline.spec
-    return (baseline.machine, msgspec.json.encode(msgspec.structs.replace(spec, number=1)))
-
-
-def _apart(kinds: Sequence[Measured]) -> list[str]:
+def _apart(kinds: Sequence[MeasuredLoad]) -> list[str]:
     """What tells the baseline of each from others of the same load on the same server."""
 
-    def on(each: Measured) -> tuple[str, str, str, str]:
+    def on(each: MeasuredLoad) -> tuple[str, str, str, str]:
         return each.machine, each.spec.dataset.server, each.spec.dataset.version, each.spec.workload
 
     said = []
@@ -166,7 +161,7 @@ def _apart(kinds: Sequence[Measured]) -> list[str]:
     return said
 
 
-def _conditions(measured: Measured) -> tuple[str, ...]:
+def _conditions(measured: MeasuredLoad) -> tuple[str, ...]:
     spec = measured.spec
     return (
         spec.storage,
@@ -195,8 +190,8 @@ def skipped_in(runs: Sequence[Run]) -> Mapping[str, Sequence[Skipped]]:
     return found
 
 
-def _of_kind(measured: Sequence[Measured], apart: str) -> list[Effect]:
-    cells: dict[tuple[str, str], list[Measured]] = defaultdict(list)
+def _of_kind(measured: Sequence[MeasuredLoad], apart: str) -> list[SettingEffect]:
+    cells: dict[tuple[str, str], list[MeasuredLoad]] = defaultdict(list)
     for each in measured:
         cells[each.which].append(each)
     base = cells.pop(_BASE)
@@ -207,15 +202,19 @@ def _of_kind(measured: Sequence[Measured], apart: str) -> list[Effect]:
 
 
 def _effect(
-    cell: Sequence[Measured], base: Sequence[Measured], throughput: Ratio | None, recovery: Ratio | None, apart: str
-) -> Effect:
+    cell: Sequence[MeasuredLoad],
+    base: Sequence[MeasuredLoad],
+    throughput: Ratio | None,
+    recovery: Ratio | None,
+    apart: str,
+) -> SettingEffect:
     common = {each.block for each in cell} & {each.block for each in base}
     cell = [each for each in cell if each.block in common] or cell
     base = [each for each in base if each.block in common] or base
     first = cell[0]
     used = _used(first)
     same = used is not None and all(used == _used(each, first.change.setting) for each in base)
-    return Effect(
+    return SettingEffect(
         machine=first.machine,
         server=first.spec.dataset.server,
         version=first.spec.dataset.version,
@@ -258,7 +257,7 @@ def _as_asked(level: str, used: str) -> bool:
         return True
 
 
-def _used(measured: Measured, setting: str | None = None) -> str | None:
+def _used(measured: MeasuredLoad, setting: str | None = None) -> str | None:
     """What the server says that it uses of a setting, its own unless another is named; None where it says nothing.
 
     Of all files of the redo log together it is so often what it says of one.

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from redolab.crashes.fill import KillRule
-from redolab.crashes.planning import WantedCrash
+from redolab.bench.factors import CrashFactors, check_log_sizes
+from redolab.crashes.wanted import WantedCrash
 from redolab.errors import InvalidInput
 from redolab.models.sizes import fill_pool
-from redolab.runs.factors import CommonFactors, factor, keep_factor, on_or_off, one_of, several, whole_number
+from redolab.records.kill_rule import KillRule
+from redolab.runs.factors import factor, keep_factor, on_or_off, one_of, several, whole_number
+from redolab.servers.catalogue import server_names
 from redolab.servers.dialects import Purpose
-from redolab.servers.known import server_catalogue, server_names
-from redolab.storage import StorageProfile
-from redolab.storage.known import storage_name, storage_profile
-from redolab.units import GIB, MIB, format_duration, format_size, parse_duration, parse_size
-from redolab.workloads.known import workload_catalogue
+from redolab.storage.catalogue import storage_name
+from redolab.units import GIB, MIB, format_duration, parse_duration, parse_size
+from redolab.workloads.catalogue import workload_catalogue
 
 from .changes import LARGE_ROWS, SETTINGS, STORM, TPCC, Baselines
 
@@ -27,7 +27,7 @@ _MOST_STORM = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Factors(CommonFactors):
+class Factors(CrashFactors):
     """What can be chosen; sizes in bytes, times in seconds."""
 
     server: tuple[str, ...] = factor("Servers, with commas.", server_names, "mysql-9,mariadb-11.8")
@@ -47,13 +47,7 @@ class Factors(CommonFactors):
 
     def check(self) -> None:
         """Refuse what makes no sense, before anything is started. Raises `InvalidInput`."""
-        for name in self.server:
-            dialect = server_catalogue().get(name).dialect()
-            if not dialect.smallest_log <= self.log_size <= dialect.largest_log:
-                raise InvalidInput(
-                    f"{name} cannot have a redo log of {format_size(self.log_size)}",
-                    f"it takes {format_size(dialect.smallest_log)} to {dialect.largest_log // MIB}M",
-                )
+        check_log_sizes(self.server, [self.log_size])
         if self.seconds < _SHORTEST:
             raise InvalidInput(
                 f"a load of {format_duration(self.seconds)} says nothing", f"choose {_SHORTEST:g}s or more"
@@ -87,10 +81,6 @@ class Factors(CommonFactors):
             large_rows=_replaced(tpcc, workload=LARGE_ROWS, dataset=_SMALL_TABLES, **large_log),
             storm=_replaced(tpcc, workload=STORM, threads=self.storm, **small),
         )
-
-    def profiles(self) -> dict[str, StorageProfile]:
-        """The storage by name."""
-        return {self.storage: storage_profile(self.storage)}
 
 
 def _replaced(load: WantedCrash, **changes: object) -> WantedCrash:

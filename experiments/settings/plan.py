@@ -2,45 +2,22 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Mapping, Sequence
-from typing import TypeAlias
-
-from redolab.crashes.bench import CrashConditions, PlannedCrash, PlannedRecovery
-from redolab.crashes.planning import check_memory, crash_spec
+from redolab.bench.checks import check_memory
+from redolab.crashes.wanted import crash_spec
 from redolab.errors import InvalidInput
 from redolab.lab import Lab
-from redolab.runs.plan import Plan, draw_plan
+from redolab.records.plan import CrashConditions, PlannedRecovery
+from redolab.runs.plan import draw_in_blocks
 from redolab.servers.dialects import Dialect
 from redolab.servers.install import InstalledServer
 from redolab.storage.attaching import check_possible
-from redolab.workloads.known import workload_catalogue
+from redolab.workloads.catalogue import workload_catalogue
 
 from .changes import BASELINE, Change, Skipped, changes, explicit, skipped
 from .factors import Factors
-
-
-class PlannedChange(PlannedCrash, frozen=True, kw_only=True):
-    """A load of which it is known which setting is changed in it."""
-
-    setting: str
-    baseline: str
-    """Its level in the baseline."""
-    level: str
-
-    def described(self) -> Mapping[str, str]:
-        """See `PlannedGroup`."""
-        return {**super().described(), "load": self.spec.workload, "setting": self.setting, "level": self.level}
-
-    def alike(self) -> Sequence[str]:
-        """See `PlannedGroup`."""
-        loaded = f"{self.spec.workload} for {self.spec.kill.after:g} s on {self.spec.storage}"
-        return [f"{loaded}, {self.spec.dataset.server}", loaded]
-
+from .planned import PlannedChange, SettingsPlan
 
 _BASELINES = 2
-
-SettingsPlan: TypeAlias = Plan[PlannedChange, PlannedRecovery, CrashConditions]
 
 
 def plan(factors: Factors, lab: Lab) -> SettingsPlan:
@@ -48,22 +25,19 @@ def plan(factors: Factors, lab: Lab) -> SettingsPlan:
     factors.check()
     check_possible(factors.profiles())
     check_memory(factors.baselines(1).all(), [])
-    seed = factors.drawn_seed()
-    draw = random.Random(seed)
-    groups: list[tuple[PlannedChange, list[PlannedRecovery]]] = []
+    blocks: list[list[tuple[PlannedChange, list[PlannedRecovery]]]] = []
     for name in factors.server:
         server = lab.server(name)
         for number in range(1, factors.repeat + 1):
-            block = [_planned(server, change, factors.storage) for change in _levels(factors, number, server.dialect)]
-            draw.shuffle(block)
-            groups += block
-    for workload in {group.spec.workload for group, _ in groups}:
+            levels = _levels(factors, number, server.dialect)
+            blocks.append([_planned(server, change, factors.storage) for change in levels])
+    for workload in {group.spec.workload for block in blocks for group, _ in block}:
         workload_catalogue().get(workload).require(lab)
-    if not groups:
+    if not any(blocks):
         reasons = "; ".join(each.why for name in factors.server for each in _skipped(factors, lab, name))
         raise InvalidInput("no setting is left to be changed", reasons)
     conditions = CrashConditions(storages=factors.profiles(), new_crash=True, check_disks=factors.check_disks)
-    return draw_plan(groups, repeat=1, seed=seed, conditions=conditions, keep=factors.keep)
+    return draw_in_blocks(blocks, repeat=1, seed=factors.drawn_seed(), conditions=conditions, keep=factors.keep)
 
 
 def _skipped(factors: Factors, lab: Lab, name: str) -> list[Skipped]:

@@ -11,13 +11,13 @@ from matplotlib.axes import Axes
 from redolab.models.intervals import Ratio
 from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
 
-from .effects import Effect
+from .effects import SettingEffect
 
 _MUCH = 1.5
 """What lies further up is drawn there, with an arrow and its figure."""
 
 
-def plot_effects(folder: Path, servers: Mapping[str, Sequence[Effect]], title: str) -> None:
+def plot_effects(folder: Path, servers: Mapping[str, Sequence[SettingEffect]], title: str) -> None:
     """Effects on throughput and on recovery, a row a level, a panel a server, by its name: `effects.svg`, `.png`."""
     levels = sum(len(of_server) for of_server in servers.values())
     figure, panels = plt.subplots(
@@ -38,7 +38,7 @@ def plot_effects(folder: Path, servers: Mapping[str, Sequence[Effect]], title: s
     save(figure, folder / "effects")
 
 
-def _panel(panel: Axes, found: Sequence[Effect]) -> None:
+def _panel(panel: Axes, found: Sequence[SettingEffect]) -> None:
     kinds = (("throughput", MEASURED, "o", -0.14), ("recovery", LIMIT, "s", 0.14))
     for name, colour, marker, shift in kinds:
         points = [(place, ratio) for place, each in enumerate(found) if (ratio := getattr(each, name)) is not None]

@@ -7,17 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 
-from redolab.crashes.marks import Off, disks_of, marks_of, storage_label, storage_remarks
 from redolab.models.intervals import SHARE, Ratio
 from redolab.report.contents import Plot, Report
 from redolab.report.labels import server_label
 from redolab.report.table import PAGE, SCREEN, Column, ReportTable
+from redolab.results.marks import Off, disks_of, marks_of, storage_label, storage_remarks
 from redolab.runs.store import Run
 from redolab.units import MIB, format_size
-from redolab.workloads.known import workload_catalogue
+from redolab.workloads.catalogue import workload_catalogue
 
 from .changes import LARGE_ROWS, STORM, TPCC, Skipped
-from .effects import Effect, effects, measured_in, skipped_in
+from .effects import SettingEffect, effects, measured_in, skipped_in
 from .plots import plot_effects
 
 _TOLD = 4
@@ -43,19 +43,19 @@ def report(run: Run) -> Report:
     )
 
 
-def plots(found: Sequence[Effect]) -> list[Plot]:
+def plots(found: Sequence[SettingEffect]) -> list[Plot]:
     """The picture of the effects, a panel a server."""
     return [Plot("effects", partial(plot_effects, servers=_by_server(found), title=title(found)))]
 
 
-def answer(found: Sequence[Effect]) -> str:
+def answer(found: Sequence[SettingEffect]) -> str:
     """What changes throughput the most, server by server and load by load, and how many levels change nothing that can be told.
 
     As in `MySQL 9.7.4: throughput: TPC-C -24% by log_bin=on; large rows -97% by innodb_log_buffer_size=1M; 12 of 14 …`.
     """
     parts = []
     for label, own in _by_server(found).items():
-        compared, told = _compared(own), _told(own)
+        compared, told = _compared(own), _resolved_effects(own)
         if not compared:
             parts.append(f"{label}: nothing was measured often enough to tell an effect from chance.")
             continue
@@ -69,7 +69,7 @@ def answer(found: Sequence[Effect]) -> str:
     return " ".join(parts)
 
 
-def _most(told: Sequence[tuple[Effect, Ratio]], levels: int) -> str:
+def _most(told: Sequence[tuple[SettingEffect, Ratio]], levels: int) -> str:
     """The largest effects, so many of each load."""
     return "; ".join(
         f"{name} " + ", ".join(_in_brief(*each) for each in of_load[:levels])
@@ -77,22 +77,22 @@ def _most(told: Sequence[tuple[Effect, Ratio]], levels: int) -> str:
     )
 
 
-def _by_load(told: Sequence[tuple[Effect, Ratio]]) -> Mapping[str, Sequence[tuple[Effect, Ratio]]]:
+def _by_load(told: Sequence[tuple[SettingEffect, Ratio]]) -> Mapping[str, Sequence[tuple[SettingEffect, Ratio]]]:
     """Name of the load → its effects, in the order they come in."""
     loads = dict.fromkeys([*_LOADS, *(each.load for each, _ in told)])
     by_load = {_LOADS.get(load, load): [pair for pair in told if pair[0].load == load] for load in loads}
     return {name: of_load for name, of_load in by_load.items() if of_load}
 
 
-def title(found: Sequence[Effect]) -> str:
+def title(found: Sequence[SettingEffect]) -> str:
     """The largest effect of each load, of several servers that of TPC-C: more does not fit above a picture."""
     servers = _by_server(found)
     if len(servers) == 1:
         ((label, own),) = servers.items()
-        return f"{label}: throughput: {_most(told, 1)}" if (told := _told(own)) else answer(found)
+        return f"{label}: throughput: {_most(told, 1)}" if (told := _resolved_effects(own)) else answer(found)
     first = {
         label: next(
-            (f"{_in_brief(*most[0])} ({name})" for name, most in _by_load(_told(own)).items()),
+            (f"{_in_brief(*most[0])} ({name})" for name, most in _by_load(_resolved_effects(own)).items()),
             "by none that could be measured",
         )
         for label, own in servers.items()
@@ -100,10 +100,10 @@ def title(found: Sequence[Effect]) -> str:
     return "Throughput, changed the most: " + "; ".join(f"{label} {most}" for label, most in first.items())
 
 
-def _by_server(found: Sequence[Effect]) -> Mapping[str, Sequence[Effect]]:
+def _by_server(found: Sequence[SettingEffect]) -> Mapping[str, Sequence[SettingEffect]]:
     """Server and version, and the machine where there are several → its effects."""
     several = len({each.machine for each in found}) > 1
-    servers: dict[str, list[Effect]] = {}
+    servers: dict[str, list[SettingEffect]] = {}
     for each in found:
         label = server_label(each.server, each.version) + f" on {each.machine}" * several
         label += f", {each.apart}" if each.apart else ""
@@ -111,18 +111,18 @@ def _by_server(found: Sequence[Effect]) -> Mapping[str, Sequence[Effect]]:
     return servers
 
 
-def _compared(found: Sequence[Effect]) -> int:
+def _compared(found: Sequence[SettingEffect]) -> int:
     """Of how many levels an interval of throughput is known."""
     return sum(_is_known(each.throughput) for each in found)
 
 
-def _told(found: Sequence[Effect]) -> list[tuple[Effect, Ratio]]:
+def _resolved_effects(found: Sequence[SettingEffect]) -> list[tuple[SettingEffect, Ratio]]:
     """The levels of which chance alone does not explain what they changed throughput by, the largest effect first."""
     told = [(each, each.throughput) for each in found if each.throughput is not None and each.throughput.is_told]
     return sorted(told, key=lambda pair: -abs(math.log1p(pair[1].change)))
 
 
-def _in_brief(each: Effect, ratio: Ratio) -> str:
+def _in_brief(each: SettingEffect, ratio: Ratio) -> str:
     """As in `-5% by innodb_flush_method=fsync`, without what a table says of the level more."""
     name, _, of_what = each.setting.partition(", ")
     return f"{ratio.change:+.0%} by {name}={each.level.partition(',')[0]}" + (f" ({of_what})" if of_what else "")
@@ -134,33 +134,41 @@ def _is_known(ratio: Ratio | None) -> bool:
 
 
 def settings_table(
-    found: Sequence[Effect], left_out: Mapping[str, Sequence[Skipped]], off: Off, widest: int = SCREEN
+    found: Sequence[SettingEffect], left_out: Mapping[str, Sequence[Skipped]], off: Off, widest: int = SCREEN
 ) -> ReportTable:
     """A row a level, what changes the most first; in so many characters."""
     columns = [
-        *([Column[Effect]("machine", lambda each: each.machine)] if len({each.machine for each in found}) > 1 else []),
-        Column[Effect]("server", lambda each: server_label(each.server, each.version), shared=str),
-        Column[Effect]("storage", lambda each: storage_label(each, off), shared="on {}".format),
-        Column[Effect]("load", lambda each: _LOADS.get(each.load, each.load)),
-        *([Column[Effect]("baseline", lambda each: each.apart)] if any(each.apart for each in found) else []),
-        Column[Effect]("setting", lambda each: each.setting),
-        Column[Effect]("from", lambda each: each.baseline),
-        Column[Effect]("to", _level),
-        Column[Effect]("throughput", _throughput, right=True),
-        Column[Effect]("recovery", lambda each: _in_words(each.recovery), right=True),
-        Column[Effect]("p95, ms", lambda each: _pair(each.base_latency, each.latency), right=True, spare=True),
-        Column[Effect]("failed/s", lambda each: f"{each.failed:,.0f}", right=True, shared=_no_failures, spare=True),
-        Column[Effect]("log waits", lambda each: _pair(each.base_log_waits, each.log_waits), right=True, spare=True),
-        Column[Effect](
+        *(
+            [Column[SettingEffect]("machine", lambda each: each.machine)]
+            if len({each.machine for each in found}) > 1
+            else []
+        ),
+        Column[SettingEffect]("server", lambda each: server_label(each.server, each.version), shared=str),
+        Column[SettingEffect]("storage", lambda each: storage_label(each, off), shared="on {}".format),
+        Column[SettingEffect]("load", lambda each: _LOADS.get(each.load, each.load)),
+        *([Column[SettingEffect]("baseline", lambda each: each.apart)] if any(each.apart for each in found) else []),
+        Column[SettingEffect]("setting", lambda each: each.setting),
+        Column[SettingEffect]("from", lambda each: each.baseline),
+        Column[SettingEffect]("to", _level),
+        Column[SettingEffect]("throughput", _throughput, right=True),
+        Column[SettingEffect]("recovery", lambda each: _in_words(each.recovery), right=True),
+        Column[SettingEffect]("p95, ms", lambda each: _pair(each.base_latency, each.latency), right=True, spare=True),
+        Column[SettingEffect](
+            "failed/s", lambda each: f"{each.failed:,.0f}", right=True, shared=_no_failures, spare=True
+        ),
+        Column[SettingEffect](
+            "log waits", lambda each: _pair(each.base_log_waits, each.log_waits), right=True, spare=True
+        ),
+        Column[SettingEffect](
             "processors", lambda each: _pair(each.base_cpu, each.cpu, "{:.0%}".format), right=True, spare=True
         ),
-        Column[Effect](
+        Column[SettingEffect](
             "log filled",
             lambda each: f"{each.fillings:.1f}×" if each.fillings is not None else "–",
             right=True,
             spare=True,
         ),
-        Column[Effect]("blocks", lambda each: str(each.blocks), right=True, shared=_blocks, spare=True),
+        Column[SettingEffect]("blocks", lambda each: str(each.blocks), right=True, shared=_blocks, spare=True),
     ]
     comparisons = sum(_is_known(ratio) for each in found for ratio in (each.throughput, each.recovery))
     notes = [
@@ -191,7 +199,7 @@ def _in_words(ratio: Ratio | None) -> str:
     return "–" if ratio is None else ratio.in_words()
 
 
-def row_dictionaries(found: Sequence[Effect]) -> list[dict[str, object]]:
+def row_dictionaries(found: Sequence[SettingEffect]) -> list[dict[str, object]]:
     """The rows as CSV and Parquet take them."""
     rows = []
     for each in found:
@@ -204,14 +212,14 @@ def row_dictionaries(found: Sequence[Effect]) -> list[dict[str, object]]:
     return rows
 
 
-def _level(each: Effect) -> str:
+def _level(each: SettingEffect) -> str:
     if each.used is None or each.same_used:
         return each.level
     bytes_used = each.used.isdigit() and int(each.used) >= MIB
     return f"{each.level} (used {format_size(int(each.used)) if bytes_used else each.used})"
 
 
-def _throughput(each: Effect) -> str:
+def _throughput(each: SettingEffect) -> str:
     if each.same_used:
         return f"not had: the server used {each.used}"
     if not each.rate:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from redolab.crashes.rows import load_rows
+from redolab.results.rows import load_rows
 from redolab.runs.experiment import Rows
 from redolab.runs.store import Run
 
-from .plan import SettingsPlan
+from .planned import SettingsPlan
 
 
 def settings_rows(run: Run) -> Rows:

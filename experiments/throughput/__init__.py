@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from redolab.crashes.bench import CrashBench, CrashPlan
-from redolab.crashes.rows import load_rows
-from redolab.runs.experiment import Experiment, Noun
+from functools import partial
 
-from .factors import Factors
-from .pages import throughput
-from .plan import plan
-from .report import report
+from redolab.results.rows import load_rows
+from redolab.runs.experiment import Experiment, Named, Noun, by_name
 
 EXPERIMENT = Experiment(
     question=__doc__.strip(),
-    factors=Factors,
-    plan=plan,
-    plan_type=CrashPlan,
-    bench=CrashBench,
-    report=report,
+    factors=partial(by_name, __name__, ".factors:Factors"),
+    plan=Named(__name__, ".plan:plan"),
+    plan_type=partial(by_name, __name__, "redolab.records.plan:CrashPlan"),
+    bench=Named(__name__, "redolab.bench.crash_bench:CrashBench"),
+    report=Named(__name__, ".report:report"),
     rows=load_rows,
-    pages={"throughput": throughput.page},
+    pages={"throughput": Named(__name__, ".pages.throughput:page")},
     group=Noun("load", "loads"),
     step=Noun("recovery", "recoveries"),
 )

@@ -5,72 +5,96 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from redolab.crashes.fill import KillRule
+from redolab.models.intervals import Ratio
+from redolab.models.plateau import less_than
+from redolab.records.kill_rule import KillRule
 from redolab.report.labels import server_label
 from redolab.units import format_duration, format_size
 
-from .rows import Series, ThroughputRow
+from .rows import ThroughputRow, ThroughputSeries
 
 _ALWAYS = ("storage", "pool")
 """What a panel says of its series in any case."""
 
 
-def answer(series: Sequence[Series]) -> str:
+def answer(series: Sequence[ThroughputSeries]) -> str:
     """A sentence for each series."""
     if not series:
         return "No load was measured."
     return " ".join(sentence(each, series) for each in series)
 
 
-def title(series: Sequence[Series]) -> str:
+def title(series: Sequence[ThroughputSeries]) -> str:
     """The answer; of several series less of it, as all of it does not fit above a picture."""
     if len(series) == 1:
         return answer(series)
     return "; ".join(_in_brief(each, series) for each in series)
 
 
-def sentence(one: Series, among: Sequence[Series] = ()) -> str:
+def sentence(one: ThroughputSeries, among: Sequence[ThroughputSeries] = ()) -> str:
     """As in `MariaDB 11.8.6: from 256M to 2G: +31% throughput (+27% to +36%), +12 s recovery; …`."""
-    first, last = one.rows[0], _worth_it(one)
+    first, last = one.rows[0], one.rows[-1]
     which = name_of(one, among)
     if last is first:
         return f"{which}: {in_rate(first)} with a redo log of {format_size(first.log_size)}{_recovery_of(first)}."
-    return f"{which}: {_sizes(first, last)}: {step(one, last)}; {one.plateau.in_words(first.log_size, one.rows[-1].log_size)}."
+    gained = _worth_it(one)
+    if gained is None:
+        parts = [f"throughput differs by {less_than(one.furthest)}", *_recoveries(first, last)]
+        return f"{which}: {_sizes(first, last)}: {', '.join(parts)}; {_why_no_gain(one)}."
+    beyond = _why_no_gain(one) if one.plateau is None else one.plateau.in_words(first.log_size, last.log_size)
+    return f"{which}: {_sizes(first, gained)}: {step(one, gained)}; {beyond}."
 
 
-def _in_brief(one: Series, among: Sequence[Series]) -> str:
+def _in_brief(one: ThroughputSeries, among: Sequence[ThroughputSeries]) -> str:
     """As in `MariaDB 11.8.6: from 256M to 2G: +31% throughput, +12 s recovery`."""
-    first, last = one.rows[0], _worth_it(one)
+    first, gained = one.rows[0], _worth_it(one)
+    last = one.rows[-1] if gained is None else gained
     if last is first:
         return f"{name_of(one, among)}: {in_rate(first)} with {format_size(first.log_size)}"
-    gain = one.gains.get(last.log_size)
-    parts = [] if gain is None else [f"{gain.change:+.0%} throughput"]
+    differs = f"throughput differs by {less_than(one.furthest)}"
+    parts = [differs if gained is None else f"{one.gains[gained.log_size].change:+.0%} throughput"]
     parts += _added("recovery", first.ready, last.ready)
     return f"{name_of(one, among)}: {_sizes(first, last)}: {', '.join(parts)}"
 
 
-def _worth_it(one: Series) -> ThroughputRow:
-    """The row of the log beyond which nothing more is gained; where that is the smallest, of the one that gained the most."""
-    reached = next(row for row in one.rows if row.log_size == one.plateau.size)
-    if reached is not one.rows[0]:
-        return reached
-    gained = [(one.gains[row.log_size].change, row) for row in one.rows[1:] if row.log_size in one.gains]
-    return max(gained, key=lambda pair: pair[0])[1] if gained else one.rows[-1]
+def _worth_it(one: ThroughputSeries) -> ThroughputRow | None:
+    """The row of the log beyond which nothing more is gained; where that is the smallest, of the one that gained the most.
+
+    None where no gain is known, or where that one may be none.
+    """
+    gained = [row for row in one.rows[1:] if row.log_size in one.gains]
+    reached = [row for row in gained if one.plateau is not None and row.log_size == one.plateau.size]
+    row = max(reached or gained, key=lambda each: one.gains[each.log_size].change, default=None)
+    return row if row is not None and is_shown(one.gains[row.log_size]) else None
 
 
-def name_of(one: Series, among: Sequence[Series]) -> str:
+def is_shown(gain: Ratio) -> bool:
+    """Whether a gain is one: not where its interval has none in it. Of one load each there is no interval."""
+    return math.isnan(gain.low) or gain.is_told
+
+
+def _why_no_gain(one: ThroughputSeries) -> str:
+    """As in `no gain is told of 4G, measured in other minutes of its load than 256M`."""
+    if not one.apart:
+        return "no more than loads made alike differ by"
+    sizes = ", ".join(format_size(size) for size in one.apart)
+    loads = "its load" if len(one.apart) == 1 else "their loads"
+    return f"no gain is told of {sizes}, measured in other minutes of {loads} than {format_size(one.rows[0].log_size)}"
+
+
+def name_of(one: ThroughputSeries, among: Sequence[ThroughputSeries]) -> str:
     """Server and version, and what tells a series from the others of that server."""
     return _named(one, among, ())
 
 
-def panel_name(one: Series, among: Sequence[Series]) -> str:
+def panel_name(one: ThroughputSeries, among: Sequence[ThroughputSeries]) -> str:
     """The same for a picture, with storage, pool and what was set beside production's settings."""
-    return _named(one, among, (*_ALWAYS, "settings") if one.key.settings else _ALWAYS)
+    return _named(one, among, (*_ALWAYS, "settings") if one.made.settings else _ALWAYS)
 
 
-def _named(one: Series, among: Sequence[Series], always: Sequence[str]) -> str:
-    label = server_label(one.key.server, one.key.version)
-    alike = [each for each in among if each.key == one.key]
+def _named(one: ThroughputSeries, among: Sequence[ThroughputSeries], always: Sequence[str]) -> str:
+    label = server_label(one.made.server, one.made.version)
+    alike = [each for each in among if each.made == one.made]
     # What no block compares stands apart for no other reason.
     run = [f"run {one.loads[0].run}"] if len(alike) > 1 else []
     return ", ".join([label, *_told_apart(one, among, always), *run])
@@ -85,7 +109,7 @@ def _added(what: str, first: float | None, last: float | None) -> list[str]:
     return [] if first is None or last is None else [f"{last - first:+.0f} s {what}"]
 
 
-def step(one: Series, row: ThroughputRow) -> str:
+def step(one: ThroughputSeries, row: ThroughputRow) -> str:
     """What a row has more than the smallest log's, as in `+18% throughput (+16% to +20%), +31 s recovery`."""
     first = one.rows[0]
     gain = one.gains.get(row.log_size)
@@ -93,12 +117,18 @@ def step(one: Series, row: ThroughputRow) -> str:
     if gain is not None:
         between = too_few(one) if math.isnan(gain.low) else f"{gain.low:+.0%} to {gain.high:+.0%}"
         parts.append(f"{gain.change:+.0%} throughput ({between})")
-    parts += _added("recovery", first.ready, row.ready)
-    parts += _added("with the log filled up", first.filled_ready, row.filled_ready)
-    return ", ".join(parts)
+    return ", ".join([*parts, *_recoveries(first, row)])
 
 
-def too_few(one: Series) -> str:
+def _recoveries(first: ThroughputRow, row: ThroughputRow) -> list[str]:
+    """What a crash costs more with a row's log than with the smallest, on a usual day and at worst."""
+    return [
+        *_added("recovery", first.ready, row.ready),
+        *_added("with the log filled up", first.filled_ready, row.filled_ready),
+    ]
+
+
+def too_few(one: ThroughputSeries) -> str:
     """Why there is no interval."""
     return "one load each" if all(row.n == 1 for row in one.rows) else "too few loads for an interval"
 
@@ -112,21 +142,23 @@ def _recovery_of(row: ThroughputRow) -> str:
     return "" if row.ready is None else f", ready {row.ready:.1f} s after a crash"
 
 
-def _told_apart(one: Series, among: Sequence[Series], always: Sequence[str]) -> list[str]:
+def _told_apart(one: ThroughputSeries, among: Sequence[ThroughputSeries], always: Sequence[str]) -> list[str]:
     """What tells a series from the others of its server, and what is told in any case."""
-    keys = [each.key for each in among if each.key.server == one.key.server] or [one.key]
-    key = one.key
+    of_server = [each.made for each in among if each.made.server == one.made.server] or [one.made]
+    made = one.made
     parts = {
-        "machine": f"on {key.machine}",
-        "storage": key.storage,
-        "pool": f"pool {format_size(key.pool)}",
-        "tables": f"tables {format_size(key.tables)}",
-        "connections": f"{key.connections} clients",
-        "workload": key.workload,
-        "settings": key.settings or "production settings",
-        "kill": _ended(key.kill),
+        "machine": f"on {made.machine}",
+        "storage": made.storage,
+        "pool": f"pool {format_size(made.pool)}",
+        "tables": f"tables {format_size(made.tables)}",
+        "connections": f"{made.connections} clients",
+        "workload": made.workload,
+        "settings": made.settings or "production settings",
+        "kill": _ended(made.kill),
     }
-    return [words for name, words in parts.items() if name in always or len({getattr(each, name) for each in keys}) > 1]
+    return [
+        words for name, words in parts.items() if name in always or len({getattr(each, name) for each in of_server}) > 1
+    ]
 
 
 def _ended(kill: KillRule) -> str:

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 
-from redolab.crashes.fill import KillRule
-from redolab.crashes.planning import check_load, check_pool, check_warm_up
-from redolab.crashes.steady import SteadyRule
+from redolab.bench.checks import check_load, check_pool, check_warm_up
+from redolab.bench.factors import CrashFactors, check_log_sizes
 from redolab.errors import InvalidInput
-from redolab.runs.factors import CommonFactors, factor, keep_factor, on_or_off, one_of, several, whole_number, words
-from redolab.servers.asked import NONE, asked_settings
-from redolab.servers.known import server_catalogue, server_names
-from redolab.storage import StorageProfile
-from redolab.storage.known import storage_name, storage_profile
-from redolab.units import MIB, format_duration, format_size, parse_duration, parse_size
-from redolab.workloads.known import workload_catalogue
+from redolab.records.kill_rule import KillRule, SteadyRule
+from redolab.runs.factors import factor, keep_factor, on_or_off, one_of, several, whole_number, words
+from redolab.servers.catalogue import server_names
+from redolab.servers.extra_settings import NONE, asked_settings
+from redolab.storage.catalogue import storage_name
+from redolab.units import format_duration, parse_duration, parse_size
+from redolab.workloads.catalogue import workload_catalogue
 
 _SHORTEST_WINDOW = 5.0
 _FIRST_REPORT = 3.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Factors(CommonFactors):
+class Factors(CrashFactors):
     """What can be chosen; sizes in bytes, times in seconds."""
 
     log_size: tuple[int, ...] = factor("Redo log sizes, with commas.", several(parse_size), "256M,1G,2G,4G")
@@ -71,13 +69,7 @@ class Factors(CommonFactors):
 
     def check(self) -> None:
         """Refuse what makes no sense, before anything is started. Raises `InvalidInput`."""
-        for name, size in itertools.product(self.server, self.log_size):
-            dialect = server_catalogue().get(name).dialect()
-            if not dialect.smallest_log <= size <= dialect.largest_log:
-                raise InvalidInput(
-                    f"{name} cannot have a redo log of {format_size(size)}",
-                    f"it takes {format_size(dialect.smallest_log)} to {dialect.largest_log // MIB}M",
-                )
+        check_log_sizes(self.server, self.log_size)
         if self.pool is not None:
             check_pool(self.pool)
         check_load(self.workload, warehouses=self.warehouses, dataset=self.dataset, think_time=self.think_time)
@@ -108,7 +100,3 @@ class Factors(CommonFactors):
     def in_words(self) -> dict[str, str]:
         """See `CommonFactors`: so that it can be read again, production's own settings have their name."""
         return {**super().in_words(), "settings": words(tuple(each or NONE for each in self.settings))}
-
-    def profiles(self) -> dict[str, StorageProfile]:
-        """The storages by name."""
-        return {name: storage_profile(name) for name in self.storage}

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import itertools
-import random
 
-from redolab.crashes.bench import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
-from redolab.crashes.planning import WantedCrash, check_memory, crash_spec
+from redolab.bench.checks import check_memory
+from redolab.crashes.wanted import WantedCrash, crash_spec
 from redolab.lab import Lab
 from redolab.models.sizes import fill_pool
-from redolab.runs.plan import draw_plan
-from redolab.servers.asked import settings_from
+from redolab.records.plan import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
+from redolab.runs.plan import draw_in_blocks
 from redolab.servers.dialects import Purpose
+from redolab.servers.extra_settings import settings_from
 from redolab.storage.attaching import check_possible
-from redolab.workloads.known import workload_catalogue
+from redolab.workloads.catalogue import workload_catalogue
 
 from .factors import Factors
 
 
 def plan(factors: Factors, lab: Lab) -> CrashPlan:
-    """The plan: one server after the other, of each a block for each repeat, in an order drawn at random. Raises `LabError`.
+    """The plan: one server after the other, of each a block for each repeat, within it in an order drawn at random. Raises `LabError`.
 
     What drifts on the machine then passes for no effect of the log's size. All cells share tables, pool and clients.
     """
@@ -31,9 +31,7 @@ def plan(factors: Factors, lab: Lab) -> CrashPlan:
     worst = [_worst(factors, pool, size) for size in factors.log_size if factors.worst_case]
     check_memory([*loads[1], *worst], [pool])
     workload_catalogue().get(factors.workload).require(lab)
-    seed = factors.drawn_seed()
-    draw = random.Random(seed)
-    crashes: list[tuple[PlannedCrash, list[PlannedRecovery]]] = []
+    blocks: list[list[tuple[PlannedCrash, list[PlannedRecovery]]]] = []
     for name in factors.server:
         server = lab.server(name)
         for number, of_block in loads.items():
@@ -44,12 +42,11 @@ def plan(factors: Factors, lab: Lab) -> CrashPlan:
             for crash in worst if number == 1 else ():
                 recoveries = [PlannedRecovery(storage=storage, pool=pool) for storage in factors.storage]
                 block.append((PlannedCrash(server=name, spec=crash_spec(server, crash)), recoveries))
-            draw.shuffle(block)
-            crashes += block
+            blocks.append(block)
     conditions = CrashConditions(
         storages=factors.profiles(), new_crash=True, check_disks=factors.check_disks, warm_for=factors.warmup
     )
-    return draw_plan(crashes, repeat=1, seed=seed, conditions=conditions, keep=factors.keep)
+    return draw_in_blocks(blocks, repeat=1, seed=factors.drawn_seed(), conditions=conditions, keep=factors.keep)
 
 
 def _which(factors: Factors) -> list[tuple[str, int, str]]:

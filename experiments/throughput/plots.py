@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from matplotlib.axes import Axes
 
-from redolab.crashes.load_figures import age_shares, per_second
-from redolab.crashes.loads import Load
 from redolab.models.plateau import NEGLIGIBLE
 from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
+from redolab.results.load_figures import age_shares, per_second
+from redolab.results.loads import Load
 from redolab.units import format_duration, format_size
 
-from .answer import panel_name, too_few
-from .rows import Series
+from .answer import is_shown, panel_name, too_few
+from .rows import ThroughputSeries
 
 _COLOURS = ("#56B4E9", "#009E73", "#0072B2", "#CC79A7", "#E69F00", "#999999", "#000000", "#D55E00")
 _SMOOTHED = 10
@@ -29,7 +28,7 @@ _ON_WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
 """Under a figure that a line would cross out."""
 
 
-def plot_trade(folder: Path, series: Sequence[Series], rto: float, title: str) -> None:
+def plot_trade(folder: Path, series: Sequence[ThroughputSeries], rto: float, title: str) -> None:
     """Throughput above and recovery below over the log's size, a column a series, with the RTO: `trade.svg`, `.png`."""
     figure, panels = plt.subplots(
         2, len(series), figsize=(max(WIDTH, 0.5 * WIDTH * len(series)), 6), sharex="col", sharey="row",
@@ -65,21 +64,33 @@ def plot_trade(folder: Path, series: Sequence[Series], rto: float, title: str) -
     save(figure, folder / "trade")
 
 
-def _throughput_panel(panel: Axes, one: Series) -> None:
+def _throughput_panel(panel: Axes, one: ThroughputSeries) -> None:
     sizes = [row.log_size for row in one.rows]
     # The interval within one load would pass for that of the load.
     known = one.repeated and not any(math.isnan(row.rate.high) for row in one.rows)
-    half = [[(row.rate.high - row.rate.low) / 2 for row in one.rows]] * 2 if known else None
-    panel.errorbar(
-        sizes, [row.rate.mean for row in one.rows], yerr=half, marker="o", color=MEASURED, capsize=3,
-        label=f"throughput, {'95 % interval' if known else too_few(one)}",
-    )  # fmt: skip
-    if one.repeated and one.plateau.size < sizes[-1]:
+    interval = "95 % interval" if known else too_few(one)
+    # A line between points would compare them, and show a gain.
+    for rows, style, filled, label in (
+        ([row for row in one.rows if row.log_size not in one.apart], "-", MEASURED, f"throughput, {interval}"),
+        (
+            [row for row in one.rows if row.log_size in one.apart],
+            "none",
+            "white",
+            "measured in other minutes of the load",
+        ),
+    ):
+        if rows:
+            half = [[(row.rate.high - row.rate.low) / 2 for row in rows]] * 2 if known else None
+            panel.errorbar(
+                [row.log_size for row in rows], [row.rate.mean for row in rows], yerr=half, marker="o", color=MEASURED,
+                markerfacecolor=filled, linestyle=style, capsize=3, label=label,
+            )  # fmt: skip
+    if one.repeated and one.plateau is not None and one.plateau.size < sizes[-1]:
         label = f"less than {NEGLIGIBLE:.0%} gained beyond"
         panel.axvline(one.plateau.size, color=MODEL, linestyle=":", linewidth=1, label=label)
     for row in one.rows:
         gain = one.gains.get(row.log_size)
-        if gain is not None:
+        if gain is not None and is_shown(gain):
             above = row.rate.high if known else row.rate.mean
             panel.annotate(
                 f"{gain.change:+.0%}", (row.log_size, above), xytext=(0, 7), textcoords="offset points",
@@ -88,7 +99,7 @@ def _throughput_panel(panel: Axes, one: Series) -> None:
     _sizes(panel, sizes)
 
 
-def _recovery_panel(panel: Axes, one: Series, rto: float) -> None:
+def _recovery_panel(panel: Axes, one: ThroughputSeries, rto: float) -> None:
     sizes = [row.log_size for row in one.rows]
     # A log filled up takes longer, or as long: its figures stand on the other side of the points.
     lines = (
@@ -120,7 +131,7 @@ def _sizes(panel: Axes, sizes: Sequence[int]) -> None:
         panel.set_xlim(min(sizes) / _MARGIN, max(sizes) * _MARGIN)
 
 
-def plot_ages(folder: Path, series: Sequence[Series], title: str) -> None:
+def plot_ages(folder: Path, series: Sequence[ThroughputSeries], title: str) -> None:
     """The checkpoint age as a share of the hard limit from the start of each load, with the flush points: `age.svg`, `.png`."""
     figure, panels = plt.subplots(
         len(series), 1, figsize=(WIDTH, 1.2 + 2.3 * len(series)), layout="constrained", squeeze=False
@@ -152,21 +163,16 @@ def plot_ages(folder: Path, series: Sequence[Series], title: str) -> None:
 def _flush_points(panel: Axes, loads: Sequence[Load]) -> None:
     if not loads:
         return
-    last, capacity = loads[-1].image.last_sample, loads[-1].image.capacity
-    limit = last.hard_limit or capacity.hard_limit
-    points: dict[int, list[str]] = defaultdict(list)
-    points[capacity.async_flush_point].append("async")
-    points[last.sync_flush_point or capacity.sync_flush_point].append("sync")
-    for age, names in points.items():
-        name = f"{' and '.join(names)} flush point"
-        panel.axhline(age / limit, color=LIMIT, linestyle="--", linewidth=0.8)
+    image = loads[-1].image
+    for age, name in ((image.capacity.async_flush_point, "async"), (image.sync_flush_point, "sync")):
+        panel.axhline(age / image.hard_limit, color=LIMIT, linestyle="--", linewidth=0.8)
         panel.annotate(
-            name, (0.995, age / limit), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize="x-small",
-            color=LIMIT,
+            f"{name} flush point", (0.995, age / image.hard_limit), xycoords=("axes fraction", "data"), ha="right",
+            va="bottom", fontsize="x-small", color=LIMIT,
         )  # fmt: skip
 
 
-def plot_over_time(folder: Path, series: Sequence[Series], title: str) -> None:
+def plot_over_time(folder: Path, series: Sequence[ThroughputSeries], title: str) -> None:
     """Throughput from the start of each load: `time.svg`, `.png`."""
     figure, panels = plt.subplots(
         len(series), 1, figsize=(WIDTH, 1.2 + 2.3 * len(series)), layout="constrained", squeeze=False
@@ -202,12 +208,12 @@ def plot_over_time(folder: Path, series: Sequence[Series], title: str) -> None:
     save(figure, folder / "time")
 
 
-def _colours(series: Sequence[Series]) -> Mapping[int, str]:
+def _colours(series: Sequence[ThroughputSeries]) -> Mapping[int, str]:
     """Log size → its colour, the same in every panel."""
     sizes = sorted({row.log_size for each in series for row in each.rows})
     return {size: _COLOURS[place % len(_COLOURS)] for place, size in enumerate(sizes)}
 
 
-def _unit(series: Sequence[Series]) -> str:
+def _unit(series: Sequence[ThroughputSeries]) -> str:
     units = {"NOTPM" if row.is_notpm else "commits/s" for each in series for row in each.rows}
     return " or ".join(sorted(units))

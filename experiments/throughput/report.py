@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from redolab.crashes.loads import Found, found_in
-from redolab.crashes.marks import disks_of, marks_of
 from redolab.errors import LabError
 from redolab.report.contents import Plot, Report
+from redolab.results.loads import MeasuredLoads, found_in
+from redolab.results.marks import disks_of, marks_of
 from redolab.runs.factors import read_factors
 from redolab.runs.store import Run
 
 from .answer import answer, name_of, title
 from .factors import Factors
 from .plots import plot_ages, plot_over_time, plot_trade
-from .rows import Series, row_dictionaries, series_of
+from .rows import ThroughputSeries, row_dictionaries, series_of
 from .table import costs_table, throughput_table
 
 
@@ -36,7 +36,7 @@ def report(run: Run) -> Report:
     )
 
 
-def plots(series: Sequence[Series], rto: float) -> list[Plot]:
+def plots(series: Sequence[ThroughputSeries], rto: float) -> list[Plot]:
     """The trade, and what went on during the loads."""
     return [
         Plot("trade", partial(plot_trade, series=series, rto=rto, title=title(series))),
@@ -48,7 +48,7 @@ def plots(series: Sequence[Series], rto: float) -> list[Plot]:
     ]
 
 
-def age_title(series: Sequence[Series]) -> str:
+def age_title(series: Sequence[ThroughputSeries]) -> str:
     """What the picture of the ages shows."""
     kept = [
         f"{name_of(each, series)} {min(shares):.0%} to {max(shares):.0%}"
@@ -60,7 +60,7 @@ def age_title(series: Sequence[Series]) -> str:
     return f"Mean checkpoint age under load, of the log's limit: {', '.join(kept)}"
 
 
-def workloads_of(found: Found) -> list[str]:
+def workloads_of(found: MeasuredLoads) -> list[str]:
     """The workloads of the loads."""
     return list(dict.fromkeys(load.image.spec.workload for load in found.loads))
 

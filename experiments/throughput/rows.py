@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from redolab.crashes.gains import LoadCell, SeriesKey, load_series
-from redolab.crashes.load_figures import LoadFigures
-from redolab.crashes.loads import Found, Load, WorstCase
-from redolab.crashes.recovery import RecoveryTrial
 from redolab.models.intervals import Estimate, Ratio, median_of_known
 from redolab.models.plateau import Plateau
+from redolab.records.recovery import RecoveryTrial
+from redolab.results.gains import Conditions, LoadCell, load_series
+from redolab.results.load_figures import LoadFigures
+from redolab.results.loads import Load, MeasuredLoads, WorstCase
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,38 +49,43 @@ class ThroughputRow:
     """From the crash of a log filled up with flushing held back."""
     filled_back: float | None
     filled_short: bool
-    """Whether that log's age stopped growing before the server had to force flushing."""
+    """Whether that log's age stopped growing before it was what it was to be."""
     late_share: float | None
     buffered: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class ThroughputSeries:
     """The rows of one server on one storage with one kind of settings, smallest log first, and what follows from them."""
 
-    key: SeriesKey
+    made: Conditions
     rows: Sequence[ThroughputRow]
     gains: Mapping[int, Ratio]
     """Log size → its throughput against that of the smallest log; without an interval where no load was repeated."""
-    plateau: Plateau
+    apart: Sequence[int]
+    """Log sizes that have no gain: they were measured in other seconds of their loads than the smallest."""
+    furthest: float
+    """The largest share by which throughput with a size is above or below that with the smallest log."""
+    repeated: bool
+    """Whether it is known how far loads made alike differ."""
+    plateau: Plateau | None
+    """None where a size is `apart`."""
     uneven: bool
     """Whether some blocks lack some of the sizes."""
     loads: Sequence[Load]
     """A load of each log size."""
 
-    @property
-    def repeated(self) -> bool:
-        """Whether it is known how far loads made alike differ."""
-        return any(not math.isnan(gain.low) for gain in self.gains.values())
 
-
-def series_of(found: Found) -> list[Series]:
+def series_of(found: MeasuredLoads) -> list[ThroughputSeries]:
     """The series, each with what a larger log gains."""
     return [
-        Series(
-            key=each.key,
-            rows=[_row(each.key, cell, found.worst) for cell in each.cells],
+        ThroughputSeries(
+            made=each.made,
+            rows=[_row(each.made, cell, found.worst) for cell in each.cells],
             gains=each.gains,
+            apart=each.apart,
+            furthest=each.furthest,
+            repeated=each.repeated,
             plateau=each.plateau,
             uneven=each.uneven,
             loads=[cell.typical for cell in each.cells],
@@ -90,31 +94,31 @@ def series_of(found: Found) -> list[Series]:
     ]
 
 
-def _row(key: SeriesKey, cell: LoadCell, worst: Sequence[WorstCase]) -> ThroughputRow:
+def _row(made: Conditions, cell: LoadCell, worst: Sequence[WorstCase]) -> ThroughputRow:
     loads, typical = cell.loads, cell.typical
     spec = typical.image.spec
-    recoveries = [trial for load in loads for trial in load.recoveries]
+    recoveries = [each for load in loads for each in load.recoveries]
     # It was made without more settings, and says nothing of a server that has them.
     plain = not spec.instance.overrides
-    beside = [each for each in worst if plain and _shared(each) == _shared(typical)]
+    beside = _filled_furthest([each for each in worst if plain and _made_beside(typical, each)])
     of_worst = [
-        trial
+        recovery
         for each in beside
-        for trial in each.recoveries
-        if (trial.storage, trial.buffer_pool) == (key.storage, key.pool)
+        for recovery in each.recoveries
+        if (recovery.trial.storage, recovery.trial.buffer_pool) == (made.storage, made.pool)
     ]
-    warm = [trial.warm for trial in recoveries if trial.warm is not None]
-    on_storage: list[Load | RecoveryTrial] = [*loads, *of_worst]
+    warm = [each.warm for each in recoveries if each.warm is not None]
+    on_storage: list[Load | RecoveryTrial] = [*loads, *(each.trial for each in of_worst)]
     return ThroughputRow(
-        machine=key.machine,
-        server=key.server,
+        machine=made.machine,
+        server=made.server,
         version=spec.dataset.version,
-        storage=key.storage,
-        settings=key.settings,
+        storage=made.storage,
+        settings=made.settings,
         log_size=cell.log_size,
-        pool=key.pool,
-        dataset=key.tables,
-        connections=key.connections,
+        pool=made.pool,
+        dataset=made.tables,
+        connections=made.connections,
         n=len(loads),
         steady=sum(bool(load.image.steady) for load in loads),
         rate=cell.rate,
@@ -122,35 +126,42 @@ def _row(key: SeriesKey, cell: LoadCell, worst: Sequence[WorstCase]) -> Throughp
         figures=typical.figures,
         load_seconds=typical.image.fill_seconds,
         redo_at_crash=_whole(median_of_known([load.image.last_sample.checkpoint_age for load in loads])),
-        ready=median_of_known([trial.seconds_to_ready for trial in recoveries]),
+        ready=median_of_known([each.trial.seconds_to_ready for each in recoveries]),
         first_commit=median_of_known([each.first_commit for each in warm]),
         back=median_of_known([each.back for each in warm]),
         not_back=sum(each.back is None for each in warm),
         recoveries=len(recoveries),
         filled_redo=_whole(median_of_known([each.image.last_sample.checkpoint_age for each in beside])),
-        filled_ready=median_of_known([trial.seconds_to_ready for trial in of_worst]),
-        filled_back=median_of_known([trial.warm.back for trial in of_worst if trial.warm is not None]),
+        filled_ready=median_of_known([each.trial.seconds_to_ready for each in of_worst]),
+        filled_back=median_of_known([each.warm.back for each in of_worst if each.warm is not None]),
         filled_short=bool(of_worst) and any(each.image.stopped_short for each in beside),
         late_share=max((share for each in on_storage if (share := each.late_share) is not None), default=None),
         buffered=any(each.buffered for each in on_storage),
     )
 
 
-def _shared(crash: Load | WorstCase) -> tuple[object, ...]:
-    """What a load and the filled log beside it share; the storages on which that is recovered may be several."""
-    spec = crash.image.spec
-    instance = spec.instance
-    return (
-        *(crash.machine, spec.dataset, spec.workload, spec.threads),
-        *(instance.log_size, instance.buffer_pool, instance.flush_log_at_trx_commit, instance.binary_log),
-    )
+def _filled_furthest(crashes: Sequence[WorstCase]) -> Sequence[WorstCase]:
+    """Those that were filled to the highest age, where there are any: with less redo, a recovery is another."""
+    return [each for each in crashes if each.image.spec.kill.highest_age] or crashes
+
+
+_OF_THE_KILL = (
+    *("storage", "spec.storage", "spec.kill", "spec.think_time", "spec.pool_dump", "spec.instance.purpose"),
+    *("spec.instance.overrides", "spec.instance.without"),
+)
+"""In what a load and the filled log beside it differ: how it was filled and killed, and on what."""
+
+
+def _made_beside(load: Load, filled: WorstCase) -> bool:
+    """Whether a log was filled as that of the load, flushing aside; the storages on which it is recovered may be several."""
+    return load.machine == filled.machine and load.key.but(*_OF_THE_KILL) == filled.key.but(*_OF_THE_KILL)
 
 
 def _whole(value: float | None) -> int | None:
     return None if value is None else round(value)
 
 
-def row_dictionaries(series: Sequence[Series]) -> list[dict[str, object]]:
+def row_dictionaries(series: Sequence[ThroughputSeries]) -> list[dict[str, object]]:
     """The rows as CSV and Parquet take them, each with its gain over the smallest log."""
     found = []
     for each in series:

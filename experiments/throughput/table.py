@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from redolab.crashes.load_figures import STALLED
-from redolab.crashes.marks import MARK, Off, storage_label, storage_remarks
-from redolab.crashes.warm import BACK
 from redolab.models.intervals import Estimate
+from redolab.records.recovery import BACK
 from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable
+from redolab.results.load_figures import STALLED
+from redolab.results.marks import MARK, Off, storage_label, storage_remarks
 from redolab.units import KIB, format_duration, format_size
-from redolab.workloads.known import workload_catalogue
+from redolab.workloads.catalogue import workload_catalogue
 
 from .answer import name_of
-from .rows import Series, ThroughputRow
+from .rows import ThroughputRow, ThroughputSeries
 
 
-def throughput_table(series: Sequence[Series], workloads: Sequence[str], off: Off) -> ReportTable:
+def throughput_table(series: Sequence[ThroughputSeries], workloads: Sequence[str], off: Off) -> ReportTable:
     """A row a cell: throughput, how even it is, and what a crash costs."""
     rows = [row for each in series for row in each.rows]
     columns = [
@@ -48,15 +48,15 @@ def throughput_table(series: Sequence[Series], workloads: Sequence[str], off: Of
         f"share of the median; stalls: seconds with {100 * STALLED:g} % of it at most. age: mean checkpoint age, as a share of that at "
         "which statements wait; of several loads, p95 to age are of that with the median throughput. redo, ready, again: redo at the "
         "crash at the load's end, and seconds from the start of the server after it; the age rises and falls, and so does what a crash "
-        "costs. log filled up: ready after a crash with flushing held back until the server forces it or the age grows no more, and "
-        "that redo.",
+        "costs. log filled up: ready after a crash with flushing held back until the age is what it was to be or grows no more, and that "
+        "redo.",
         *_remarks(series, off),
         *(caveat for name in workloads for caveat in workload_catalogue().get(name).caveats),
     ]
     return ReportTable.brief("Throughput and recovery by log size", rows, columns, notes)
 
 
-def costs_table(series: Sequence[Series], off: Off) -> ReportTable:
+def costs_table(series: Sequence[ThroughputSeries], off: Off) -> ReportTable:
     """What a transaction writes, and what the machine does."""
     rows = [row for each in series for row in each.rows]
 
@@ -101,21 +101,27 @@ def _which_columns(rows: Sequence[ThroughputRow], off: Off) -> list[Column[Throu
     ]
 
 
-def _remarks(series: Sequence[Series], off: Off) -> list[str]:
+def _remarks(series: Sequence[ThroughputSeries], off: Off) -> list[str]:
     said = []
 
-    def which(chosen: Callable[[Series, ThroughputRow], bool]) -> str:
+    def which(chosen: Callable[[ThroughputSeries, ThroughputRow], bool]) -> str:
         """As in `MariaDB 11.8.6 with 4G; MySQL 9.7.4 with 2G, 4G`."""
         sizes = [(one, [format_size(row.log_size) for row in one.rows if chosen(one, row)]) for one in series]
         return "; ".join(f"{name_of(one, series)} with {', '.join(own)}" for one, own in sizes if own)
 
-    if small := [one for one in series if one.key.tables < one.rows[-1].log_size]:
-        named = ", ".join(f"{name_of(one, series)} ({format_size(one.key.tables)})" for one in small)
+    if small := [one for one in series if one.made.tables < one.rows[-1].log_size]:
+        named = ", ".join(f"{name_of(one, series)} ({format_size(one.made.tables)})" for one in small)
         said.append(f"{named}: the tables are smaller than the largest log, which holds no more than their pages.")
     if uneven := [one for one in series if one.uneven]:
         named = ", ".join(name_of(one, series) for one in uneven)
         said.append(
             f"{named}: not every size was measured in every block; throughput is what it would have been beside the smallest log."
+        )
+    if apart := [one for one in series if one.apart]:
+        named = "; ".join(_measured_apart(one, series) for one in apart)
+        said.append(
+            f"Throughput changes in the course of a load, whatever the log, so a gain is told from equal minutes of the loads alone. "
+            f"Not compared: {named}."
         )
     if short := which(lambda one, row: not one.repeated and _is_part_of_a_log(row.figures.measured_fillings)):
         said.append(
@@ -124,12 +130,23 @@ def _remarks(series: Sequence[Series], off: Off) -> list[str]:
         )
     if filled_short := which(lambda _, row: row.filled_short):
         said.append(
-            f"{filled_short}: filled up, the age stopped growing before the point where the server forces flushing; a worse case than "
+            f"{filled_short}: filled up, the age stopped growing before it was what it was to be; a worse case than "
             "that redo is possible."
         )
     if unsteady := which(lambda _, row: row.steady < row.n):
         said.append(f"{MARK} was not steady when its time was up: {unsteady}.")
     return [*said, *storage_remarks([row for each in series for row in each.rows], off)]
+
+
+def _measured_apart(one: ThroughputSeries, among: Sequence[ThroughputSeries]) -> str:
+    """As in `MySQL 9.7.4 with 4G (minutes 24 to 30) and 256M (1 to 7)`."""
+    minutes = {
+        row.log_size: " to ".join(f"{second / 60:.0f}" for second in load.measured)
+        for row, load in zip(one.rows, one.loads, strict=True)
+    }
+    apart = ", ".join(f"{format_size(size)} (minutes {minutes[size]})" for size in one.apart)
+    smallest = one.rows[0].log_size
+    return f"{name_of(one, among)} with {apart} and {format_size(smallest)} ({minutes[smallest]})"
 
 
 def _is_part_of_a_log(fillings: float | None) -> bool:

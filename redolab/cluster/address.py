@@ -1,6 +1,6 @@
 """What a person calls a cluster: the address of Dask's scheduler, as in `tls://db-control:8786`.
 
-Dask runs whatever reaches its port, and the lab runs as root: everything but the machine's own loopback is TLS.
+Dask runs whatever it is sent, and the lab runs as root: everything is TLS, also on loopback, which every account reaches.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from redolab.errors import InvalidInput
 
-PORT = 8786
-"""Dask's own."""
+PROTOCOL, PORT = "tls", 8786
+"""As Dask calls it; Dask's own."""
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _ADDRESS = re.compile(
     r"(?P<protocol>tcp|tls)://(?P<host>[A-Za-z0-9_][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.]+\])(?::(?P<port>\d{1,5}))?/?"
@@ -25,36 +25,29 @@ class ClusterAddress:
 
     host: str
     port: int
-    encrypted: bool
 
     def __str__(self) -> str:
-        return f"{self.protocol}://{self.host}:{self.port}"
+        return f"{PROTOCOL}://{self.host}:{self.port}"
 
     @property
-    def protocol(self) -> str:
-        """As Dask calls it."""
-        return "tls" if self.encrypted else "tcp"
+    def is_loopback(self) -> bool:
+        """Whether only this machine reaches it."""
+        return self.host in _LOOPBACK
 
 
 def parse_cluster(text: str) -> ClusterAddress:
-    """The scheduler that is meant. Raises `InvalidInput` for what is none, and for a port that is open to a network."""
+    """The scheduler that is meant. Raises `InvalidInput` for what is none, and for a port without TLS."""
     match = _ADDRESS.fullmatch(text.strip())
     if match is None or not 0 < int(match["port"] or PORT) < 65536:
         raise InvalidInput(
-            f"'{text}' is no cluster", f"as in tls://HOST:{PORT}, or tcp://127.0.0.1:{PORT} on this machine"
+            f"'{text}' is no cluster", f"as in tls://HOST:{PORT}, or tls://127.0.0.1:{PORT} on this machine"
         )
-    address = ClusterAddress(match["host"], int(match["port"] or PORT), match["protocol"] == "tls")
-    if not address.encrypted and not is_loopback(address.host):
-        raise InvalidInput(
-            f"{address} is open to whoever reaches it, and Dask runs what it is sent",
-            f"use tls://{address.host}:{address.port} (docs/machines.md)",
-        )
+    address = ClusterAddress(match["host"], int(match["port"] or PORT))
+    if match["protocol"] != PROTOCOL:
+        who = "every account of this machine" if address.is_loopback else "whoever reaches it"
+        how = "with a certificate that the lab makes itself" if address.is_loopback else "docs/machines.md"
+        raise InvalidInput(f"{text.strip()} is open to {who}, and Dask runs what it is sent", f"use {address} ({how})")
     return address
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches a host of that name."""
-    return host in _LOOPBACK or host == "::1"
 
 
 def check_worker_name(name: str) -> str:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import ssl
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from redolab.cluster.address import ClusterAddress
+from redolab.cluster.certificate import own_certificate
 from redolab.errors import InvalidInput
+from redolab.project import PROJECT
 
 if TYPE_CHECKING:
     from distributed import Security
@@ -15,6 +19,10 @@ if TYPE_CHECKING:
 Role = Literal["scheduler", "worker", "client"]
 MACHINE = "machine"
 """The resource of which each worker has one and each group takes one: a machine measures one thing at a time."""
+WHOSE = "it and we must be of one account, or our certificates of one CA"
+"""Why one that is there may not answer."""
+_SCHEDULER_LASTS = timedelta(days=60)
+"""For at least so long the lab's own certificate is good when a scheduler starts with it."""
 _LOGS = ("distributed", "distributed.client", "tornado", "tornado.application", "bokeh")
 _SETTINGS = {
     # What Dask does besides, each so often, would run beside a recovery that is being timed.
@@ -47,14 +55,17 @@ def prepare() -> None:
     dask.config.set(_SETTINGS)
 
 
-def security(role: Role, *, encrypted: bool) -> Security | None:
-    """The certificates for a role, from Dask's own configuration; None where none are wanted. Raises `InvalidInput` without them."""
-    if not encrypted:
-        return None
+def security(role: Role, address: ClusterAddress) -> Security:
+    """The certificates for a role at that scheduler: those of Dask's own configuration, or the lab's on loopback. Raises `LabError`."""
     from distributed import Security
 
     found = Security(require_encryption=True)
     wanted = {"ca-file": "tls_ca_file", f"{role}.cert": f"tls_{role}_cert", f"{role}.key": f"tls_{role}_key"}
+    if address.is_loopback and not any(getattr(found, attribute) for attribute in wanted.values()):
+        # Renewed ahead by the scheduler alone: what joins takes the certificate that a running scheduler has.
+        still = _SCHEDULER_LASTS if role == "scheduler" else timedelta()
+        own = own_certificate(PROJECT.own_cluster, datetime.now(UTC), still)
+        return Security(require_encryption=True, **dict.fromkeys(wanted.values(), own))
     for name, attribute in wanted.items():
         path = getattr(found, attribute)
         if not path:
@@ -82,12 +93,3 @@ def reasons(error: BaseException) -> list[str]:
         said += str(each).splitlines()[:1]
         each = each.__cause__ or each.__context__
     return said or [type(error).__name__]
-
-
-def has_certificates(role: Role) -> bool:
-    """Whether Dask's configuration names certificates for a role."""
-    try:
-        security(role, encrypted=True)
-    except InvalidInput:
-        return False
-    return True

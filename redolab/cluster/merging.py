@@ -1,4 +1,4 @@
-"""What machines measured becomes one run: a group whole or not at all, exactly once, with the session of its machine."""
+"""What machines measured becomes one run: a group whole, or with what of it failed; exactly once, with the session of its machine."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from redolab.errors import LabError
 from redolab.machine import files
 from redolab.runs.machines import MACHINES, on_one_machine
 from redolab.runs.plan import Plan
-from redolab.runs.schema import GroupRecord, Session, TrialRecord
+from redolab.runs.schema import FailureRecord, GroupRecord, Session, TrialRecord
 from redolab.runs.store import Run
 
 _LINES = ".jsonl"
-_OF_THE_GROUP = ("trials", "groups")
+_MERGED_LAST = ("trials", "groups", "failed")
+OF_THE_GROUP = (*_MERGED_LAST, "verdicts", "warm")
+"""Stems of the lines that are the group's; all others hold for its machine."""
 _LOGS = ("logs", "failed")
 """What of a group that failed is kept."""
 
@@ -25,9 +27,9 @@ def complete_groups(run: Run, plan: Plan[Any, Any, Any]) -> set[int]:
     """The groups of which every step is measured."""
     measured: dict[int, set[int]] = {}
     for record in run.trials(object):
-        if record.place is not None:
-            measured.setdefault(record.group, set()).add(record.place)
-    return {group for group, places in measured.items() if places >= set(plan.places(group))}
+        if record.position is not None:
+            measured.setdefault(record.group, set()).add(record.position)
+    return {group for group, positions in measured.items() if positions >= set(plan.positions(group))}
 
 
 class Merging:
@@ -40,23 +42,29 @@ class Merging:
         """The session of the command that asks; those of machines come behind it."""
 
     def merge(self, group: int, arrived: Run) -> bool:
-        """Take over what a machine measured of a group; False if the run has it already. Raises `LabError` if it is not all of it."""
+        """Take over what a machine measured of a group; False if the run has it already. Raises `LabError` if a step is just missing."""
         if group in complete_groups(self._run, self._plan):
             return False
         trials = _only(arrived.lines("trials", TrialRecord[Any]), group, arrived)
         groups = _only(arrived.lines("groups", GroupRecord), group, arrived)
-        if sorted(each.place for each in trials if each.place is not None) != self._plan.places(group):
+        failures = _only(arrived.lines("failed", FailureRecord), group, arrived)
+        if not failures and sorted(
+            each.position for each in trials if each.position is not None
+        ) != self._plan.positions(group):
             raise LabError(
-                f"{_machine(arrived)} measured {len(trials)} of {len(self._plan.places(group))} steps of group {group + 1}",
+                f"{_machine(arrived)} measured {len(trials)} of {len(self._plan.positions(group))} steps of group {group + 1}",
                 "look at what it printed",
             )
         self._copy_files(arrived)
         session = self._session(arrived.record().sessions[-1])
-        self._add_lines(arrived, session)
         before = self._run.groups().get(group)
         attempt = 1 if before is None else before.attempt + 1
+        self._add_lines(arrived, session, attempt)
+        if groups:
+            self._run.add_group(msgspec.structs.replace(groups[-1], session=session, attempt=attempt))
+        for failure in failures:
+            self._run.add_failure(msgspec.structs.replace(failure, session=session, attempt=attempt))
         # The trials last, and at once: until they are there nothing of the group counts.
-        self._run.add_group(msgspec.structs.replace(groups[-1], session=session, attempt=attempt))
         self._run.add_trials([msgspec.structs.replace(each, session=session, attempt=attempt) for each in trials])
         return True
 
@@ -90,38 +98,39 @@ class Merging:
                 raise LabError(f"{_machine(arrived)} sends another {relative} than the run has", "start a new run")
 
     def _session(self, session: Session) -> int:
-        """The place of the machine's session in the run's record; its stages' seconds add up."""
+        """The position of the machine's session in the run's record; its stages' seconds add up."""
         check_worker_name(session.address)
         record = self._run.record()
         sessions = list(record.sessions)
-        for place in range(self._own + 1, len(sessions)):
-            known = sessions[place]
+        for position in range(self._own + 1, len(sessions)):
+            known = sessions[position]
             if on_one_machine(known, session) and known.commit == session.commit:
                 seconds = _added(known.seconds, session.seconds)
-                sessions[place] = msgspec.structs.replace(known, seconds=seconds)
+                sessions[position] = msgspec.structs.replace(known, seconds=seconds)
                 break
         else:
-            place = len(sessions)
+            position = len(sessions)
             sessions.append(session)
         self._run.write_record(msgspec.structs.replace(record, sessions=sessions))
-        return place
+        return position
 
-    def _add_lines(self, arrived: Run, session: int) -> None:
+    def _add_lines(self, arrived: Run, session: int, attempt: int) -> None:
         """What an experiment has noted besides: a line that the run has already came with an earlier group of the machine."""
         for path in sorted(arrived.folder.glob(f"*{_LINES}")):
             name = path.name.removesuffix(_LINES)
-            if name in _OF_THE_GROUP:
+            if name in _MERGED_LAST:
                 continue
             known = self._run.lines(name, dict)
             for line in arrived.lines(name, dict):
-                of_here = {**line, "session": session} if "session" in line else line
+                here = {"session": session, "attempt": attempt}
+                of_here = {**line, **{what: value for what, value in here.items() if what in line}}
                 if of_here not in known:
                     self._run.add_line(name, of_here)
                     known.append(of_here)
 
 
 def _only(records: Sequence[Any], group: int, arrived: Run) -> Sequence[Any]:
-    if not records or any(record.group != group for record in records):
+    if any(record.group != group for record in records):
         raise LabError(f"{_machine(arrived)} sent something else than group {group + 1}", "look at what it printed")
     return records
 

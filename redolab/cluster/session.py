@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 
 from redolab.cluster.address import ClusterAddress
-from redolab.cluster.carrying import Cluster, ClusterCarrying, connected
+from redolab.cluster.execution import Cluster, ClusterExecution, connected
 from redolab.errors import InvalidInput
 from redolab.lab import Lab, native_folder, open_lab
 from redolab.machine.commit import lab_commit
@@ -13,12 +13,13 @@ from redolab.machine.description import read_machine
 from redolab.machine.interrupts import unwinding
 from redolab.progress import Progress
 from redolab.project import PROJECT
+from redolab.runs.beginning import session_here
 from redolab.runs.experiment import Experiment, load_experiment
 from redolab.runs.factors import CommonFactors
 from redolab.runs.plan_table import plan_table
 from redolab.runs.room import Needs
 from redolab.runs.schema import Session
-from redolab.runs.session import Carries, carry_through, check_resumed, to_resume
+from redolab.runs.session import Executor, check_resumed, execute_run, to_resume
 from redolab.runs.store import RunStore, new_session
 
 
@@ -54,12 +55,12 @@ def _start(
         run = store.create(name, options, _own_session(lab))
         run.write_plan(plan)
 
-        def begin() -> Carries:
+        def begin() -> Executor:
             # This machine is given back once the run is known to be running: it may be one of those that measure.
             held.close()
-            return ClusterCarrying(cluster, run, plan, name, experiment, options, progress)
+            return ClusterExecution(cluster, run, plan, name, experiment, options, progress)
 
-        carry_through(store, experiment, run, plan, progress, begin)
+        execute_run(store, experiment, run, plan, progress, begin)
 
 
 def _resume(name: str, address: ClusterAddress, progress: Progress) -> None:
@@ -74,19 +75,19 @@ def _resume(name: str, address: ClusterAddress, progress: Progress) -> None:
     with unwinding(), connected(address) as cluster:
         machine = read_machine(native_folder(PROJECT.lab))
         store.reopen(run, new_session(machine, lab_commit(), {}))
-        carry_through(
+        execute_run(
             store,
             experiment,
             run,
             plan,
             progress,
-            lambda: ClusterCarrying(cluster, run, plan, record.experiment, experiment, record.options, progress),
+            lambda: ClusterExecution(cluster, run, plan, record.experiment, experiment, record.options, progress),
         )
 
 
 def _own_session(lab: Lab) -> Session:
     """Of this machine, which asks and measures nothing."""
-    return new_session(read_machine(lab.home), lab_commit(), lab.tools.versions())
+    return session_here(lab)
 
 
 def _check_can_go(name: str, experiment: Experiment) -> None:

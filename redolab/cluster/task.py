@@ -21,7 +21,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     options: Mapping[str, str]
     """What was asked, as texts of the experiment's factors."""
     plan: msgspec.Raw
-    """All of it: places, and names made of them, are the plan's everywhere."""
+    """All of it: positions, and names made of them, are the plan's everywhere."""
     group: int
     version: str
     """Of the lab that asks; no other measures for it."""
@@ -30,7 +30,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     """Names of logs that the run has already, of an attempt that no longer counts."""
 
 
-class Job(msgspec.Struct, frozen=True, kw_only=True):
+class ClusterJob(msgspec.Struct, frozen=True, kw_only=True):
     """A task as a machine gives it to the lab there."""
 
     task: Task
@@ -48,7 +48,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     details: Sequence[str] = ()
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class TaskOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What came of a task (as MessagePack: it carries files)."""
 
     machine: str
@@ -60,7 +60,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     failure: Failure | None = None
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True):
+class WorkerMessage(msgspec.Struct, frozen=True, kw_only=True):
     """Something that a machine tells while it works; an empty line when it has ended its work."""
 
     machine: str

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from redolab.cluster import bundle
-from redolab.cluster.child import CHECK, FAILURE, GROUP, JOB
-from redolab.cluster.task import TOPIC, Failure, Job, Outcome, Said, Task
+from redolab.cluster.child import CHECK, FAILURE, GROUP, JOB, JOBS
+from redolab.cluster.merging import OF_THE_GROUP
+from redolab.cluster.task import TOPIC, ClusterJob, Failure, Task, TaskOutcome, WorkerMessage
 from redolab.errors import LabError
 from redolab.machine import files, processes
 from redolab.machine.processes import Command
@@ -26,8 +27,6 @@ from redolab.units import MIB, format_size
 if TYPE_CHECKING:
     from distributed import Worker
 
-JOBS = "cluster/jobs"
-"""In the lab's folder: a folder for each job, gone when its outcome is known."""
 _KEPT = "cluster/evidence"
 _LARGEST_EVIDENCE = 128 * MIB
 """More of a finding than that is not sent: it goes through the memory of worker, scheduler and client."""
@@ -56,16 +55,19 @@ def do(task: bytes) -> bytes:
     asked = msgspec.json.decode(task, type=Task)
     topic = f"{TOPIC}-{asked.mark}"
 
-    def say(said: Said) -> None:
+    def say(said: WorkerMessage) -> None:
         worker.log_event(topic, msgspec.to_builtins(said))
 
-    say(Said(machine=worker.name))
+    say(WorkerMessage(machine=worker.name))
     try:
         outcome = _outcome(
-            asked, worker.name, _is_wanted(worker, asked.key), lambda line: say(Said(machine=worker.name, line=line))
+            asked,
+            worker.name,
+            _is_wanted(worker, asked.key),
+            lambda line: say(WorkerMessage(machine=worker.name, line=line)),
         )
     finally:
-        say(Said(machine=worker.name, ended=True))
+        say(WorkerMessage(machine=worker.name, ended=True))
     return msgspec.msgpack.encode(outcome)
 
 
@@ -80,30 +82,30 @@ def _is_wanted(worker: Worker, key: str) -> Callable[[], bool]:
     return is_wanted
 
 
-def _outcome(task: Task, machine: str, is_wanted: Callable[[], bool], say: Callable[[str], None]) -> Outcome:
+def _outcome(task: Task, machine: str, is_wanted: Callable[[], bool], say: Callable[[str], None]) -> TaskOutcome:
     done = _done.setdefault(task.mark, _Done())
     folder = PROJECT.lab / JOBS / uuid.uuid4().hex
     try:
-        job = Job(task=task, check=not done.checked, known=done.known)
+        job = ClusterJob(task=task, check=not done.checked, known=done.known)
         files.write_whole(folder / JOB, msgspec.json.encode(job))
         lines = _run(folder, machine, is_wanted, say)
         if not is_wanted():
-            return Outcome(machine=machine, failure=Failure(problem="no longer wanted"))
+            return TaskOutcome(machine=machine, failure=Failure(problem="no longer wanted"))
         group, check = _run_in(folder / GROUP), _run_in(folder / CHECK)
         if group is not None:
             _keep_large_evidence(group, machine, say)
-        outcome = Outcome(
+        outcome = TaskOutcome(
             machine=machine,
             group=b"" if group is None else bundle.pack(group.folder, [f"logs/{name}" for name in task.logs]),
             check=b"" if check is None else bundle.pack(check.folder),
             failure=_failure(folder, lines, is_whole=group is not None),
         )
         if outcome.failure is None and group is not None:
-            done.checked, done.known = True, _known(group)
+            done.checked, done.known = True, _lines_of_the_machine(group)
         return outcome
     except LabError as error:
         failure = Failure(problem=error.problem, remedy=error.remedy, details=error.details)
-        return Outcome(machine=machine, failure=failure)
+        return TaskOutcome(machine=machine, failure=failure)
     finally:
         files.remove(folder)
 
@@ -146,10 +148,10 @@ def _run_in(folder: Path) -> Run | None:
     return next(iter(RunStore(folder).all()), None)
 
 
-def _known(group: Run) -> dict[str, str]:
+def _lines_of_the_machine(group: Run) -> dict[str, str]:
     """What a group's run has noted that is not the group's: it holds for the machine."""
     found = {path.name.removesuffix(".jsonl"): path.read_text() for path in group.folder.glob("*.jsonl")}
-    return {name: lines for name, lines in found.items() if name not in ("trials", "groups")}
+    return {name: lines for name, lines in found.items() if name not in OF_THE_GROUP}
 
 
 def _keep_large_evidence(group: Run, machine: str, say: Callable[[str], None]) -> None:

@@ -16,16 +16,20 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--host", default="127.0.0.1", metavar="HOST", help="Listen on this address.  [default: 127.0.0.1]")
 @click.option("--port", default=8786, metavar="PORT", type=click.IntRange(1, 65535), help="[default: 8786]")
-def scheduler(host: str, port: int) -> None:
+@click.option(
+    "--dashboard", is_flag=True, help="Serve Dask's dashboard at 127.0.0.1:8787. Every account here can read it."
+)
+def scheduler(host: str, port: int, dashboard: bool) -> None:
     """Start Dask's scheduler, which gives machines their work.
 
-    Reached by other machines only with TLS: Dask runs whatever it is sent.
+    On this machine alone it needs nothing: the lab makes the certificate that workers and runs of the same account have.
+    For other machines it needs certificates of yours (docs/machines.md).
     """
     from redolab.cluster.dask import check_installed
     from redolab.cluster.joining import serve_scheduler
 
     check_installed()
-    serve_scheduler(host, port, _say)
+    serve_scheduler(host, port, dashboard=dashboard, say=_say)
 
 
 @click.command()
@@ -34,7 +38,7 @@ def scheduler(host: str, port: int) -> None:
 def worker(address: str, name: str | None) -> None:
     """Measure on this machine for the scheduler at ADDRESS.
 
-    As in tls://db-control:8786. One group at a time, until Ctrl-C.
+    As in tls://db-control:8786, or tls://127.0.0.1:8786 on this machine. One group at a time, until Ctrl-C.
     """
     from redolab.cluster.address import parse_cluster
     from redolab.cluster.dask import check_installed
@@ -49,9 +53,9 @@ def worker(address: str, name: str | None) -> None:
 @click.argument("folder", type=click.Path(path_type=Path))
 def do_job(folder: Path) -> None:
     """What a worker calls to have the job in a folder done."""
-    from redolab.cluster.child import carry_out
+    from redolab.cluster.child import do_job_in
 
-    carry_out(folder, progress())
+    do_job_in(folder, progress())
 
 
 def run_on(cluster: str, name: str, given: Mapping[str, str | None]) -> None:
@@ -64,7 +68,7 @@ def run_on(cluster: str, name: str, given: Mapping[str, str | None]) -> None:
 
     address = parse_cluster(cluster)
     check_installed()
-    run_on_cluster(name, read_factors(load_experiment(name).factors, given), address, progress())
+    run_on_cluster(name, read_factors(load_experiment(name).factors(), given), address, progress())
 
 
 def _say(text: str) -> None:

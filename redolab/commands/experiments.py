@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _MACHINE, _PROVIDER, _CLUSTER = "machine", "provider", "cluster"
 _SERVER, _IMAGE, _RESUME = "server", "image", "resume"
 """Fields of the factors of experiments that decide where one runs, and what a machine is brought."""
+_MARGINS = 6
+"""Characters that click leaves free in a line of its list of commands."""
 
 
 class _Experiments(click.Group):
@@ -32,8 +34,23 @@ class _Experiments(click.Group):
         def run(**given: str | None) -> None:
             _run_anywhere(cmd_name, given)
 
-        options: list[click.Parameter] = [_option(each) for each in factors_of(experiment.factors)]
+        options: list[click.Parameter] = [_option(each) for each in factors_of(experiment.factors())]
         return click.Command(cmd_name, params=options, callback=run, help=experiment.question)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from redolab.runs.experiment import BrokenExperiment
+
+        found, broken = {}, []
+        for name in self.list_commands(ctx):
+            try:
+                found[name] = self.get_command(ctx, name)
+            except BrokenExperiment as error:
+                broken.append(error)
+        width = formatter.width - max(map(len, found)) - _MARGINS
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.get_short_help_str(width)) for name, command in found.items()])
+        for each in broken:
+            formatter.write(f"\n{each}\n")
 
 
 def _option(factor: Factor) -> click.Option:
@@ -59,7 +76,7 @@ def make_experiment(name: str) -> None:
     from redolab.runs.experiment import load_experiment
     from redolab.runs.session import given_to_make
 
-    _run_anywhere(name, given_to_make(load_experiment(name).factors))
+    _run_anywhere(name, given_to_make(load_experiment(name).factors()))
 
 
 def _run_anywhere(name: str, given: Mapping[str, str | None]) -> None:
@@ -73,7 +90,7 @@ def _run_anywhere(name: str, given: Mapping[str, str | None]) -> None:
     from redolab.runs.session import run_experiment
     from redolab.virtual.vagrant import GUEST
 
-    factors = load_experiment(name).factors
+    factors = load_experiment(name).factors()
     where, provider = given.get(_MACHINE) or LOCAL, given.get(_PROVIDER)
     if provider and where != GUEST:
         raise InvalidInput(f"PROVIDER={provider} is of a virtual machine", f"say MACHINE={GUEST} too")

@@ -11,24 +11,15 @@ from redolab.commands.machines import machine_option
 @click.command()
 @machine_option
 def images() -> None:
-    """List the crash images that are kept."""
-    from redolab.upkeep.housekeeping import kept_images
-    from redolab.upkeep.kept_tables import images_table
+    """List the crash images and datasets that are kept, with what they are for and what they take.
+
+    `redolab rm NAME` removes one.
+    """
+    from redolab.upkeep.housekeeping import kept_datasets, kept_images
+    from redolab.upkeep.kept_tables import datasets_table, images_table
 
     show_or_say(images_table(kept_images()), "no crash images yet: 'make experiment recovery' makes one")
-
-
-@click.command("rm-image")
-@click.argument("name", metavar="IMAGE")
-@machine_option
-def rm_image(name: str) -> None:
-    """Remove a crash image.
-
-    The runs that used it keep their results.
-    """
-    from redolab.upkeep.housekeeping import remove_image
-
-    click.echo(remove_image(progress(), name))
+    show_or_say(datasets_table(kept_datasets()), "no datasets yet")
 
 
 @click.command()
@@ -58,6 +49,12 @@ def rm_image(name: str) -> None:
     metavar="TIME",
 )
 @click.option("--beside-others", is_flag=True, help="Even beside a database server that is not the lab's.")
+@click.option(
+    "--checked",
+    is_flag=True,
+    help="Time nothing: recover with a small pool, several at once, and judge what they hold.",
+)
+@click.option("--jobs", default="2", help="With --checked: how many at a time.  [default: 2]", metavar="N")
 @machine_option
 def recover(
     image: str,
@@ -71,14 +68,29 @@ def recover(
     stuck_after: str,
     warmup: str,
     beside_others: bool,
+    checked: bool,
+    jobs: str,
 ) -> None:
-    """Time more recoveries from a kept crash image."""
+    """Time more recoveries from a kept crash image, or only judge what they hold."""
     from redolab.runs.factors import on_or_off, several, whole_number
-    from redolab.servers.asked import asked_settings
-    from redolab.storage.known import storage_name
+    from redolab.servers.extra_settings import asked_settings
+    from redolab.storage.catalogue import storage_name
     from redolab.units import parse_duration, parse_size
     from redolab.upkeep.recover_image import recover_image
 
+    if checked:
+        from redolab.upkeep.judging import check_image
+
+        check_image(
+            image,
+            server,
+            pool=parse_size(pool) if pool else None,
+            settings=asked_settings(settings) if settings else "",
+            repeat=whole_number(1, 100_000)(repeat),
+            jobs=whole_number(1, 64)(jobs),
+            progress=progress(),
+        )
+        return
     recover_image(
         image,
         server,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
@@ -24,16 +25,36 @@ def doctor(log_size: str) -> None:
 
 
 @click.command()
-def clean() -> None:
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def clean(yes: bool) -> None:
     """Remove all that the lab made for itself.
 
-    Servers, tools, datasets, crash images and the virtual machine go; runs and their results stay.
+    Servers, tools, datasets, crash images and the virtual machine go; runs and their results stay. It says what and how
+    much that is, and asks.
     """
-    from redolab.upkeep.housekeeping import clean as remove_all
+    from redolab.errors import InvalidInput
+    from redolab.project import PROJECT
+    from redolab.units import format_size
+    from redolab.upkeep.cleaning import YES, removable
+    from redolab.upkeep.cleaning import clean as remove_all
     from redolab.virtual.vagrant import Guest
 
+    found = removable()
+    size = format_size(sum(each.size for each in found))
+    asks = bool(found) and not (yes or os.environ.get(YES))
+    if asks and not sys.stdin.isatty():
+        raise InvalidInput(
+            f"{size} of the lab's in {PROJECT.lab} would be removed, and nobody can be asked here",
+            "say --yes (make clean YES=1)",
+        )
+    if found:
+        click.echo(f"in {PROJECT.lab}:")
+    for each in found:
+        click.echo(f"    {each}")
+    if asks and not click.confirm(f"remove these {size}? Runs stay in {PROJECT.runs}"):
+        click.echo("nothing was removed")
+        sys.exit(1)
     guest = Guest.of_settings()
     if guest.exists:
         guest.destroy(progress())
-    for line in remove_all(progress()):
-        click.echo(line)
+    click.echo(remove_all(progress()))

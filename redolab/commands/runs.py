@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from redolab.commands.console import console, progress, show_or_say
+from redolab.commands.machines import machine_option
 
 
 @click.command()
@@ -47,11 +48,29 @@ def report(name: str) -> None:
 
 @click.command()
 @click.argument("name", metavar="RUN")
-def rm(name: str) -> None:
-    """Remove a run and the crash images it made."""
-    from redolab.upkeep.housekeeping import remove_run
+@click.option("--jobs", default="2", help="How many states at a time.  [default: 2]", metavar="N")
+def judge(name: str, jobs: str) -> None:
+    """Judge a run again.
 
-    for line in remove_run(progress(), name):
+    Its states are recovered once more, and what the servers then hold becomes a verdict; nothing is timed.
+    """
+    from redolab.runs.factors import whole_number
+    from redolab.upkeep.judging import judge_run
+
+    judge_run(name, whole_number(1, 64)(jobs), progress())
+
+
+@click.command()
+@click.argument("name", metavar="NAME")
+@machine_option
+def rm(name: str) -> None:
+    """Remove a run with the crash images it made, one crash image, or a dataset.
+
+    The runs that used an image or a dataset keep their results.
+    """
+    from redolab.upkeep.housekeeping import remove
+
+    for line in remove(progress(), name):
         click.echo(line)
 
 
@@ -70,8 +89,9 @@ def results(page: str | None, keep: tuple[str, ...]) -> None:
     if keep and page is None:
         raise click.UsageError("--keep RUN needs the page that it is for: 'redolab results PAGE --keep RUN'")
     for run in [RunStore().get(name) for name in keep]:
-        click.echo(f"kept: {keep_run(page or '', run)}")
-        for path in too_large(run):
+        kept = keep_run(page or "", run)
+        click.echo(f"kept: {kept}")
+        for path in too_large(run, kept):
             click.echo(f"left out: {path}: larger than {LARGEST_FILE // 1_000_000} MB")
     for name in [page] if page else list(pages()):
         for path in write_page(name, PROJECT.results):

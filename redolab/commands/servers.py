@@ -29,10 +29,22 @@ def server() -> None:
 @click.option("--sha256", help="The tarball's checksum, which is checked; without it, it is shown.", metavar="SUM")
 @click.option("--path", type=click.Path(path_type=Path), help="A build tree or an installed server.", metavar="DIR")
 def server_add(name: str, tarball: Path | None, sha256: str | None, path: Path | None) -> None:
-    """Add a server of your own as NAME; family and version are read from its binary."""
+    """Add a server of your own as NAME; family and version are read from its binary.
+
+    A tarball of a server that there is becomes one more version of it, for runs that were planned with that.
+    """
     from redolab.upkeep.housekeeping import add_server
 
     click.echo(add_server(progress(), name, tarball, sha256, path))
+
+
+@server.command("fetch")
+@click.argument("name")
+def server_fetch(name: str) -> None:
+    """Fetch a server as its source has it today; other versions of it that are there stay."""
+    from redolab.upkeep.housekeeping import fetch_server
+
+    click.echo(fetch_server(progress(), name))
 
 
 @server.command("rm")
@@ -52,7 +64,7 @@ def capacity(name: str | None, log_size: str) -> None:
 
     Its files, its usable bytes, the checkpoint ages at which flushing is forced and at which statements wait.
     """
-    from redolab.servers.known import server_catalogue
+    from redolab.servers.catalogue import server_catalogue
     from redolab.units import parse_size
     from redolab.upkeep.capacity_table import capacity_table, option_lines, server_capacity
 

@@ -33,7 +33,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="For programs.")
 @_DIRTY
 @_TABLES
 @_UNDO
-@click.option("--age", metavar="SIZE", help="Redo at the crash.  [default: the worst, where flushing is forced]")
+@click.option("--age", metavar="SIZE", help="Redo at the crash.  [default: the worst, where statements wait]")
 @_JSON
 def predict(
     server: str,
@@ -186,15 +186,21 @@ def size(
     metavar="FILE",
     help="Write the calibration there.",
 )
-def fit(names: tuple[str, ...], output: Path | None) -> None:
+@click.option(
+    "--machine",
+    metavar="TEXT",
+    help="Part of its CPU's name, where RUNs are of several machines.  [default: the most measured]",
+)
+def fit(names: tuple[str, ...], output: Path | None, machine: str | None) -> None:
     """Learn recovery times from runs, and say how far predictions are off.
 
-    RUNs of recoveries on one machine; without any, those that are committed with redolab. The errors are those on
-    recoveries that the fit had not seen.
+    RUNs of recoveries; without any, those that are committed with redolab. Of several kinds of machine only the recoveries
+    on one are learned from. The errors are those on recoveries that the fit had not seen.
     """
+    from redolab.results.committed import committed_recoveries
     from redolab.runs.store import RunStore
     from redolab.sizing.calibration import shipped_calibration, with_spreads_of, write_calibration
-    from redolab.sizing.fitting import committed_runs, error_rows, errors_table, fit_runs, rates_tables
+    from redolab.sizing.fitting import error_rows, errors_table, fit_runs, learned_from, rates_tables
     from redolab.sizing.trade import committed_loads, trades_of, write_trades
 
     if output is not None:
@@ -202,10 +208,12 @@ def fit(names: tuple[str, ...], output: Path | None) -> None:
     runs = [RunStore().get(name) for name in names]
     # Before anything is written: a page without runs is refused here.
     loads = [] if runs or output is None else committed_loads()
-    found = fit_runs(runs or committed_runs())
+    found = fit_runs(runs or committed_recoveries(), machine)
     for table in rates_tables(found.calibration):
         table.show(console())
     errors_table(error_rows(found.judged)).show(console())
+    for said in learned_from(found):
+        console().print(said)
     if output is not None:
         # A few runs of a user's own cannot hold out everything.
         calibration = with_spreads_of(found.calibration, shipped_calibration()) if runs else found.calibration
@@ -240,14 +248,15 @@ def page(output: Path, path: Path | None) -> None:
     """
     from redolab.machine.files import write_whole
     from redolab.project import PROJECT
+    from redolab.results.committed import committed_recoveries
     from redolab.sizing.calibration import read_calibration, shipped_calibration
-    from redolab.sizing.fitting import committed_runs, error_rows, fit_runs
+    from redolab.sizing.fitting import error_rows, fit_runs
     from redolab.sizing.page import html_page
     from redolab.sizing.published import published_beside_ours
 
     _check_folder(output)
     calibration = read_calibration(path) if path else shipped_calibration()
-    runs = committed_runs()
+    runs = committed_recoveries()
     errors = error_rows(fit_runs(runs).judged)
     text = html_page(calibration, errors, sorted(PROJECT.results.glob("*.md")), published_beside_ours(runs))
     write_whole(output, text.encode())

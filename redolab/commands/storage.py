@@ -18,7 +18,7 @@ def storage() -> None:
 @storage.command("list")
 def storage_list() -> None:
     """List the storage profiles with the figures they are to have."""
-    from redolab.storage.known import storage_catalogue
+    from redolab.storage.catalogue import storage_catalogue
     from redolab.storage.table import profiles_table
 
     profiles_table(storage_catalogue().items()).show(console())

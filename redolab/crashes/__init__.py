@@ -1,1 +1,1 @@
-"""Datasets, filled logs, crashes, crash images and recoveries of copies of them."""
+"""Datasets, loads and crashes: what makes a state."""

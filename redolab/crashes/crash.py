@@ -1,11 +1,9 @@
-"""The crash: a filled redo log, a SIGKILL, and the data directory as that left it, kept as a crash image."""
+"""The crash: a server under load, struck when its moment has come, and its data directory as that left it, kept as a state."""
 
 from __future__ import annotations
 
-import shutil
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -16,50 +14,81 @@ from pymysql.connections import Connection
 
 from redolab.clock import now
 from redolab.counters import Sample
-from redolab.crashes.dataset import OPEN_TRANSACTION_TABLE, Dataset, make_dataset
+from redolab.crashes.dataset import make_dataset
 from redolab.crashes.fill import Fill
-from redolab.crashes.images import (
-    FILL_LOG,
-    IMAGE_FORMAT,
-    MACHINE,
-    SAMPLES,
-    STORY,
-    WORKLOAD,
-    CrashImage,
-    CrashSpec,
-    ImageStore,
-    undo_bytes,
-)
+from redolab.crashes.kinds import CrashKind, crash_kind
+from redolab.crashes.transactions import dump_pool, open_transaction, prepare_transactions
+from redolab.crashes.undo import undo_bytes
 from redolab.errors import LabError
 from redolab.lab import Lab
 from redolab.machine import copies, files
 from redolab.machine.device import BlockDevice
+from redolab.machine.facts import MachineSample
 from redolab.machine.page_cache import drop_page_cache
 from redolab.models.capacity import RedoCapacity
 from redolab.models.sizes import data_directory
 from redolab.progress import Stage
-from redolab.samples.machine_use import MachineSample, machine_sample
+from redolab.records.crash import FILL_LOG, IMAGE_FORMAT, MACHINE, SAMPLES, WORKLOAD, CrashImage, CrashSpec
+from redolab.samples.machine_use import machine_sample
 from redolab.samples.sampler import CsvFile, SampleFile, Sampler
 from redolab.servers.dialects import Purpose
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance, UsedInstance, prepare_folder
+from redolab.states.datasets import Dataset
+from redolab.states.images import ImageStore
 from redolab.storage.attaching import Contents
-from redolab.storage.known import HOME
 from redolab.storage.place import Place
+from redolab.storage.profiles import HOME
 from redolab.units import format_size
-from redolab.workloads.contract import DATABASE, RunningWorkload, Workload, WorkloadMoment
+from redolab.workloads.contract import RunningWorkload, Workload
+from redolab.workloads.data import WorkloadMoment
 
 _ANSWER = 120.0
-_PREPARED_TABLE = f"{DATABASE}.prepared"
-_SOMETIMES = 100
-_PREPARING = 32
-"""Connections at once: fewer than any server allows."""
-_DUMPED = "dump completed"
-_OFTEN = 0.01
+
+Attach: TypeAlias = Callable[[str, Contents], AbstractContextManager[Place]]
+"""While in it: the storage of that name is there, with a copy of the contents on it if it is modelled."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedState:
+    """A state that is to be made."""
+
+    spec: CrashSpec
+    moment: float | None = None
+    """Seconds after the load began at which the server is struck, if the spec's rule draws that; else None."""
+    called_besides: str = ""
+    """Behind server, log and time in its name."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Crash:
+class _Load:
+    """A server under load, and all that is read of it."""
+
+    lab: Lab
+    server: InstalledServer
+    spec: CrashSpec
+    """Without its number."""
+    capacity: RedoCapacity
+    dataset: Dataset
+    folder: Path
+    """The instance's."""
+    place: Place
+    home: Path
+    """The lab's own storage."""
+    made: datetime
+
+    def name(self, wanted: WantedState) -> str:
+        """What a state of it is called."""
+        log = format_size(self.spec.instance.log_size)
+        return f"{self.server.name}-{log}-{self.made:%Y%m%d-%H%M%S}{wanted.called_besides}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Struck:
+    """A server right after it was struck."""
+
+    wanted: WantedState
+    kind: CrashKind
     why: str
     seconds: float
     last_sample: Sample
@@ -68,70 +97,87 @@ class _Crash:
     late_share: float | None
 
 
-Attach: TypeAlias = Callable[[str, Contents], AbstractContextManager[Place]]
-"""While in it: the storage of that name is there, with a copy of the contents on it if it is modelled."""
-
-
-def make_image(
+def make_states(
     lab: Lab,
     storage: Path,
     server: InstalledServer,
     workload: Workload,
-    spec: CrashSpec,
+    wanted: Sequence[WantedState],
     every: float,
+    kept: Callable[[CrashImage], None],
     keep_failed: Callable[[Path], None] = lambda _: None,
-    called_besides: str = "",
     attach: Attach | None = None,
-) -> CrashImage:
-    """Load, put under load, kill, and keep what is left; samples are taken `every` so many seconds.
+) -> None:
+    """Load, put under load, strike, and keep what that leaves; `kept` is told of each state as soon as it is.
 
-    The image is named after server, log and time, with `called_besides` behind. `attach` is needed for a load on another
-    storage than the lab's own.
+    Samples are taken `every` so many seconds. All states that are wanted are of one load: their specs differ in their number
+    alone, and there is more than one only of a kind of crash after which the load goes on. `attach` is needed for a load on
+    another storage than the lab's own.
 
-    Raises `LabError`, after `keep_failed` has been given the folder of the instance that failed.
+    Raises `LabError`, after `keep_failed` has been given the folder of the instance that failed; states that were kept
+    before stay.
     """
+    spec = wanted[0].spec.alike()
+    assert all(each.spec.alike() == spec for each in wanted)
+    assert len(wanted) == 1 or crash_kind(spec.crash).goes_on
     dataset = make_dataset(lab, storage, server, workload, spec.dataset)
-    made = datetime.now(UTC)
-    name = f"{server.name}-{format_size(spec.instance.log_size)}-{made:%Y%m%d-%H%M%S}{called_besides}"
     layout = server.dialect.layout(spec.instance.log_size)
     capacity = server.dialect.capacity(replace(layout, page_size=spec.instance.page_size or layout.page_size))
     with _place(storage, dataset, spec, attach) as place:
-        folder = place.folder / "instances" / name
+        made = datetime.now(UTC)
+        called = f"{server.name}-{format_size(spec.instance.log_size)}-{made:%Y%m%d-%H%M%S}{wanted[0].called_besides}"
+        # Where the load goes on its folder never becomes a state.
+        folder = place.folder / "instances" / (f"{called}-load" if crash_kind(spec.crash).goes_on else called)
+        load = _Load(lab, server, spec, capacity, dataset, folder, place, storage, made)
         with (
             place.blamed(),
-            lab.journal.making(folder, f"the instance that was to become the crash image {name}"),
+            lab.journal.making(folder, f"the instance that was to become the crash image {called}"),
             place.blamed(),
         ):
             _copy_dataset(lab, server, dataset, place, folder)
             with lab.progress.stage(_title(server, spec), "fill") as stage:
                 try:
-                    crash = _fill_and_kill(lab, server, workload, spec, capacity, folder, place, every, stage)
+                    ended = _under_load(load, workload, wanted, every, stage, kept)
                 except LabError:
                     keep_failed(folder)
                     raise
-            lab.progress.note(f"killed because {crash.why}")
-            undo_growth = undo_bytes(folder / DATA) - undo_bytes(dataset.folder / DATA)
-            with _at_home(lab, server, folder, storage / "instances" / name) as left:
-                with lab.progress.stage("hashing the crash image", "hash"):
-                    hashes = files.hash_folder(left / DATA)
-                image = CrashImage(
-                    format=IMAGE_FORMAT,
-                    name=name,
-                    spec=spec,
-                    redo_format=server.dialect.redo_format,
-                    made=made,
-                    why_killed=crash.why,
-                    fill_seconds=crash.seconds,
-                    last_sample=crash.last_sample,
-                    settings=crash.used.settings,
-                    variables=crash.used.variables,
-                    capacity=capacity,
-                    hashes=hashes,
-                    undo_growth=undo_growth,
-                    steady=crash.steady,
-                    late_share=crash.late_share,
-                )
-                ImageStore(storage).keep(image, left)
+            if ended is not None:
+                lab.progress.note(f"struck because {ended.why}")
+                with lab.progress.stage("keeping what the crash left", "hash"):
+                    kept(_keep_state(load, ended))
+
+
+def _keep_state(load: _Load, struck: _Struck) -> CrashImage:
+    """Keep what a crash left, on the lab's own storage."""
+    name = load.name(struck.wanted)
+    lab, home = load.lab, load.home / "instances" / name
+    with ExitStack() as making:
+        if home != load.folder:
+            making.enter_context(lab.journal.making(home, f"what is to become the crash image {name}"))
+            prepare_folder(load.server, home)
+        struck.kind.collect(load.place, home)
+        undo_growth = undo_bytes(home / DATA) - undo_bytes(load.dataset.folder / DATA)
+        hashes = files.hash_folder(home / DATA)
+        image = CrashImage(
+            format=IMAGE_FORMAT,
+            name=name,
+            spec=struck.wanted.spec,
+            redo_format=load.server.dialect.redo_format,
+            made=load.made,
+            why_killed=struck.why,
+            fill_seconds=struck.seconds,
+            last_sample=struck.last_sample,
+            settings=struck.used.settings,
+            variables=struck.used.variables,
+            capacity=load.capacity,
+            hashes=hashes,
+            undo_growth=undo_growth,
+            steady=struck.steady,
+            late_share=struck.late_share,
+            moment=struck.wanted.moment,
+            load=load.folder.name,
+        )
+        ImageStore(load.home, lab.identity()).keep(image, home)
     return image
 
 
@@ -157,23 +203,6 @@ def _copy_dataset(lab: Lab, server: InstalledServer, dataset: Dataset, place: Pl
             files.remove(folder / DATA / log_file)
 
 
-@contextmanager
-def _at_home(lab: Lab, server: InstalledServer, folder: Path, home: Path) -> Iterator[Path]:
-    """While in it: what a crash left in `folder` is on the lab's own storage, and where."""
-    if folder == home:
-        yield folder
-        return
-    with lab.journal.making(home, f"what is to become the crash image {home.name}"):
-        prepare_folder(server, home)
-        with lab.progress.stage("copying what the crash left to the lab's own storage", "copy"):
-            files.remove(home / DATA)
-            copies.copy_folder(folder / DATA, home / DATA)
-            for name in STORY:
-                if (folder / name).exists():
-                    shutil.copy(folder / name, home / name)
-        yield home
-
-
 def _title(server: InstalledServer, spec: CrashSpec) -> str:
     log, where = format_size(spec.instance.log_size), "" if spec.storage == HOME else f" on {spec.storage}"
     if spec.kill.steady is not None:
@@ -181,23 +210,23 @@ def _title(server: InstalledServer, spec: CrashSpec) -> str:
     return f"filling the redo log of {server.name} with {spec.workload}{where}"
 
 
-def _fill_and_kill(
-    lab: Lab,
-    server: InstalledServer,
+def _under_load(
+    load: _Load,
     workload: Workload,
-    spec: CrashSpec,
-    capacity: RedoCapacity,
-    folder: Path,
-    place: Place,
+    wanted: Sequence[WantedState],
     every: float,
     stage: Stage,
-) -> _Crash:
+    keep: Callable[[CrashImage], None],
+) -> _Struck | None:
+    """Strike at each moment. What leaves the server alive is kept at once; else what was struck is returned, and the server gone."""
+    spec, folder, place = load.spec, load.folder, load.place
     if _is_measured(spec):
         drop_page_cache()
+    struck: _Struck | None = None
     with (
-        ExitStack() as load,
+        ExitStack() as running_load,
         place.limited(),
-        Instance.start(server, folder, spec.instance, folder / FILL_LOG) as instance,
+        Instance.start(load.server, folder, spec.instance, folder / FILL_LOG) as instance,
         closing(SampleFile(folder / SAMPLES)) as samples,
         closing(CsvFile(folder / WORKLOAD, WorkloadMoment)) as moments,
     ):
@@ -206,28 +235,35 @@ def _fill_and_kill(
         with instance.answering():
             control, sampling = (instance.connections.connect(answer=_ANSWER) for _ in range(2))
             used = instance.used(control)
-            held_open = _open_transaction(instance, spec.dataset.open_transaction_rows, stage)
-            _prepare_transactions(instance, spec.prepared_transactions, stage)
-            running = load.enter_context(
-                workload.run(lab.tools, instance, spec.dataset.data, spec.clients, folder / "workload.log")
+            held_open = open_transaction(instance, spec.dataset.open_transaction_rows, stage)
+            prepare_transactions(instance, spec.prepared_transactions, stage)
+            running = running_load.enter_context(
+                workload.run(load.lab.tools, instance, spec.dataset.data, spec.clients, folder / "workload.log")
             )
             began = now().monotonic
-            fill = Fill(spec.kill, capacity, began)
-            take, record = _sampling(instance, sampling, spec, samples, load, folder, place)
+            take, record = _sampling(instance, sampling, spec, samples, running_load, folder, place)
             with Sampler(take, every, record) as sampler:
-                why = _wait_for_the_moment(instance, control, fill, running, moments, sampler, stage)
-            late_share = place.late_share()
-            if spec.pool_dump:
-                _dump_pool(control, stage)
-            last = instance.sample(control)
-            killed = instance.kill()
-            samples.append(last)
-        # Only now: until the kill, whoever holds it must not be collected, which would roll it back.
+                for each in sorted(wanted, key=lambda state: state.moment or 0.0):
+                    fill = Fill(spec.kill, load.capacity, began, each.moment)
+                    why = _wait_for_the_moment(instance, control, fill, running, moments, sampler, stage)
+                    late_share = place.late_share()
+                    if spec.pool_dump:
+                        dump_pool(control, stage)
+                    kind, last = crash_kind(spec.crash), instance.sample(control)
+                    moment = kind.strike(instance, place)
+                    samples.append(last)
+                    steady = None if spec.kill.steady is None else fill.is_steady(last.monotonic, last)
+                    struck = _Struck(each, kind, why, moment.monotonic - began, last, used, steady, late_share)
+                    if kind.goes_on:
+                        stage.say("keeping what the crash left")
+                        keep(_keep_state(load, struck))
+        # Only now: until the crash, whoever holds it must not be collected, which would roll it back.
         held_open.close()
         age = format_size(last.checkpoint_age or 0)
-        stage.outcome = f"killed at an age of {age} with {last.dirty_pages} dirty pages"
-        steady = None if spec.kill.steady is None else fill.is_steady(last.monotonic, last)
-        return _Crash(why, killed.monotonic - began, last, used, steady, late_share)
+        stage.outcome = f"struck at an age of {age} with {last.dirty_pages} dirty pages"
+        if len(wanted) > 1:
+            stage.outcome = f"struck {len(wanted)} times, last at an age of {age} with {last.dirty_pages} dirty pages"
+    return None if struck is None or struck.kind.goes_on else struck
 
 
 def _is_measured(spec: CrashSpec) -> bool:
@@ -260,56 +296,6 @@ def _sampling(
         machine.append(machine_sample(device))
 
     return take, record
-
-
-def _open_transaction(instance: Instance, rows: int, stage: Stage) -> Connection:
-    """A connection with a transaction in which so many rows are changed and nothing is committed."""
-    connection = instance.connections.connect()
-    if rows:
-        stage.say(f"changing {rows} rows in a transaction that stays open")
-        with connection.cursor() as cursor:
-            cursor.execute("BEGIN")
-            cursor.execute(f"UPDATE {OPEN_TRANSACTION_TABLE} SET changed = 1, filler = REPEAT('x', 100)")
-    return connection
-
-
-def _prepare_transactions(instance: Instance, count: int, stage: Stage) -> None:
-    """XA transactions that are prepared and left: each from a connection of its own, which closes without ending it."""
-    if not count:
-        return
-    with instance.connections.connect() as connection, connection.cursor() as cursor:
-        cursor.execute(f"CREATE TABLE {_PREPARED_TABLE} (id INT NOT NULL PRIMARY KEY) ENGINE=InnoDB")
-
-    def prepare(number: int) -> None:
-        with instance.connections.connect() as connection, connection.cursor() as cursor:
-            cursor.execute(f"XA START '{number}'")
-            cursor.execute(f"INSERT INTO {_PREPARED_TABLE} VALUES ({number})")
-            cursor.execute(f"XA END '{number}'")
-            cursor.execute(f"XA PREPARE '{number}'")
-
-    # Many at once share the flushes of the log, on which each would wait alone.
-    pool = ThreadPoolExecutor(max_workers=_PREPARING)
-    try:
-        for number, _ in enumerate(pool.map(prepare, range(1, count + 1)), start=1):
-            if number % _SOMETIMES == 0:
-                stage.say(f"preparing {number:,} of {count:,} XA transactions")
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _dump_pool(control: Connection, stage: Stage) -> None:
-    """Have the list of the buffer pool's pages written; raises `LabError` if that takes longer than any dump does."""
-    stage.say("dumping the buffer pool")
-    deadline = now().monotonic + _ANSWER
-    with control.cursor() as cursor:
-        cursor.execute("SET GLOBAL innodb_buffer_pool_dump_now = ON")
-        while now().monotonic < deadline:
-            cursor.execute("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_dump_status'")
-            row = cursor.fetchone()
-            if row is not None and _DUMPED in str(row[1]):
-                return
-            time.sleep(_OFTEN)
-    raise LabError(f"the buffer pool was not dumped within {_ANSWER:.0f} s", "POOLDUMP=off does without")
 
 
 def _wait_for_the_moment(

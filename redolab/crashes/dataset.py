@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
-import xxhash
 from pymysql.connections import Connection
 
 from redolab.clock import now
@@ -15,84 +13,25 @@ from redolab.errors import FindingsMade, WorkloadFailed
 from redolab.lab import Lab
 from redolab.machine import files
 from redolab.progress import Stage
+from redolab.records.dataset import OPEN_TRANSACTION_TABLE, DatasetSpec
 from redolab.servers.dialects import InstanceRequest, Purpose, Setting
 from redolab.servers.initialise import initialise
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance
+from redolab.states.datasets import DATASET_MARK, Dataset, find_dataset
 from redolab.units import GIB, MIB, format_size
-from redolab.workloads.contract import DATABASE, Workload
-from redolab.workloads.known import WorkloadData
+from redolab.workloads.contract import Workload
+from redolab.workloads.data import DATABASE
 
-SMALLEST_DATASET = 16 * MIB
 # A log that is large against the dataset would be copied along with it at every fill.
 _SMALLEST_LOAD_LOG = 16 * MIB
 _LARGEST_LOAD_LOG = 512 * MIB
 _LOAD_POOL = 1 * GIB
-_MARK = "dataset.json"
 _SOMETIMES = 100
 _ERROR_LOG = "error.log"
 _LOAD_LOG = "load.log"
 
 _IN_SYSTEM_TABLESPACE = Setting("innodb_file_per_table", "0", "as asked: all tables in the system tablespace")
-
-OPEN_TRANSACTION_TABLE = f"{DATABASE}.open_transaction"
-"""Rows for the transaction that is open at the crash: apart from the workload's, whose clients would wait for its locks."""
-PROBE_TABLE = f"{DATABASE}.probe"
-"""Where the first write after a recovery goes."""
-
-_SCHEMA = f"""
-CREATE TABLE {OPEN_TRANSACTION_TABLE} (id INT NOT NULL PRIMARY KEY, changed TINYINT NOT NULL, filler CHAR(100) NOT NULL) ENGINE=InnoDB;
-CREATE TABLE {PROBE_TABLE} (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, written TIMESTAMP NOT NULL) ENGINE=InnoDB;
-"""
-
-
-class DatasetSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """What makes a dataset: two of equal specs are the same."""
-
-    server: str
-    version: str
-    size: int
-    """Bytes asked for."""
-    data: WorkloadData
-    """What the workload loads."""
-    open_transaction_rows: int
-    schema: str = _SCHEMA
-    """The lab's own tables."""
-    empty_tables: int = 0
-    """Tables beside those, each a file that a start may have to open."""
-    page_size: int | None = None
-    """Bytes of a page; None: the server's default."""
-    own_files: bool = True
-    """Whether each table has a file of its own (`innodb_file_per_table`)."""
-
-    @property
-    def key(self) -> str:
-        """Its name on the disk."""
-        return f"{self.server}-{format_size(self.size)}-{xxhash.xxh3_64_hexdigest(msgspec.json.encode(self))[:8]}"
-
-
-@dataclass(frozen=True, slots=True)
-class Dataset:
-    """A dataset that is there."""
-
-    spec: DatasetSpec
-    folder: Path
-    """Holds the data directory as `data`."""
-    size: int
-    """Bytes on the disk."""
-
-
-def find_dataset(storage: Path, spec: DatasetSpec) -> Dataset | None:
-    """The dataset if it is there whole."""
-    folder = storage / "datasets" / spec.key
-    if not (folder / _MARK).exists():
-        return None
-    return Dataset(spec, folder, files.folder_size(folder))
-
-
-def remove_dataset(storage: Path, spec: DatasetSpec) -> None:
-    """Remove a dataset."""
-    files.remove_marked(storage / "datasets" / spec.key, _MARK)
 
 
 def make_dataset(lab: Lab, storage: Path, server: InstalledServer, workload: Workload, spec: DatasetSpec) -> Dataset:
@@ -111,8 +50,8 @@ def make_dataset(lab: Lab, storage: Path, server: InstalledServer, workload: Wor
         for name in files.names(making):
             if name not in (DATA, _ERROR_LOG):
                 files.remove(making / name)
-        files.write_whole(making / _MARK, msgspec.json.encode(spec))
-        files.remove_marked(folder, _MARK)
+        files.write_whole(making / DATASET_MARK, msgspec.json.encode(spec))
+        files.remove_marked(folder, DATASET_MARK)
         files.move(making, folder)
     dataset = find_dataset(storage, spec)
     assert dataset is not None

@@ -5,76 +5,31 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-import msgspec
-
 from redolab.counters import Counters
-from redolab.crashes.steady import SteadyRule, is_steady
+from redolab.crashes.steady import is_steady
 from redolab.models.capacity import RedoCapacity
-from redolab.units import format_duration, format_size, parse_percent, parse_size
-from redolab.workloads.contract import WorkloadMoment
+from redolab.records.kill_rule import STOPPED_GROWING, KillRule, SteadyRule, Uniform
+from redolab.units import format_duration, format_size
+from redolab.workloads.data import WorkloadMoment
 
 SELDOM = 0.25
 _OFTEN = 0.01
 PATIENCE = 20.0
 """Seconds without a new highest age after which the age is taken to have stopped growing."""
-STOPPED_GROWING = "had stopped growing"
-"""What is said of such an age."""
 _NEAR_ITS_PEAK = 0.97
-_REACHED = 0.98
-"""Of the age at which statements wait: no age goes beyond that one, and few samples fall right on it."""
 _RATE_WINDOW = 10.0
 _MIB = 2**20
-
-
-class KillRule(msgspec.Struct, frozen=True, kw_only=True):
-    """What decides the moment of the kill; with none set it is the server's own forced-flush limit."""
-
-    age_fraction: float | None = None
-    """Kill when the checkpoint age reaches this share of the age at which statements wait (the usable capacity)."""
-    age: int | None = None
-    """Kill when the checkpoint age reaches so many bytes."""
-    after: float | None = None
-    """Kill after so many seconds of the workload, or at what else is set where that comes before."""
-    steady: SteadyRule | None = None
-    """Kill when the load has become steady."""
-
-    @classmethod
-    def from_options(cls, kill_at: str | None, kill_after: float | None) -> KillRule:
-        """The rule that `--kill-at 75%`, `--kill-at 2G` and `--kill-after 30m` stand for: of two, what comes first."""
-        if kill_at is None:
-            return cls(after=kill_after)
-        if "%" in kill_at:
-            return cls(age_fraction=parse_percent(kill_at), after=kill_after)
-        return cls(age=parse_size(kill_at), after=kill_after)
-
-    @property
-    def wants_no_age(self) -> bool:
-        """Whether it is not an age that ends it."""
-        other = self.after is not None or self.steady is not None
-        return other and self.age is None and self.age_fraction is None
-
-    def target_age(self, counters: Counters, capacity: RedoCapacity) -> int | None:
-        """The checkpoint age to reach, in bytes; None if the rule has none.
-
-        The limit is the server's own where it tells one, else what the formula of its source gives.
-        """
-        if self.wants_no_age:
-            return None
-        if self.age is not None:
-            return self.age
-        wait = counters.hard_limit or capacity.hard_limit
-        if self.age_fraction is not None:
-            return int(wait * self.age_fraction)
-        return min(counters.sync_flush_point or capacity.sync_flush_point, int(wait * _REACHED))
 
 
 class Fill:
     """Follows the age of a filling log and says when the moment has come. Times are monotonic seconds, ages bytes."""
 
-    def __init__(self, rule: KillRule, capacity: RedoCapacity, began: float) -> None:
+    def __init__(self, rule: KillRule, capacity: RedoCapacity, began: float, moment: float | None = None) -> None:
+        """`began`: when the load did; `moment`: seconds after it, where the rule's moment was drawn."""
         self._rule = rule
         self._capacity = capacity
         self._began = began
+        self._moment = moment
         self._recent: deque[tuple[float, int]] = deque()
         self._peak = 0
         self._peak_at = began
@@ -103,6 +58,8 @@ class Fill:
         self._heard = False
         if self._rule.after is not None and now - self._began >= self._rule.after:
             return f"{format_duration(self._rule.after)} of the workload had passed"
+        if self._moment is not None and now - self._began >= self._moment:
+            return f"its moment had come, drawn from {_between(self._rule.moment)}"
         target = self._rule.target_age(counters, self._capacity)
         return None if target is None else self._reason_of_age(age, target, now)
 
@@ -153,7 +110,8 @@ class Fill:
 
     def seconds_left(self, now: float, counters: Counters) -> float | None:
         """How long it will still take at the present rate; None while that cannot be told."""
-        of_time = [] if self._rule.after is None else [max(0.0, self._rule.after - (now - self._began))]
+        ends = [seconds for seconds in (self._rule.after, self._moment) if seconds is not None]
+        of_time = [max(0.0, seconds - (now - self._began)) for seconds in ends]
         if self._rule.steady is not None:
             of_time.append(self._seconds_to_steady(self._rule.steady, now, counters))
         target = self._rule.target_age(counters, self._capacity)
@@ -179,3 +137,8 @@ class Fill:
             f"{format_duration(left)} left" if left is not None else "",
         ]
         return " · ".join(part for part in parts if part)
+
+
+def _between(moments: Uniform | None) -> str:
+    """As in `5 min to 30 min`."""
+    return "" if moments is None else f"{format_duration(moments.earliest)} to {format_duration(moments.latest)}"

@@ -5,35 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-import msgspec
-
-from redolab.workloads.contract import WorkloadMoment
+from redolab.records.kill_rule import SteadyRule
+from redolab.workloads.data import WorkloadMoment
 
 _SILENT = 3.0
 """Seconds without a report after which it may be a stall."""
-_WARM_UP = 3
-"""Of a window: what a load's start is allowed."""
-
-
-class SteadyRule(msgspec.Struct, frozen=True, kw_only=True):
-    """When a load counts as steady; until the log has been filled some times, flushing has not met its limits yet."""
-
-    fillings: float = 2.0
-    """So often the redo log must have been filled: redo written, by the age at which statements wait."""
-    window: float = 180.0
-    """Seconds: and then the throughput of the last so many is that of as many before."""
-    within: float = 0.05
-    """As a share of the larger."""
-
-    @property
-    def warm_up(self) -> float:
-        """Seconds at the start that belong to no window: the pool and the page cache are cold."""
-        return self.window / _WARM_UP
-
-    @property
-    def soonest(self) -> float:
-        """Seconds after which a load may be steady."""
-        return self.warm_up + 2 * self.window
 
 
 def is_steady(moments: Sequence[WorkloadMoment], rule: SteadyRule, now: float) -> bool:

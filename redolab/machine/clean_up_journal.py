@@ -1,11 +1,14 @@
 """What the lab has made and must undo: written down before it is made, struck out when it is undone or finished.
 
 What still stands in the journal when no lab is running was left by one that was killed; the next command names it and takes it away.
+Nothing is taken away that lies outside the folder that the journal is in, or is reached only by a link out of it: a journal may
+have been copied, or written by another.
 """
 
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,10 +16,15 @@ from pathlib import Path
 import msgspec
 import xxhash
 
-from redolab.errors import LabError
+from redolab.errors import InvalidInput, LabError, StorageLost
 from redolab.machine import files, mounts
 
+OURS_ELSEWHERE = ".redolab-storage"
+"""What the lab's folder in one of the user's is called: all in it is the lab's."""
 _GONE = (errno.EIO, errno.ENOTCONN, errno.ESHUTDOWN)
+_NOTE = re.compile(r"[0-9a-f]{16}(-using)?\.json")
+_UNFINISHED_NOTE = re.compile(rf"\.{_NOTE.pattern}\.\d+")
+"""As `files.write_whole` leaves it when it is killed."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,6 +36,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """A file system is mounted somewhere in it."""
     only_empty: bool = False
     """It is in a folder of the user's: only what is empty of it goes."""
+
+
+def is_of_journal(name: str) -> bool:
+    """Whether a file in a journal's folder can be one of its notes."""
+    return bool(_NOTE.fullmatch(name) or _UNFINISHED_NOTE.fullmatch(name))
 
 
 def _remove_empty(folder: Path) -> None:
@@ -49,10 +62,11 @@ class Journal:
     def making(self, path: Path, what: str, *, mounted: bool = False) -> Iterator[None]:
         """While in it: `path` is half-made or temporary. It is removed before, and after unless it was moved to where it belongs.
 
-        `mounted`: something will be mounted in it, and is unmounted first.
+        `mounted`: something will be mounted in it, and is unmounted first. Raises `InvalidInput` for a path outside the lab.
         """
-        note = self._folder / f"{xxhash.xxh3_64_hexdigest(str(path).encode())}.json"
+        note = self._note(path)
         entry = Entry(path=str(path), what=what, mounted=mounted)
+        self._check_ours(entry)
         files.write_whole(note, msgspec.json.encode(entry))
         try:
             self._take_away(entry)
@@ -64,16 +78,20 @@ class Journal:
                 if error.errno not in _GONE:
                     raise
                 # With the disk went all that was on it: what is left is its mount, which another entry undoes.
-                raise LabError(f"the disk under {path} is gone ({error.strerror})") from error
+                raise StorageLost(f"the disk under {path} is gone ({error.strerror})") from error
             finally:
                 if not self._still_there(entry):
                     files.remove(note)
 
     @contextmanager
     def using(self, path: Path, what: str) -> Iterator[None]:
-        """While in it: `path` is a folder of the lab's among the user's things. It goes afterwards, unless it holds a file."""
+        """While in it: `path` is a folder of the lab's among the user's things. It goes afterwards, unless it holds a file.
+
+        Raises `InvalidInput` if it is not called as the lab's are.
+        """
         note = self._folder / f"{xxhash.xxh3_64_hexdigest(str(path).encode())}-using.json"
         entry = Entry(path=str(path), what=what, only_empty=True)
+        self._check_ours(entry)
         files.write_whole(note, msgspec.json.encode(entry))
         try:
             yield
@@ -83,25 +101,64 @@ class Journal:
             finally:
                 files.remove(note)
 
+    def remove(self, folder: Path, mark: str, what: str) -> None:
+        """Remove a folder that a file in it, the mark, says is whole; `what` is what is left where that is broken off.
+
+        Raises `InvalidInput` for a path outside the lab.
+        """
+        note = self._note(folder)
+        entry = Entry(path=str(folder), what=what)
+        self._check_ours(entry)
+        files.write_whole(note, msgspec.json.encode(entry))
+        files.remove_marked(folder, mark)
+        files.remove(note)
+
     def clear(self) -> list[str]:
-        """Take away what a killed lab left; what that was, in words. Only to be called by the one lab that runs."""
-        entries = []
+        """Take away what a killed lab left; what that was, in words. Only to be called by the one lab that runs. Raises `LabError`."""
         for name in files.names(self._folder):
-            if name.endswith(".json"):
-                entries.append(
-                    (self._folder / name, msgspec.json.decode((self._folder / name).read_bytes(), type=Entry))
-                )
-            else:
+            if _UNFINISHED_NOTE.fullmatch(name):
                 # The lab was killed while it wrote this note, so nothing had been made yet.
                 files.remove(self._folder / name)
         cleared = []
         # First what is mounted: with the lab may have died the disk on which others lie.
-        for note, entry in sorted(entries, key=lambda each: (not each[1].mounted, each[1].only_empty)):
+        for note, entry in sorted(self._entries(), key=lambda each: (not each[1].mounted, each[1].only_empty)):
+            if not self._is_ours(entry):
+                continue
             if self._still_there(entry):
                 self._take_away(entry)
                 cleared.append(entry.what)
             files.remove(note)
         return cleared
+
+    def _note(self, path: Path) -> Path:
+        return self._folder / f"{xxhash.xxh3_64_hexdigest(str(path).encode())}.json"
+
+    def strike_strangers(self) -> list[str]:
+        """Strike out what lies outside the lab, as a lab that was moved or copied has it; the paths, which are left alone."""
+        strangers = [(note, entry.path) for note, entry in self._entries() if not self._is_ours(entry)]
+        for note, _ in strangers:
+            files.remove(note)
+        return [path for _, path in strangers]
+
+    def _entries(self) -> list[tuple[Path, Entry]]:
+        notes = [self._folder / name for name in files.names(self._folder) if _NOTE.fullmatch(name)]
+        return [(note, _read(note)) for note in notes]
+
+    def _check_ours(self, entry: Entry) -> None:
+        if not self._is_ours(entry):
+            raise InvalidInput(
+                f"{entry.path} is not in the lab's folder, or is reached only by a link out of it",
+                "look at the names in your own catalogues, and at the links in the lab's folder",
+            )
+
+    def _is_ours(self, entry: Entry) -> bool:
+        path = Path(entry.path)
+        if not path.is_absolute() or path.name in ("", ".."):
+            return False
+        if entry.only_empty:
+            return path.name == OURS_ELSEWHERE and not path.is_symlink()
+        above = path.parent.resolve()
+        return above.is_relative_to(self._folder.parent.resolve()) or OURS_ELSEWHERE in above.parts
 
     def _still_there(self, entry: Entry) -> bool:
         try:
@@ -113,6 +170,14 @@ class Journal:
         if entry.only_empty:
             _remove_empty(Path(entry.path))
             return
-        if entry.mounted:
-            mounts.unmount(Path(entry.path))
-        files.remove(Path(entry.path))
+        path = Path(entry.path)
+        if entry.mounted and not path.is_symlink():
+            mounts.unmount(path)
+        files.remove(path)
+
+
+def _read(note: Path) -> Entry:
+    try:
+        return msgspec.json.decode(note.read_bytes(), type=Entry)
+    except msgspec.MsgspecError as error:
+        raise LabError(f"the note {note} cannot be read ({error})", "see what it names, and remove it") from error

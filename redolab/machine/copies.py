@@ -8,10 +8,9 @@ import subprocess
 import time
 from pathlib import Path
 
-import msgspec
-
 from redolab.errors import CommandFailed, DiskFull
 from redolab.machine.description import read_disk
+from redolab.machine.facts import Copy
 from redolab.machine.files import disk_full, remove
 from redolab.machine.processes import Command, Output, run
 
@@ -19,21 +18,13 @@ _PATIENCE = 24 * 3600.0
 _SHARING = ("xfs", "btrfs", "bcachefs")
 
 
-class Copy(msgspec.Struct, frozen=True, kw_only=True):
-    """How a copy of a folder was made."""
-
-    seconds: float
-    reflink: bool
-    """Blocks shared instead of copied: no data was moved."""
-
-
 def shares_blocks(folder: Path) -> bool:
     """Whether the file system on which a folder lies copies files by sharing their blocks, so that it takes no time."""
     return read_disk(folder).file_system in _SHARING
 
 
-def copy_folder(source: Path, to: Path) -> Copy:
-    """Copy a folder with owners and modes, sharing blocks where the file system can, and have it on the disk.
+def copy_folder(source: Path, to: Path, *, durable: bool = True) -> Copy:
+    """Copy a folder with owners and modes, sharing blocks where the file system can; if `durable`, have it on the disk.
 
     What was copied is removed again when it cannot be finished. Raises `DiskFull`, `CommandFailed`.
     """
@@ -51,7 +42,8 @@ def copy_folder(source: Path, to: Path) -> Copy:
             second = copied("never")
             if second.status != 0:
                 raise _copy_error(source, to, second.err)
-        subprocess.run(["sync", "--file-system", to], check=False)
+        if durable:
+            subprocess.run(["sync", "--file-system", to], check=False)
     except BaseException:
         remove(to)
         raise

@@ -9,39 +9,8 @@ import msgspec
 import psutil
 
 from redolab.machine import files, processes
+from redolab.machine.facts import Disk, Machine
 from redolab.machine.processes import Command
-from redolab.units import format_size
-
-_MEMORY_VARIES = 0.02
-"""Share by which the memory that the kernel reports differs from one of its versions to the next."""
-
-
-class Disk(msgspec.Struct, frozen=True, kw_only=True):
-    """What a folder lies on."""
-
-    device: str
-    model: str
-    rotational: bool | None
-    file_system: str
-    mount_options: str
-    size: int
-    free: int
-
-
-class Machine(msgspec.Struct, frozen=True, kw_only=True):
-    """A machine's hardware and system; sizes in bytes."""
-
-    cpu: str
-    cores: int
-    memory: int
-    kernel: str
-    system: str
-    virtualisation: str
-    disk: Disk
-
-    def in_words(self) -> str:
-        """As in `2 cores of AMD EPYC, 23.5G of memory, ext4 on /dev/vda`."""
-        return f"{self.cores} cores of {self.cpu}, {format_size(self.memory)} of memory, {self.disk.file_system} on {self.disk.device}"
 
 
 class _Lsblk(msgspec.Struct):
@@ -52,14 +21,6 @@ class _Block(msgspec.Struct):
     name: str
     model: str | None = None
     rota: bool | None = None
-
-
-def same_machine(one: Machine, other: Machine) -> bool:
-    """Whether times measured on both compare: the same processor and cores, about the same memory, the same disk."""
-    alike = (one.cpu, one.cores, one.disk.device, one.disk.file_system)
-    return alike == (other.cpu, other.cores, other.disk.device, other.disk.file_system) and (
-        abs(one.memory - other.memory) <= _MEMORY_VARIES * max(one.memory, other.memory)
-    )
 
 
 def total_memory() -> int:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
-
-import msgspec
 
 from redolab.clock import now
 from redolab.errors import CommandFailed, LabError
 from redolab.machine import processes
+from redolab.machine.facts import MOST_REQUESTS, DeviceCounters, DeviceUse, RequestQueue
 from redolab.machine.processes import Command
 
 _SECTOR = 512
@@ -19,47 +16,6 @@ _SECTOR = 512
 _QUIET = 0.05
 _READ_AHEAD_KIB = 128
 """Of files that are read through the page cache: what the kernel gives a disk that does not say how much suits it."""
-_MOST_REQUESTS = 128
-"""What the loop driver takes at a time, and up to where the kernel sizes a scheduler by its device (block/blk-mq-sched.h)."""
-
-Scheduler = Literal["none", "mq-deadline", "kyber", "bfq"]
-"""The kernel's I/O schedulers (Documentation/block)."""
-
-
-class RequestQueue(msgspec.Struct, frozen=True, kw_only=True):
-    """How the kernel treats the requests of a device (Documentation/ABI/stable/sysfs-block)."""
-
-    scheduler: Scheduler = "none"
-    rotational: bool = False
-    depth: int = _MOST_REQUESTS
-    """Requests that the device takes at a time; what is more waits in the kernel, where a scheduler sorts and merges it."""
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceCounters:
-    """What a device has done since it was there: requests completed, bytes, and the time in which it had some, in seconds."""
-
-    reads: int
-    read_bytes: int
-    writes: int
-    written_bytes: int
-    busy: float
-    """While at least one request was in flight."""
-    waited: float
-    """Of all requests together."""
-
-
-class DeviceUse(msgspec.Struct, frozen=True, kw_only=True):
-    """What a device did in a stretch of time; sizes in bytes, times in seconds."""
-
-    seconds: float
-    reads: int
-    read_bytes: int
-    writes: int
-    written_bytes: int
-    busy: float
-    queue: float
-    """Requests in flight, on average over the time in which there were any."""
 
 
 class BlockDevice:
@@ -82,7 +38,7 @@ class BlockDevice:
 
     def treat_as(self, queue: RequestQueue) -> None:
         """Have the kernel treat its requests like those of another disk, as far as it goes. Raises `LabError`."""
-        depth = min(queue.depth, _MOST_REQUESTS)
+        depth = min(queue.depth, MOST_REQUESTS)
         # Without a scheduler the number of requests is the device's own, with one the scheduler's.
         settings = [("scheduler", "none"), ("nr_requests", depth), ("scheduler", queue.scheduler)]
         if queue.scheduler != "none":
@@ -110,16 +66,17 @@ class BlockDevice:
     def _queue_file(self, name: str) -> Path:
         return Path("/sys/class/block") / self.name / "queue" / name
 
-    def wait_quiet(self, seconds: float) -> None:
-        """Wait until it has had nothing to do for a while, at most so many seconds."""
+    def wait_quiet(self, seconds: float) -> bool:
+        """Wait until it has had nothing to do for a while, at most so many seconds; whether it came to that."""
         deadline = now().monotonic + seconds
         last = self.counters().busy
         while now().monotonic < deadline:
             time.sleep(_QUIET)
             busy = self.counters().busy
             if busy == last:
-                return
+                return True
             last = busy
+        return False
 
     def counters(self) -> DeviceCounters:
         """What it has done up to now."""

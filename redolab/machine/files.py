@@ -22,12 +22,17 @@ STILL_WRITTEN = 5.0
 """Seconds for which what was killed with the lab may still be writing its last file."""
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that it is there whole or not at all, on the disk, and its folder with it. Raises `DiskFull`."""
+def write_whole(path: Path, content: bytes, *, mode: int = 0o666) -> None:
+    """Write a file so that it is there whole or not at all, on the disk, and its folder with it. Raises `DiskFull`.
+
+    Its mode is never wider than `mode`, also while it is written.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
+    # Whatever bears that name, a link of somebody else's included, is not written to.
+    beside.unlink(missing_ok=True)
     try:
-        with beside.open("wb") as file:
+        with open(beside, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -90,7 +95,8 @@ def remove(path: Path) -> None:
 
 def remove_marked(folder: Path, mark: str) -> None:
     """Remove a folder that a file in it says is whole: that file first, so that what is left half-removed is not taken for it."""
-    remove(folder / mark)
+    if not folder.is_symlink():
+        remove(folder / mark)
     remove(folder)
 
 

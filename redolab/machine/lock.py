@@ -14,6 +14,9 @@ from redolab.errors import Busy
 
 LOCK = "lock"
 """The file in the lab's folder that is locked."""
+_HOLDER = "process {} on {}\n"
+_LONGEST = 1024
+"""Bytes of a file that can be a lock."""
 
 # An abstract socket: the kernel gives the name back when its holder dies, however it dies, and no file stays.
 _NAME = "\0redolab"
@@ -53,12 +56,20 @@ def _folder_locked(folder: Path) -> Iterator[None]:
             holder = os.read(file, 64).decode(errors="replace").strip() or "unknown"
             raise _busy(f"another redolab run ({holder}) has the lab in {folder}") from None
         os.truncate(file, 0)
-        os.write(file, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
+        os.write(file, _HOLDER.format(os.getpid(), socket.gethostname()).encode())
         yield
         with suppress(OSError):
             os.truncate(file, 0)
     finally:
         os.close(file)
+
+
+def is_lock(path: Path) -> bool:
+    """Whether a file is the lock of a lab's folder: empty, or with its holder."""
+    if path.name != LOCK or path.is_symlink() or not path.is_file() or path.stat().st_size > _LONGEST:
+        return False
+    content = path.read_bytes()
+    return not content or content.startswith(_HOLDER.partition("{")[0].encode())
 
 
 @contextmanager

@@ -17,14 +17,20 @@ def unmount(folder: Path) -> None:
     Raises `CommandFailed`.
     """
     folder = folder.resolve()
-    mounted = [Path(partition.mountpoint) for partition in psutil.disk_partitions(all=True)]
-    below = [place for place in mounted if place.is_relative_to(folder)]
+    below = mounted_in(folder)
     if not below and not is_root():
         return
     # A loop device that is mounted goes with its mount; one that is not would hold the disk model that serves its file.
     _detach_loops(folder)
     for place in reversed(below):
         _until_done(Command(["umount", str(place)]))
+
+
+def mounted_in(folder: Path) -> list[Path]:
+    """Where something is mounted, at a folder or below it, in the order of mounting."""
+    folder = folder.resolve()
+    mounted = [Path(partition.mountpoint) for partition in psutil.disk_partitions(all=True)]
+    return [place for place in mounted if place.is_relative_to(folder)]
 
 
 def _detach_loops(folder: Path) -> None:

@@ -19,12 +19,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-import msgspec
 import psutil
 
 from redolab.errors import CommandFailed
 from redolab.lines import Line
 from redolab.machine import interrupts
+from redolab.machine.facts import CpuUse
 from redolab.machine.files import explained
 from redolab.units import MIB
 
@@ -305,15 +305,21 @@ def kill(process: ProcessIdentity, with_signal: signal.Signals = signal.SIGKILL)
     return True
 
 
-class CpuUse(msgspec.Struct, frozen=True, kw_only=True):
-    """Processor time that a process has used, in seconds."""
+def is_stopped(process: ProcessIdentity) -> bool:
+    """Whether no thread of a process runs: each has been stopped by a signal, or is ending (states T, Z, X of proc(5))."""
+    if _find(process) is None:
+        return False
+    # psutil tells the states of processes, not of threads.
+    states = [_state(thread) for thread in Path(f"/proc/{process.pid}/task").glob("*/stat")]
+    return bool(states) and all(state in ("T", "Z", "X", None) for state in states)
 
-    seconds: float
-    """Of all its threads, those included that have ended."""
-    busiest_thread: float | None
-    """Of the thread that has used most, of those that were looked at; None where none was."""
-    cores: int | None
-    """How many the machine has."""
+
+def _state(stat: Path) -> str | None:
+    """The state in a `stat` file of /proc; None of a thread that is gone."""
+    with suppress(OSError):
+        # The name before it, in brackets, may hold anything.
+        return stat.read_bytes().rpartition(b") ")[2][:1].decode()
+    return None
 
 
 def cpu_use(process: ProcessIdentity) -> CpuUse | None:

@@ -44,33 +44,50 @@ class RedoCapacity:
     usable: int
     """What remains of the files without headers and reserve."""
     async_flush_point: int
-    """From this checkpoint age on the page cleaner flushes as fast as it can ("async")."""
+    """From this checkpoint age on flushing becomes eager, within innodb_io_capacity_max ("async")."""
     sync_flush_point: int
-    """From this checkpoint age on flushing does not depend on any setting any more ("sync" where the server has one)."""
+    """From this checkpoint age on flushing is forced ("sync"); MariaDB 10.5 and later: the hard limit."""
     hard_limit: int
-    """At this checkpoint age statements wait. In MySQL 8.0 and later it can lie below the forced flushing of a small log."""
+    """At this checkpoint age statements wait, and no load gets beyond it but by what those under way still write: the most redo
+    that a crash can leave. In MySQL 8.0 and later it can lie below the forced flushing of a small log."""
     source: str
     """Where the formula is from."""
+    highest_age: int = 0
+    """What a load that outruns flushing comes back to again and again: the hard limit, or where statements have a checkpoint
+    written before it. 0 in what was kept before the lab knew it."""
 
 
-def capacity_before_8_0(layout: RedoLayout, *, header: int, forced_at_async: bool = False) -> RedoCapacity:
+def capacity_before_8_0(layout: RedoLayout, *, header: int, forced_at_limit: bool = False) -> RedoCapacity:
     """MySQL 5.5 to 5.7 and MariaDB: log_calc_max_ages() / log_set_capacity() in storage/innobase/log/log0log.cc (.c in 5.5).
 
     `header`: bytes at the start of each file that hold no redo (2048; MariaDB 10.8 and later 12288, for its one file).
-    `forced_at_async`: MariaDB's page cleaner knows no second limit ("sync") since 10.5.
+    `forced_at_limit`: MariaDB has no second limit ("sync") since 10.5. Its log_close() asks for eager flushing from
+    max_modified_age_async on; only from max_checkpoint_age on the page cleaner flushes regardless of the I/O capacity
+    (buf_flush_sync_for_checkpoint()), and there statements wait (log_checkpoint_margin()). Before, log_checkpoint_margin() makes
+    statements wait for pages from max_modified_age_sync on, which the age of the checkpoint passes, and has one of them write a
+    checkpoint from max_checkpoint_age_async on, 31/32 of the limit, while others go on.
     """
     usable = (layout.file_size - header) * layout.files
     with_reserve = usable - usable // 10
     threads = _THREADS_BESIDE_USERS + layout.thread_concurrency
     margin = with_reserve - (_CHECKPOINT_FREE_PER_THREAD * threads + _CHECKPOINT_EXTRA_FREE) * layout.page_size
     users_wait = margin - margin // 10
-    hard = users_wait - users_wait // 8
-    forced = hard if forced_at_async else users_wait - users_wait // 16
-    return RedoCapacity(layout, usable, hard, forced, users_wait, "storage/innobase/log/log0log.cc")
+    return RedoCapacity(
+        layout,
+        usable,
+        users_wait - users_wait // 8,
+        users_wait if forced_at_limit else users_wait - users_wait // 16,
+        users_wait,
+        "storage/innobase/log/log0log.cc",
+        highest_age=users_wait if forced_at_limit else users_wait - users_wait // 32,
+    )
 
 
 def capacity_8_0(layout: RedoLayout) -> RedoCapacity:
-    """MySQL 8.0 before 8.0.30: log_calc_max_ages() and log_calc_concurrency_margin() in storage/innobase/log/log0chkp.cc."""
+    """MySQL 8.0 before 8.0.30: log_calc_max_ages() and log_calc_concurrency_margin() in storage/innobase/log/log0chkp.cc.
+
+    Statements wait in log_free_check_wait(), at the limit less the margin.
+    """
     usable = (layout.file_size - 2048) * layout.files
     extra = min(_up(-(-usable // 10)), 1024 * layout.page_size)
     soft = _up(-(-95 * (usable - extra) // 100))
@@ -84,11 +101,15 @@ def capacity_8_0(layout: RedoLayout) -> RedoCapacity:
         soft - soft // 16,
         soft - margin,
         "storage/innobase/log/log0chkp.cc, before 8.0.30",
+        highest_age=soft - margin,
     )
 
 
 def capacity_8_0_30(layout: RedoLayout) -> RedoCapacity:
-    """MySQL 8.0.30 and later: storage/innobase/log/log0files_capacity.cc, with 32 files of which 30 can hold redo in use."""
+    """MySQL 8.0.30 and later: storage/innobase/log/log0files_capacity.cc, with 32 files of which 30 can hold redo in use.
+
+    Statements wait in log_free_check_wait() (log0chkp.cc), at the limit less the margin.
+    """
     size = layout.size
     usable = _down(size * 30 // 32 - 194_560 - size // 320)
     soft = _down(95 * usable // 100)
@@ -101,6 +122,7 @@ def capacity_8_0_30(layout: RedoLayout) -> RedoCapacity:
         _down(soft - soft // 16),
         soft - margin,
         "storage/innobase/log/log0files_capacity.cc",
+        highest_age=soft - margin,
     )
 
 

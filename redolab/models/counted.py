@@ -14,7 +14,7 @@ _TELLING = 1.1
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class CounterGrowth:
     """By how much the counters grew over one stretch of load; bytes, and log writes."""
 
     lsn: int
@@ -33,7 +33,7 @@ class Growth:
         return self.lsn / self.log_writes
 
 
-def what_is_counted(writer: LogWriter, growths: Sequence[Growth]) -> Counted | None:
+def what_is_counted(writer: LogWriter, growths: Sequence[CounterGrowth]) -> Counted | None:
     """The meaning with which the model comes nearest to what was measured; None where nothing measured can tell.
 
     The nearest by the median of |ln(predicted / measured)|. Without write-ahead, blocks and padding is blocks.
@@ -49,6 +49,6 @@ def what_is_counted(writer: LogWriter, growths: Sequence[Growth]) -> Counted | N
     return min((Counted.LSN, Counted.BLOCKS, Counted.BLOCKS_AND_PADDING), key=distance)
 
 
-def predicted(writer: LogWriter, counted: Counted, growth: Growth) -> float:
+def predicted(writer: LogWriter, counted: Counted, growth: CounterGrowth) -> float:
     """Bytes of os_log_written for each byte of LSN by the model, had it that meaning."""
     return bytes_per_lsn_byte(writer, counted, growth.lsn_per_log_write, growth.lengths)

@@ -80,12 +80,15 @@ def batch_means(values: Sequence[float], batches: int = _BATCHES) -> Estimate:
     return Estimate(mean, mean - reach, mean + reach)
 
 
-def ratios(measured: Sequence[tuple[str, T, float]], baseline: T) -> Mapping[T, Ratio]:
+def ratios(
+    measured: Sequence[tuple[str, T, float]], baseline: T, spread: tuple[float, int] | None = None
+) -> Mapping[T, Ratio]:
     """Treatment → how far it is from the baseline, from (block, treatment, value above 0); the baseline is not among them.
 
     A treatment that no block compares with it, not even by way of others, is left out. Logarithms of the values are sums of
     what the block and the treatment add (a randomised block design, in which a block may lack some treatments or have one more
-    than once): what is left over is the spread of a single measurement, the same for all. Student's t.
+    than once): what is left over is the spread of a single measurement, the same for all, unless more measurements than
+    these tell `spread`, as `spread_within` does. Student's t.
     """
     groups = connected([(block, treatment) for block, treatment, _ in measured])
     comparable = next((group for group in groups if baseline in group), set[T]())
@@ -96,7 +99,7 @@ def ratios(measured: Sequence[tuple[str, T, float]], baseline: T) -> Mapping[T, 
     for treatment in model.treatments:
         if treatment not in comparable:
             continue
-        change, reach = model.effect(treatment)
+        change, reach = model.effect(treatment, *(spread or (model.deviation, model.freedom)))
         blocks = {block for block, each, _ in measured if each == treatment}
         compared = {block for block, each, _ in measured if block in blocks and each != treatment}
         told[treatment] = Ratio(
@@ -145,10 +148,10 @@ class _Additive(Generic[T]):
         self._spread = np.linalg.pinv(design.T @ design)
         self._blocks = len(blocks)
 
-    def effect(self, treatment: T) -> tuple[float, float]:
-        """What a treatment adds to the logarithm, and half of the 95 % interval of that."""
+    def effect(self, treatment: T, deviation: float, freedom: int) -> tuple[float, float]:
+        """What a treatment adds to the logarithm, and half of the 95 % interval of that, by the spread of a single one."""
         at = self._blocks + self.treatments.index(treatment)
-        if not self.freedom:
+        if not freedom:
             return float(self._found[at]), math.nan
-        quantile = float(stats.t.ppf(0.5 + SHARE / 2, self.freedom))
-        return float(self._found[at]), quantile * self.deviation * math.sqrt(max(0.0, float(self._spread[at, at])))
+        quantile = float(stats.t.ppf(0.5 + SHARE / 2, freedom))
+        return float(self._found[at]), quantile * deviation * math.sqrt(max(0.0, float(self._spread[at, at])))

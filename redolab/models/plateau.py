@@ -10,6 +10,8 @@ import numpy as np
 from redolab.models.intervals import SHARE, Estimate
 from redolab.units import format_size
 
+_STEP = 0.05
+"""Of a share that is told as an upper bound: less than 5 %, less than 10 %."""
 NEGLIGIBLE = 0.03
 """A share of throughput for which nobody would take a longer recovery."""
 _DRAWS = 2000
@@ -52,6 +54,11 @@ def plateau(throughput: Mapping[int, Estimate]) -> Plateau:
     outside = int((1 - SHARE) / 2 * _DRAWS)
     low, high = places[outside], places[-1 - outside]
     return Plateau(sizes[_first(means)], sizes[low], sizes[high])
+
+
+def less_than(furthest: float) -> str:
+    """As in `less than 5 % either way`, of what differs by such a share at most."""
+    return f"less than {100 * _STEP * (1 + furthest // _STEP):.0f} % either way"
 
 
 def _first(throughput: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> int:

@@ -72,3 +72,8 @@ def log_disk(log_size: int) -> int:
 
 def _up(size: int, step: int) -> int:
     return -(-size // step) * step
+
+
+SMALLEST_DATASET = 16 * MIB
+
+SMALLEST_POOL = 32 * MIB

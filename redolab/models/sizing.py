@@ -19,7 +19,7 @@ class SizeRow:
 
     log_size: int
     age: int
-    """Bytes of redo that recovery finds at worst: the checkpoint age at which flushing is forced, or statements wait."""
+    """Bytes of redo that recovery finds at worst: the checkpoint age at which statements wait."""
     minutes: float
     """Of redo at the peak rate that it holds."""
     prediction: Prediction

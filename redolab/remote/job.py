@@ -35,7 +35,7 @@ _CHUNK = 1 << 16
 
 
 @dataclass(frozen=True)
-class Asked:
+class JobRequest:
     """A call of the lab, as it is asked for from the other side."""
 
     arguments: Sequence[str]
@@ -47,7 +47,7 @@ class Asked:
     """Lines and columns of the terminal at which somebody looks, if one does."""
 
 
-def start(folder: Path, asked: Asked) -> str:
+def start(folder: Path, asked: JobRequest) -> str:
     """Start a job and leave it behind: its id. Exits with `BUSY` if another runs."""
     jobs = folder / "jobs"
     jobs.mkdir(parents=True, exist_ok=True)
@@ -73,7 +73,7 @@ def start(folder: Path, asked: Asked) -> str:
     return own.name
 
 
-def _watch(own: Path, asked: Asked, told: int) -> None:
+def _watch(own: Path, asked: JobRequest, told: int) -> None:
     """Carry a job out, in a session of its own that no connection ends; never returns."""
     os.setsid()
     if os.fork():
@@ -100,7 +100,7 @@ def _watch(own: Path, asked: Asked, told: int) -> None:
         os._exit(0)
 
 
-def _plainly(own: Path, asked: Asked, output: io.FileIO, begun: Callable[[], None]) -> int:
+def _plainly(own: Path, asked: JobRequest, output: io.FileIO, begun: Callable[[], None]) -> int:
     with subprocess.Popen(
         asked.command,
         env={**os.environ, **asked.environment},
@@ -113,7 +113,7 @@ def _plainly(own: Path, asked: Asked, output: io.FileIO, begun: Callable[[], Non
         return process.wait()
 
 
-def _in_terminal(own: Path, asked: Asked, output: io.FileIO, begun: Callable[[], None]) -> int:
+def _in_terminal(own: Path, asked: JobRequest, output: io.FileIO, begun: Callable[[], None]) -> int:
     pid, terminal = pty.fork()
     if pid == 0:
         os.execvpe(asked.command[0], list(asked.command), {**os.environ, **asked.environment})
@@ -249,7 +249,7 @@ def main(arguments: Sequence[str]) -> None:
     verb, folder, *rest = arguments
     root = Path(folder)
     if verb == "start":
-        print(start(root, Asked(**json.load(sys.stdin))))
+        print(start(root, JobRequest(**json.load(sys.stdin))))
     elif verb == "follow":
         follow(root, rest[0], int(rest[1]))
     elif verb == "fetched":

@@ -29,6 +29,8 @@ from redolab.project import PROJECT
 from redolab.remote.facts import Facts
 
 _PROJECT = "redolab"
+LAB_FOLDER = "lab-folder"
+"""What the folder of the lab that works there is called, in the folder of all that is brought there."""
 _OLDEST_MANYLINUX = 5
 _NAMES_OF_OLD = {5: "manylinux1", 12: "manylinux2010", 17: "manylinux2014"}
 """Minor version of glibc 2 → what wheels for it were called before PEP 600."""
@@ -203,7 +205,7 @@ def environment_of(folder: str, packages: str, lab: str, name: str, experiments:
         "PYTHONPATH": f"{folder}/{lab}:{folder}/{packages}",
         "PYTHONUNBUFFERED": "1",
         "REDOLAB_MACHINE": name,
-        "REDOLAB_LAB": f"{folder}/lab-folder",
+        "REDOLAB_LAB": f"{folder}/{LAB_FOLDER}",
         "REDOLAB_RUNS": f"{folder}/runs",
         "REDOLAB_SERVERS": f"{folder}/own/servers.json",
         "REDOLAB_STORAGE": f"{folder}/own/storage.toml",

@@ -13,36 +13,44 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import IO
+from typing import IO, Annotated, TypeVar
 
 import msgspec
 
 from redolab.errors import Busy, DiskFull, LabError
-from redolab.machine import files
+from redolab.machine import files, lab_folder
 from redolab.progress import Progress, Stage
 from redolab.project import PROJECT
 from redolab.remote import job
 from redolab.remote.address import MachineAddress, VagrantAddress
 from redolab.remote.facts import PROBE, Facts, facts_from
-from redolab.remote.luggage import Luggage, environment_of
+from redolab.remote.luggage import LAB_FOLDER, Luggage, environment_of
 from redolab.remote.ssh import Ssh, connected, last_line, usual_program
 from redolab.units import format_size
+from redolab.upkeep.cleaning import YES
 from redolab.virtual.vagrant import Guest
 
 _MARK = "redolab-machine.json"
 """In the lab's folder on a machine: what has it is ours to remove."""
 _LOCK = ".visit"
-_OURS = ("packages", "lab", "lab-folder", "own", "runs", "jobs", _LOCK, _MARK)
+_OURS = ("packages", "lab", LAB_FOLDER, "own", "runs", "jobs", _LOCK, _MARK)
 """All that the lab makes in its folder there."""
 _PATIENCE = 1800.0
 _SLACK = 1.1
 """Of the bytes to be copied: what file systems take besides."""
 
 
-class Job(msgspec.Struct, frozen=True, kw_only=True):
+T = TypeVar("T")
+
+JobId = Annotated[str, msgspec.Meta(pattern=r"^\d{8}-\d{6}-\d{6}\Z")]
+"""As `redolab.remote.job` gives it. Folders here are named for it, and the machine may be anybody's."""
+FileName = Annotated[str, msgspec.Meta(pattern=r"^[^\0]+\Z")]
+
+
+class RemoteJob(msgspec.Struct, frozen=True, kw_only=True):
     """One call of the lab on that machine."""
 
-    id: str
+    id: JobId
     arguments: Sequence[str]
     by: str
     """Who asked for it, and from which machine."""
@@ -57,7 +65,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 class RemoteFile(msgspec.Struct, frozen=True, array_like=True):
     """A file of a run there."""
 
-    name: str
+    name: FileName
     """Its path under the folder of the runs."""
     size: int
     changed: int
@@ -138,7 +146,7 @@ class OtherMachine:
         self, lab: Luggage, packages: Luggage, arguments: Sequence[str], experiments: Luggage | None = None
     ) -> str:
         """Start the lab there with these arguments; the job's id. Raises `Busy` if another has the machine."""
-        asked = job.Asked(
+        asked = job.JobRequest(
             arguments=arguments,
             command=[self.facts.python, "-m", "redolab", *arguments],
             environment=environment_of(
@@ -156,7 +164,7 @@ class OtherMachine:
             raise self.busy(self.jobs()[-1])
         if said.status:
             raise LabError(f"{self.host}: the lab could not be started there", details=said.err.splitlines()[-12:])
-        return said.out.strip()
+        return self._understood(said.out.strip(), JobId)
 
     @contextmanager
     def following(self, job_id: str, offset: int) -> Iterator[BufferedReader]:
@@ -168,13 +176,13 @@ class OtherMachine:
         """Have a job end as by Ctrl-C."""
         self._checked(self._job("stop", job_id))
 
-    def jobs(self) -> list[Job]:
+    def jobs(self) -> list[RemoteJob]:
         """Every job, oldest first; none where the lab never was."""
         if self._any("lab/") is None:
             return []
-        return msgspec.json.decode(self._checked(self._job("jobs")), type=list[Job])
+        return self._answer(list[RemoteJob], self._job("jobs"))
 
-    def busy(self, other: Job) -> Busy:
+    def busy(self, other: RemoteJob) -> Busy:
         """The error to raise when another job has the machine."""
         what = f"redolab {' '.join(other.arguments)}"
         return Busy(
@@ -184,7 +192,7 @@ class OtherMachine:
 
     def run_files(self, job_id: str) -> list[RemoteFile]:
         """The files of the runs that a job has made or gone on with."""
-        return msgspec.json.decode(self._checked(self._job("files", job_id)), type=list[RemoteFile])
+        return self._answer(list[RemoteFile], self._job("files", job_id))
 
     @contextmanager
     def sending(self, names: Sequence[str]) -> Iterator[BufferedReader]:
@@ -201,14 +209,16 @@ class OtherMachine:
         return self._ssh.run(["test", "-e", f"{self.facts.folder}/{_MARK}"]).status == 0
 
     def mark(self) -> None:
-        """Note there that the folder is the lab's."""
+        """Note there that the folder is the lab's, and the one in it where the lab works too: servers are brought before it is opened."""
         self.write(_MARK, msgspec.json.encode({"made_by": asker()}))
+        self.write(f"{LAB_FOLDER}/{lab_folder.MARK}", lab_folder.SAYS.encode())
 
     def remove_lab(self) -> None:
         """Remove all that the lab has made there, and the folder if it is empty then."""
         # What was mounted in it, or unpacked to be a server, goes by the lab's own clean-up: only that knows of it.
         if (lab := self._any("lab/")) and (packages := self._any("packages/")):
-            environment = environment_of(self.facts.folder, packages, lab, str(self.address))
+            # Not an option: the lab there may be older than the one that asks.
+            environment = {**environment_of(self.facts.folder, packages, lab, str(self.address)), YES: "1"}
             assigned = [f"{name}={value}" for name, value in environment.items()]
             self._checked(["env", *assigned, self.facts.python, "-m", "redolab", "clean"], seconds=_PATIENCE)
         ours = [f"{self.facts.folder}/{name}" for name in _OURS]
@@ -225,6 +235,23 @@ class OtherMachine:
         found = lab or self._any("lab/")
         where = [f"PYTHONPATH={self.facts.folder}/{found}", "PYTHONDONTWRITEBYTECODE=1"]
         return ["env", *where, self.facts.python, "-m", "redolab.remote.job", verb, self.facts.folder, *rest]
+
+    def _answer(self, kind: type[T], arguments: Sequence[str]) -> T:
+        """What a command there answers as JSON. Raises `LabError` if that is nothing of this kind."""
+        said = self._checked(arguments)
+        try:
+            return self._understood(msgspec.json.decode(said), kind)
+        except msgspec.DecodeError as error:
+            raise self._senseless(error) from error
+
+    def _understood(self, content: object, kind: type[T]) -> T:
+        try:
+            return msgspec.convert(content, kind)
+        except msgspec.ValidationError as error:
+            raise self._senseless(error) from error
+
+    def _senseless(self, error: Exception) -> LabError:
+        return LabError(f"{self.host}: the lab there answers what makes no sense ({error})", "do not trust it")
 
     def _checked(self, arguments: Sequence[str], standard_input: bytes = b"", *, seconds: float = 120.0) -> bytes:
         said = self._ssh.run(arguments, standard_input, seconds=seconds)

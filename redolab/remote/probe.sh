@@ -1,6 +1,20 @@
 # What the other machine is, in lines of NAME=VALUE. First argument: the lab's folder there, or nothing for its usual place.
 folder=${1:-${XDG_CACHE_HOME:-$HOME/.cache}/redolab-machine}
-[ -d "$folder" ] || made=yes
+# Whoever only asked leaves nothing, also where the connection is cut: what is made of the path goes again.
+top= probe=
+path=$folder
+while [ -n "$path" ] && [ ! -d "$path" ]; do
+    top=$path
+    path=${path%/*}
+done
+leave() {
+    [ -z "$probe" ] || rm -f "$probe"
+    path=$folder
+    [ -n "$top" ] || return
+    while rmdir "$path" 2>/dev/null && [ "$path" != "$top" ]; do path=${path%/*}; done
+}
+trap leave EXIT
+trap 'exit 1' HUP INT TERM PIPE
 mkdir -p "$folder" 2>/dev/null || { echo "refused=$folder cannot be made"; exit 0; }
 [ -w "$folder" ] || { echo "refused=$folder cannot be written"; exit 0; }
 echo "folder=$folder"
@@ -20,7 +34,6 @@ probe=$(mktemp "$folder/.probe.XXXXXX" 2>/dev/null) && printf '#!/bin/sh\nexit 0
 if [ -n "$probe" ] && chmod +x "$probe" && "$probe" 2>/dev/null; then
     echo "executes=yes"
 fi
-[ -z "$probe" ] || rm -f "$probe"
 for path in "$folder"/packages/*/ "$folder"/lab/*/ "$folder"/own/experiments/*/; do
     [ -e "$path" ] && echo "there=${path#"$folder/"}"
 done
@@ -29,6 +42,4 @@ for path in "$folder"/lab-folder/servers/*/server.json; do
     server=${path%/server.json}
     echo "there=${server#"$folder/"} $(sha256sum "$path" | cut -c 1-64)"
 done
-# Whoever only asked leaves nothing.
-[ -z "${made:-}" ] || rmdir "$folder"
 exit 0

@@ -143,9 +143,8 @@ def connected(host: str, program: Sequence[str]) -> Iterator[Ssh]:
     """While in it: a connection by this ssh that all commands for this host share. Raises `LabError` if there is none to be had."""
     if processes.which(program[0]) is None:
         raise LabError(f"{program[0]} is not on this machine", "apt install openssh-client")
-    # The path of a socket has at most 107 bytes: not in the lab's folder.
-    with tempfile.TemporaryDirectory(prefix="redolab-") as folder:
-        control = Path(folder) / "ssh"
+    with _passing_folder() as folder:
+        control = folder / "ssh"
         words = [
             *program,
             *_options(
@@ -161,13 +160,26 @@ def connected(host: str, program: Sequence[str]) -> Iterator[Ssh]:
         ]
         # Dies with the lab, however that ends, and the connection with it.
         master = processes.start(
-            Command([*words, *_options(ControlMaster="yes", ControlPersist="no"), "-N", host]), Path(folder) / "said"
+            Command([*words, *_options(ControlMaster="yes", ControlPersist="no"), "-N", host]), folder / "said"
         )
         try:
             _wait_for(control, master, host)
             yield Ssh(host, [*words, *_options(ControlMaster="no")])
         finally:
             master.stop()
+
+
+@contextmanager
+def _passing_folder() -> Iterator[Path]:
+    """While in it: a folder for a socket, whose path has at most 107 bytes: not in the lab's. It goes with the lab, however that ends."""
+    folder = tempfile.mkdtemp(prefix="redolab-")
+    # Its input ends when the lab does. What was killed with the lab may be making its last file.
+    remove = 'cat; rm -rf -- "$1" || { sleep 1; rm -rf -- "$1"; }'
+    remover = subprocess.Popen(["sh", "-c", remove, "sh", folder], stdin=subprocess.PIPE, start_new_session=True)
+    try:
+        yield Path(folder)
+    finally:
+        remover.communicate()
 
 
 def _options(**options: object) -> list[str]:

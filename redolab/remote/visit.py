@@ -13,16 +13,17 @@ from contextlib import contextmanager, suppress
 from redolab.errors import Interrupted, InvalidInput, LabError
 from redolab.lab import open_lab, servers_of
 from redolab.machine.clean_up_journal import Journal
+from redolab.machine.lab_folder import claim_lab_folder
 from redolab.machine.lock import taken
 from redolab.progress import Progress
 from redolab.project import PROJECT
 from redolab.remote.address import MachineAddress, VagrantAddress
 from redolab.remote.fetching import Fetching
-from redolab.remote.known import KnownMachines
-from redolab.remote.luggage import Luggage, Packing, own_experiments
-from redolab.remote.machine import Job, OtherMachine, asker, own_files, reached
+from redolab.remote.luggage import LAB_FOLDER, Luggage, Packing, own_experiments
+from redolab.remote.machine import OtherMachine, RemoteJob, asker, own_files, reached
+from redolab.remote.machine_list import KnownMachines
 from redolab.remote.ssh import ConnectionLost
-from redolab.servers.known import server_catalogue
+from redolab.servers.catalogue import server_catalogue
 from redolab.servers.sources.folder import FolderSource
 from redolab.virtual.vagrant import Guest
 
@@ -45,7 +46,7 @@ def run_there(address: MachineAddress, arguments: Sequence[str], servers: Sequen
         machine.facts.check(machine.host)
         with machine.alone():
             # Noted first: what is copied is there from now on, whatever comes.
-            _known().add(address)
+            _machine_list().add(address)
             lab, packages, experiments = _brought(machine, servers, progress)
             try:
                 job = machine.start(lab, packages, arguments, experiments)
@@ -70,15 +71,15 @@ def attach(address: MachineAddress, progress: Progress) -> int:
 
 def known_machines() -> list[MachineAddress]:
     """The machines that the lab was on from here, the one that was used last at the end."""
-    return _known().all()
+    return _machine_list().all()
 
 
 def forget(address: MachineAddress) -> None:
     """Note that a machine is gone, and what the lab had there with it."""
-    _known().forget(address)
+    _machine_list().forget(address)
 
 
-def jobs_of(address: MachineAddress, progress: Progress) -> list[Job]:
+def jobs_of(address: MachineAddress, progress: Progress) -> list[RemoteJob]:
     """The jobs of a machine, oldest first. Raises `LabError`."""
     with reached(address, progress) as machine:
         return machine.jobs()
@@ -100,7 +101,7 @@ def clean(address: MachineAddress, progress: Progress) -> None:
                     )
             with progress.stage(f"removing {machine.facts.folder} on {address.host}"):
                 machine.remove_lab()
-        _known().forget(address)
+        _machine_list().forget(address)
 
 
 def _brought(
@@ -109,7 +110,8 @@ def _brought(
     """Have the lab, these servers and the user's own experiments there."""
     machine.mark()
     folder = PROJECT.lab / MACHINES
-    folder.mkdir(parents=True, exist_ok=True)
+    claim_lab_folder(PROJECT.lab)
+    folder.mkdir(exist_ok=True)
     with taken(folder / ".packing"):
         journal = Journal(folder / "journal")
         journal.clear()
@@ -137,9 +139,10 @@ def _servers(machine: OtherMachine, names: Sequence[str], progress: Progress) ->
         if store.installed(name, entry) is None:
             with open_lab(progress, list) as lab:
                 lab.server(name)
-        folder = PROJECT.lab / "servers" / name
-        made_from = hashlib.sha256((folder / "server.json").read_bytes()).hexdigest()
-        yield Luggage(f"lab-folder/servers/{name}", folder, made_from)
+        # All of them: a run that goes on there may have been planned with another than the one expected.
+        for folder in (each.folder for each in store.versions(name)):
+            made_from = hashlib.sha256((folder / "server.json").read_bytes()).hexdigest()
+            yield Luggage(f"{LAB_FOLDER}/servers/{folder.name}", folder, made_from)
 
 
 def _attend(machine: OtherMachine, job: str, progress: Progress) -> int:
@@ -222,5 +225,5 @@ def _every(seconds: float, do: Callable[[], None]) -> Iterator[None]:
         thread.join()
 
 
-def _known() -> KnownMachines:
+def _machine_list() -> KnownMachines:
     return KnownMachines(PROJECT.own_machines)

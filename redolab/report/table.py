@@ -88,11 +88,12 @@ class ReportTable:
 
     def as_text(self) -> str:
         """It as plain text."""
-        return self._written(box.ASCII2, "\n")
+        return self._written(box.ASCII2, "\n", PAGE)
 
     def as_markdown(self) -> str:
         """It as Markdown."""
-        return self._written(box.MARKDOWN, "\n\n")
+        # A row of Markdown is one line, however long: half of a folded head is no head.
+        return self._written(box.MARKDOWN, "\n\n", max(PAGE, self._widest(box.MARKDOWN)))
 
     def _drawn(self, style: box.Box) -> Table:
         table = Table(box=style, show_edge=style is box.MARKDOWN, collapse_padding=style is box.SIMPLE_HEAD)
@@ -110,8 +111,11 @@ class ReportTable:
             table.add_row(heading, *cells)
         return table
 
-    def _written(self, style: box.Box, between: str) -> str:
-        page = Console(file=io.StringIO(), width=PAGE, color_system=None, markup=False, highlight=False)
+    def _widest(self, style: box.Box) -> int:
+        return Console(width=_ANY_WIDTH).measure(self._drawn(style)).maximum
+
+    def _written(self, style: box.Box, between: str, width: int) -> str:
+        page = Console(file=io.StringIO(), width=width, color_system=None, markup=False, highlight=False)
         with page.capture() as capture:
             page.print(self._drawn(style))
         lines = [line.strip() for line in capture.get().splitlines() if line.strip()]
@@ -141,3 +145,6 @@ def write_rows(folder: Path, name: str, rows: Sequence[Mapping[str, object]]) ->
     frame = polars.DataFrame(rows, infer_schema_length=None)
     frame.write_csv(folder / f"{name}.csv")
     frame.write_parquet(folder / f"{name}.parquet")
+
+
+_ANY_WIDTH = 10_000

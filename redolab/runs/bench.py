@@ -31,17 +31,17 @@ class Measured(Generic[T]):
 class Bench(ABC, Generic[G, S, T]):
     """What a plan's groups share is made here, and its steps are measured. Only `measure` must be written.
 
-    A group is known by its place in the plan; what was made for it by a name, under which it may be kept and found.
+    A group is known by its position in the plan; what was made for it by a name, under which it may be kept and found.
     """
 
     brief = False
     """Whether a step takes so little that where the run is need not be told at each."""
 
-    def check(self, places: Sequence[int]) -> None:
-        """Refuse what this machine cannot have for the steps at these places, before anything is started. Raises `LabError`."""
+    def check(self, positions: Sequence[int]) -> None:
+        """Refuse what this machine cannot have for the steps at these positions, before anything is started. Raises `LabError`."""
 
-    def needs(self, places: Sequence[int], missing: Sequence[int]) -> Needs:
-        """What the steps at these places take at most, when these groups are still to be made."""
+    def needs(self, positions: Sequence[int], missing: Sequence[int]) -> Needs:
+        """What the steps at these positions take at most, when these groups are still to be made."""
         return Needs()
 
     def remarks(self) -> Sequence[str]:
@@ -60,6 +60,9 @@ class Bench(ABC, Generic[G, S, T]):
         """While in it: groups can be made and steps measured."""
         yield
 
+    def catch_up(self, run: Run) -> None:
+        """Do what earlier sessions have left undone of steps that they have measured. Raises `LabError`."""
+
     def make(self, group: int, run: Run) -> str:
         """Make what a group's steps share; its name. Raises `LabError`."""
         return ""
@@ -69,9 +72,9 @@ class Bench(ABC, Generic[G, S, T]):
 
     @abstractmethod
     def measure(
-        self, place: int, planned: Planned[S], name: str, run: Run, keep: Callable[[Measured[T]], None]
+        self, position: int, planned: Planned[S], name: str, run: Run, keep: Callable[[Measured[T]], None]
     ) -> None:
-        """Measure the step at this place of the plan on what was made for its group.
+        """Measure the step at this position of the plan on what was made for its group.
 
         What it came to is given to `keep` as soon as it is known, before anything is cleared away. Raises `LabError`.
         """
@@ -79,5 +82,5 @@ class Bench(ABC, Generic[G, S, T]):
     def release(self, group: int, name: str) -> None:
         """No step of the group is left to be done."""
 
-    def remove(self, name: str) -> None:
-        """What this run made is not to be kept and needed by no other."""
+    def remove(self, name: str, run: Run) -> None:
+        """What a run made is not to be kept: remove it, unless others measure on it; also when nothing else was asked of the bench."""

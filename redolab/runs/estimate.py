@@ -1,4 +1,4 @@
-"""How long a plan will take, from what earlier runs took on this machine; no guess where nothing alike was measured."""
+"""How long a plan will take, from what earlier runs took on this machine; no guess where nothing of the kind was measured."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from redolab.errors import LabError
-from redolab.machine.description import Machine, same_machine
+from redolab.machine.facts import Machine
+from redolab.machine.machine_class import machine_classes
 from redolab.runs.plan import Plan
 from redolab.runs.schema import Finding
 from redolab.runs.store import Run, RunStore
@@ -21,7 +22,7 @@ NOTHING_KNOWN = "no estimate yet: no earlier run of this kind on this machine"
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class TimeEstimate:
     """Seconds that what is known takes, and how much of it is not known."""
 
     seconds: float
@@ -36,10 +37,10 @@ class Estimate:
         return about if not self.unknown else f"{about} (a guess for {self.unknown} of {self.parts} parts)"
 
 
-class Took(msgspec.Struct, frozen=True):
+class CostRecord(msgspec.Struct, frozen=True):
     """What a step or group was like, and how long it took: all that an estimate needs of a trial or of what was made."""
 
-    alike: tuple[str, ...] = ()
+    cost_keys: tuple[str, ...] = ()
     took: float | None = None
     seconds: float | None = None
     made: bool = True
@@ -55,48 +56,53 @@ class Experience:
 
     @classmethod
     def of_runs(cls, store: RunStore, machine: Machine) -> Experience:
-        """What runs took on this machine."""
-        experience = cls()
-        for run, record in store.readable()[0]:
-            here = {place for place, each in enumerate(record.sessions) if same_machine(each.machine, machine)}
+        """What runs took on machines of this one's class."""
+        experience, readable = cls(), store.readable()[0]
+        sessions = [each for _, record in readable for each in record.sessions]
+        own, *others = machine_classes([machine, *(each.machine for each in sessions)])
+        classes = iter(others)
+        for run, record in readable:
+            here = {position for position, of_it in enumerate([next(classes) for _ in record.sessions]) if of_it == own}
             for took in _took(run) if here else ():
                 if took.session in here:
-                    experience.learn(took.alike, took.took)
+                    experience.learn(took.cost_keys, took.took)
         return experience
 
-    def learn(self, alike: Iterable[str], seconds: float | None) -> None:
+    def learn(self, cost_keys: Iterable[str], seconds: float | None) -> None:
         """Take what was measured into account."""
         if seconds is not None:
-            for each in alike:
+            for each in cost_keys:
                 self._seconds[each].append(seconds)
 
-    def seconds(self, alike: Iterable[str]) -> float | None:
-        """What the most alike took (the median); None if nothing alike is known."""
-        return next((statistics.median(self._seconds[each]) for each in alike if each in self._seconds), None)
+    def seconds(self, cost_keys: Iterable[str]) -> float | None:
+        """What the closest of these took (the median); None if none of them is known."""
+        return next((statistics.median(self._seconds[each]) for each in cost_keys if each in self._seconds), None)
 
-    def estimate(self, plan: Plan[Any, Any, Any], places: Sequence[int], groups: Iterable[int]) -> Estimate | None:
-        """What the steps at these places, and making these groups, will take; None if nothing of the steps is known."""
-        known = [self.seconds(plan.alike(plan.steps[place])) for place in places]
+    def estimate(
+        self, plan: Plan[Any, Any, Any], positions: Sequence[int], groups: Iterable[int]
+    ) -> TimeEstimate | None:
+        """What the steps at these positions, and making these groups, will take; None if nothing of the steps is known."""
+        known = [self.seconds(plan.cost_keys(plan.steps[position])) for position in positions]
         measured = [seconds for seconds in known if seconds is not None]
         if not measured:
             return None
-        making = [self.seconds(plan.groups[group].alike()) for group in groups]
+        making = [self.seconds(plan.groups[group].cost_keys()) for group in groups]
         unknown = len(known) - len(measured)
         whole = sum(measured) + unknown * statistics.fmean(measured) + sum(seconds or 0.0 for seconds in making)
-        return Estimate(whole, len(known) + len(making), unknown + sum(seconds is None for seconds in making))
+        return TimeEstimate(whole, len(known) + len(making), unknown + sum(seconds is None for seconds in making))
 
 
-def in_words(estimate: Estimate | None) -> str:
+def in_words(estimate: TimeEstimate | None) -> str:
     """How long, or that it is not known."""
     return NOTHING_KNOWN if estimate is None else estimate.in_words()
 
 
-def _took(run: Run) -> list[Took]:
+def _took(run: Run) -> list[CostRecord]:
     try:
-        if not run.is_current:
-            return []
-        made = [Took(each.alike, each.seconds, session=each.session) for each in run.group_records() if each.made]
+        made = [
+            CostRecord(each.cost_keys, each.seconds, session=each.session) for each in run.group_records() if each.made
+        ]
         # Of a trial only what stands here is looked at: other experiments' trials have other fields.
-        return [*made, *(each for each in run.lines("trials", Took) if not each.findings)]
+        return [*made, *(each for each in run.lines("trials", CostRecord) if not each.findings)]
     except LabError:
         return []

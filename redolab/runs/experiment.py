@@ -5,22 +5,30 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from redolab.lab import Lab
+from redolab.errors import LabError
 from redolab.project import PROJECT
 from redolab.report.contents import Page, Report
-from redolab.runs.bench import Bench
-from redolab.runs.factors import CommonFactors, one_of
+from redolab.runs.factors import CommonFactors, factors_of, one_of
 from redolab.runs.plan import Plan
 from redolab.runs.schema import TrialRecord
 from redolab.runs.store import Run
 
+if TYPE_CHECKING:
+    from redolab.lab import Lab
+    from redolab.runs.bench import Bench
+
 Rows: TypeAlias = Sequence[tuple[TrialRecord[Any], Mapping[str, object]]]
+
+
+class BrokenExperiment(LabError):
+    """An experiment of the user's own cannot be loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +57,16 @@ class CheckCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
-    """What the package of an experiment declares as `EXPERIMENT`."""
+    """What the package of an experiment declares as `EXPERIMENT`.
+
+    Only `rows` and `plan_type` are what reading runs takes: the rest is `Named`, so that it is imported when it is used.
+    """
 
     question: str
-    factors: type[CommonFactors]
+    factors: Callable[[], type[CommonFactors]]
     plan: Callable[[Any, Lab], Plan[Any, Any, Any]]
     """Makes the plan of these factors; refuses with `InvalidInput` what makes no sense."""
-    plan_type: Any
+    plan_type: Callable[[], Any]
     """`Plan[group, step, conditions]` of its own types, with which a kept plan is read."""
     bench: Callable[[Lab, Plan[Any, Any, Any]], Bench[Any, Any, Any]]
     """What makes what a plan needs, and measures its steps."""
@@ -73,6 +84,31 @@ class Experiment:
     step: Noun = Noun("step", "steps")
 
 
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A function by its name, imported when it is first called."""
+
+    package: str
+    """What a name that begins with a dot is of: the experiment's `__name__`."""
+    name: str
+    """As in `.plan:plan`, or `redolab.bench.crash_bench:CrashBench`."""
+
+    def __call__(self, *given: Any, **options: Any) -> Any:
+        """Call it."""
+        return self.found()(*given, **options)
+
+    def found(self) -> Callable[..., Any]:
+        """The function itself."""
+        function: Callable[..., Any] = by_name(self.package, self.name)
+        return function
+
+
+def by_name(package: str, name: str) -> Any:
+    """What is called so in a module, as in `.factors:Factors`."""
+    module, _, attribute = name.partition(":")
+    return getattr(importlib.import_module(module, package), attribute)
+
+
 def experiment_names() -> list[str]:
     """The experiments there are: the folders under `experiments/`, and under the user's own folder of them."""
     return sorted(
@@ -86,10 +122,29 @@ def experiment_names() -> list[str]:
 
 
 def load_experiment(name: str) -> Experiment:
-    """The experiment of that name. Raises `InvalidInput`, which lists the names there are."""
+    """The experiment of that name. Raises `InvalidInput`, which lists the names there are, or `BrokenExperiment`."""
     one_of("experiment", experiment_names)(name)
-    experiment = _module(name).EXPERIMENT
-    assert isinstance(experiment, Experiment)
+    if _is_the_projects(name):
+        experiment: Experiment = importlib.import_module(f"{PROJECT.experiments_package}.{name}").EXPERIMENT
+        return experiment
+    assert PROJECT.own_experiments is not None
+    return _own_experiment(name, PROJECT.own_experiments / name)
+
+
+def _own_experiment(name: str, folder: Path) -> Experiment:
+    """An experiment of the user's own: a bug in it is theirs to mend, and ends nothing else."""
+    try:
+        experiment = _loaded_from(folder, f"own_experiments_{name}").EXPERIMENT
+        if not isinstance(experiment, Experiment):
+            raise TypeError("its EXPERIMENT is no Experiment")
+        factors_of(experiment.factors())
+    except (Exception, SystemExit) as error:
+        said = str(error).partition("\n")[0]
+        own = [each for each in traceback.extract_tb(error.__traceback__) if Path(each.filename).is_relative_to(folder)]
+        where = f", line {own[-1].lineno} of {own[-1].filename}" if own else ""
+        raise BrokenExperiment(
+            f"the experiment {folder} cannot be loaded ({type(error).__name__}: {said}{where})", "mend it"
+        ) from error
     return experiment
 
 
@@ -97,11 +152,8 @@ def _folders() -> list[Path]:
     return [PROJECT.experiments, *([PROJECT.own_experiments] if PROJECT.own_experiments else [])]
 
 
-def _module(name: str) -> ModuleType:
-    if (PROJECT.experiments / name).is_dir():
-        return importlib.import_module(f"{PROJECT.experiments_package}.{name}")
-    assert PROJECT.own_experiments is not None
-    return _loaded_from(PROJECT.own_experiments / name, f"own_experiments_{name}")
+def _is_the_projects(name: str) -> bool:
+    return (PROJECT.experiments / name).is_dir()
 
 
 def _loaded_from(folder: Path, module_name: str) -> ModuleType:
@@ -116,5 +168,9 @@ def _loaded_from(folder: Path, module_name: str) -> ModuleType:
     module = importlib.util.module_from_spec(specification)
     # Data classes look their module up by name.
     sys.modules[module_name] = module
-    specification.loader.exec_module(module)
+    try:
+        specification.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[module_name]
+        raise
     return module

@@ -105,7 +105,9 @@ class CommonFactors:
     repeat: int = factor("How often each cell is measured.", whole_number(1, 1000), "3")
     seed: int | None = factor("Of the random order (default: drawn, and kept).", whole_number(0, _SEEDS - 1))
     plan: bool = factor("Only show what would be done: cells, disk space, time.", on_or_off, "off", switch=True)
-    resume: str | None = factor("Go on with this run, which was stopped; nothing else is asked then.", str)
+    resume: str | None = factor(
+        "Go on with this run, which was stopped or has failed steps; nothing else is asked then.", str
+    )
     beside_others: bool = factor(
         "Run even though a database server that is not the lab's runs on this machine.", on_or_off, "off", switch=True
     )
@@ -136,10 +138,15 @@ def keep_factor(default: str = "on") -> Any:
 
 
 def factors_of(factors: type[CommonFactors]) -> list[Factor]:
-    """The factors of an experiment: its own in the order of its data class, then those that all have."""
+    """The factors of an experiment: its own in the order of its data class, then those that it shares with others, then all's."""
     common = {each.name for each in dataclasses.fields(CommonFactors)}
-    fields = sorted(dataclasses.fields(factors), key=lambda each: each.name in common)
-    return [Factor(field.name, **field.metadata) for field in fields]
+    own = list(factors.__annotations__)
+
+    def rank(field: dataclasses.Field[Any]) -> tuple[bool, int]:
+        # A field that a class above declares too stands at its place there in what `fields` gives.
+        return field.name in common, own.index(field.name) if field.name in own else len(own)
+
+    return [Factor(field.name, **field.metadata) for field in sorted(dataclasses.fields(factors), key=rank)]
 
 
 def read_factors(factors: type[F], given: Mapping[str, str | None]) -> F:

@@ -66,9 +66,9 @@ def _where(session: Session) -> dict[str, object]:
 
 def _which(trial: TrialRecord[object]) -> dict[str, object]:
     return {
-        "place": trial.place,
-        "group": None if trial.place is None else trial.group,
-        "attempt": None if trial.place is None else trial.attempt,
+        "position": trial.position,
+        "group": None if trial.position is None else trial.group,
+        "attempt": None if trial.position is None else trial.attempt,
         "took_s": trial.took,
         "findings": "; ".join(finding.what for finding in trial.findings),
     }

@@ -6,7 +6,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from redolab.machine.description import Machine, same_machine
+from redolab.machine.facts import Machine
+from redolab.machine.machine_class import MachineClass, are_of_one_class, machine_classes
 from redolab.report.table import Column, ReportTable
 from redolab.runs.experiment import Experiment
 from redolab.runs.schema import Session, TrialRecord
@@ -17,21 +18,24 @@ MACHINES = "machines"
 
 
 def on_one_machine(one: Session, other: Session) -> bool:
-    """Whether two sessions were on one machine: of equal hardware, and called the same."""
-    return one.address == other.address and same_machine(one.machine, other.machine)
+    """Whether two sessions were on one machine: by its identity, where it was noted; else of one class, and called the same."""
+    if one.identity and other.identity:
+        return one.identity == other.identity
+    return one.address == other.address and are_of_one_class(one.machine, other.machine)
 
 
 def machine_names(sessions: Sequence[Session]) -> list[str]:
-    """What the machine of each session is called: a name for each machine, with a number where two had the same."""
-    names: list[str] = []
-    for place, session in enumerate(sessions):
-        known = next((names[other] for other in range(place) if on_one_machine(sessions[other], session)), None)
-        name, number = session.address, 1
-        while known is None and name in names:
-            number += 1
-            name = f"{session.address} ({number})"
-        names.append(known or name)
-    return names
+    """What the machine of each session is called in tables, with a number where machines of two classes have the same name.
+
+    Machines of one class and one name are told apart nowhere: their times compare.
+    """
+    classes = machine_classes([session.machine for session in sessions])
+    names: dict[tuple[str, MachineClass], str] = {}
+    for session, of_it in zip(sessions, classes, strict=True):
+        if (session.address, of_it) not in names:
+            number = 1 + sum(address == session.address for address, _ in names)
+            names[session.address, of_it] = session.address if number == 1 else f"{session.address} ({number})"
+    return [names[session.address, of_it] for session, of_it in zip(sessions, classes, strict=True)]
 
 
 def machines_of(runs: Sequence[Run]) -> Mapping[str, Sequence[str]]:
@@ -48,7 +52,7 @@ def measured_on(runs: Sequence[Run]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Checked:
+class _CheckedMachine:
     """A machine and what its check cell came to."""
 
     name: str
@@ -69,19 +73,19 @@ def machines_table(experiment: Experiment, run: Run) -> ReportTable | None:
     if not found or cell is None:
         return None
     columns = [
-        Column[_Checked]("machine", lambda row: row.name),
-        Column[_Checked]("CPU", lambda row: row.machine.cpu or "–"),
-        Column[_Checked]("cores", lambda row: str(row.machine.cores), right=True),
-        Column[_Checked]("kernel", lambda row: row.machine.kernel or "–"),
-        Column[_Checked]("disk", lambda row: f"{row.machine.disk.file_system} on {row.machine.disk.device}"),
-        Column[_Checked](
+        Column[_CheckedMachine]("machine", lambda row: row.name),
+        Column[_CheckedMachine]("CPU", lambda row: row.machine.cpu or "–"),
+        Column[_CheckedMachine]("cores", lambda row: str(row.machine.cores), right=True),
+        Column[_CheckedMachine]("kernel", lambda row: row.machine.kernel or "–"),
+        Column[_CheckedMachine]("disk", lambda row: f"{row.machine.disk.file_system} on {row.machine.disk.device}"),
+        Column[_CheckedMachine](
             f"check: {cell.name}", lambda row: "–" if row.median is None else f"{row.median:.2f}", right=True
         ),
-        Column[_Checked](
+        Column[_CheckedMachine](
             "min–max", lambda row: f"{min(row.values):.2f}–{max(row.values):.2f}" if row.values else "–", right=True
         ),
-        Column[_Checked]("n", lambda row: str(len(row.values)), right=True),
-        Column[_Checked]("to the first", _ratio, right=True),
+        Column[_CheckedMachine]("n", lambda row: str(len(row.values)), right=True),
+        Column[_CheckedMachine]("to the first", _ratio, right=True),
     ]
     notes = [
         "The check is one small cell, measured the same way on each machine before anything else: it says how alike they are. "
@@ -90,11 +94,11 @@ def machines_table(experiment: Experiment, run: Run) -> ReportTable | None:
     return ReportTable.of("Machines", found, columns, notes)
 
 
-def _ratio(row: _Checked) -> str:
+def _ratio(row: _CheckedMachine) -> str:
     return f"{row.median / row.first:.2f}" if row.median is not None and row.first else "–"
 
 
-def _checked(experiment: Experiment, run: Run) -> list[_Checked]:
+def _checked(experiment: Experiment, run: Run) -> list[_CheckedMachine]:
     if experiment.check is None:
         return []
     runs = [Run(path.parent) for path in sorted((run.folder / MACHINES).glob("*/run.json"))]
@@ -110,7 +114,7 @@ def _checked(experiment: Experiment, run: Run) -> list[_Checked]:
         values.setdefault(name, []).extend(_headlines(experiment.rows(each), experiment.check.column))
     known = sorted(machines, key=lambda name: order.get(name, len(order)))
     first = next((statistics.median(values[name]) for name in known if values[name]), None)
-    return [_Checked(name, machines[name], values[name], first) for name in known]
+    return [_CheckedMachine(name, machines[name], values[name], first) for name in known]
 
 
 def _headlines(rows: Sequence[tuple[TrialRecord[object], Mapping[str, object]]], column: str) -> list[float]:

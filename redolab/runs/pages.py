@@ -5,17 +5,22 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from fnmatch import fnmatch
 from pathlib import Path
 
 from redolab.errors import InvalidInput, LabError
 from redolab.project import PROJECT
-from redolab.runs.experiment import Experiment, experiment_names, load_experiment
+from redolab.runs.experiment import BrokenExperiment, Experiment, experiment_names, load_experiment
 from redolab.runs.factors import one_of
-from redolab.runs.schema import State
+from redolab.runs.schema import RunState
 from redolab.runs.store import Run
+from redolab.timeline import compressed
 
 LARGEST_FILE = 1_000_000
 """Bytes of the largest file of a run that is committed."""
+_LOGS = ("*.log", "*.log.arrivals")
+"""What is committed compressed where it is larger: readers of logs find it there (`redolab.timeline.compressed`)."""
 _MADE_AGAIN = ("plots", "table.*", "all-tables.*", "disks.*")
 """What `redolab report` makes again of a run."""
 _MADE_BY = "<!-- Made by 'redolab results {name}' from the runs in {folders}. -->\n\n"
@@ -23,8 +28,13 @@ _MADE_BY = "<!-- Made by 'redolab results {name}' from the runs in {folders}. --
 
 def pages() -> Mapping[str, Experiment]:
     """Name → the experiment that makes the page of that name."""
-    experiments = [load_experiment(name) for name in experiment_names()]
-    return {page: experiment for experiment in experiments for page in experiment.pages}
+    found: dict[str, Experiment] = {}
+    for name in experiment_names():
+        # The pages of the others can be made all the same.
+        with suppress(BrokenExperiment):
+            experiment = load_experiment(name)
+            found |= dict.fromkeys(experiment.pages, experiment)
+    return found
 
 
 def folders_of(name: str) -> Sequence[str]:
@@ -72,29 +82,46 @@ def keep_run(name: str, run: Run) -> Path:
         raise InvalidInput(
             f"the page '{name}' has no runs of its own", f"it is made from those that are kept for {known}"
         )
-    if run.record().state is State.RUNNING:
+    if run.record().state is RunState.RUNNING:
         raise InvalidInput(f"the run {run.name} is not over", "wait for its end")
     kept = PROJECT.measured / name / run.name
     if kept.exists():
         shutil.rmtree(kept)
     shutil.copytree(run.folder, kept, ignore=_left_out)
-    for path in kept.rglob("*"):
+    for path in sorted(kept.rglob("*")):
         if path.is_file():
-            path.write_bytes(path.read_bytes().replace(str(PROJECT.lab).encode(), b".lab"))
+            _keep(path)
     return kept
 
 
-def too_large(run: Run) -> list[Path]:
-    """The files of a run that `keep_run` leaves out for their size, in the run's folder."""
-    return [path.relative_to(run.folder) for path in sorted(run.folder.rglob("*")) if _is_too_large(path)]
+def too_large(run: Run, kept: Path) -> list[Path]:
+    """The files of a run that `keep_run` left out of the folder `kept` for their size, in the run's folder."""
+    large = (path.relative_to(run.folder) for path in sorted(run.folder.rglob("*")) if _is_large(path))
+    return [path for path in large if not compressed.exists(kept / path)]
 
 
 def _left_out(folder: str, names: list[str]) -> set[str]:
     made = shutil.ignore_patterns(*_MADE_AGAIN)(folder, names)
-    return made | {name for name in names if _is_too_large(Path(folder) / name)}
+    return made | {name for name in names if _is_large(Path(folder) / name) and not _is_log(name)}
 
 
-def _is_too_large(path: Path) -> bool:
+def _keep(path: Path) -> None:
+    """Leave out of a copied file where the lab lay; compress it if it is large, and leave it out if that is large too."""
+    content = path.read_bytes().replace(str(PROJECT.lab).encode(), b".lab")
+    if len(content) <= LARGEST_FILE:
+        path.write_bytes(content)
+        return
+    path.unlink()
+    packed = compressed.compressed(content)
+    if len(packed) <= LARGEST_FILE:
+        path.with_name(path.name + compressed.ENDING).write_bytes(packed)
+
+
+def _is_log(name: str) -> bool:
+    return any(fnmatch(name, pattern) for pattern in _LOGS)
+
+
+def _is_large(path: Path) -> bool:
     return path.is_file() and path.stat().st_size > LARGEST_FILE
 
 

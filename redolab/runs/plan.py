@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Collection, Mapping, Sequence
+from enum import StrEnum
 from typing import Generic, TypeVar
 
 import msgspec
@@ -22,8 +24,8 @@ class PlannedGroup(msgspec.Struct, frozen=True, kw_only=True):
         """What it is, heading → words, as the plan's table shows it."""
         return {name: words(getattr(self, name)) for name in self.__struct_fields__}
 
-    def alike(self) -> Sequence[str]:
-        """What earlier runs may have made that took about as long, the most alike first."""
+    def cost_keys(self) -> Sequence[str]:
+        """What earlier runs may have made that took about as long, the closest first."""
         return [" ".join(self.described().values())]
 
 
@@ -34,17 +36,28 @@ class PlannedStep(msgspec.Struct, frozen=True, kw_only=True):
         """What it is, heading → words, as the plan's table shows it."""
         return {name: words(getattr(self, name)) for name in self.__struct_fields__}
 
-    def alike(self, group: Sequence[str]) -> Sequence[str]:
-        """What earlier runs may have measured that took about as long, the most alike first; `group` is what its group is like."""
+    def cost_keys(self, group: Sequence[str]) -> Sequence[str]:
+        """What earlier runs may have measured that took about as long, the closest first; `group` are those of its group."""
         return [" ".join([*group[:1], *self.described().values()]), *group]
 
 
 class Planned(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
-    """One step in a plan's order: of which group (its place in the plan), what, the how-manieth."""
+    """One step in a plan's order: of which group (its position in the plan), what, which of its repeats."""
 
     group: int
     step: S
     repeat: int
+
+
+class Order(StrEnum):
+    """In which order steps are done."""
+
+    RANDOM = "random"
+    """Drawn among the steps of all groups; within each group, one after the other, where nothing is kept."""
+    BLOCKS = "in blocks"
+    """Block after block, in each the groups one after the other as drawn: what a block compares is done within it."""
+    GIVEN = "as given"
+    """One group after the other, of each every step so often in a row."""
 
 
 class Plan(msgspec.Struct, Generic[G, S, C], frozen=True, kw_only=True):
@@ -59,14 +72,22 @@ class Plan(msgspec.Struct, Generic[G, S, C], frozen=True, kw_only=True):
     """Whether what is made for the groups stays for later runs."""
     conditions: C
     """What holds for the whole run."""
+    order: Order = Order.RANDOM
+    blocks: tuple[int, ...] = ()
+    """The block of each group, from 1, where the order is in blocks."""
 
-    def places(self, group: int) -> list[int]:
-        """The places of a group's steps."""
-        return [place for place, planned in enumerate(self.steps) if planned.group == group]
+    @property
+    def mixes_groups(self) -> bool:
+        """Whether steps of several groups come in turns, so that what all groups share is there at once."""
+        return self.keep and self.order is Order.RANDOM
 
-    def alike(self, planned: Planned[S]) -> Sequence[str]:
-        """What took about as long as this step, the most alike first."""
-        return planned.step.alike(self.groups[planned.group].alike())
+    def positions(self, group: int) -> list[int]:
+        """The positions of a group's steps."""
+        return [position for position, planned in enumerate(self.steps) if planned.group == group]
+
+    def cost_keys(self, planned: Planned[S]) -> Sequence[str]:
+        """What took about as long as this step, the closest first."""
+        return planned.step.cost_keys(self.groups[planned.group].cost_keys())
 
 
 def draw_plan(
@@ -76,33 +97,61 @@ def draw_plan(
     seed: int,
     conditions: C,
     keep: bool = True,
+    order: Order = Order.RANDOM,
 ) -> Plan[G, S, C]:
-    """Every group's steps `repeat` times in an order drawn at random: what changes on the machine meanwhile meets all alike.
+    """Every group's steps `repeat` times, in a random order or as given: what drifts on the machine meets all of a random one.
 
     Where nothing is to be kept, the groups come one after the other, and the order is drawn within each.
     """
-    draw = random.Random(seed)
-    wanted = [
-        [Planned(group=place, step=step, repeat=number) for step in steps for number in range(1, repeat + 1)]
-        for place, (_, steps) in enumerate(groups)
-    ]
-    stretches = [[each for stretch in wanted for each in stretch]] if keep else wanted
-    for stretch in stretches:
-        draw.shuffle(stretch)
+    of_groups = [_repeated(position, steps, repeat) for position, (_, steps) in enumerate(groups)]
+    mixed = keep and order is Order.RANDOM
+    stretches = [[each for of_one in of_groups for each in of_one]] if mixed else of_groups
+    if order is Order.RANDOM:
+        draw = random.Random(seed)
+        for stretch in stretches:
+            draw.shuffle(stretch)
     return Plan(
         seed=seed,
         groups=tuple(group for group, _ in groups),
         steps=tuple(each for stretch in stretches for each in stretch),
         keep=keep,
         conditions=conditions,
+        order=order,
     )
 
 
+def draw_in_blocks(
+    blocks: Sequence[Sequence[tuple[G, Sequence[S]]]], *, repeat: int, seed: int, conditions: C, keep: bool = True
+) -> Plan[G, S, C]:
+    """Block after block, in each its groups in an order drawn at random, in each of these its steps `repeat` times so.
+
+    The same whether or not anything is kept: what is compared within a block is done close together in time.
+    """
+    draw = random.Random(seed)
+    drawn = [draw.sample(block, len(block)) for block in blocks]
+    of_groups = [_repeated(position, steps, repeat) for position, (_, steps) in enumerate(itertools.chain(*drawn))]
+    for stretch in of_groups:
+        draw.shuffle(stretch)
+    return Plan(
+        seed=seed,
+        groups=tuple(group for block in drawn for group, _ in block),
+        steps=tuple(each for stretch in of_groups for each in stretch),
+        keep=keep,
+        conditions=conditions,
+        order=Order.BLOCKS,
+        blocks=tuple(number for number, block in enumerate(drawn, start=1) for _ in block),
+    )
+
+
+def _repeated(group: int, steps: Sequence[S], repeat: int) -> list[Planned[S]]:
+    return [Planned(group=group, step=step, repeat=number) for step in steps for number in range(1, repeat + 1)]
+
+
 def remaining(plan: Plan[G, S, C], done: Collection[int]) -> list[int]:
-    """The places of the steps that are still to be done, in the plan's order."""
-    return [place for place in range(len(plan.steps)) if place not in done]
+    """The positions of the steps that are still to be done, in the plan's order."""
+    return [position for position in range(len(plan.steps)) if position not in done]
 
 
-def last_places(plan: Plan[G, S, C], places: Sequence[int]) -> Mapping[int, int]:
-    """Group → the last of these places that is one of its steps': after it, nothing needs the group any more."""
-    return {plan.steps[place].group: place for place in places}
+def last_positions(plan: Plan[G, S, C], positions: Sequence[int]) -> Mapping[int, int]:
+    """Group → the last of these positions that is one of its steps': after it, nothing needs the group any more."""
+    return {plan.steps[position].group: position for position in positions}

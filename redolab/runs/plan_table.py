@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from redolab.report.table import Column, ReportTable
-from redolab.runs.plan import Plan
+from redolab.runs.plan import Order, Plan
 from redolab.runs.room import Needs
 from redolab.units import format_size
 
@@ -15,7 +15,10 @@ _SHOWN = 6
 
 def plan_table(plan: Plan[Any, Any, Any], found: Mapping[int, str], needs: Needs) -> ReportTable:
     """One row a group; below, the disk space and the order. `found`: group → the name of what is there for it."""
-    steps = [[plan.steps[place].step.described() for place in plan.places(group)] for group in range(len(plan.groups))]
+    steps = [
+        [plan.steps[position].step.described() for position in plan.positions(group)]
+        for group in range(len(plan.groups))
+    ]
     repeats = max((planned.repeat for planned in plan.steps), default=0)
 
     def of_group(heading: str) -> Column[int]:
@@ -25,31 +28,42 @@ def plan_table(plan: Plan[Any, Any, Any], found: Mapping[int, str], needs: Needs
         return Column(heading, lambda group: ", ".join(dict.fromkeys(each[heading] for each in steps[group])))
 
     columns = [
+        *([Column[int]("block", lambda group: str(plan.blocks[group]), right=True)] if plan.blocks else []),
         *(of_group(heading) for heading in _headings([group.described() for group in plan.groups])),
         Column[int]("made for it", lambda group: found.get(group, "to be made")),
         *(of_steps(heading) for heading in _headings([each for of_one in steps for each in of_one])),
         Column[int]("repeats", lambda _: str(repeats), right=True),
         Column[int]("steps", lambda group: str(len(steps[group])), right=True),
     ]
-    first = "; ".join(_step_in_words(plan, place) for place in range(min(_SHOWN, len(plan.steps))))
+    first = "; ".join(step_in_words(plan, position) for position in range(min(_SHOWN, len(plan.steps))))
     more = "; …" * (len(plan.steps) > _SHOWN)
     room = [f"It takes up to {format_size(size)} of the disk under {folder}." for folder, size in needs.disk.items()]
     notes = [
         *room,
-        f"The order is drawn with SEED={plan.seed}: {first}{more}",
+        f"{_order_in_words(plan)}: {first}{more}",
         "Nothing was loaded, crashed or measured.",
     ]
     return ReportTable.of("Plan", range(len(plan.groups)), columns, notes)
+
+
+def _order_in_words(plan: Plan[Any, Any, Any]) -> str:
+    if plan.order is Order.GIVEN:
+        return "The order is as given"
+    if plan.order is Order.BLOCKS:
+        return f"{len(set(plan.blocks))} blocks, one after the other; the order in each is drawn with SEED={plan.seed}"
+    if not plan.mixes_groups and len(plan.groups) > 1:
+        return f"One group after the other; the order in each is drawn with SEED={plan.seed}"
+    return f"The order is drawn with SEED={plan.seed}"
 
 
 def _headings(described: Sequence[Mapping[str, str]]) -> list[str]:
     return list(dict.fromkeys(heading for each in described for heading in each))
 
 
-def _step_in_words(plan: Plan[Any, Any, Any], place: int) -> str:
-    planned = plan.steps[place]
+def step_in_words(plan: Plan[Any, Any, Any], position: int) -> str:
+    """A step, in the words that tell it from the others: what all groups share is left out."""
+    planned = plan.steps[position]
     group = plan.groups[planned.group].described()
-    # What all groups share says nothing of the order.
     told = {
         name: value for name, value in group.items() if len({each.described().get(name) for each in plan.groups}) > 1
     }

@@ -11,9 +11,11 @@ from rich.console import Console
 from redolab.machine import files
 from redolab.report.table import ReportTable, write_rows, write_tables
 from redolab.runs.experiment import Experiment
+from redolab.runs.failures import how_many, in_words
 from redolab.runs.machines import machine_names, machines_table
-from redolab.runs.schema import State, TrialRecord
+from redolab.runs.schema import RunRecord, RunState, TrialRecord
 from redolab.runs.store import Run
+from redolab.servers.dialects import other_than_expected
 
 TABLE, ALL_TABLES = "table", "all-tables"
 """Stems of the files in a run's folder: what everybody is shown, and with what explains it."""
@@ -21,7 +23,7 @@ _PLOTS = "plots"
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
+class WrittenReport:
     """What was written of a run."""
 
     answer: str
@@ -44,7 +46,7 @@ class Reported:
                 console.print(f"{what}: {path}", highlight=False, markup=False, soft_wrap=True)
 
 
-def write_report(experiment: Experiment, run: Run) -> Reported:
+def write_report(experiment: Experiment, run: Run) -> WrittenReport:
     """Write the tables and plots of a run into its folder."""
     report = experiment.report(run)
     tables = [*_with_frame_notes(report.tables, experiment, run), *_of_machines(experiment, run)]
@@ -65,7 +67,7 @@ def write_report(experiment: Experiment, run: Run) -> Reported:
             failed.append(f"the plot '{plot.name}' could not be drawn ({type(error).__name__}: {error})")
     pictures = sorted(plots.glob("*.png"), key=lambda path: path.stat().st_mtime_ns)
     written = [run.folder / name for name in report.files]
-    return Reported(report.answer, tables, report.details, pictures, written, failed)
+    return WrittenReport(report.answer, tables, report.details, pictures, written, failed)
 
 
 def _of_machines(experiment: Experiment, run: Run) -> list[ReportTable]:
@@ -84,19 +86,49 @@ def _with_frame_notes(tables: Sequence[ReportTable], experiment: Experiment, run
 
 def _notes(experiment: Experiment, run: Run) -> list[str]:
     record, trials = run.record(), run.trials(object)
-    notes = [f"FINDING: {finding.what}{_evidence(finding.evidence)}" for each in trials for finding in each.findings]
-    if record.state is State.STOPPED:
+    notes = [f"FINDING: {finding.what}{_evidence(finding.evidence)}" for finding in run.findings()]
+    if record.state is RunState.STOPPED:
         notes.append(f"The run was stopped: these are the {experiment.step.several} that had been finished.")
-    return [*notes, *_machines(experiment, run, trials)]
+    return [
+        *notes,
+        *_failures(experiment, run),
+        *_versions(record, trials),
+        *_machines(experiment, run, trials),
+    ]
+
+
+def _failures(experiment: Experiment, run: Run) -> list[str]:
+    """What of the plan is not in the answer and the tables."""
+    if not (failures := run.failures()):
+        return []
+    plan = run.plan(experiment.plan_type())
+    return [
+        f"{how_many(failures, experiment, plan)}: answer and tables are of those measured; "
+        f"'--resume {run.name}' tries again.",
+        *(f"FAILED: {in_words(each, plan)}: {each.problem}{_evidence(each.evidence)}" for each in failures),
+    ]
+
+
+def _versions(record: RunRecord, trials: Sequence[TrialRecord[object]]) -> list[str]:
+    """Which servers were of another version than the catalogue named when they were measured."""
+    told = {}
+    for each in trials:
+        # Of whatever experiment: as it lies on the disk.
+        trial = each.trial if isinstance(each.trial, dict) else {}
+        server, version = trial.get("server"), trial.get("version")
+        expected = record.sessions[each.session].servers.get(server or "")
+        if version and expected and other_than_expected(version, expected):
+            told[server, version] = f"{server} was {version}; the catalogue expected {expected}."
+    return list(told.values())
 
 
 def _evidence(evidence: Sequence[str]) -> str:
     """Where it lies in the run's folder: a folder of several files is named once."""
     beside = [Path(path).parent for path in evidence]
-    places = dict.fromkeys(
+    positions = dict.fromkeys(
         str(parent) if beside.count(parent) > 1 else path for path, parent in zip(evidence, beside, strict=True)
     )
-    return f" (evidence: {', '.join(places)})" if evidence else ""
+    return f" (evidence: {', '.join(positions)})" if evidence else ""
 
 
 def _machines(experiment: Experiment, run: Run, trials: Sequence[TrialRecord[object]]) -> list[str]:
@@ -111,7 +143,7 @@ def _machines(experiment: Experiment, run: Run, trials: Sequence[TrialRecord[obj
         groups.setdefault(name, {})[trial.group] = None
     if len(groups) < 2:
         return []
-    planned = run.plan(experiment.plan_type).groups
+    planned = run.plan(experiment.plan_type()).groups
     parts = [
         f"{', '.join(' '.join(planned[group].described().values()) for group in of_one)} on {_called(name)}{machines[name].in_words()}"
         for name, of_one in groups.items()

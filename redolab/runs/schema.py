@@ -1,4 +1,4 @@
-"""What a run's folder holds, as data classes: format 2. Earlier formats are converted when they are read (`old_formats`).
+"""What a run's folder holds, as data classes: format 3. From version 1.0 of the lab on, older formats stay readable.
 
 docs/run-data.md has every file and column in words.
 """
@@ -8,22 +8,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Generic, TypeVar
+from typing import Annotated, Generic, TypeVar
 
 import msgspec
 
-from redolab.machine.description import Machine
+from redolab.machine.facts import Machine
 
 T = TypeVar("T")
 
-RUN_FORMAT = 2
+RUN_FORMAT = 3
+
+FolderName = Annotated[str, msgspec.Meta(pattern=r"\A(?!\.{1,2}\Z)[^/\0]*\Z")]
+"""Of something that lies in a folder of the lab's; a run may come from a machine that is anybody's."""
 
 
-class State(StrEnum):
+class RunState(StrEnum):
     """How a run stands."""
 
     RUNNING = "running"
     COMPLETE = "complete"
+    INCOMPLETE = "incomplete"
+    """It came to its end, and steps failed."""
     STOPPED = "stopped"
 
 
@@ -38,6 +43,10 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     tools: Mapping[str, str] = {}
     """The versions of the programs the lab needs, as they say them."""
     machine: Machine
+    servers: Mapping[str, str] = {}
+    """Server of the catalogue → the version that was expected of it; empty in runs of earlier labs."""
+    identity: str = ""
+    """Which machine that was (`redolab.machine.identity`); empty in runs of before it was noted, which have its description alone."""
     address: str = "local"
     """What that machine was called where the run was asked for, as in `ssh:db-spare`."""
     seconds: Mapping[str, float] = {}
@@ -51,7 +60,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     experiment: str
     options: Mapping[str, str]
-    state: State
+    state: RunState
     why_stopped: str = ""
     sessions: Sequence[Session]
 
@@ -71,17 +80,18 @@ class GroupRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What was made, or found, for a group of steps (a line of `groups.jsonl`). The last line of a group counts."""
 
     group: int
-    """Its place in the plan."""
+    """Its position in the plan."""
     attempt: int
     """1, 2, …: trials of an earlier attempt no longer count, as they were measured on something that is gone."""
     session: int
-    """The place of the session in the run's record."""
-    name: str
+    """The position of the session in the run's record."""
+    name: FolderName
     made: bool
     """By this run; otherwise it was there."""
     seconds: float
     """That making it took."""
-    alike: tuple[str, ...] = ()
+    cost_keys: tuple[str, ...] = ()
+    """What took about as long, the closest first: an estimate looks for these words."""
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,16 +101,61 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[str, ...] = ()
 
 
+class Ruling(StrEnum):
+    """What a judge says of what a step left."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    UNKNOWN = "unknown"
+    """It could not be looked at: no finding, and to be judged again."""
+
+
+class VerdictRecord(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
+    """What a judge found of what a trial left (a line of `verdicts.jsonl`). The last line of a trial counts."""
+
+    position: int | None
+    """Of the step in the plan, as `group` and `attempt` those of the trial."""
+    group: int
+    attempt: int
+    session: int
+    findings: tuple[Finding, ...] = ()
+    verdict: T
+
+
+class FailureRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A step that could not be measured, or a group that could not be made (a line of `failed.jsonl`)."""
+
+    position: int | None
+    """Of the step in the plan; None: what its group shares could not be made, and none of its steps was tried."""
+    group: int
+    attempt: int
+    session: int
+    when: datetime
+    took: float
+    """Seconds until it failed."""
+    problem: str
+    remedy: str = ""
+    details: tuple[str, ...] = ()
+    """The last lines of a log or a program's output, if the error has any."""
+    evidence: tuple[str, ...] = ()
+    """The logs and other files that it left in the run's folder."""
+
+    def in_words(self) -> str:
+        """The error, as a person was told it."""
+        return f"{self.problem}: {self.remedy}" if self.remedy else self.problem
+
+
 class TrialRecord(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     """A measured step (a line of `trials.jsonl`)."""
 
-    place: int | None
+    position: int | None
     """Of the step in the plan; None in runs that had none."""
     group: int = 0
     attempt: int = 1
     session: int = 0
     took: float | None = None
     """Seconds for all of it, what is not measured included."""
-    alike: tuple[str, ...] = ()
+    cost_keys: tuple[str, ...] = ()
+    """What took about as long, the closest first: an estimate looks for these words."""
     findings: tuple[Finding, ...] = ()
     trial: T

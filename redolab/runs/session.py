@@ -7,40 +7,41 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from redolab.errors import FindingsMade, InvalidInput, LabError
+from redolab.errors import FindingsMade, InvalidInput, LabError, StepsFailed
 from redolab.lab import Lab, open_lab
-from redolab.machine.commit import lab_commit
 from redolab.machine.description import read_machine
 from redolab.progress import Progress
-from redolab.runs.carrying_out import Carrying
+from redolab.runs.beginning import session_here
 from redolab.runs.estimate import Experience, in_words
+from redolab.runs.execution import Execution
 from redolab.runs.experiment import Experiment, load_experiment
 from redolab.runs.factors import CommonFactors, factors_of
+from redolab.runs.failures import how_many
 from redolab.runs.plan import Plan
 from redolab.runs.plan_table import plan_table
 from redolab.runs.reporting import write_report
-from redolab.runs.resuming import Standing
+from redolab.runs.resuming import RunProgress
 from redolab.runs.room import check_room
-from redolab.runs.schema import Finding, State
-from redolab.runs.store import Run, RunStore, new_session
+from redolab.runs.schema import FailureRecord, Finding, RunState
+from redolab.runs.store import Run, RunStore
 from redolab.units import format_duration
 
 MAKE_VARIABLES = "REDOLAB_MAKE_VARIABLES"
 """The environment variable in which the Makefile hands over what stood behind `make experiment NAME`."""
 
 
-class Carries(Protocol):
+class Executor(Protocol):
     """What does what is still to be done of a run."""
 
     @property
     def todo(self) -> Sequence[int]:
-        """The places of the steps that are still to be done."""
+        """The positions of the steps that are still to be done."""
 
     @property
     def superseded(self) -> int:
         """Trials of earlier sessions that no longer count."""
 
-    def carry_out(self) -> None:
+    def execute(self) -> None:
         """Do it. Raises `LabError`."""
 
 
@@ -88,11 +89,9 @@ def start_run(
         lab.progress.console.print()
         plan_table(plan, found, needs).show(lab.progress.console)
         return
-    run = store.create(name, options, new_session(machine, lab_commit(), lab.tools.versions()))
+    run = store.create(name, options, session_here(lab))
     run.write_plan(plan)
-    carry_through(
-        store, experiment, run, plan, lab.progress, lambda: Carrying(lab, store, run, bench, plan, experience)
-    )
+    execute_run(store, experiment, run, plan, lab.progress, lambda: Execution(lab, store, run, bench, plan, experience))
 
 
 def check_resumed(factors: CommonFactors) -> None:
@@ -108,23 +107,22 @@ def resume_run(name: str, progress: Progress, *, beside_others: bool = False) ->
         run = store.get(name)
         experiment, plan = to_resume(run)
         bench, machine = experiment.bench(lab, plan), read_machine(lab.home)
-        standing = Standing(run, bench, plan, machine)
+        here = session_here(lab)
+        standing = RunProgress(run, bench, plan, here)
         if standing.todo:
             bench.check(standing.todo)
             check_room(bench.needs(standing.todo, standing.to_make()))
         experience = Experience.of_runs(store, machine)
-        store.reopen(run, new_session(machine, lab_commit(), lab.tools.versions()))
-        carry_through(
-            store, experiment, run, plan, progress, lambda: Carrying(lab, store, run, bench, plan, experience)
-        )
+        store.reopen(run, here)
+        execute_run(store, experiment, run, plan, progress, lambda: Execution(lab, store, run, bench, plan, experience))
 
 
 def to_resume(run: Run) -> tuple[Experiment, Plan[Any, Any, Any]]:
     """What a run was to answer, and its plan. Raises `InvalidInput` if there is nothing to go on with."""
     experiment = load_experiment(run.record().experiment)
-    if run.record().state is State.COMPLETE:
+    if run.record().state is RunState.COMPLETE:
         raise InvalidInput(f"the run {run.name} is complete", "'redolab show' prints it")
-    return experiment, run.plan(experiment.plan_type)
+    return experiment, run.plan(experiment.plan_type())
 
 
 def report_again(name: str, progress: Progress) -> None:
@@ -152,29 +150,29 @@ def given_to_make(factors: type[CommonFactors]) -> dict[str, str]:
     return given
 
 
-def carry_through(
+def execute_run(
     store: RunStore,
     experiment: Experiment,
     run: Run,
     plan: Plan[Any, Any, Any],
     progress: Progress,
-    begin: Callable[[], Carries],
+    begin: Callable[[], Executor],
 ) -> None:
-    """Do what is still to be done of a run and report it; findings end in `FindingsMade`. Raises `LabError`.
+    """Do what is still to be done of a run and report it; it ends in `StepsFailed` or `FindingsMade`. Raises `LabError`.
 
     `begin` is called once the run is marked as running.
     """
     try:
         with store.running(run, progress.seconds):
-            carrying = begin()
-            done = len(plan.steps) - len(carrying.todo)
+            execution = begin()
+            done = len(plan.steps) - len(execution.todo)
             if len(run.record().sessions) > 1:
                 progress.note(f"the run {run.name} goes on: {done} of {experiment.step.of(len(plan.steps))} are done")
-                if carrying.superseded:
+                if execution.superseded:
                     progress.note(
-                        f"{experiment.step.of(carrying.superseded)} measured before not counted: on what is gone, or on another machine"
+                        f"{experiment.step.of(execution.superseded)} measured before not counted: on what is gone, or on another machine"
                     )
-            carrying.carry_out()
+            execution.execute()
     except BaseException:
         if run.folder.exists() and run.trial_count():
             try:
@@ -182,13 +180,16 @@ def carry_through(
             except Exception as error:
                 progress.note(f"and its table could not be written: {error}")
         raise
-    _report(experiment, run, progress)
+    if run.trial_count():
+        _report(experiment, run, progress)
     shares = " · ".join(f"{kind} {format_duration(seconds)}" for kind, seconds in progress.seconds.items())
     progress.note(f"time: {shares}")
     progress.note(f"everything is in {run.folder}")
-    findings = [finding for record in run.trials(object) for finding in record.findings]
+    findings = run.findings()
+    if failures := run.failures():
+        raise _failed(experiment, run, plan, failures, findings)
     if findings:
-        raise _told(experiment, run, plan, findings)
+        raise _findings_error(experiment, run, plan, findings)
 
 
 def _report(experiment: Experiment, run: Run, progress: Progress) -> None:
@@ -213,6 +214,29 @@ def _report(experiment: Experiment, run: Run, progress: Progress) -> None:
         progress.note(f"{problem}: 'redolab report {run.name}' draws it again")
 
 
-def _told(experiment: Experiment, run: Run, plan: Plan[Any, Any, Any], findings: list[Finding]) -> FindingsMade:
-    what = f"{len(findings)} finding{'s' * (len(findings) > 1)} in {experiment.step.of(len(plan.steps))}"
+def _failed(
+    experiment: Experiment,
+    run: Run,
+    plan: Plan[Any, Any, Any],
+    failures: Sequence[FailureRecord],
+    findings: Sequence[Finding],
+) -> StepsFailed:
+    last = failures[-1]
+    which = "the last: " * (len(failures) > 1)
+    found = f", and there {'are' if len(findings) > 1 else 'is'} {_findings(findings)}" if findings else ""
+    return StepsFailed(
+        f"{how_many(failures, experiment, plan)} ({which}{last.in_words()}){found}",
+        f"'--resume {run.name}' tries again",
+        last.details,
+    )
+
+
+def _findings(findings: Sequence[Finding]) -> str:
+    return f"{len(findings)} finding{'s' * (len(findings) > 1)}"
+
+
+def _findings_error(
+    experiment: Experiment, run: Run, plan: Plan[Any, Any, Any], findings: list[Finding]
+) -> FindingsMade:
+    what = f"{_findings(findings)} in {experiment.step.of(len(plan.steps))}"
     return FindingsMade(what, f"the evidence is in {run.folder}")

@@ -12,21 +12,34 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 import msgspec
+import xxhash
 
 from redolab.errors import Interrupted, InvalidInput, LabError
 from redolab.machine import files
-from redolab.machine.description import Machine
+from redolab.machine.facts import Machine
 from redolab.machine.lock import is_taken, taken
 from redolab.project import PROJECT
-from redolab.runs.old_formats import content_hash, record_from_1, trial_from_1
-from redolab.runs.schema import RUN_FORMAT, GroupRecord, RunRecord, Session, State, TrialRecord
+from redolab.runs.schema import (
+    RUN_FORMAT,
+    FailureRecord,
+    Finding,
+    GroupRecord,
+    RunRecord,
+    RunState,
+    Session,
+    TrialRecord,
+    VerdictRecord,
+)
 
 T = TypeVar("T")
 
 _RECORD = "run.json"
 _PLAN = "plan.json"
 _TRIALS = "trials"
+_VERDICTS = "verdicts"
 _GROUPS = "groups"
+_FAILED = "failed"
+_LEFT_BY_STEPS = ("logs", "failed", "evidence")
 _INSTANCES = "instances"
 _LOCK = ".running"
 
@@ -44,24 +57,16 @@ class Run:
 
     def record(self) -> RunRecord:
         """What is known of it. Raises `LabError` if it cannot be read."""
-        content = self._raw(_RECORD)
-        record: RunRecord = self._read(
-            _RECORD, content if content["format"] != 1 else record_from_1(content), RunRecord
-        )
+        record: RunRecord = self._read(_RECORD, self._raw(_RECORD), RunRecord)
         return record
 
     def write_record(self, record: RunRecord) -> None:
         """Write what is known of it, whole or not at all."""
         files.write_whole(self.folder / _RECORD, msgspec.json.format(msgspec.json.encode(record)))
 
-    @property
-    def is_current(self) -> bool:
-        """Whether it was written in the format of today."""
-        return bool(self._raw(_RECORD)["format"] == RUN_FORMAT)
-
     def plan(self, plan_type: Any) -> Any:
         """What it was to do, as a plan of that type. Raises `InvalidInput` if it has none that can be gone on with."""
-        if not self.is_current or not (self.folder / _PLAN).exists():
+        if not (self.folder / _PLAN).exists():
             raise InvalidInput(f"the run {self.name} has no plan to go on with", "start a new run")
         return self._read(_PLAN, self._raw(_PLAN), plan_type)
 
@@ -74,6 +79,22 @@ class Run:
         attempts = {group: record.attempt for group, record in self.groups().items()}
         records = self._trial_records(kind)
         return [record for record in records if record.attempt >= attempts.get(record.group, 1)]
+
+    def verdicts(self, kind: type[T]) -> list[VerdictRecord[T]]:
+        """The last verdict on each step that still counts, in the order of measuring. Raises `LabError`."""
+        attempts = {group: record.attempt for group, record in self.groups().items()}
+        records: list[VerdictRecord[T]] = self.lines(_VERDICTS, VerdictRecord[kind])  # type: ignore[valid-type]
+        last = {(record.position, record.attempt): record for record in records}
+        return [record for record in last.values() if record.attempt >= attempts.get(record.group, 1)]
+
+    def add_verdict(self, record: VerdictRecord[Any]) -> None:
+        """Write one more verdict to the disk."""
+        self.add_line(_VERDICTS, record)
+
+    def findings(self, group: int | None = None) -> list[Finding]:
+        """All that is bad for a server, of trials and of the verdicts on them; of one group or of all. Raises `LabError`."""
+        records: list[TrialRecord[object] | VerdictRecord[object]] = [*self.trials(object), *self.verdicts(object)]
+        return [finding for record in records if group in (None, record.group) for finding in record.findings]
 
     def trial_count(self) -> int:
         """How many trials there are."""
@@ -99,6 +120,40 @@ class Run:
         """Write trials that belong together to the disk, in one write."""
         self._add_lines(_TRIALS, records)
 
+    def failures(self) -> list[FailureRecord]:
+        """What failed and was neither measured since nor tried again. Raises `LabError`."""
+        trials, groups = self.trials(object), self.group_records()
+        failures = self.lines(_FAILED, FailureRecord)
+        attempts = {group.group: group.attempt for group in groups}
+        measured = {trial.position for trial in trials}
+        last = {(failure.group, failure.position): failure for failure in failures}
+        tried = [
+            *((trial.group, trial.session) for trial in trials),
+            *((group.group, group.session) for group in groups),
+            *((failure.group, failure.session) for failure in failures),
+        ]
+
+        def stands(failure: FailureRecord) -> bool:
+            if failure.position is None:
+                return not any(group == failure.group and session > failure.session for group, session in tried)
+            return failure.position not in measured and failure.attempt >= attempts.get(failure.group, 1)
+
+        return [each for each in failures if last[each.group, each.position] is each and stands(each)]
+
+    def add_failure(self, record: FailureRecord) -> None:
+        """Write a failure to the disk."""
+        self.add_line(_FAILED, record)
+
+    def left_by_steps(self) -> set[str]:
+        """The logs and evidence that steps have left: paths in its folder, a folder of a folder by its own name."""
+        found = [
+            path
+            for name in _LEFT_BY_STEPS
+            for each in (self.folder / name).glob("*")
+            for path in (each.glob("*") if each.is_dir() else [each])
+        ]
+        return {str(path.relative_to(self.folder)) for path in found}
+
     def lines(self, name: str, kind: type[T]) -> list[T]:
         """The lines of `NAME.jsonl`, which an experiment has added; a torn last one is left out. Raises `LabError`."""
         return [self._read(f"{name}.jsonl", content, kind) for content in self._decoded(name)]
@@ -109,7 +164,7 @@ class Run:
 
     def keep_once(self, content: msgspec.Struct) -> str:
         """Keep the settings and variables of a server unless equal ones are kept; the hash under which they are."""
-        digest = content_hash(content)
+        digest = xxhash.xxh3_64_hexdigest(msgspec.json.encode(content))
         path = self.folder / _INSTANCES / f"{digest}.json"
         if not path.exists():
             files.write_whole(path, msgspec.json.format(msgspec.json.encode(content)))
@@ -144,16 +199,7 @@ class Run:
             os.fsync(file.fileno())
 
     def _trial_records(self, kind: type[T]) -> list[TrialRecord[T]]:
-        lines = self._decoded(_TRIALS)
-        if not self.is_current:
-            lines = [self._converted(line) for line in lines]
-        return [self._read(f"{_TRIALS}.jsonl", line, TrialRecord[kind]) for line in lines]  # type: ignore[valid-type]
-
-    def _converted(self, trial: Any) -> Any:
-        try:
-            return trial_from_1(trial)
-        except (KeyError, TypeError) as error:
-            raise self._unreadable(f"{_TRIALS}.jsonl", f"no trial of format 1: {error}") from error
+        return [self._read(f"{_TRIALS}.jsonl", line, TrialRecord[kind]) for line in self._decoded(_TRIALS)]  # type: ignore[valid-type]
 
     def _decoded(self, name: str) -> list[Any]:
         try:
@@ -175,10 +221,14 @@ class Run:
         if name != _RECORD:
             return content
         known = content.get("format")
-        if not isinstance(known, int) or known < 1:
+        if not isinstance(known, int):
             raise self._unreadable(name, f"its format is {known}")
-        if known > RUN_FORMAT:
-            raise LabError(f"the run {self.name} has format {known}, newer than this lab knows", "use a newer redolab")
+        if known != RUN_FORMAT:
+            which = "a newer" if known > RUN_FORMAT else "an older"
+            raise LabError(
+                f"the run {self.name} has format {known}, and this lab reads {RUN_FORMAT}",
+                f"{which} redolab reads it; it is left as it is",
+            )
         return content
 
     def _read(self, name: str, content: Any, kind: Any) -> Any:
@@ -234,7 +284,7 @@ class RunStore:
                 name=folder.name,
                 experiment=experiment,
                 options=options,
-                state=State.RUNNING,
+                state=RunState.RUNNING,
                 sessions=[session],
             )
         )
@@ -251,7 +301,7 @@ class RunStore:
 
     def remove(self, run: Run) -> None:
         """Remove a run's folder."""
-        shutil.rmtree(run.folder)
+        files.remove(run.folder)
 
     def names_used(self, but: Run) -> Collection[str]:
         """What all runs but one have measured on: the names of what was made or found for their groups."""
@@ -268,23 +318,22 @@ class RunStore:
     def clear(self, run: Run) -> str | None:
         """Settle a run if its lab was killed: in words, what it is then; None if there is nothing to settle."""
         record = run.record()
-        # What an earlier version of the lab left is never rewritten.
-        if record.state is not State.RUNNING or not run.is_current or is_taken(run.folder / _LOCK):
+        if record.state is not RunState.RUNNING or is_taken(run.folder / _LOCK):
             return None
         return f"the run {run.name}, {self._settle(run, record, 'the lab was killed')}"
 
     def _settle(self, run: Run, record: RunRecord, why: str, *, keep: bool = False) -> str:
         # An earlier session's evidence stays, and so does what the run has made: only it knows of it.
         left = len(record.sessions) > 1 or any(group.made for group in run.group_records())
-        if not (keep or left or run.trial_count()):
+        if not (keep or left or run.trial_count() or run.verdicts(object) or run.failures()):
             self.remove(run)
             return "which had no trial yet"
-        run.write_record(msgspec.structs.replace(record, state=State.STOPPED, why_stopped=why))
+        run.write_record(msgspec.structs.replace(record, state=RunState.STOPPED, why_stopped=why))
         return f"of which {run.trial_count()} trials are kept"
 
     @contextmanager
     def running(self, run: Run, seconds: Mapping[str, float]) -> Iterator[None]:
-        """While in it the run is running; it is complete when left in order, else it is settled and says why.
+        """While in it the run is running. Left in order it is complete, or not where steps failed; else it is settled and says why.
 
         `seconds` are those of the session that is the last one when it is entered.
         """
@@ -299,17 +348,16 @@ class RunStore:
             self._settle(run, record, why, keep=not isinstance(error, Interrupted | KeyboardInterrupt))
             raise
         record = _with_seconds(run.record(), session, seconds)
-        run.write_record(msgspec.structs.replace(record, state=State.COMPLETE))
+        state = RunState.INCOMPLETE if run.failures() else RunState.COMPLETE
+        run.write_record(msgspec.structs.replace(record, state=state))
 
     def reopen(self, run: Run, session: Session) -> None:
-        """Let a run that was stopped go on, in a new session. Raises `InvalidInput` if it is complete."""
+        """Let a run that is not complete go on, in a new session. Raises `InvalidInput` if it is, or is running."""
         record = run.record()
-        if record.state is not State.STOPPED:
+        if record.state in (RunState.COMPLETE, RunState.RUNNING):
             raise InvalidInput(f"the run {run.name} is {record.state}", "'redolab show' prints it")
         sessions = [*record.sessions, session]
-        run.write_record(
-            msgspec.structs.replace(record, format=RUN_FORMAT, state=State.RUNNING, why_stopped="", sessions=sessions)
-        )
+        run.write_record(msgspec.structs.replace(record, state=RunState.RUNNING, why_stopped="", sessions=sessions))
 
 
 def used_names(run: Run) -> set[str]:
@@ -321,14 +369,22 @@ def used_names(run: Run) -> set[str]:
         return kept
 
 
-def new_session(machine: Machine, commit: str, tools: Mapping[str, str]) -> Session:
-    """A session that begins now."""
+def new_session(
+    machine: Machine,
+    commit: str,
+    tools: Mapping[str, str],
+    identity: str = "",
+    servers: Mapping[str, str] | None = None,
+) -> Session:
+    """A session that begins now, on the machine of that identity; `servers`: the versions that are expected of them."""
     return Session(
         began=datetime.now(UTC),
         commit=commit,
         command=sys.argv,
         tools=tools,
         machine=machine,
+        servers=servers or {},
+        identity=identity,
         address=os.environ.get("REDOLAB_MACHINE") or "local",
     )
 

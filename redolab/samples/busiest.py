@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from redolab.counters import Sample
 from redolab.models.inflation import redo_range
-from redolab.samples.series import HOUR, gap_after, restarted
+from redolab.samples.series import HOUR, gap_after, lives_of
 
 _USUAL_SHARE = 0.5
 
@@ -40,7 +40,7 @@ def busiest_hour(samples: Sequence[Sample]) -> Busiest | None:
 
     Between two samples the redo counts as written evenly.
     """
-    lives = [life for life in _lives(samples) if len(life) > 1 and life[-1].monotonic > life[0].monotonic]
+    lives = [life for life in lives_of(samples) if len(life) > 1 and life[-1].monotonic > life[0].monotonic]
     if not lives:
         return None
     by_lsn = any(_grown(life, "lsn") is not None for life in lives)
@@ -70,19 +70,9 @@ def busiest_hour(samples: Sequence[Sample]) -> Busiest | None:
     )
 
 
-def _lives(samples: Sequence[Sample]) -> list[list[Sample]]:
-    lives: list[list[Sample]] = []
-    for sample in samples:
-        if lives and not restarted(lives[-1][-1], sample):
-            lives[-1].append(sample)
-        else:
-            lives.append([sample])
-    return lives
-
-
 def _window(life: Sequence[Sample], counter: str) -> tuple[float, float, float]:
     """Start, end and bytes an hour of the busiest window of an hour, or of all if that is less."""
-    times, values = _told(life, counter)
+    times, values = _known_values(life, counter)
     length = min(HOUR, life[-1].monotonic - life[0].monotonic)
     # The busiest window begins or ends at a sample.
     starts = np.concatenate([times, times - length])
@@ -94,14 +84,14 @@ def _window(life: Sequence[Sample], counter: str) -> tuple[float, float, float]:
 
 
 def _between(life: Sequence[Sample], counter: str, start: float, end: float) -> float | None:
-    times, values = _told(life, counter)
+    times, values = _known_values(life, counter)
     if len(times) < 2:
         return None
     at_start, at_end = np.interp([start, end], times, values)
     return float(at_end - at_start)
 
 
-def _told(life: Sequence[Sample], counter: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _known_values(life: Sequence[Sample], counter: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The moments at which a counter is known, and what it was."""
     told = [(each.monotonic, value) for each in life if (value := getattr(each, counter)) is not None]
     both = np.array(told, dtype=np.float64).reshape(-1, 2)

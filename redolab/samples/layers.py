@@ -6,11 +6,11 @@ import time
 from dataclasses import dataclass
 from typing import Protocol
 
-import msgspec
 from pymysql.connections import Connection
 
 from redolab.counters import Counters
 from redolab.errors import ServerFailed
+from redolab.samples.log_layers import LogLayers
 from redolab.servers.instance import Instance
 
 _EVENT = "wait/io/file/innodb/innodb_log_file"
@@ -25,21 +25,6 @@ _FLUSH_PATIENCE = 1.1
 _CHECKPOINT_PATIENCE = 0.5
 _AT_REST = 4096
 """Bytes of checkpoint age of a server that has nothing to flush: the records that tell of the checkpoint itself."""
-
-
-class LogLayers(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts since the server started, in bytes and writes; None where a layer does not count."""
-
-    lsn: int
-    os_log_written: int
-    log_writes: int
-    log_write_requests: int | None = None
-    log_padded: int | None = None
-    file_bytes: int | None = None
-    """What the server's own instrumentation of files saw written (performance_schema)."""
-    file_writes: int | None = None
-    device_bytes: int | None = None
-    """What the block device under the log was sent."""
 
 
 class CountedDevice(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Generic, TypeVar
@@ -15,9 +15,8 @@ from redolab.counters import Sample
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+
 R = TypeVar("R", bound="DataclassInstance")
-_OLD_NAMES = {"flush_forced_age": "sync_flush_point", "users_wait_age": "hard_limit"}
-"""What counters were called in the files of earlier versions of the lab."""
 
 
 class CsvFile(Generic[R]):
@@ -45,27 +44,6 @@ class SampleFile(CsvFile[Sample]):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, Sample)
-
-
-def read_samples(path: Path) -> Sequence[Sample]:
-    """The samples in a file that a `SampleFile` wrote; a torn last line is left out."""
-    with path.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    return [sample for row in rows if (sample := _sample(row)) is not None]
-
-
-def _sample(row: dict[str, str | None]) -> Sample | None:
-    if any(value is None for value in row.values()):
-        return None
-    clocks = {"monotonic", "wall"}
-    try:
-        counters = {
-            _OLD_NAMES.get(name, name): int(value) for name, value in row.items() if value and name not in clocks
-        }
-        wall = float(row["wall"]) if row["wall"] else None
-        return Sample(monotonic=float(row["monotonic"] or ""), wall=wall, **counters)
-    except ValueError:
-        return None
 
 
 class Sampler:

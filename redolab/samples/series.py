@@ -7,6 +7,7 @@ the others: what was written in it counts for the whole, and its rate says nothi
 from __future__ import annotations
 
 import itertools
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ _UPTIME_STEP = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class SegmentGrowth:
     """What was written between two samples of one segment; bytes, None where a counter was missing."""
 
     seconds: float
@@ -58,15 +59,15 @@ class Segment:
         self.first = first
         self.last = first
         self.samples = 1
-        self.gaps: list[Growth] = []
-        self.peak: Growth | None = None
+        self.gaps: list[SegmentGrowth] = []
+        self.peak: SegmentGrowth | None = None
         """The interval with the highest rate by LSN, or by os_log_written where there is no LSN."""
         self.peak_age: int | None = first.checkpoint_age
 
-    def add(self, sample: Sample, gap_after: float) -> Growth:
+    def add(self, sample: Sample, gap_after: float) -> SegmentGrowth:
         """Take the next sample; what was written since the one before."""
         interval = _growth(self.last, sample)
-        interval = Growth(
+        interval = SegmentGrowth(
             interval.seconds,
             interval.lsn,
             interval.os_log_written,
@@ -84,7 +85,7 @@ class Segment:
         return interval
 
     @property
-    def whole(self) -> Growth:
+    def whole(self) -> SegmentGrowth:
         """What was written from its first sample to its last, gaps included."""
         return _growth(self.first, self.last)
 
@@ -96,9 +97,9 @@ class Series:
         self.segments: list[Segment] = []
         self._gap_after = gap_after
 
-    def add(self, sample: Sample) -> Growth | None:
+    def add(self, sample: Sample) -> SegmentGrowth | None:
         """Take the next sample; what was written since the one before, or None if it is the first of a segment."""
-        if self.segments and not restarted(self.segments[-1].last, sample):
+        if self.segments and not _restarted(self.segments[-1].last, sample):
             return self.segments[-1].add(sample, self._gap_after)
         self.segments.append(Segment(sample))
         return None
@@ -114,12 +115,22 @@ def series_of(samples: Sequence[Sample]) -> Series:
     return series
 
 
+def lives_of(samples: Sequence[Sample]) -> list[list[Sample]]:
+    """The samples of each life of the server: those of a series' segments."""
+    series, lives = Series(math.inf), list[list[Sample]]()
+    for sample in samples:
+        if series.add(sample) is None:
+            lives.append([])
+        lives[-1].append(sample)
+    return lives
+
+
 def gap_after(every: float) -> float:
     """Seconds after which an interval between samples that were to come every so often is a gap."""
     return every * _GAP
 
 
-def restarted(before: Sample, after: Sample) -> bool:
+def _restarted(before: Sample, after: Sample) -> bool:
     """Whether the server was restarted (or is another) between two samples: something went back that never does."""
     counters = ("lsn", "os_log_written", "uptime")
     for counter in counters:
@@ -133,14 +144,14 @@ def restarted(before: Sample, after: Sample) -> bool:
     return after.uptime - before.uptime < after.monotonic - before.monotonic - _UPTIME_STEP
 
 
-def _growth(before: Sample, after: Sample) -> Growth:
+def _growth(before: Sample, after: Sample) -> SegmentGrowth:
     def grown(counter: str) -> int | None:
         was, now = getattr(before, counter), getattr(after, counter)
         return None if was is None or now is None else now - was
 
-    return Growth(after.monotonic - before.monotonic, grown("lsn"), grown("os_log_written"), grown("log_writes"))
+    return SegmentGrowth(after.monotonic - before.monotonic, grown("lsn"), grown("os_log_written"), grown("log_writes"))
 
 
-def _rate(growth: Growth) -> float:
+def _rate(growth: SegmentGrowth) -> float:
     grown = growth.lsn if growth.lsn is not None else growth.os_log_written
     return growth.per_hour(grown) or 0.0

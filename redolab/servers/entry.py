@@ -9,15 +9,15 @@ from redolab.servers.sources import Source
 
 
 class CatalogueEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One server of one version and how to get it; paths are relative to its root folder."""
+    """One server and how to get it; paths are relative to its root folder."""
 
     family: str
     version: str
-    """Its series, which decides the dialect before the server is there; the binary tells the rest."""
+    """The one expected, which decides the dialect before the server is there; what is there is asked of the binary."""
     program: str
     share: str
     source: Source
 
     def dialect(self) -> Dialect:
-        """What such a server speaks, as far as its series tells."""
+        """What such a server speaks, as far as the version expected tells."""
         return dialect_of(self.family, Version.parse(self.version))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from redolab.errors import LabError
+from redolab.errors import InvalidInput, LabError
 from redolab.machine import files, processes
 from redolab.machine.clean_up_journal import Journal
 from redolab.machine.tools import Tools
@@ -31,6 +32,12 @@ class _Mark(msgspec.Struct, frozen=True):
     program: str
     share: str
     said: str
+    name: str = ""
+    """Empty in a folder of an earlier lab's, which is called like the server."""
+
+    def is_of(self, entry: CatalogueEntry) -> bool:
+        """Whether it was made from this very entry."""
+        return (self.source, self.program, self.share) == (entry.source, entry.program, entry.share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +56,12 @@ class InstalledServer:
     share_on_host: Path
     system: Path
     """Under which its system lies on this machine: what the sandbox has at /."""
+    folder: Path
+    """What the lab has of it on this machine."""
 
 
 class Servers:
-    """The servers unpacked under a folder."""
+    """The servers unpacked under a folder, each version of each in a folder of its own, `NAME-VERSION`."""
 
     def __init__(self, folder: Path, journal: Journal, tools: Tools) -> None:
         self._folder = folder
@@ -60,67 +69,153 @@ class Servers:
         self._tools = tools
 
     def installed(self, name: str, entry: CatalogueEntry) -> InstalledServer | None:
-        """The server if it is there whole and was made from this very entry."""
-        try:
-            mark = msgspec.json.decode((self._folder / name / _MARK).read_bytes(), type=_Mark)
-        except (FileNotFoundError, msgspec.DecodeError):
-            return None
-        if (mark.source, mark.program, mark.share) != (entry.source, entry.program, entry.share):
-            return None
-        version = _version(name, mark.said)
-        return InstalledServer(
-            name=name,
-            version=version,
-            dialect=dialect_of(family_of(mark.said), Version.parse(version)),
-            sandbox=self._sandbox(self._folder / name, entry),
-            program=_EVERYTHING / entry.program,
-            share=_EVERYTHING / entry.share,
-            share_on_host=_system(self._folder / name, entry) / entry.share,
-            system=_system(self._folder / name, entry),
-        )
+        """The server as it was made from this very entry: of the version expected if that is there, else of the latest."""
+        expected = Version.parse(entry.version)
+        of_entry = [server for mark, server in self._all(name) if mark.is_of(entry)]
+        return max(of_entry, key=lambda each: (each.dialect.version == expected, each.dialect.version), default=None)
+
+    def versions(self, name: str) -> list[InstalledServer]:
+        """Every version of a server that is there, the latest first, wherever it came from."""
+        return sorted((server for _, server in self._all(name)), key=lambda each: each.dialect.version, reverse=True)
+
+    def of_version(self, name: str, version: Version) -> InstalledServer | None:
+        """The server of exactly that version, if it is there."""
+        return next((each for each in self.versions(name) if each.dialect.version == version), None)
 
     def install(self, name: str, entry: CatalogueEntry, progress: Progress) -> InstalledServer:
-        """The server, fetched and unpacked if it is not there yet. Raises `LabError`."""
+        """The server, fetched and unpacked if no version of it is there yet. Raises `LabError`."""
+        self._take_over(name)
         if there := self.installed(name, entry):
             # What an earlier version of the lab unpacked may lack a file that servers look at now.
             there.sandbox.prepare()
             return there
-        self._sandbox(self._folder / name, entry).check()
+        return self.fetch(name, entry, progress)
+
+    def fetch(self, name: str, entry: CatalogueEntry, progress: Progress) -> InstalledServer:
+        """The server as its source has it now, beside other versions that are there. Raises `LabError`."""
+        return self._made(name, entry, progress, lambda made: None)
+
+    def supply(self, name: str, entry: CatalogueEntry, family: str, progress: Progress) -> InstalledServer:
+        """A version of a server from elsewhere than its own entry, for what asks for that version.
+
+        Raises `InvalidInput` for one of another family and for a version that is there, `LabError`.
+        """
+
+        def check(made: InstalledServer) -> None:
+            if made.dialect.family != family:
+                raise InvalidInput(
+                    f"{entry.source.about} is of the family {made.dialect.family}, and {name} is not",
+                    "give another NAME",
+                )
+            if self.of_version(name, made.dialect.version) is not None:
+                raise InvalidInput(f"{name} is there as {made.dialect.version} already", "give another version of it")
+
+        return self._made(name, entry, progress, check)
+
+    def size(self, name: str) -> int:
+        """Bytes that all versions of a server take on the disk."""
+        return sum(files.folder_size(folder) for folder, _ in self._marked(name))
+
+    def remove(self, name: str) -> None:
+        """Remove what was unpacked of a server, all versions of it."""
+        self._take_over(name)
+        for folder, _ in self._marked(name):
+            files.remove_marked(folder, _MARK)
+
+    def _made(
+        self, name: str, entry: CatalogueEntry, progress: Progress, check: Callable[[InstalledServer], None]
+    ) -> InstalledServer:
+        self._take_over(name)
+        self._sandbox(self._folder / name, entry.source).check()
         self._tools.require(entry.source.tools, progress)
         making = self._folder / f"{name}.partial"
         with self._journal.making(making, f"the half-made server {name}"), progress.stage(f"getting {name}") as stage:
             entry.source.fetch(self._tools, making / "root", making / "work")
-            sandbox = self._sandbox(making, entry)
+            sandbox = self._sandbox(making, entry.source)
             sandbox.prepare()
             asked = sandbox.command(_EVERYTHING / entry.program, ["--no-defaults", "--version"])
-            said = processes.run(asked).out
-            stage.outcome = _version(name, said)
+            mark = _Mark(entry.source, entry.program, entry.share, processes.run(asked).out, name)
+            made = self._server(making, name, mark)
+            stage.outcome = made.version
+            check(made)
+            folder = self._folder_of(made)
+            self._check_its_own(folder, name, made)
             files.remove(making / "work")
-            mark = _Mark(entry.source, entry.program, entry.share, said)
             files.write_whole(making / _MARK, msgspec.json.encode(mark))
-            files.remove_marked(self._folder / name, _MARK)
-            files.move(making, self._folder / name)
-        installed = self.installed(name, entry)
-        assert installed is not None
-        return installed
+            files.remove_marked(folder, _MARK)
+            files.move(making, folder)
+        return self._server(folder, name, mark)
 
-    def size(self, name: str) -> int:
-        """Bytes that a server takes on the disk."""
-        folder = self._folder / name
-        return files.folder_size(folder) if folder.exists() else 0
+    def _all(self, name: str) -> list[tuple[_Mark, InstalledServer]]:
+        return [(mark, self._server(folder, name, mark)) for folder, mark in self._marked(name)]
 
-    def remove(self, name: str) -> None:
-        """Remove what was unpacked of a server."""
-        files.remove_marked(self._folder / name, _MARK)
+    def _marked(self, name: str) -> list[tuple[Path, _Mark]]:
+        """The folders of a server that are whole, and what their marks say."""
+        found = []
+        for folder in (self._folder / each for each in files.names(self._folder)):
+            mark = _read_mark(folder)
+            if mark is not None and (mark.name or folder.name) == name:
+                found.append((folder, mark))
+        return found
 
-    def _sandbox(self, folder: Path, entry: CatalogueEntry) -> Sandbox:
-        beside = [Path(entry.source.path)] if isinstance(entry.source, FolderSource) else []
-        return Sandbox(self._tools.get("bwrap"), _system(folder, entry), folder / "etc", beside)
+    def _server(self, folder: Path, name: str, mark: _Mark) -> InstalledServer:
+        version = _version(name, mark.said)
+        system = _system(folder, mark.source)
+        return InstalledServer(
+            name=name,
+            version=version,
+            dialect=dialect_of(family_of(mark.said), Version.parse(version)),
+            sandbox=self._sandbox(folder, mark.source),
+            program=_EVERYTHING / mark.program,
+            share=_EVERYTHING / mark.share,
+            share_on_host=system / mark.share,
+            system=system,
+            folder=folder,
+        )
+
+    def _folder_of(self, server: InstalledServer) -> Path:
+        return self._folder / f"{server.name}-{server.dialect.version}"
+
+    def _take_over(self, name: str) -> None:
+        """Give a folder that an earlier lab called like the server the name of its version; remove one that is not whole."""
+        old = self._folder / name
+        mark = _read_mark(old)
+        if mark is None or (mark.name or name) != name:
+            if mark is None:
+                files.remove(old)
+            return
+        to = self._folder_of(self._server(old, name, mark))
+        if to.exists():
+            files.remove_marked(old, _MARK)
+            return
+        files.write_whole(old / _MARK, msgspec.json.encode(msgspec.structs.replace(mark, name=name)))
+        files.move(old, to)
+
+    def _check_its_own(self, folder: Path, name: str, made: InstalledServer) -> None:
+        """Raises `LabError` if another server, whose name ends like this one's version, has the folder."""
+        mark = _read_mark(folder)
+        if mark is not None and (mark.name or folder.name) != name:
+            raise LabError(
+                f"{name} {made.version} would lie in {folder}, where the server '{mark.name or folder.name}' lies",
+                "remove that with 'redolab server rm', and add it by another name",
+            )
+
+    def _sandbox(self, folder: Path, source: Source) -> Sandbox:
+        beside = [Path(source.path)] if isinstance(source, FolderSource) else []
+        return Sandbox(self._tools.get("bwrap"), _system(folder, source), folder / "etc", beside)
 
 
-def _system(folder: Path, entry: CatalogueEntry) -> Path:
+def _read_mark(folder: Path) -> _Mark | None:
+    """The mark of a folder that is whole."""
+    try:
+        return msgspec.json.decode((folder / _MARK).read_bytes(), type=_Mark)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def _system(folder: Path, source: Source) -> Path:
     """Under what the server's system lies: the machine's own for a server that stays where it is."""
-    return _EVERYTHING if isinstance(entry.source, FolderSource) else folder / "root"
+    return _EVERYTHING if isinstance(source, FolderSource) else folder / "root"
 
 
 def _version(name: str, said: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -20,7 +21,8 @@ from redolab.counters import Sample, sample_at
 from redolab.errors import ServerFailed
 from redolab.lines import Line
 from redolab.machine import files, processes
-from redolab.machine.processes import Command, CpuUse, Process, ProcessIdentity
+from redolab.machine.facts import CpuUse
+from redolab.machine.processes import Command, Process, ProcessIdentity
 from redolab.servers.dialects import PORT, SOCKET, InstanceRequest, Setting, option_file
 from redolab.servers.install import InstalledServer
 from redolab.servers.sandbox import INSTANCE, sandboxed_process
@@ -31,6 +33,7 @@ OPTIONS = "my.cnf"
 DATA = "data"
 _LAST_LINES = 15
 _LOOK_EVERY = 0.005
+_TO_STOP = 60.0
 
 
 class Connections:
@@ -124,13 +127,17 @@ class Instance(AbstractContextManager["Instance"]):
         """
         deadline = now().monotonic + seconds
         while not done():
-            self._take(now().monotonic + _LOOK_EVERY)
-            status = self._process.wait(0)
-            if status is not None:
-                self._take(now().monotonic)
-                raise self._failure(f"{self.server.name} ended with status {status} while it was starting")
+            self.look(_LOOK_EVERY)
             if now().monotonic > deadline:
                 raise self._failure(f"{self.server.name} was not there within {seconds:.0f} s")
+
+    def look(self, seconds: float = 0.0) -> None:
+        """Read what it says in the error log for so long. Raises `ServerFailed`, with the log's last lines, if it has ended."""
+        self._take(now().monotonic + seconds)
+        status = self._process.wait(0)
+        if status is not None:
+            self._take(now().monotonic)
+            raise self._failure(f"{self.server.name} ended with status {status} while it was starting")
 
     def wait_ready(self, seconds: float = 3600.0) -> None:
         """Wait until it takes connections. Raises `ServerFailed`."""
@@ -237,7 +244,8 @@ class Instance(AbstractContextManager["Instance"]):
         """Keep the logs beside the error log that it was asked to write, in a folder."""
         for log in self.request.logs:
             written = self.folder / f"{log}.log"
-            if written.exists():
+            # The server writes in that folder what it likes: a link of its would be followed with the lab's rights.
+            if written.is_file() and not written.is_symlink():
                 to.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(written, to / f"{self.server.name}-{log}.log")
 
@@ -250,13 +258,17 @@ class Instance(AbstractContextManager["Instance"]):
         """The server's process id on this machine."""
         return None if self._server_process is None else self._server_process.pid
 
+    def ends_within(self, seconds: float) -> bool:
+        """Whether it has ended, or does so within that time."""
+        return self._process.wait(seconds) is not None
+
     @property
     def status(self) -> int | None:
         """Its exit status (negative: the signal that ended it); None while it runs."""
         return self._process.wait(0)
 
     def kill(self) -> Instant:
-        """SIGKILL to exactly the server, and wait until it is gone; the moment the signal was sent."""
+        """SIGKILL to exactly the server, and wait until it is gone; the moment the signal was sent. Raises `ServerFailed`."""
         assert self._server_process is not None
         sent = now()
         if not processes.kill(self._server_process, signal.SIGKILL):
@@ -265,6 +277,30 @@ class Instance(AbstractContextManager["Instance"]):
             raise ServerFailed(f"{self.server.name} is still there 60 s after SIGKILL", "is its disk hanging?")
         self._take(now().monotonic)
         return sent
+
+    def freeze(self) -> Instant:
+        """SIGSTOP to exactly the server, and wait until none of its threads runs; the moment the signal was sent.
+
+        A thread in the middle of a system call stops when the call is over. Raises `ServerFailed`.
+        """
+        assert self._server_process is not None
+        sent = now()
+        if not processes.kill(self._server_process, signal.SIGSTOP):
+            raise self._failure(f"{self.server.name} was gone before it could be stopped")
+        deadline = sent.monotonic + _TO_STOP
+        while not processes.is_stopped(self._server_process):
+            if now().monotonic > deadline:
+                self.thaw()
+                raise ServerFailed(
+                    f"{self.server.name} still runs {_TO_STOP:.0f} s after SIGSTOP", "is its disk hanging?"
+                )
+            time.sleep(_LOOK_EVERY)
+        return sent
+
+    def thaw(self) -> None:
+        """Let it go on after `freeze`."""
+        assert self._server_process is not None
+        processes.kill(self._server_process, signal.SIGCONT)
 
     def shut_down(self, seconds: float = 3600.0) -> None:
         """Shut it down cleanly. Raises `ServerFailed` if it does not end by then or ends with an error."""
@@ -307,9 +343,16 @@ def _short(socket: Path) -> Iterator[str]:
 
 
 def prepare_folder(server: InstalledServer, folder: Path, request: InstanceRequest | None = None) -> None:
-    """Make the folder of an instance what the server's user can work in, and write the option file of a request."""
+    """Make the folder of an instance what the server's user can work in, and write the option file of a request.
+
+    Raises `ServerFailed` if a server that ran in it has left a link in place of one of its folders.
+    """
     owner = server.sandbox.owner()
     for name in ("", DATA, "tmp"):
+        if (folder / name).is_symlink():
+            raise ServerFailed(
+                f"{folder / name} is no folder, but a link that {server.name} has left", "do not trust it"
+            )
         files.make_folder(folder / name, mode=0o700, owner=owner)
     if request is not None:
         settings = server.dialect.settings(request)

@@ -7,13 +7,11 @@ from pathlib import Path
 
 import msgspec
 
-from redolab.errors import InvalidInput
-from redolab.machine import processes
+from redolab.errors import CommandFailed, InvalidInput
 from redolab.machine.files import write_whole
-from redolab.machine.processes import Command
 from redolab.servers.entry import CatalogueEntry
 from redolab.servers.install import InstalledServer
-from redolab.servers.sources.archive import SERVER, ArchiveSource, check_sum, sha256
+from redolab.servers.sources.archive import SERVER, ArchiveSource, check_sum, names_in, sha256
 from redolab.servers.sources.folder import FolderSource
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,40}")
@@ -31,10 +29,15 @@ class OwnServers:
         self._file = file
 
     def entries(self) -> dict[str, CatalogueEntry]:
-        """All of them by name."""
+        """All of them by name. Raises `InvalidInput` for a name that a folder cannot have."""
         if not self._file.exists():
             return {}
-        return msgspec.json.decode(self._file.read_bytes(), type=dict[str, CatalogueEntry])
+        entries = msgspec.json.decode(self._file.read_bytes(), type=dict[str, CatalogueEntry])
+        for name in entries:
+            # It becomes a folder's, and could be a path out of the lab's.
+            if not _NAME.fullmatch(name):
+                raise InvalidInput(f"{self._file}: '{name}' cannot be a server's name", "mend that entry")
+        return entries
 
     def keep(self, name: str, entry: CatalogueEntry, server: InstalledServer) -> None:
         """Keep a server that has been installed, as what its binary says that it is."""
@@ -67,8 +70,10 @@ def entry_of_tarball(file: Path, expected_sha256: str | None) -> CatalogueEntry:
         raise InvalidInput(f"{file} is no file", "give a vendor's generic Linux tarball")
     if expected_sha256 is not None:
         check_sum(file, expected_sha256)
-    listed = processes.run(Command(["tar", "--list", "--file", str(file)]), check=False).out.splitlines()
-    inside = {name.partition("/")[2] for name in listed}
+    try:
+        inside = names_in(file)
+    except CommandFailed:
+        inside = set()
     program = next((f"bin/{name}" for name in _PROGRAMS if f"bin/{name}" in inside), None)
     share = next((folder for folder in _SHARE_FOLDERS if f"{folder}/{_MESSAGES}" in inside), None)
     if program is None or share is None:

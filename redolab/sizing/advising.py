@@ -11,7 +11,7 @@ from rich.console import Console
 
 from redolab.errors import InvalidInput
 from redolab.models.intervals import Ratio
-from redolab.models.plateau import Plateau
+from redolab.models.plateau import Plateau, less_than
 from redolab.models.recovery_time.predict import Until
 from redolab.models.sizing import Advice, SizeRow, advise
 from redolab.report.table import Column, ReportTable
@@ -25,6 +25,9 @@ from redolab.units import GIB, format_duration, format_size
 _SHORT = 100
 """Minutes; beyond it hours say more."""
 _END = {Until.READY: "ready", Until.ROLLED_BACK: "rolled back"}
+_NOT_EQUAL = (
+    " No gain is told of sizes that were measured in other minutes of their loads: throughput changes in these, too."
+)
 _RECOVERY = {Until.READY: "recovery", Until.ROLLED_BACK: "recovery to the end of rollback"}
 
 
@@ -38,7 +41,7 @@ class SizeLine(msgspec.Struct, frozen=True, kw_only=True):
     ninety: Interval
     minutes_held: float
     throughput: Ratio | None = None
-    """Against the smallest log that was measured; None where nothing was measured with this size."""
+    """Against the smallest log that was measured; None where nothing was, or nothing comparable, with this size."""
 
 
 class Sized(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +70,7 @@ class Sized(msgspec.Struct, frozen=True, kw_only=True):
     what_could_change: tuple[str, ...]
     table: tuple[SizeLine, ...]
     trade: Trade | None
-    """What a larger log gained in throughput on this server; None if that was not measured."""
+    """What a larger log gained in throughput on this server and this storage; None if that was not measured."""
     lines: tuple[Lines, ...]
     rests_on: str
     warnings: tuple[str, ...]
@@ -89,8 +92,8 @@ def sized(model: Model, demand: Demand, rto: float, trades: Trades | None = None
     by_counter = None
     if demand.os_log_written_per_hour is not None:
         by_counter = _advice(model, replace(demand, redo_per_hour=demand.os_log_written_per_hour), rto).holds
-    known = trades or Trades()
-    trade = known.of(model.measured_as, model.storage) if model.measured_as == model.question.server else None
+    known = _measured_here(trades, model)
+    trade = known.of(model.measured_as, model.storage)
     beyond = model.beyond_at(answer.log_size if answer else model.learnt.log_sizes[1])
     return Sized(
         server=model.question.server,
@@ -108,7 +111,7 @@ def sized(model: Model, demand: Demand, rto: float, trades: Trades | None = None
         within_rto_median=found.within_median.log_size if found.within_median else None,
         size=answer.log_size if answer else None,
         expected=_line(answer) if answer else None,
-        what_could_change=() if answer else (*_changes(model, demand, rto, found), *_flushing(known, model)),
+        what_could_change=() if answer else tuple(_changes(model, demand, rto, found, known)),
         table=tuple(_line(row, trade) for row in found.rows),
         trade=trade,
         lines=lines_for(model.dialect, answer.log_size, answer.prediction) if answer else (),
@@ -128,6 +131,15 @@ def _advice(model: Model, demand: Demand, rto: float) -> Advice:
     )
 
 
+def _measured_here(trades: Trades | None, model: Model) -> Trades:
+    """What is known of this very server, on the storages of redolab's own machine.
+
+    A calibration file has storages of another machine, which may have the same names.
+    """
+    is_ours = model.question.storage == model.storage and model.measured_as == model.question.server
+    return trades if trades is not None and is_ours else Trades()
+
+
 def _line(row: SizeRow, trade: Trade | None = None) -> SizeLine:
     gain = None if trade is None else trade.gain(row.log_size)
     return SizeLine(
@@ -140,8 +152,8 @@ def _line(row: SizeRow, trade: Trade | None = None) -> SizeLine:
     )
 
 
-def _changes(model: Model, demand: Demand, rto: float, found: Advice) -> list[str]:
-    """What would have to change for a size to meet both, each with its effect."""
+def _changes(model: Model, demand: Demand, rto: float, found: Advice, trades: Trades) -> list[str]:
+    """What would have to change for a size to meet both, each with its effect; nothing that has none."""
     said = []
     wanted = found.holds
     if wanted is None:
@@ -159,24 +171,22 @@ def _changes(model: Model, demand: Demand, rto: float, found: Advice) -> list[st
     pool = math.ceil(model.one_batch(wanted.log_size) / GIB) * GIB
     if pool > model.question.pool:
         larger = model.with_pool(pool).at(wanted.log_size)
-        said.append(
-            f"buffer pool: with {format_size(pool)}, which holds the redo in one batch, {_effect(larger.ninety[1], upper, wanted)}"
-        )
+        if larger.ninety[1] < upper:
+            said.append(
+                f"buffer pool: with {format_size(pool)}, which holds the redo in one batch, {_effect(larger.ninety[1], upper, wanted)}"
+            )
     for name in model.learnt.storages:
         if name == model.storage or name not in model.calibration.storages:
             continue
         elsewhere = model.on_storage(name).at(wanted.log_size)
         if elsewhere.ninety[1] < upper:
             said.append(f"storage: on {name}, {_effect(elsewhere.ninety[1], upper, wanted)}")
-    return said
-
-
-def _flushing(trades: Trades, model: Model) -> list[str]:
-    """What settings of flushing change, as measured on this server: the age that a crash on a usual day meets, not the worst."""
-    return [
+    # They change the age that a crash on a usual day meets, not the worst.
+    said += [
         f"flushing, for a crash on a usual day: {effect_in_words(each)}"
-        for each in trades.flushing.get(model.question.server, ())
+        for each in trades.helping(model.question.server, model.storage)
     ]
+    return said
 
 
 def _effect(seconds: float, instead_of: float, row: SizeRow) -> str:
@@ -213,8 +223,7 @@ def in_words(found: Sized) -> Sequence[str]:
             f"{_ninety(found.expected)}."
         )
         said.append(f"Why: {_hour(found)}, and {_within(found)}.")
-    if found.trade is not None:
-        said.append(_gained(found.trade))
+    said.append(_gained(found))
     if found.os_log_written_per_hour is not None and found.by_os_log_written != found.holds_an_hour:
         counter = "no size" if found.by_os_log_written is None else format_size(found.by_os_log_written)
         said.append(
@@ -224,15 +233,31 @@ def in_words(found: Sized) -> Sequence[str]:
     return said
 
 
-def _gained(trade: Trade) -> str:
-    """From which size on a larger log gains nothing more, and what was measured."""
-    reached = Plateau(trade.nothing_beyond, *trade.between).in_words(trade.gains[0].log_size, trade.gains[-1].log_size)
+def _gained(found: Sized) -> str:
+    """What a larger log gains in throughput, and what was measured."""
+    trade = found.trade
+    if trade is None:
+        return f"Throughput: what a larger log gains on {found.storage} was not measured (docs/throughput.md)."
     load = (
         f"under {trade.workload} with {trade.connections} clients on {trade.storage} (version {trade.version.partition('-')[0]}, tables "
         f"{format_size(trade.tables)}, pool {format_size(trade.pool)}; {_loads(trade)})"
     )
-    column = f"; the column is against {format_size(trade.gains[0].log_size)}" if trade.is_repeated else ""
-    return f"Throughput: {reached} {load}{column} (docs/results/throughput.md)."
+    smallest, largest = trade.gains[0].log_size, trade.gains[-1].log_size
+    column = f"; the column is against {format_size(smallest)}" if trade.gains_something else ""
+    why = "" if trade.nothing_beyond is not None else _NOT_EQUAL
+    return f"Throughput: {_reached(trade, smallest, largest)} {load}{column} (docs/results/throughput.md).{why}"
+
+
+def _reached(trade: Trade, smallest: int, largest: int) -> str:
+    """From which size on a larger log gains nothing more; where no gain is told, how far throughput differs at most."""
+    if (
+        trade.nothing_beyond is not None
+        and trade.between is not None
+        and (trade.gains_something or not trade.is_repeated)
+    ):
+        return Plateau(trade.nothing_beyond, *trade.between).in_words(smallest, largest)
+    sizes = f"{format_size(smallest)} to {format_size(largest)}"
+    return f"with {sizes} it differs by {less_than(trade.furthest)}"
 
 
 def _loads(trade: Trade) -> str:
@@ -241,7 +266,8 @@ def _loads(trade: Trade) -> str:
     if most == 1:
         return "one load of each size, which tells no interval"
     loads = f"{most} loads of each size" if fewest == most else f"{fewest} to {most} loads of a size"
-    return loads if trade.is_repeated else f"{loads}, too few for an interval"
+    told = trade.is_repeated or trade.nothing_beyond is None
+    return loads if told else f"{loads}, too few for an interval"
 
 
 def _hour(found: Sized) -> str:
@@ -270,7 +296,7 @@ def _table(found: Sized) -> ReportTable:
         Column[SizeLine]("holds, of peak redo", lambda row: _held(row.minutes_held), right=True),
         *(
             (Column[SizeLine]("throughput", _throughput, right=True),)
-            if any(row.throughput is not None for row in found.table)
+            if found.trade is not None and found.trade.gains_something
             else ()
         ),
         Column[SizeLine]("", lambda row: _verdict(found, row)),
@@ -283,7 +309,7 @@ def _table(found: Sized) -> ReportTable:
 
 
 def _throughput(row: SizeLine) -> str:
-    return "" if row.throughput is None else row.throughput.with_interval()
+    return "" if row.throughput is None or not row.throughput.is_told else row.throughput.with_interval()
 
 
 def _held(minutes: float) -> str:

@@ -10,11 +10,11 @@ import msgspec
 
 from redolab.errors import InvalidInput
 from redolab.machine import files
-from redolab.machine.description import Machine
+from redolab.machine.facts import Machine
 from redolab.models.recovery_time.fit import Fitted, Observation, fit
-from redolab.models.recovery_time.held_out import HeldOut, Judged
+from redolab.models.recovery_time.held_out import HeldOut, HeldOutPrediction
 from redolab.models.recovery_time.spread import Spread, spread_of
-from redolab.models.recovery_time.terms import Disk
+from redolab.models.recovery_time.terms import DiskRates
 from redolab.models.recovery_time.work import Memory
 from redolab.project import PROJECT
 
@@ -61,7 +61,7 @@ class CalibratedStorage(msgspec.Struct, frozen=True, kw_only=True):
     """A storage as fio found it."""
 
     about: str
-    disk: Disk
+    disk: DiskRates
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +102,7 @@ def calibrated_workload(
     )
 
 
-def spreads_of(judged: Sequence[Judged]) -> Mapping[HeldOut, Spread]:
+def spreads_of(judged: Sequence[HeldOutPrediction]) -> Mapping[HeldOut, Spread]:
     """The spread of each kind of held-out prediction, none less than what recoveries of one crash differ by."""
     found = {}
     for kind in HeldOut:

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from redolab.crashes.bench import crashes_of, storages_of
-from redolab.crashes.observations import disk_figures, observations_of, rollback_rates, table_rates
-from redolab.crashes.outcome import Outcome
-from redolab.crashes.recovery import RecoveryTrial
 from redolab.errors import InvalidInput
+from redolab.machine.machine_class import MachineClass
 from redolab.models.recovery_time.fit import Observation, disk_rates, fit
-from redolab.models.recovery_time.held_out import HeldOut, Judged, judged
+from redolab.models.recovery_time.held_out import HeldOut, HeldOutPrediction, judged
 from redolab.models.recovery_time.spread import Spread, coverage, interval, spread_of
 from redolab.models.recovery_time.terms import TERMS, Term
+from redolab.models.replicates import Replicates, replicates
+from redolab.records.alike import grouped
+from redolab.records.recovery import Outcome
 from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable
-from redolab.runs.pages import measured_runs
+from redolab.results.alike import Keyed, Keys, keyed_recoveries, keys_of
+from redolab.results.observations import disk_figures, disks_of, observations_of, rollback_rates, table_rates
+from redolab.results.storages import storages_of
+from redolab.runs.schema import Session
 from redolab.runs.store import Run
+from redolab.servers.catalogue import server_catalogue
 from redolab.servers.dialects import Version, dialect_of
-from redolab.servers.known import server_catalogue
 from redolab.sizing.calibration import (
     CALIBRATION_FORMAT,
     CalibratedServer,
@@ -34,7 +38,7 @@ from redolab.sizing.relatives import nearest_first
 
 
 @dataclass(frozen=True, slots=True)
-class Rated:
+class RateRow:
     """A row of the rates: of which part, what it is with its unit, and what it is of a server."""
 
     part: str
@@ -47,12 +51,24 @@ _THOUSAND = 1000.0
 _NOTHING = 1e-4
 
 NINETY = 0.9
-RECOVERY_PAGES = ("model", "generations", "recovery", "stuck", "anatomy")
-"""The pages of results whose runs are recoveries on the project's own machine."""
 _ANATOMY = "anatomy"
 """The experiment whose crashes differ from one another in what no term knows: they tell what a table adds, and no rates."""
 ALL_SERVERS = "all"
 """What stands for the server in rows of all of them."""
+
+
+_OF_A_SERVER = ("spec", "storage", "buffer_pool", "settings")
+"""In what the recoveries that a server's rates are from may differ: the model has terms for it, or leaves it out."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Recoveries that were not learned from, as they are not alike with those that were."""
+
+    what: str
+    """As in `MariaDB 10.11.19 on 2 cores of …`."""
+    recoveries: int
+    runs: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,27 +76,35 @@ class FittedRuns:
     """What runs of recoveries taught, and its errors."""
 
     calibration: Calibration
-    judged: Sequence[Judged]
+    judged: Sequence[HeldOutPrediction]
     observations: Sequence[Observation]
     """The recoveries that it learned from."""
+    machine: MachineClass
+    """On machines of which all of them were measured."""
+    left_out: Sequence[LeftOut]
+    replicates: Replicates
+    """How far the runs differ from one another."""
 
 
-def committed_runs() -> list[Run]:
-    """All recoveries that are committed with the project, whichever page they are for. Raises `LabError` if there are none."""
-    return [run for page in RECOVERY_PAGES for run in measured_runs(page)]
+def fit_runs(runs: Sequence[Run], machine: str | None = None) -> FittedRuns:
+    """A calibration from the recoveries of these runs on one class of machines.
 
-
-def fit_runs(runs: Sequence[Run]) -> FittedRuns:
-    """A calibration from these runs of one machine. Raises `LabError`, or `InvalidInput` if they hold no recovery to learn from."""
-    usual = [run for run in runs if run.record().experiment != _ANATOMY]
-    observations = observations_of(usual)
+    Of several the one that `machine` names in part, as in `EPYC`, else the one with the most recoveries. Raises `LabError`,
+    or `InvalidInput` if they hold no recovery to learn from.
+    """
+    keys, measured = keys_of(runs), keyed_recoveries(runs)
+    anatomies = {run.name for run in runs if run.record().experiment == _ANATOMY}
+    disks = disks_of(keys)
+    chosen = _class(machine, [each for each in measured if observations_of([each], disks)])
+    kept = _of_one_version([each for each in measured if each.key.machine == chosen])
+    learned_from = {id(each) for each in kept}
+    left_out = _left_out([each for each in measured if id(each) not in learned_from])
+    usual = [each for each in kept if each.run not in anatomies]
+    observations = observations_of(usual, disks)
     if not observations:
-        raise InvalidInput(
-            "these runs have no recovery to learn from",
-            "it takes some that ended well, on storages that fio looked at (CHECKDISKS=on)",
-        )
-    rolled_back, of_tables = rollback_rates(runs), table_rates(runs)
-    versions = {record.trial.server: record.trial.version for run in runs for record in run.trials(RecoveryTrial)}
+        raise _nothing_to_learn()
+    rolled_back, of_tables = rollback_rates(kept), table_rates(kept)
+    versions = {each.trial.server: each.trial.version for each in kept}
     dialects = {server: dialect_of(_family(server), Version.parse(version)) for server, version in versions.items()}
     relatives = {
         server: nearest_first(own, {name: other for name, other in dialects.items() if name != server})
@@ -108,18 +132,95 @@ def fit_runs(runs: Sequence[Run]) -> FittedRuns:
         )
         for server in names
     }
-    last = runs[-1].record().sessions[-1]
+    names_of_runs = {each.run for each in kept}
+    last = _last_session(keys, chosen)
     calibration = Calibration(
         format=CALIBRATION_FORMAT,
-        made=max(record.trial.started for run in runs for record in run.trials(RecoveryTrial)),
+        made=max(each.trial.started for each in kept),
         commit=last.commit or "",
         machine=last.machine,
-        storages=_storages(usual),
+        storages=_storages(keys, chosen, anatomies),
         servers=servers,
         spreads=spreads_of(found),
-        runs=tuple(run.name for run in runs),
+        runs=tuple(run.name for run in runs if run.name in names_of_runs),
     )
-    return FittedRuns(calibration, found, observations)
+    return FittedRuns(calibration, found, observations, chosen, left_out, _replicates(usual))
+
+
+def learned_from(found: FittedRuns) -> list[str]:
+    """On what was learned, what was left out, and how far runs differ, a sentence each."""
+    left_out = "; ".join(
+        f"{each.recoveries} of {each.what} ({len(each.runs)} run{'s' * (len(each.runs) > 1)})"
+        for each in found.left_out
+    )
+    return [
+        f"Learned from {len(found.observations)} recoveries on {found.machine.in_words()}.",
+        *([f"Left out, as not alike: {left_out}."] if left_out else []),
+        f"The same cell measured again: {found.replicates.in_words()}.",
+    ]
+
+
+def _nothing_to_learn() -> InvalidInput:
+    return InvalidInput(
+        "these runs have no recovery to learn from",
+        "it takes some that ended well, on storages that fio looked at (CHECKDISKS=on)",
+    )
+
+
+def _class(asked: str | None, usable: Sequence[Keyed]) -> MachineClass:
+    """The class of machines that is asked for, else the one with the most of these recoveries."""
+    counts = Counter(each.key.machine for each in usable)
+    if not counts:
+        raise _nothing_to_learn()
+    if asked is None:
+        return counts.most_common(1)[0][0]
+    named = [each for each in counts if asked.lower() in each.in_words().lower()]
+    if len(named) != 1:
+        problem = (
+            f"{len(named)} of the machines of these runs are '{asked}'"
+            if named
+            else f"no machine of these runs is '{asked}'"
+        )
+        raise InvalidInput(problem, f"choose from {'; '.join(each.in_words() for each in counts)}")
+    return named[0]
+
+
+def _of_one_version(recoveries: Sequence[Keyed]) -> list[Keyed]:
+    """Of each server the recoveries that are alike but for what the model knows: of one version, after one kind of crash."""
+    keyed = [(each.key, each) for each in recoveries]
+    kinds = sorted(grouped(keyed, *_OF_A_SERVER).items(), key=lambda kind: -len(kind[1]))
+    most = {key["server"]: key for key, _ in reversed(kinds)}
+    return [each for key, each in keyed if key.but(*_OF_A_SERVER) == most[key["server"]]]
+
+
+def _left_out(recoveries: Sequence[Keyed]) -> list[LeftOut]:
+    found = []
+    for key, of_it in grouped([(each.key, each) for each in recoveries], *_OF_A_SERVER, "server", "version").items():
+        servers = dict.fromkeys(server_label(each.trial.server, each.trial.version.split("-")[0]) for each in of_it)
+        what = f"{', '.join(servers)} on {key.machine.in_words()}"
+        found.append(LeftOut(what, len(of_it), tuple(dict.fromkeys(each.run for each in of_it))))
+    return found
+
+
+def _last_session(keys: Keys, machine: MachineClass) -> Session:
+    """The last one on a machine of that class."""
+    sessions = [
+        session
+        for run in keys.runs
+        for place, session in enumerate(run.record().sessions)
+        if keys.machine(run, place) == machine
+    ]
+    return max(sessions, key=lambda session: session.began)
+
+
+def _replicates(recoveries: Sequence[Keyed]) -> Replicates:
+    """What alike cells come to in several runs, hours or days apart."""
+    ready = [
+        (each.key, (each.run, each.trial.seconds_to_ready))
+        for each in recoveries
+        if each.trial.outcome is Outcome.READY and each.trial.seconds_to_ready is not None
+    ]
+    return replicates(list(grouped(ready).values()))
 
 
 def _disk_rates(
@@ -144,26 +245,29 @@ def _disks(observations: Sequence[Observation]) -> int:
     return len({each.disk for each in observations})
 
 
-def _stuck(runs: Sequence[Run], server: str, workload: str) -> int:
+def _stuck(recoveries: Sequence[Keyed], server: str, workload: str) -> int:
     """How many of its recoveries with its own settings got stuck."""
-    count = 0
-    for run in runs:
-        images = {image.name for image in crashes_of(run) if image.spec.workload == workload}
-        trials = [record.trial for record in run.trials(RecoveryTrial) if record.trial.image in images]
-        count += sum(each.server == server and each.outcome is Outcome.STUCK and not each.settings for each in trials)
-    return count
+    return sum(
+        each.trial.server == server
+        and each.image.spec.workload == workload
+        and each.trial.outcome is Outcome.STUCK
+        and not each.trial.settings
+        for each in recoveries
+    )
 
 
 def _family(server: str) -> str:
     return server_catalogue().get(server).family
 
 
-def _storages(runs: Sequence[Run]) -> dict[str, CalibratedStorage]:
-    """All that fio looked at, also where no recovery was measured."""
+def _storages(keys: Keys, machine: MachineClass, but: Collection[str]) -> dict[str, CalibratedStorage]:
+    """All that fio looked at on machines of that class, also where no recovery was measured; not in the runs `but`."""
     return {
         record.storage: CalibratedStorage(about=record.about, disk=disk)
-        for run in runs
+        for run in keys.runs
+        if run.name not in but
         for record in storages_of(run).records
+        if keys.machine(run, record.session) == machine
         if record.check is not None and (disk := disk_figures(record.check.got)) is not None
     }
 
@@ -174,7 +278,7 @@ class ErrorRow:
 
     held_out: HeldOut
     server: str
-    errors: Sequence[Judged]
+    errors: Sequence[HeldOutPrediction]
     inside: int
     """Of how many the 90 % interval held the measured time."""
     judged_by_interval: int
@@ -185,12 +289,12 @@ class ErrorRow:
         return statistics.median(abs(each.relative) for each in self.errors)
 
     @property
-    def worst(self) -> Judged:
+    def worst(self) -> HeldOutPrediction:
         """The prediction that was farthest off."""
         return max(self.errors, key=lambda each: abs(each.error))
 
 
-def error_rows(found: Sequence[Judged]) -> list[ErrorRow]:
+def error_rows(found: Sequence[HeldOutPrediction]) -> list[ErrorRow]:
     """A row for each kind and server, after one for all servers."""
     rows = []
     for kind in HeldOut:
@@ -205,7 +309,7 @@ def error_rows(found: Sequence[Judged]) -> list[ErrorRow]:
     return rows
 
 
-def _inside(of_kind: Sequence[Judged], server: str) -> int:
+def _inside(of_kind: Sequence[HeldOutPrediction], server: str) -> int:
     """How many measured times of a server lie in the interval that the errors on the other servers give.
 
     The server's own errors would be judged by themselves; with one server alone there are no others.
@@ -216,7 +320,7 @@ def _inside(of_kind: Sequence[Judged], server: str) -> int:
     return sum(_holds(each, spread) for each in own)
 
 
-def _holds(each: Judged, spread: Spread) -> bool:
+def _holds(each: HeldOutPrediction, spread: Spread) -> bool:
     low, high = interval(each.predicted, spread, NINETY)
     return low <= each.observation.ready <= high
 
@@ -259,27 +363,27 @@ def _rates_of(calibration: Calibration, workload: str) -> ReportTable:
     servers = {name: each for name, each in calibration.servers.items() if workload in each.workloads}
     learnt = {name: each.workloads[workload] for name, each in servers.items()}
     rows = [
-        Rated("memory", "pool for a byte of redo, bytes", lambda name: learnt[name].memory.per_byte),
-        Rated("memory", "pages for each dirty page", lambda name: learnt[name].memory.pages_per_dirty_page),
-        Rated("memory", "repetition in batches, power", lambda name: learnt[name].memory.repetition),
+        RateRow("memory", "pool for a byte of redo, bytes", lambda name: learnt[name].memory.per_byte),
+        RateRow("memory", "pages for each dirty page", lambda name: learnt[name].memory.pages_per_dirty_page),
+        RateRow("memory", "repetition in batches, power", lambda name: learnt[name].memory.repetition),
         *(_rated(term, learnt) for term in TERMS if any(term.name in each.rates for each in learnt.values())),
-        Rated("other", "a table, ms", lambda name: _THOUSAND * (servers[name].seconds_per_table or 0.0)),
-        Rated("rollback", "rows a second", lambda name: servers[name].rows_rolled_back_per_s),
+        RateRow("other", "a table, ms", lambda name: _THOUSAND * (servers[name].seconds_per_table or 0.0)),
+        RateRow("rollback", "rows a second", lambda name: servers[name].rows_rolled_back_per_s),
     ]
 
-    def of_server(name: str) -> Column[Rated]:
+    def of_server(name: str) -> Column[RateRow]:
         return Column(server_label(name, servers[name].version), lambda row: _rate(row.of(name)), right=True)
 
     columns = [
-        Column[Rated]("part", lambda row: row.part),
-        Column[Rated]("what", lambda row: row.what),
+        Column[RateRow]("part", lambda row: row.part),
+        Column[RateRow]("what", lambda row: row.what),
         *(of_server(name) for name in servers),
     ]
     return ReportTable.of(f"Rates under {workload}", rows, columns, ["A dash: 0, or not told."])
 
 
-def _rated(term: Term, learnt: Mapping[str, CalibratedWorkload]) -> Rated:
-    return Rated(str(term.part), f"{term.about}, {term.unit}", lambda name: learnt[name].rates.get(term.name))
+def _rated(term: Term, learnt: Mapping[str, CalibratedWorkload]) -> RateRow:
+    return RateRow(str(term.part), f"{term.about}, {term.unit}", lambda name: learnt[name].rates.get(term.name))
 
 
 def _rate(value: float | None) -> str:

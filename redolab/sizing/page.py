@@ -19,10 +19,11 @@ from redolab.models.capacity import PAGE_SIZE
 from redolab.models.sizing import SHOWN, possible_sizes
 from redolab.report.labels import server_label
 from redolab.report.table import ReportTable
+from redolab.servers.catalogue import server_catalogue
 from redolab.servers.dialects import Dialect
-from redolab.servers.known import server_catalogue
 from redolab.sizing.calibration import Calibration
 from redolab.sizing.fitting import ALL_SERVERS, ErrorRow, errors_table
+from redolab.sizing.paste import Lines, templates
 from redolab.sizing.predicting import rests_on
 from redolab.sizing.question import BEYOND, Question, model_of, slowest_workload
 from redolab.units import GIB
@@ -33,6 +34,8 @@ _NINETY = 0.95
 _ANSWER = re.compile(r"^\*\*(.+?)\*\*", re.MULTILINE | re.DOTALL)
 _PICTURE = re.compile(r"!\[.*?\]\((\S+\.svg)\)")
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
+# Names in it come from runs, which may be anybody's: tags are text.
+_MARKDOWN = markdown_it.MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +59,8 @@ def html_page(
         errors_by_server=_as_html(errors_table([row for row in errors if row.server != ALL_SERVERS])),
         sections=[section for path in results if (section := _section(path)) is not None],
         published=_as_html(published),
-        # Within a script element, a closing tag in a string would end it.
-        data=msgspec.json.encode(calculator_data(calibration)).decode().replace("</", "<\\/"),
+        # Within a script element, a tag or a comment in a string would end it or go on behind it.
+        data=msgspec.json.encode(calculator_data(calibration)).decode().replace("<", r"\u003c"),
         script=(_WEB / "calculator.js").read_text(),
     )
 
@@ -101,19 +104,20 @@ def _server(calibration: Calibration, name: str, sizes: Sequence[int]) -> Mappin
 
 
 def _lines(dialect: Dialect) -> Mapping[str, object]:
-    """The lines to paste, with places for the size of the log and for half of it, which two files have each."""
+    """The lines to paste as `redolab size` has them, with places for the size of the log and for half of it, which two files have each."""
     size = 2 * GIB
     places = {str(size): "{size}", str(size // 2): "{half}"}
 
     def with_places(text: str) -> str:
         return re.sub(r"\d{9,}", lambda match: places.get(match[0], match[0]), text)
 
-    resizing = dialect.resizing(size)
-    how = [*([f"{resizing.statement};"] if resizing.statement else []), *(f"-- {step}" for step in resizing.steps)]
-    return {
-        "settings": [with_places(f"{each.name} = {each.value}") for each in dialect.log_settings(size)],
-        "resizing": [with_places(line) for line in how],
-    }
+    def told(is_enough: bool) -> list[Lines]:
+        return [
+            msgspec.structs.replace(each, lines=tuple(with_places(line) for line in each.lines))
+            for each in templates(dialect, size, is_enough=is_enough)
+        ]
+
+    return {"start_timeout_s": dialect.start_timeout.least_s, "enough": told(True), "raised": told(False)}
 
 
 def _section(path: Path) -> Section | None:
@@ -125,9 +129,9 @@ def _section(path: Path) -> Section | None:
     drawn = path.with_name(picture[1])
     if not drawn.exists():
         raise LabError(f"{path} has no picture {drawn.name}", f"'redolab results {path.stem}' draws it")
-    in_words = markdown_it.MarkdownIt().renderInline(" ".join(answer[1].split()))
-    return Section(title[1], in_words, base64.b64encode(drawn.read_bytes()).decode())
+    in_words = _MARKDOWN.renderInline(" ".join(answer[1].split()))
+    return Section(html.escape(title[1]), in_words, base64.b64encode(drawn.read_bytes()).decode())
 
 
 def _as_html(table: ReportTable) -> str:
-    return str(markdown_it.MarkdownIt().enable("table").render(table.as_markdown()))
+    return str(_MARKDOWN.render(table.as_markdown()))

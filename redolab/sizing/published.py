@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import statistics
 import tomllib
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redolab.crashes.outcome import Outcome
-from redolab.crashes.recovery import RecoveryTrial
 from redolab.project import PROJECT
+from redolab.records.alike import grouped
+from redolab.records.recovery import Outcome
 from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable
+from redolab.results.alike import keyed_recoveries
 from redolab.runs.store import Run
 from redolab.timeline import Phase, Timeline
 from redolab.units import GIB, format_duration, format_size
@@ -22,7 +22,7 @@ LOG_SIZE = 8 * GIB
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedRecovery:
     """Recoveries of one server with one log on one storage, in seconds."""
 
     source: str
@@ -31,6 +31,7 @@ class Compared:
     log: str
     pool: str
     seconds: Sequence[float]
+    machine: str = ""
 
 
 _BULK = (
@@ -46,43 +47,50 @@ def published_beside_ours(runs: Sequence[Run], *, ours: str = _BULK, smallest: i
     """
     known = tomllib.loads((PROJECT.published / "recovery-2010.toml").read_text())
     rows = [
-        Compared("published", crash["server"], crash["storage"], "8G", crash["buffer_pool"], [float(crash["seconds"])])
+        ComparedRecovery(
+            "published", crash["server"], crash["storage"], "8G", crash["buffer_pool"], [float(crash["seconds"])]
+        )
         for crash in known["crash"]
     ]
+    rows += _ours(runs, smallest)
+    several = len({row.machine for row in rows if row.machine}) > 1
     columns = [
-        Column[Compared]("", lambda row: row.source),
-        Column[Compared]("server", lambda row: row.server),
-        Column[Compared]("storage", lambda row: row.storage),
-        Column[Compared]("redo log", lambda row: row.log, right=True),
-        Column[Compared]("pool", lambda row: row.pool, right=True),
-        Column[Compared]("to the end of rollback", _seconds, right=True),
-        Column[Compared]("n", lambda row: str(len(row.seconds)), right=True),
+        Column[ComparedRecovery]("", lambda row: row.source),
+        *([Column[ComparedRecovery]("machine", lambda row: row.machine or "–")] if several else []),
+        Column[ComparedRecovery]("server", lambda row: row.server),
+        Column[ComparedRecovery]("storage", lambda row: row.storage),
+        Column[ComparedRecovery]("redo log", lambda row: row.log, right=True),
+        Column[ComparedRecovery]("pool", lambda row: row.pool, right=True),
+        Column[ComparedRecovery]("to the end of rollback", _seconds, right=True),
+        Column[ComparedRecovery]("n", lambda row: str(len(row.seconds)), right=True),
     ]
     notes = [
         f"Published: {known['source']}; tpcc with 1,000 warehouses, a redo log of 8G, by the stamps in its error logs (2010).",
         ours,
     ]
-    return ReportTable.of("Published figures beside ours", [*rows, *_ours(runs, smallest)], columns, notes)
+    return ReportTable.of("Published figures beside ours", rows, columns, notes)
 
 
-def _ours(runs: Sequence[Run], smallest: int) -> list[Compared]:
-    found: dict[tuple[str, int, str, int], list[float]] = defaultdict(list)
-    for run in runs:
-        for record in run.trials(RecoveryTrial):
-            trial = record.trial
-            if (
-                smallest <= trial.log_size <= LOG_SIZE
-                and trial.outcome is Outcome.READY
-                and not trial.settings
-                and trial.timeline
-            ):
-                seconds = _from_the_crash_noted(trial.timeline)
-                if seconds is not None:
-                    label = server_label(trial.server, trial.version.split("-")[0])
-                    found[label, trial.log_size, trial.storage, trial.buffer_pool].append(seconds)
+def _ours(runs: Sequence[Run], smallest: int) -> list[ComparedRecovery]:
+    told = [
+        (each.key, (each.trial, seconds))
+        for each in keyed_recoveries(runs)
+        if smallest <= each.trial.log_size <= LOG_SIZE
+        if each.trial.outcome is Outcome.READY and not each.trial.settings and each.trial.timeline is not None
+        if (seconds := _from_the_crash_noted(each.trial.timeline)) is not None
+    ]
     return [
-        Compared("ours", server, storage, format_size(log_size), format_size(pool), seconds)
-        for (server, log_size, storage, pool), seconds in found.items()
+        ComparedRecovery(
+            source="ours",
+            server=server_label(first.server, first.version.split("-")[0]),
+            storage=first.storage,
+            log=format_size(first.log_size),
+            pool=format_size(first.buffer_pool),
+            seconds=[seconds for _, seconds in measured],
+            machine=key.machine.in_words(),
+        )
+        for key, measured in grouped(told).items()
+        for first in (measured[0][0],)
     ]
 
 
@@ -92,7 +100,7 @@ def _from_the_crash_noted(timeline: Timeline) -> float | None:
     return None if timeline.seconds is None or before is None else timeline.seconds - before
 
 
-def _seconds(row: Compared) -> str:
+def _seconds(row: ComparedRecovery) -> str:
     middle = format_duration(statistics.median(row.seconds))
     if len(row.seconds) == 1:
         return middle

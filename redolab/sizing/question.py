@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from redolab.crashes.planning import SMALLEST_POOL
 from redolab.errors import InvalidInput
 from redolab.models.recovery_time.held_out import HeldOut
 from redolab.models.recovery_time.predict import Prediction, Until, prediction
 from redolab.models.recovery_time.spread import Spread, together
-from redolab.models.recovery_time.terms import Disk, Part
+from redolab.models.recovery_time.terms import DiskRates, Part
 from redolab.models.recovery_time.work import Crash, Work
+from redolab.models.sizes import SMALLEST_POOL
+from redolab.servers.catalogue import server_catalogue
 from redolab.servers.dialects import Dialect, Version, dialect_of
-from redolab.servers.known import server_catalogue
 from redolab.sizing.calibration import (
     CalibratedServer,
     CalibratedWorkload,
@@ -59,7 +59,7 @@ class Model:
     server: CalibratedServer
     measured_as: str
     """The name of the calibrated server whose rates are taken."""
-    disk: Disk
+    disk: DiskRates
     storage: str
     workload: str
     learnt: CalibratedWorkload
@@ -68,9 +68,8 @@ class Model:
     warnings: tuple[str, ...]
 
     def worst_age(self, log_size: int) -> int:
-        """Bytes: the checkpoint age at which flushing is forced, or at which statements wait if that is less."""
-        capacity = self.dialect.capacity(self.dialect.layout(log_size))
-        return min(capacity.sync_flush_point, capacity.hard_limit)
+        """Bytes: the checkpoint age at which statements wait, beyond which no load gets."""
+        return self.dialect.capacity(self.dialect.layout(log_size)).hard_limit
 
     def check(self, log_size: int, age: int | None) -> None:
         """Raises `InvalidInput` for a log that the server cannot have, or more redo than the log can hold."""
@@ -274,7 +273,7 @@ def _nearest(calibration: Calibration, name: str, dialect: Dialect) -> tuple[str
 
 def slowest_workload(server: CalibratedServer) -> str:
     """The workload whose redo takes the longest for each byte, with a pool that takes several batches: no answer is to be too short."""
-    usual = Disk(read_us=100, write_us=100, queued_reads_per_s=30_000, in_order_mb_s=500, sequential_mb_s=1000)
+    usual = DiskRates(read_us=100, write_us=100, queued_reads_per_s=30_000, in_order_mb_s=500, sequential_mb_s=1000)
 
     def seconds(name: str) -> float:
         each = server.workloads[name]
@@ -289,7 +288,7 @@ def _series(version: str) -> tuple[int, int]:
     return parsed.major, parsed.minor
 
 
-def _disk(calibration: Calibration, storage: str) -> Disk:
+def _disk(calibration: Calibration, storage: str) -> DiskRates:
     """What fio found of a storage. Raises `InvalidInput` for one that it has not looked at."""
     if storage in calibration.storages:
         return calibration.storages[storage].disk

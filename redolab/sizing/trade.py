@@ -6,31 +6,32 @@ It is measured apart from recovery times, under another load, and kept in a smal
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
 
-from redolab.crashes.gains import LoadSeries, load_series
-from redolab.crashes.loads import Load, found_in, settings_in_words
 from redolab.errors import InvalidInput
 from redolab.machine import files
 from redolab.models.intervals import Ratio, median_of_known, ratios
 from redolab.project import PROJECT
+from redolab.records.alike import Alike, grouped
+from redolab.results.gains import LoadSeries, blocks_of_equal_seconds, load_series
+from redolab.results.loads import Load, found_in, settings_in_words
 from redolab.runs.pages import measured_runs
 from redolab.runs.store import Run
 from redolab.units import format_size
 
-TRADE_FORMAT = 1
+TRADE_FORMAT = 2
 TRADE_PAGES = ("throughput", "settings")
 """The pages of results whose runs are loads on the project's own machine."""
 FLUSHING = ("innodb_adaptive_flushing", "innodb_max_dirty_pages_pct")
 """The settings that decide how far flushing lets the log fill."""
 _FEWEST = 2
 """Log sizes: with one there is nothing to compare."""
-_Treatment: TypeAlias = tuple[tuple[object, ...], str | None]
+_Treatment: TypeAlias = tuple[Alike, str | None]
 """What a load was made with but for one setting, and the value of that."""
 
 
@@ -39,7 +40,7 @@ class Gain(msgspec.Struct, frozen=True, kw_only=True):
 
     log_size: int
     throughput: Ratio | None
-    """None of the smallest itself, and where too few loads tell no interval."""
+    """None of the smallest itself, where too few loads tell no interval, and of what equal seconds of the loads do not compare."""
     loads: int
     """With that size."""
     ready_s: float | None
@@ -57,14 +58,24 @@ class Trade(msgspec.Struct, frozen=True, kw_only=True):
     pool: int
     gains: tuple[Gain, ...]
     """The smallest log first."""
-    nothing_beyond: int
-    """The smallest log with all but 3 % of the best throughput, and between which sizes that is by 95 % of chance."""
-    between: tuple[int, int]
+    furthest: float
+    """The largest share by which throughput with a size is above or below that with the smallest, also where no gain is told."""
+    nothing_beyond: int | None
+    """The smallest log with all but 3 % of the best throughput, and between which sizes that is by 95 % of chance.
+
+    None where equal seconds of the loads do not compare all sizes.
+    """
+    between: tuple[int, int] | None
 
     @property
     def is_repeated(self) -> bool:
         """Whether there are intervals."""
         return any(each.throughput is not None for each in self.gains)
+
+    @property
+    def gains_something(self) -> bool:
+        """Whether a larger log is told to have another throughput than the smallest."""
+        return any(each.throughput is not None and each.throughput.is_told for each in self.gains)
 
     def gain(self, log_size: int) -> Gain | None:
         """What was measured with a log of that size; None if nothing was."""
@@ -92,13 +103,21 @@ class Trades(msgspec.Struct, frozen=True, kw_only=True):
     flushing: Mapping[str, tuple[FlushingEffect, ...]] = {}
 
     def of(self, server: str, storage: str) -> Trade | None:
-        """What a larger log gained on a server: on that storage if it was measured there, else on another.
+        """What a larger log gained on a server on that storage; None if it was not measured there.
 
         Of several that with intervals, and of such the one that was measured last.
         """
-        known = list(enumerate(self.servers.get(server, ())))
-        best = max(known, key=lambda each: (each[1].storage == storage, each[1].is_repeated, each[0]), default=None)
+        known = [each for each in enumerate(self.servers.get(server, ())) if each[1].storage == storage]
+        best = max(known, key=lambda each: (each[1].is_repeated, each[0]), default=None)
         return None if best is None else best[1]
+
+    def helping(self, server: str, storage: str) -> list[FlushingEffect]:
+        """The settings of flushing with which a crash of that server under load was recovered sooner on that storage."""
+        return [
+            each
+            for each in self.flushing.get(server, ())
+            if each.storage == storage and each.ready is not None and each.ready.high < 0
+        ]
 
 
 def committed_loads() -> list[Run]:
@@ -107,15 +126,17 @@ def committed_loads() -> list[Run]:
 
 
 def trades_of(runs: Sequence[Run]) -> Trades:
-    """What these runs of loads tell. Raises `LabError` if one cannot be read."""
-    loads = found_in(runs).loads
+    """What these runs of loads tell, on the class of machines with the most of them. Raises `LabError` if one cannot be read."""
+    found = found_in(runs).loads
+    counts = Counter(load.key.machine for load in found)
+    loads = [load for load in found if load.key.machine == counts.most_common(1)[0][0]]
     plain = [
         load for load in loads if not settings_in_words(load.image.spec) and load.image.spec.kill.steady is not None
     ]
     servers: dict[str, tuple[Trade, ...]] = {}
     for each in load_series(plain):
         if len(each.cells) >= _FEWEST:
-            servers[each.key.server] = (*servers.get(each.key.server, ()), _trade(each))
+            servers[each.made.server] = (*servers.get(each.made.server, ()), _trade(each))
     flushing = {
         server: tuple(flushing_of([load for load in loads if load.image.spec.dataset.server == server]))
         for server in dict.fromkeys(load.image.spec.dataset.server for load in loads)
@@ -124,7 +145,7 @@ def trades_of(runs: Sequence[Run]) -> Trades:
 
 
 def _trade(series: LoadSeries) -> Trade:
-    key = series.key
+    key = series.made
     return Trade(
         version=key.version,
         storage=key.storage,
@@ -137,12 +158,15 @@ def _trade(series: LoadSeries) -> Trade:
                 log_size=cell.log_size,
                 throughput=_with_interval(series.gains.get(cell.log_size)),
                 loads=len(cell.loads),
-                ready_s=median_of_known([trial.seconds_to_ready for load in cell.loads for trial in load.recoveries]),
+                ready_s=median_of_known(
+                    [each.trial.seconds_to_ready for load in cell.loads for each in load.recoveries]
+                ),
             )
             for cell in series.cells
         ),
-        nothing_beyond=series.plateau.size,
-        between=(series.plateau.low, series.plateau.high),
+        furthest=series.furthest,
+        nothing_beyond=None if series.plateau is None else series.plateau.size,
+        between=None if series.plateau is None else (series.plateau.low, series.plateau.high),
     )
 
 
@@ -151,24 +175,24 @@ def flushing_of(loads: Sequence[Load]) -> list[FlushingEffect]:
 
     All loads of the same kind tell how far loads made alike differ.
     """
-    kinds: dict[tuple[object, ...], list[Load]] = defaultdict(list)
-    for load in loads:
-        spec = load.image.spec
-        kinds[load.machine, spec.workload, spec.threads, spec.think_time, spec.kill, spec.storage].append(load)
+    kinds = grouped([(load.key, load) for load in loads], *_OF_A_KIND)
     return [effect for kind in kinds.values() for name in FLUSHING for effect in _effects(name, kind)]
+
+
+_OF_A_KIND = ("version", "buffer_pool", "spec.dataset", "spec.instance")
+"""In what loads may differ that tell together how far those made alike differ."""
 
 
 def _effects(name: str, loads: Sequence[Load]) -> list[FlushingEffect]:
     """Of one setting, against the value that it has the most often: that of production, or of a baseline."""
-    alike: dict[tuple[object, ...], list[Load]] = defaultdict(list)
-    for load in loads:
-        alike[_but(name, load)].append(load)
     found = []
-    for but, of_one in alike.items():
+    for but, of_one in grouped([(load.key, load) for load in loads], _override(name)).items():
         values = Counter(_value(name, load) for load in of_one)
         base = None if None in values else values.most_common(1)[0][0]
-        throughput = _against((but, base), name, [(load, load.figures.rate.mean) for load in loads])
-        ready = _against((but, base), name, [(load, _ready(load)) for load in loads])
+        equal = blocks_of_equal_seconds(loads)
+        rates = [(block, load, load.figures.rate.mean) for block, load in zip(equal, loads, strict=True)]
+        throughput = _against((but, base), name, rates)
+        ready = _against((but, base), name, [(load.block, load, _ready(load)) for load in loads])
         spec = of_one[0].image.spec
         found += [
             FlushingEffect(
@@ -185,9 +209,16 @@ def _effects(name: str, loads: Sequence[Load]) -> list[FlushingEffect]:
     return found
 
 
-def _against(base: _Treatment, name: str, measured: Sequence[tuple[Load, float | None]]) -> Mapping[_Treatment, Ratio]:
+def _against(
+    base: _Treatment, name: str, measured: Sequence[tuple[str, Load, float | None]]
+) -> Mapping[_Treatment, Ratio]:
     return ratios(
-        [(load.block, (_but(name, load), _value(name, load)), value) for load, value in measured if value], base
+        [
+            (block, (load.key.but(_override(name)), _value(name, load)), value)
+            for block, load, value in measured
+            if value
+        ],
+        base,
     )
 
 
@@ -195,18 +226,12 @@ def _value(name: str, load: Load) -> str | None:
     return next((each.value for each in load.image.spec.instance.overrides if each.name == name), None)
 
 
-def _but(name: str, load: Load) -> tuple[object, ...]:
-    """What a load was made with, but for that setting."""
-    spec = load.image.spec
-    instance = spec.instance
-    return (
-        *(spec.dataset, instance.log_size, instance.buffer_pool, instance.flush_log_at_trx_commit, instance.binary_log),
-        *(instance.without, frozenset(each for each in instance.overrides if each.name != name)),
-    )
+def _override(name: str) -> str:
+    return f"spec.instance.overrides.{name}"
 
 
 def _ready(load: Load) -> float | None:
-    return median_of_known([trial.seconds_to_ready for trial in load.recoveries])
+    return median_of_known([each.trial.seconds_to_ready for each in load.recoveries])
 
 
 def _with_interval(ratio: Ratio | None) -> Ratio | None:
@@ -231,7 +256,7 @@ def shipped_trades() -> Trades:
 
 
 def effect_in_words(effect: FlushingEffect) -> str:
-    """As in `innodb_max_dirty_pages_pct=10: throughput -4 % (-6 to -2), time to ready … (tpcc with a log of 128M on native)`."""
-    ready = "" if effect.ready is None else f", time to ready after a crash under load {effect.ready.in_words()}"
+    """As in `innodb_max_dirty_pages_pct=10: time to ready -6 % (-11 to -1), throughput … (tpcc with a log of 128M on native)`."""
+    ready = "" if effect.ready is None else f"time to ready {effect.ready.in_words()}, "
     where = f"{effect.workload} with a log of {format_size(effect.log_size)} on {effect.storage}"
-    return f"{effect.setting}: throughput {effect.throughput.in_words()}{ready} ({where})"
+    return f"{effect.setting}: {ready}throughput {effect.throughput.in_words()} ({where})"

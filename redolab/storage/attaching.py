@@ -11,20 +11,19 @@ from types import TracebackType
 from redolab.errors import InvalidInput
 from redolab.lab import Lab
 from redolab.machine import copies, files, processes
-from redolab.machine.description import Disk, read_disk
-from redolab.machine.device import BlockDevice, RequestQueue
+from redolab.machine.description import read_disk
+from redolab.machine.device import BlockDevice
+from redolab.machine.facts import Disk, RequestQueue
 from redolab.machine.processes import Command
 from redolab.models.sizes import lab_disk, recovered_copy
 from redolab.progress import Stage
-from redolab.storage import StorageProfile
 from redolab.storage.disk_model import built_disk_model, check_fuse
-from redolab.storage.figures import AskedDisk, DiskCheck
+from redolab.storage.figures import DiskCheck, DiskTarget
 from redolab.storage.fio import FILE_SIZE, Fio
-from redolab.storage.folder import FolderStorage
+from redolab.storage.folder import attached_folder, check_folder
 from redolab.storage.lab_disk import STAGED, LabDisk, ModelledPlace
-from redolab.storage.modelled import ModelledDisk, SpinningDisk
 from redolab.storage.place import Place
-from redolab.storage.tmpfs import TmpfsStorage
+from redolab.storage.profiles import FolderStorage, ModelledDisk, SpinningDisk, StorageProfile, TmpfsStorage
 from redolab.units import GIB, MIB, format_size
 
 DISKS = "storage/disks"
@@ -45,7 +44,7 @@ def check_possible(profiles: Mapping[str, StorageProfile]) -> None:
     """Raises `InvalidInput` for a profile that this machine cannot offer, before anything is started."""
     for name, profile in profiles.items():
         if isinstance(profile, FolderStorage):
-            profile.check()
+            check_folder(profile)
         elif not processes.is_root():
             raise InvalidInput(
                 f"the storage {name} is mounted, and only root may mount",
@@ -158,7 +157,7 @@ class Storages(AbstractContextManager["Storages"]):
                 fio.write_files(place, size)
                 got = fio.measure(place, stage, size=size)
         scheduler = None if place.device is None else place.device.scheduler()
-        return DiskCheck(storage=name, about=profile.about, scheduler=scheduler, asked=AskedDisk(), got=got)
+        return DiskCheck(storage=name, about=profile.about, scheduler=scheduler, asked=DiskTarget(), got=got)
 
     def _modelled(self, disk: LabDisk, name: str, profile: ModelledDisk) -> AbstractContextManager[ModelledPlace]:
         overhead = self._overhead()
@@ -194,7 +193,7 @@ class Storages(AbstractContextManager["Storages"]):
     @contextmanager
     def _plain(self, name: str, profile: FolderStorage | TmpfsStorage, size: int) -> Iterator[Place]:
         if isinstance(profile, FolderStorage):
-            with profile.attach(self._lab.folder, self._lab.journal) as folder:
+            with attached_folder(profile, self._lab.folder, self._lab.journal) as folder:
                 yield Place(name=name, folder=folder, device=BlockDevice.under(folder))
             return
         folder = self._lab.folder / DISKS / name

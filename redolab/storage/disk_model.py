@@ -10,7 +10,7 @@ import msgspec
 import xxhash
 
 from redolab.clock import now
-from redolab.errors import CommandFailed, InvalidInput, LabError
+from redolab.errors import CommandFailed, InvalidInput, LabError, StorageLost
 from redolab.lab import Lab
 from redolab.machine import files, mounts, processes
 from redolab.machine.interrupts import held, released
@@ -96,11 +96,13 @@ class DiskModel:
             raise LabError(f"the disk model does not say how it stands ({error.strerror})") from error
 
     def check_running(self) -> None:
-        """Raises `LabError` if it has ended."""
+        """Raises `StorageLost` if it has ended."""
         status = self.process.wait(0)
         if status is not None:
             said = [line.text for line in self.process.lines(now().monotonic)][-5:]
-            raise LabError(f"the disk model has ended (status {status}), and with it the disk it served", details=said)
+            raise StorageLost(
+                f"the disk model has ended (status {status}), and with it the disk it served", details=said
+            )
 
     def _wait_until_there(self) -> None:
         deadline = now().monotonic + _START_SECONDS

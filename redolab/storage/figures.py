@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import msgspec
 
-from redolab.machine.description import Disk
+from redolab.machine.facts import Disk
 
 OFF = 0.10
 """Share by which a figure may be off before rows measured on that disk are marked."""
 
 
-class Load(msgspec.Struct, frozen=True, kw_only=True):
+class FioLoad(msgspec.Struct, frozen=True, kw_only=True):
     """What one load of fio found: means, in microseconds and a second; 50th and 99th percentile of the latency."""
 
     latency_us: float
@@ -26,22 +26,22 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 class MeasuredDisk(msgspec.Struct, frozen=True, kw_only=True):
     """What fio found of a disk."""
 
-    read: Load
+    read: FioLoad
     """Random reads of 16 KiB, one at a time."""
-    queued_read: Load
+    queued_read: FioLoad
     """Random reads of 16 KiB, 32 at a time."""
-    write: Load
+    write: FioLoad
     """Random writes of 16 KiB, one at a time."""
-    sequential: Load
+    sequential: FioLoad
     """Reads of 1 MiB in a row, 4 at a time."""
-    append: Load
+    append: FioLoad
     """Writes of 512 bytes in a row, each synced; the latency is that of write and sync."""
-    in_order: Load | None = None
+    in_order: FioLoad | None = None
     """Reads and writes of 32 KiB in the order of the file, with gaps as long, 32 at a time: as recoveries treat their pages.
     None where an earlier version looked, which did not ask."""
 
 
-class AskedDisk(msgspec.Struct, frozen=True, kw_only=True):
+class DiskTarget(msgspec.Struct, frozen=True, kw_only=True):
     """What a profile is to be; None where it makes no promise."""
 
     read_us: float | None = None
@@ -58,7 +58,7 @@ class DiskCheck(msgspec.Struct, frozen=True, kw_only=True):
     about: str
     scheduler: str | None = None
     """The kernel's I/O scheduler above it."""
-    asked: AskedDisk
+    asked: DiskTarget
     got: MeasuredDisk
     overhead_us: float | None = None
     """What the disk model itself takes, which is taken off its latencies."""
@@ -84,7 +84,7 @@ class Figure:
     column: str
     """What it is called in frames, its unit included."""
     unit: str
-    asked: Callable[[AskedDisk], float | None]
+    asked: Callable[[DiskTarget], float | None]
     got: Callable[[MeasuredDisk], float | None]
 
 

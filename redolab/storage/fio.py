@@ -12,7 +12,7 @@ from redolab.machine import processes
 from redolab.machine.processes import Command
 from redolab.machine.tools import Tool
 from redolab.progress import Stage
-from redolab.storage.figures import Load, MeasuredDisk
+from redolab.storage.figures import FioLoad, MeasuredDisk
 from redolab.storage.place import Place
 from redolab.units import MIB
 
@@ -65,7 +65,7 @@ class Fio:
         With `whole_device` reads go all over the device itself, for disks on which the distance matters.
         """
 
-        def random_reads(depth: int) -> Load:
+        def random_reads(depth: int) -> FioLoad:
             stage.say(f"random reads, {depth} at a time")
             page = [*_READ, f"--iodepth={depth}"]
             if whole_device and place.device is not None:
@@ -90,21 +90,22 @@ class Fio:
             read=one, queued_read=queued, write=write, sequential=sequential, append=synced, in_order=in_order
         )
 
-    def read(self, place: Place) -> Load:
+    def read(self, place: Place) -> FioLoad:
         """Random reads of 16 KiB, one at a time."""
         return self.load(place, "random", [f"--size={FILE_SIZE}", *_READ, "--iodepth=1"])
 
-    def load(self, place: Place, file: str, arguments: Sequence[str]) -> Load:
+    def load(self, place: Place, file: str, arguments: Sequence[str]) -> FioLoad:
         """What one load finds, on a file of `write_files` or a device, while the place is limited."""
         with place.limited():
             return _load_of(self._run(place, file, [*arguments, "--time_based", f"--runtime={_SECONDS}"]))
 
     def _run(self, place: Place, file: str, arguments: Sequence[str]) -> _Job:
-        # An absolute path stands as it is.
+        # An absolute path stands as it is; to fio a colon ends a file's name.
+        filename = str(place.folder / file).replace(":", r"\:")
         command = [
             str(self.tool.program),
             "--name=redolab",
-            f"--filename={place.folder / file}",
+            f"--filename={filename}",
             "--ioengine=libaio",
             f"--direct={int(place.direct)}",
             "--output-format=json",
@@ -121,12 +122,12 @@ class Fio:
         return msgspec.json.decode(said[said.index("{") :], type=_Output).jobs[0]
 
 
-def _load_of(job: _Job) -> Load:
+def _load_of(job: _Job) -> FioLoad:
     """Of both directions together; latencies are those of reads, where there are any."""
     direction = job.read if job.read.total_ios else job.write
     both = (job.read, job.write)
     percentiles = direction.clat_ns.percentile
-    return Load(
+    return FioLoad(
         latency_us=direction.lat_ns.mean / 1000,
         p50_us=percentiles.get("50.000000", 0.0) / 1000,
         p99_us=percentiles.get("99.000000", 0.0) / 1000,

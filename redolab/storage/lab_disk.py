@@ -10,7 +10,7 @@ from pathlib import Path
 from redolab.errors import DiskFull
 from redolab.machine import files
 from redolab.machine.clean_up_journal import Journal
-from redolab.machine.device import RequestQueue
+from redolab.machine.facts import RequestQueue
 from redolab.storage.disk_model import DiskModel
 from redolab.storage.loop import is_buffered, make_file_system, mounted
 from redolab.storage.place import FULL, Place
@@ -36,6 +36,15 @@ class ModelledPlace(Place):
             yield
         finally:
             self.model.tell("limits off")
+
+    @contextmanager
+    def unlimited(self) -> Iterator[None]:
+        """See `Place`."""
+        self.model.tell("limits off")
+        try:
+            yield
+        finally:
+            self.model.tell("limits on")
 
     def late_share(self) -> float | None:
         """See `Place`."""

@@ -37,8 +37,13 @@ class Place:
         """While in it: the storage is as slow as it is to be. Outside, the lab may do what is not measured."""
         yield
 
+    @contextmanager
+    def unlimited(self) -> Iterator[None]:
+        """While in it, within `limited`: the lab does what is not measured."""
+        yield
+
     def late_share(self) -> float | None:
-        """By how much later than it was to it answered since it was last limited, as a share of all its latencies; None if nobody knows."""
+        """How late the storage answered since it was last limited, as a share of all its latencies; None where that is not known."""
         return None
 
     def check(self) -> None:

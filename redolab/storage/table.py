@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from redolab.report.table import Column, ReportTable
-from redolab.storage import StorageProfile
-from redolab.storage.figures import FIGURES, OFF, AskedDisk, DiskCheck, Figure, figures_off, off
-from redolab.storage.modelled import ModelledDisk
+from redolab.storage.figures import FIGURES, OFF, DiskCheck, DiskTarget, Figure, figures_off, off
+from redolab.storage.profiles import ModelledDisk, StorageProfile
 
 
 def profiles_table(profiles: Sequence[tuple[str, StorageProfile]]) -> ReportTable:
@@ -48,8 +47,9 @@ def disks_table(checks: Sequence[DiskCheck], machines: Sequence[str] = ()) -> Re
     ]
     overheads = sorted({check.overhead_us for check in checks if check.overhead_us is not None})
     if overheads:
+        least = "" if len(overheads) == 1 else f"{overheads[0]:.0f} to "
         notes.append(
-            f"The disk model itself takes {overheads[-1]:.0f} us a request on this machine, which is taken off its latencies: "
+            f"The disk model itself takes {least}{overheads[-1]:.0f} us a request on this machine, which is taken off its latencies: "
             "it cannot be quicker than that."
         )
     return ReportTable.of("Disks", checks, columns, notes)
@@ -82,7 +82,7 @@ def marks(checks: Sequence[DiskCheck]) -> dict[str, str]:
 
 
 def _promised(profile: StorageProfile, figure: Figure) -> float | None:
-    return figure.asked(profile.asked() if isinstance(profile, ModelledDisk) else AskedDisk())
+    return figure.asked(profile.asked() if isinstance(profile, ModelledDisk) else DiskTarget())
 
 
 def _asked_column(figure: Figure) -> Column[tuple[str, StorageProfile]]:

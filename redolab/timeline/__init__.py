@@ -25,12 +25,27 @@ rollback
     own.
 
 The first five add up to `seconds_to_ready`, and with rollback to `seconds`. A phase that the log cannot time
-is None with the reason; what such phases took together stands in the notes. Nothing here touches a file:
+is None with the reason; what such phases took together stands in the notes. Parts lie within a phase
+(`redolab.timeline.parts`). A start of MySQL without InnoDB's notes is a recovery where what it writes at every
+verbosity proves the crash, else an `UndecidedStart`. Nothing here touches a file:
 `redolab.timeline.logs` reads them.
 """
 
 from redolab.timeline.events import Event
-from redolab.timeline.phases import Phase, PhaseTime, Timeline, to_json
-from redolab.timeline.reader import events, timelines
+from redolab.timeline.parts import PhasePart
+from redolab.timeline.phase import Phase
+from redolab.timeline.phases import PhaseTime, Timeline, UndecidedStart, to_json
+from redolab.timeline.reader import events, starts, timelines
 
-__all__ = ["Event", "Phase", "PhaseTime", "Timeline", "events", "timelines", "to_json"]
+__all__ = [
+    "Event",
+    "Phase",
+    "PhasePart",
+    "PhaseTime",
+    "Timeline",
+    "UndecidedStart",
+    "events",
+    "starts",
+    "timelines",
+    "to_json",
+]

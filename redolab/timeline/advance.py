@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from redolab.lines import Line
 from redolab.timeline.events import Event, told
-from redolab.timeline.phases import Phase
+from redolab.timeline.phase import Phase
 from redolab.timeline.stamps import records
 
 _GETS_ON = re.compile(
@@ -44,7 +44,7 @@ def progress_in(line: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RecoveryProgress:
     """How far a recovery has come: in which phase, and which percent of it, where the log tells one."""
 
     phase: Phase = Phase.DISCOVER
@@ -54,15 +54,15 @@ class Standing:
         return str(self.phase) if self.percent is None else f"{self.percent} % of {self.phase}"
 
 
-def standing(lines: Iterable[Line]) -> Standing:
+def standing(lines: Iterable[Line]) -> RecoveryProgress:
     """How far the recovery has come of which these lines tell."""
-    stands = Standing()
+    stands = RecoveryProgress()
     for line in lines:
         for record in records(line.text):
             known = told(record.text)
             phase = None if known is None else _BEGINS.get(known.event)
             if phase is not None:
-                stands = Standing(phase)
+                stands = RecoveryProgress(phase)
             elif (percent := _PERCENT.search(record.text)) is not None:
-                stands = Standing(stands.phase, int(percent[1]))
+                stands = RecoveryProgress(stands.phase, int(percent[1]))
     return stands

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from io import TextIOWrapper
 from pathlib import Path
 
 from redolab.lines import Line
+from redolab.timeline.compressed import exists, open_file
 from redolab.timeline.logs import read_log
 
 _ENDING = ".arrivals"
@@ -19,11 +21,18 @@ def arrivals_of(log: Path) -> Path:
 
 def read_stamped_log(log: Path) -> Iterator[Line]:
     """All lines of a log that the lab saw arriving, each with its arrival; where no arrivals are kept, as `read_log`."""
-    if not arrivals_of(log).exists():
+    if not exists(arrivals_of(log)):
         yield from read_log(log)
         return
-    with log.open(errors="replace", newline="\n") as lines, arrivals_of(log).open() as stamps:
+    with (
+        open_file(log) as log_file,
+        open_file(arrivals_of(log)) as stamps_file,
+        TextIOWrapper(log_file, "utf-8", "replace", newline="\n") as lines,
+        TextIOWrapper(stamps_file, "utf-8") as stamps,
+    ):
         for line, stamp in itertools.zip_longest(lines, stamps):
             if line is None:
                 return
-            yield Line(line.rstrip("\n"), float(stamp) if stamp and stamp.endswith("\n") else None)
+            # What the lab put into the log has none, and the last can be torn.
+            arrived = stamp is not None and stamp.endswith("\n") and stamp != "\n"
+            yield Line(line.rstrip("\n"), float(stamp) if stamp and arrived else None)

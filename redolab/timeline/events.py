@@ -20,6 +20,10 @@ class Event(StrEnum):
     PROCESS_START = auto()
     START = auto()
     INIT = auto()
+    INNODB_BEGINS = auto()
+    INNODB_DONE = auto()
+    TABLESPACES = auto()
+    TABLESPACES_DONE = auto()
     CHECKPOINT = auto()
     PROGRESSED = auto()
     NOT_SHUT_DOWN = auto()
@@ -37,13 +41,23 @@ class Event(StrEnum):
     UNDO_START = auto()
     UNDONE = auto()
     UNDO_END = auto()
+    PERCENTS = auto()
+    UNDO_OPENED = auto()
+    PREPARED = auto()
+    BINARY_LOG = auto()
+    XA_RECOVERY = auto()
+    XA_RECOVERED = auto()
     OPENED = auto()
     READY = auto()
     VERSION = auto()
     NO_FREE_BLOCK = auto()
     SHUTDOWN = auto()
+    STOPPED = auto()
     SIGNAL = auto()
     ABORT = auto()
+    ENDED_BY_SAFE = auto()
+    RESTARTED_BY_SAFE = auto()
+    WSREP_RECOVERED = auto()
 
 
 class Family(StrEnum):
@@ -62,7 +76,7 @@ class Row(NamedTuple):
     family: Family | None = None
 
 
-class Told(msgspec.Struct, frozen=True, gc=False):
+class LogEvent(msgspec.Struct, frozen=True, gc=False):
     """An event with the values that its line gave."""
 
     event: Event
@@ -73,7 +87,8 @@ class Told(msgspec.Struct, frozen=True, gc=False):
 # 5.1 and before write an LSN as two 32-bit halves.
 _LSN = r"(?P<lsn>\d+(?: \d+)?)"
 # Where a server is installed and what its file is called; never more than one line, never a quoted name.
-_PROGRAM = r"(?:UTC - )?(?:[A-Za-z]:)?[^:'\"\n]{0,300}?"
+_PROGRAM = r"(?:(?:(?:\d{6} )?[ \d]?\d:\d\d:\d\d )?(?:UTC )?- )?(?:[A-Za-z]:)?[^:'\"\n]{0,300}?"
+_SAFE = r"(?:\d{6} [ \d]?\d:\d\d:\d\d )?mysqld_safe "
 _E = Event
 _MARIADB = Family.MARIADB
 _MYSQL = Family.MYSQL
@@ -89,14 +104,22 @@ TABLE = (
         r"Starting MariaDB (?P<version>\S+) .*as process \d",
         _MARIADB,
     ),
-    Row(_E.INIT, r"InnoDB initialization has started\.", _MYSQL),  # 8.0
+    # Written at every verbosity (MY-013576, MY-013577: ha_innodb.cc, innodb_init_params and innobase_init_files).
+    Row(_E.INNODB_BEGINS, r"InnoDB initialization has started\.", _MYSQL),  # later 8.0
+    Row(_E.INNODB_DONE, r"InnoDB initialization has ended\.", _MYSQL),  # later 8.0
     Row(
         _E.INIT,
         r"(?:The InnoDB memory heap is disabled|Mutexes and rw_locks use|Compressed tables use zlib"
         r"|Using Linux native AIO|Initializing buffer pool|PUNCH HOLE support available"
-        r"|Number of transaction pools:|Using atomics to ref count|[Hh]ighest supported file format"
-        r"|Number of pools:)",
+        r"|Using atomics to ref count|[Hh]ighest supported file format)",
     ),
+    # Of transactions, 4 MiB each: the first at the start, more whenever so many are in use (ut0pool.h, PoolManager::add_pool).
+    Row(_E.INIT, r"Number of (?:transaction )?pools: (?P<pools>\d+)"),  # MySQL to 8.0, MariaDB
+    # --- what .ibd files there are
+    Row(_E.TABLESPACES, r"Directories to scan ", _MYSQL),  # 8.0, fil0fil.cc
+    Row(_E.TABLESPACES_DONE, r"Completed space ID check of \d+ files", _MYSQL),
+    Row(_E.TABLESPACES, r"Reading tablespace information from the \.ibd files"),  # to 5.6
+    Row(_E.TABLESPACES_DONE, r"Restoring possible half-written data pages"),  # from the doublewrite buffer
     # --- the server knows that it must recover
     Row(_E.CHECKPOINT, r"The latest found checkpoint is at lsn = (?P<lsn>\d+)", _MYSQL),  # 8.0.30+, also clean starts
     Row(
@@ -138,8 +161,23 @@ TABLE = (
     ),
     Row(_E.ROWS, r"in total (?P<rows>\d+)(?P<millions>M?) row operations to undo"),  # to 5.6, the line after
     Row(_E.UNDO_START, r"Starting in background the rollback of (?:uncommitted|recovered) transactions"),
-    Row(_E.UNDONE, r"(?:Rollback of trx with id \w+ completed|Rolled back recovered transaction \w+)"),
+    Row(
+        _E.UNDONE,
+        r"(?:Rolling back of trx id (?:\d+ )?\w+ completed"  # to 5.5
+        r"|Rollback of trx with id \w+ completed|Rolled back recovered transaction \w+)",
+    ),
     Row(_E.UNDO_END, r"Rollback of non-prepared transactions completed"),
+    # Not written as notes but straight to the log, at every verbosity: of an apply batch and of a rollback.
+    Row(_E.PERCENTS, r"Progress in percents?:"),
+    Row(_E.UNDO_OPENED, r"Opened \d+ existing undo tablespaces", _MYSQL),  # 8.0, before it reads them (srv0start.cc)
+    # --- transactions that are prepared: nothing undoes them (trx0trx.cc, trx_resurrect and trx_recover_for_mysql; handler.cc)
+    Row(_E.PREPARED, r"Transaction \d+ was in the XA prepared state"),
+    Row(_E.PREPARED, r"(?P<prepared>\d+) transactions in prepared state after recovery"),  # MySQL, MariaDB to 10.5
+    Row(_E.PREPARED, r"Found (?P<prepared>\d+) prepared transaction\(s\) in InnoDB"),
+    # --- the binary log, or the file tc.log, and the engines agree on what was prepared; after a crash only
+    Row(_E.BINARY_LOG, r"Recovering after a crash using "),
+    Row(_E.XA_RECOVERY, r"Starting (?:XA |table )?crash recovery\.\.\."),  # at every verbosity from 8.0 on (MY-010229)
+    Row(_E.XA_RECOVERED, r"(?:XA c|C)rash (?:table )?recovery finished\.\s*$"),  # MY-010232
     # --- open for use
     Row(
         _E.OPENED,
@@ -157,12 +195,30 @@ TABLE = (
     Row(_E.NO_FREE_BLOCK, r"Difficult to find free blocks in the buffer pool"),
     # --- the end of a server
     Row(_E.SHUTDOWN, r"(?:Starting shutdown\.\.\.|Shutdown completed; log sequence number)"),
+    Row(_E.STOPPED, rf"{_PROGRAM}: Shutdown complete(?: \(|\.?\s*$)"),
     Row(_E.SIGNAL, rf"{_PROGRAM}(?:mysqld|mariadbd)(?:\.exe)? got signal (?P<signal>\d+)"),
     Row(_E.ABORT, r"(?:Plugin 'InnoDB' init function returned error|Plugin initialization aborted)"),
+    Row(_E.ABORT, r"Aborting\s*$"),
+    # It writes its own stamp, which no server's text follows.
+    Row(_E.ENDED_BY_SAFE, rf"{_SAFE}\S+ from pid file \S+ ended\s*$"),
+    Row(_E.RESTARTED_BY_SAFE, rf"{_SAFE}\S+ restarted\s*$"),
+    Row(_E.WSREP_RECOVERED, r"WSREP: Recovered position"),
 )
 _PATTERNS = tuple(re.compile(row.text, re.ASCII) for row in TABLE)
 # What the server says outside of InnoDB.
-_OUTSIDE = frozenset((_E.PROCESS_START, _E.START, _E.READY, _E.VERSION, _E.SIGNAL))
+_OUTSIDE = frozenset(
+    (
+        _E.PROCESS_START,
+        _E.START,
+        _E.BINARY_LOG,
+        _E.XA_RECOVERY,
+        _E.XA_RECOVERED,
+        _E.READY,
+        _E.VERSION,
+        _E.STOPPED,
+        _E.SIGNAL,
+    )
+)
 _UNNAMED = [re.sub(r"\(\?P<\w+>", "(?:", row.text) for row in TABLE]
 _INNODB = "|".join(text for row, text in zip(TABLE, _UNNAMED, strict=True) if row.event not in _OUTSIDE)
 # All rows at once, each as the group whose number is its own: most lines say nothing, and one look must be
@@ -170,7 +226,7 @@ _INNODB = "|".join(text for row, text in zip(TABLE, _UNNAMED, strict=True) if ro
 _ANY = re.compile("|".join(f"({text})" for text in _UNNAMED), re.ASCII)
 
 
-def told(text: str) -> Told | None:
+def told(text: str) -> LogEvent | None:
     """What the message `text` tells, or None."""
     number = row_of(text)
     return None if number is None else told_by(number, text, 0, len(text))
@@ -182,18 +238,22 @@ def row_of(text: str) -> int | None:
     return found.lastindex - 1 if found and found.lastindex else None
 
 
-def told_by(number: int, text: str, begin: int, end: int) -> Told:
+def told_by(number: int, text: str, begin: int, end: int) -> LogEvent:
     """What the message from `begin` to `end` tells, which fits the row of that number."""
     row = TABLE[number]
     values = _PATTERNS[number].match(text, begin, end)
-    return Told(row.event, row.family, values.groupdict() if values else {})
+    return LogEvent(row.event, row.family, values.groupdict() if values else {})
 
 
 class Needle(NamedTuple):
-    """A word that is quick to look for, and what must stand around it to make its line one that matters."""
+    """A word that is quick to look for, and what must stand around it to make its line one that matters.
+
+    `near`: its lines matter only near those of InnoDB or of a server's start, so that it need not be looked for elsewhere.
+    """
 
     word: str
     pattern: str
+    near: bool = False
 
 
 # Every line that an event can stand in holds one of these, whatever stands before it and also as JSON.
@@ -201,15 +261,21 @@ class Needle(NamedTuple):
 # behind is looked at.
 NEEDLES = (
     Needle("InnoDB", rf"InnoDB(?:(?![:\]] )|[:\]] +(?:{_INNODB}))"),
+    Needle("Percona XtraDB", "Percona XtraDB", near=True),
+    # A pattern that begins with its word is looked for as fast as that.
+    Needle("ecover", r"ecover(?:y(?:\.\.\.| finished\.)|ing after a crash using )", near=True),
+    Needle("ERROR]", r"\[ERROR\]", near=True),
+    Needle("mysqld_safe", r"mysqld_safe \S+ (?:restarted|from pid file)", near=True),
+    Needle("WSREP: Recovered position", "WSREP: Recovered position", near=True),
     *(
         Needle(word, re.escape(word))
         for word in (
-            "Percona XtraDB",
             ": ready for connections",
             " as process ",
             "MySQL Server - start",
             "Version: '",
             "got signal ",
+            ": Shutdown complete",
         )
     ),
 )

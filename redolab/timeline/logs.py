@@ -10,27 +10,33 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
 from redolab.lines import Line
+from redolab.timeline.compressed import TORN, open_file
 from redolab.timeline.events import NEEDLES
 
 # Fits the processor's cache, as each piece is looked through once for each word.
 _PIECE = 1 << 18
 # On each side of a hit: what is longer is no line of an error log, but can be binary rubbish before one.
 _REACH = 8192
-_NEEDLES = tuple((needle.word.encode(), re.compile(needle.pattern.encode())) for needle in NEEDLES)
+_NEEDLES, _NEAR = (
+    tuple((n.word.encode(), re.compile(n.pattern.encode(), re.MULTILINE)) for n in NEEDLES if n.near is near)
+    for near in (False, True)
+)
+_BESIDE = (b"InnoDB", b" as process ")
 _NUL_ENDS_LINE = bytes.maketrans(b"\0", b"\n")
 
 
 def read_log(source: str | os.PathLike[str] | IO[bytes]) -> Iterator[Line]:
     """The lines of an error log that may tell of a recovery, in their order.
 
-    Whatever the file holds, none raises. A crash of the machine can leave NUL bytes in a log: they end a line.
+    Whatever the file holds, none raises. A crash of the machine can leave NUL bytes in a log: they end a line. It may be compressed.
     """
     if isinstance(source, str | os.PathLike):
-        with Path(source).open("rb", buffering=0) as stream:
+        with open_file(Path(source)) as stream, suppress(*TORN):
             yield from _lines(stream)
     else:
         yield from _lines(source)
@@ -38,6 +44,7 @@ def read_log(source: str | os.PathLike[str] | IO[bytes]) -> Iterator[Line]:
 
 def _lines(stream: IO[bytes]) -> Iterator[Line]:
     rest = b""
+    near = False
     while piece := stream.read(_PIECE):
         if b"\0" in piece:
             piece = piece.translate(_NUL_ENDS_LINE)
@@ -45,20 +52,30 @@ def _lines(stream: IO[bytes]) -> Iterator[Line]:
         # An endless line is cut where a piece ends.
         whole = piece.rfind(b"\n") + 1 or (len(piece) if len(piece) > _PIECE else 0)
         rest = piece[whole:]
-        yield from _hits(piece, whole)
-    yield from _hits(rest, len(rest))
+        lines, near = _hits(piece, whole, near)
+        yield from lines
+    yield from _hits(rest, len(rest), near)[0]
 
 
-def _hits(piece: bytes, end: int) -> list[Line]:
-    """The lines of `piece` up to `end` that hold one of the needles."""
+def _hits(piece: bytes, end: int, near: bool) -> tuple[list[Line], bool]:
+    """The lines of `piece` up to `end` that hold one of the needles, and whether InnoDB or a server's start is in it.
+
+    Those that only matter near such a one are looked for only then, or if there was one in the piece before (`near`).
+    """
     spans: list[tuple[int, int]] = []
+    found = False
     for word, pattern in _NEEDLES:
         # A word is found several times as fast as a pattern, and most pieces do not have it.
+        if piece.find(word, 0, end) >= 0:
+            found = found or word in _BESIDE
+            spans += _lines_around(piece, pattern, end)
+    for word, pattern in _NEAR if found or near else ():
         if piece.find(word, 0, end) >= 0:
             spans += _lines_around(piece, pattern, end)
     # In runs that are sorted already, one for each word; a line can be in several.
     spans.sort()
-    return [Line(piece[begin:close].rstrip(b"\r").decode("utf-8", "replace")) for begin, close in dict.fromkeys(spans)]
+    whole = dict.fromkeys(spans)
+    return [Line(piece[begin:close].rstrip(b"\r").decode("utf-8", "replace")) for begin, close in whole], found
 
 
 def _lines_around(piece: bytes, pattern: re.Pattern[bytes], end: int) -> list[tuple[int, int]]:

@@ -34,7 +34,7 @@ class Tick(msgspec.Struct, frozen=True, gc=False):
     era: int
 
 
-class Moment(msgspec.Struct, gc=False):
+class LogMoment(msgspec.Struct, gc=False):
     """One record's place in the log, `number`, and what each clock said, in the order of `Clock`.
 
     A msgspec structure, as is whatever else is made for each line: they are made several times as fast as data classes.
@@ -59,7 +59,7 @@ class Clocks:
     collector: Tick | None = None
     # The last stamps of forms that cannot be compared with the last one, by their clock and form.
     others: dict[tuple[Clock, bool, bool], Stamp] = field(default_factory=dict)
-    waiting: deque[Moment] = field(default_factory=lambda: deque(maxlen=_WAITING))
+    waiting: deque[LogMoment] = field(default_factory=lambda: deque(maxlen=_WAITING))
 
     def in_use(self) -> Iterator[Clock]:
         """The server's clock, and the others where they said anything; a better one first."""
@@ -69,7 +69,7 @@ class Clocks:
         if self.collector:
             yield Clock.COLLECTOR
 
-    def moment(self, number: int, server: Stamp | None, collector: Stamp | None, arrival: float | None) -> Moment:
+    def moment(self, number: int, server: Stamp | None, collector: Stamp | None, arrival: float | None) -> LogMoment:
         """The moment of the next record of the stream, from its stamps and the time when it was seen.
 
         A line without a server's stamp gets one later when the stamped lines before and after it say the
@@ -82,7 +82,7 @@ class Clocks:
         if collector is not None:
             collected = self.collector = self._next(Clock.COLLECTOR, self.collector, collector)
         if server is None:
-            moment = Moment(number, seen, None, collected)
+            moment = LogMoment(number, seen, None, collected)
             self.waiting.append(moment)
             return moment
         before = self.server
@@ -92,7 +92,7 @@ class Clocks:
                 for unstamped in self.waiting:
                     unstamped.server = after
             self.waiting.clear()
-        return Moment(number, seen, after, collected)
+        return LogMoment(number, seen, after, collected)
 
     def _next(self, clock: Clock, last: Tick | None, stamp: Stamp) -> Tick:
         """What `clock` says after it said `last`."""
@@ -109,7 +109,7 @@ class Clocks:
         return Tick(stamp, last.era + set_back)
 
 
-def between(begin: Moment, end: Moment, clock: Clock) -> int | str:
+def between(begin: LogMoment, end: LogMoment, clock: Clock) -> int | str:
     """Microseconds from `begin` to `end` on `clock`, or the reason why there are none."""
     a, b = begin.tick(clock), end.tick(clock)
     if a is None or b is None:
@@ -135,7 +135,7 @@ class Total:
 
     parts: list[int | str] = field(default_factory=lambda: [0, 0, 0])
 
-    def add(self, begin: Moment, end: Moment) -> None:
+    def add(self, begin: LogMoment, end: LogMoment) -> None:
         """Add the time from `begin` to `end`."""
         for clock in _CLOCKS:
             so_far = self.parts[clock]

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from itertools import pairwise
 from typing import Any, Literal
 
 import msgspec
 
 from redolab.timeline.events import Event, Family
-from redolab.timeline.moments import DISORDER, MIXED, SET_BACK, Moment, between
+from redolab.timeline.moments import DISORDER, MIXED, SET_BACK, LogMoment, between
+from redolab.timeline.parts import PhasePart, parts
+from redolab.timeline.phase import Phase
 from redolab.timeline.stamps import MICROSECONDS, Clock
 from redolab.timeline.start import LOG_BEGINS_LATER, MIXED_TURNS, Reached, Start
 
+NO_NOTES = "InnoDB's notes are not in the log"
 ClockName = Literal["arrival", "log", "collector"]
 _MARKED = ("10.2.", "10.3.", "10.4.")
 _PIECE = 64 * 1024
@@ -25,17 +27,6 @@ _CLOCK_NAMES: dict[Clock, ClockName] = {
     Clock.SERVER: "log",
     Clock.COLLECTOR: "collector",
 }
-
-
-class Phase(StrEnum):
-    """The phases of a recovery, in their order; the package's docstring says where each begins and ends."""
-
-    DISCOVER = "discover"
-    SCAN = "scan"
-    APPLY = "apply"
-    OPEN = "open"
-    ACCEPT = "accept"
-    ROLLBACK = "rollback"
 
 
 class PhaseTime(msgspec.Struct, frozen=True):
@@ -62,7 +53,8 @@ class Timeline:
     `rollback_start`, `rollback_seconds`: of the rollback itself, which may begin before the server is ready.
     `checkpoint_lsn`, `end_lsn`: bytes; `pages`: to recover, as the log says, summed over `batches` (a page
     can be in several); `transactions`, `rows`: found to be rolled back or cleaned up; `rolled_back`:
-    transactions reported as rolled back.
+    transactions reported as rolled back; `prepared`: found prepared, for the binary log or XA COMMIT to decide.
+    `parts`: of the phases, where lines of their own time them.
     `complete`: whether the log holds all of it, from the server's start to the end; `ended`: how it ended, in
     words.
     """
@@ -90,6 +82,8 @@ class Timeline:
     complete: bool
     ended: str
     notes: tuple[str, ...] = field(default=())
+    prepared: int | None = None
+    parts: tuple[PhasePart, ...] = ()
 
     @property
     def redo_bytes(self) -> int | None:
@@ -109,8 +103,8 @@ def to_json(timeline: Timeline) -> dict[str, Any]:
     return {**plain, "redo_bytes": timeline.redo_bytes}
 
 
-def timeline(start: Start, ended: str) -> Timeline:
-    """What `start` told; `ended`: why no more lines of it follow."""
+def timeline(start: Start, ended: str, error: str | None = None) -> Timeline:
+    """What `start` told; `ended`: why no more lines of it follow; `error`: the last that the server gave, where that is why."""
     start.redo.settle()
     measure, times = _measured(start, ended)
     clock = measure.clock
@@ -143,13 +137,52 @@ def timeline(start: Start, ended: str) -> Timeline:
         rows=start.rows,
         rolled_back=start.rolled_back or None,
         complete=bool(start.began and ready and done),
-        ended=_ended(start, ended),
+        ended=_ended(start, ended, f": {error}" if error else ""),
         notes=(
             *_stuck(start, clock),
             *_notes(start),
             *([f"no totals: {unsound[0].why}"] if unsound else measure.together(times)),
         ),
+        prepared=start.prepared or None,
+        parts=parts(start, clock),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class UndecidedStart:
+    """A start of which the log does not tell whether it recovered: InnoDB's notes are not in it, and nothing else is proof.
+
+    `innodb_seconds`: of InnoDB's own start, recovery included, where the log has its lines; `before`: how the server before it in
+    the log ended, None where the log has nothing of it.
+    """
+
+    start: datetime | None
+    ready: datetime | None
+    seconds_to_ready: float | None
+    innodb_seconds: float | None
+    before: str | None
+
+
+def undecided(start: Start, before: str | None) -> UndecidedStart | None:
+    """What `start` told, if that is too little to know whether it recovered."""
+    if Event.READY not in start.marks or not start.hides_notes or not _can_hide_notes(start):
+        return None
+    clocks = list(start.clocks.in_use())
+    began, ready = start.began, start.marks[Event.READY]
+    opening, opened = start.marks.get(Event.INNODB_BEGINS), start.marks.get(Event.OPENED)
+    clock = next((each for each in clocks if isinstance(_between(began, ready, each), int)), clocks[0])
+    return UndecidedStart(
+        start=_datetime(began, clock),
+        ready=_datetime(ready, clock),
+        seconds_to_ready=_seconds(_between(began, ready, clock)),
+        innodb_seconds=_seconds(_between(opening, opened, clock)),
+        before=before,
+    )
+
+
+def _can_hide_notes(start: Start) -> bool:
+    version = tuple(int(part) for part in (start.version or "0").split(".")[:2])
+    return start.family is not Family.MARIADB and version >= (5, 7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +207,10 @@ class _Measure:
         }
         return tuple(PhaseTime(p, _seconds(s), s if isinstance(s, str) else None) for p, s in spans.items())
 
-    def bounds(self) -> tuple[Moment | str, ...]:
+    def bounds(self) -> tuple[LogMoment | str, ...]:
         """Where the phases up to ready begin and end, or why the log does not tell."""
         return (
-            self.start.began or LOG_BEGINS_LATER,
+            self.start.began or (NO_NOTES if self.start.hides_notes else LOG_BEGINS_LATER),
             self._discovered(),
             self._turned(),
             self._applied(),
@@ -187,6 +220,8 @@ class _Measure:
 
     def _redo(self) -> tuple[int | str, int | str]:
         """Microseconds of scan and of apply, or the reasons."""
+        if self.start.hides_notes:
+            return NO_NOTES, NO_NOTES
         redo = self.start.redo
         if not redo.batches:
             scanned = self._scanned()
@@ -195,14 +230,16 @@ class _Measure:
         applied = self._applied()
         return redo.scan.parts[self.clock], applied if isinstance(applied, str) else redo.apply.parts[self.clock]
 
-    def _scanned(self) -> Moment | str:
+    def _scanned(self) -> LogMoment | str:
         """The last line of a scan that no batch followed."""
+        if self.start.hides_notes:
+            return NO_NOTES
         lines = [self.start.marks[e] for e in (Event.SCANNED, Event.END_OF_LOG) if e in self.start.marks]
         if lines and self.start.marks.keys() & _LATER:
             return max(lines, key=lambda moment: moment.number)
         return self._missing("the scan ended", _LATER)
 
-    def _turned(self) -> Moment | str:
+    def _turned(self) -> LogMoment | str:
         """Where scan became apply, once and for all."""
         redo = self.start.redo
         if not redo.batches:
@@ -210,13 +247,15 @@ class _Measure:
         once = not redo.mixed and (redo.batches == 1 or self.start.batch_key)
         return redo.first if once and redo.first else "scan and apply took turns"
 
-    def _applied(self) -> Moment | str:
+    def _applied(self) -> LogMoment | str:
         redo = self.start.redo
         if not redo.batches:
             return self._scanned()
         return self._missing("the last batch was applied", _LATER) if redo.applying else redo.turn or LOG_BEGINS_LATER
 
     def _rollback(self) -> int | str:
+        if self.start.hides_notes:
+            return NO_NOTES
         marks = self.start.marks
         done, ready = marks.get(Event.UNDO_END), marks.get(Event.READY)
         if done is None:
@@ -229,20 +268,24 @@ class _Measure:
             return "completed before the server was ready"
         return between(ready, done, self.clock)
 
-    def _discovered(self) -> Moment | str:
+    def _discovered(self) -> LogMoment | str:
+        if self.start.hides_notes:
+            return NO_NOTES
         if self.start.discovered:
             return self.start.discovered
         if Event.NOT_SHUT_DOWN in self.start.marks or Event.CRASH_RECOVERY in self.start.marks:
             return "the log says only after the scan that it began"
         return LOG_BEGINS_LATER
 
-    def _mark(self, event: Event, what: str) -> Moment | str:
+    def _mark(self, event: Event, what: str) -> LogMoment | str:
+        if event not in self.start.marks and self.start.hides_notes:
+            return NO_NOTES
         return self.start.marks.get(event) or self._missing(what, frozenset((Event.READY,)))
 
     def _missing(self, what: str, later: frozenset[Event]) -> str:
         return f"the log has no line that says when {what}" if self.start.marks.keys() & later else self.ended
 
-    def _between(self, begin: Moment | str, end: Moment | str) -> int | str:
+    def _between(self, begin: LogMoment | str, end: LogMoment | str) -> int | str:
         if isinstance(begin, str):
             return begin
         return end if isinstance(end, str) else between(begin, end, self.clock)
@@ -251,7 +294,7 @@ class _Measure:
         """For phases in a row that the log cannot tell apart, what they took together."""
         if all(time.seconds is not None for time in times[:-1]):
             return
-        known = [(i, b) for i, b in enumerate(self.bounds()) if isinstance(b, Moment) and b.tick(self.clock)]
+        known = [(i, b) for i, b in enumerate(self.bounds()) if isinstance(b, LogMoment) and b.tick(self.clock)]
         for (i, begin), (j, end) in pairwise(known):
             took = between(begin, end, self.clock)
             if j - i > 1 and isinstance(took, int) and any(time.seconds is None for time in times[i:j]):
@@ -262,7 +305,7 @@ class _Measure:
 _LATER = frozenset((Event.OPENED, Event.READY, Event.UNDO_END))
 
 
-def _between(begin: Moment | None, end: Moment | None, clock: Clock) -> int | str:
+def _between(begin: LogMoment | None, end: LogMoment | None, clock: Clock) -> int | str:
     return between(begin, end, clock) if begin and end else LOG_BEGINS_LATER
 
 
@@ -291,7 +334,7 @@ def _resolution(start: Start, clock: Clock) -> float:
     return max(steps, default=MICROSECONDS) / MICROSECONDS
 
 
-def _datetime(moment: Moment | None, clock: Clock) -> datetime | None:
+def _datetime(moment: LogMoment | None, clock: Clock) -> datetime | None:
     """As the log stamps it: by the clock used, or where that has no date by another."""
     if moment is None:
         return None
@@ -308,7 +351,7 @@ def _rollback_known(start: Start) -> bool:
 def _rollback_done(start: Start) -> bool:
     if Event.UNDO_END in start.marks:
         return True
-    return Event.READY in start.marks and not _rollback_known(start)
+    return Event.READY in start.marks and not _rollback_known(start) and not start.hides_notes
 
 
 def _end_lsn(start: Start) -> int | None:
@@ -331,17 +374,19 @@ def _scan_went_on(start: Start) -> bool:
     return start.opened_lsn - start.scanned_lsn >= _PIECE
 
 
-def _ended(start: Start, ended: str) -> str:
+def _ended(start: Start, ended: str, why: str) -> str:
     ready, undone = start.marks.get(Event.READY), start.marks.get(Event.UNDO_END)
     if ready and undone and undone.number > ready.number:
         return "rollback completed"
-    if ready and _rollback_done(start):
+    if ready and (_rollback_done(start) or start.hides_notes):
         return "ready"
     if ready:
-        return f"{ended} before the rollback was completed"
+        return f"{ended} before the rollback was completed{why}"
+    if start.hides_notes and not start.began:
+        return f"{ended}, and has no line that says whether it was ready"
     if undone:
-        return f"rollback completed, then {ended} before it was ready"
-    return f"{ended} before it was ready"
+        return f"rollback completed, then {ended} before it was ready{why}"
+    return f"{ended} before it was ready{why}"
 
 
 def _names_the_marker(start: Start) -> bool:
@@ -373,7 +418,16 @@ def _stuck(start: Start, clock: Clock) -> Iterator[str]:
     )
 
 
+_WITNESSES = {
+    Event.XA_RECOVERY: "the crash recovery of the binary log",
+    Event.PERCENTS: "the percents of an apply batch or a rollback",
+}
+
+
 def _notes(start: Start) -> Iterator[str]:
+    if start.hides_notes:
+        witnesses = [what for event, what in _WITNESSES.items() if event in start.marks]
+        yield f"{NO_NOTES} (MySQL 5.7 and later write them with log_error_verbosity=3): {' and '.join(witnesses)} prove the crash"
     if _scan_went_on(start):
         yield "the log does not tell where the scan ended: the end LSN is the one with which InnoDB opened"
     if _names_the_marker(start):

@@ -9,16 +9,18 @@ from dataclasses import dataclass, field
 from redolab.lines import Line
 from redolab.timeline.events import Event, matters, told
 from redolab.timeline.moments import Clocks
-from redolab.timeline.phases import Timeline, timeline
-from redolab.timeline.recall import Recall, Said
+from redolab.timeline.phases import Timeline, UndecidedStart, timeline, undecided
+from redolab.timeline.recall import Recall, RecordText
 from redolab.timeline.stamps import records
-from redolab.timeline.start import STAGES, UNDO, Heard, Start
+from redolab.timeline.start import STAGES, UNDO, Heard, Reached, Start
 
 # Writers followed at the same time; the one longest silent makes room.
 _STREAMS = 256
 
 STARTED_AGAIN = "server started again (crash during recovery)"
 LOG_ENDS = "log ends here"
+_FIRST_POOL = "1"
+_SHUT_DOWN = "server was shut down"
 
 
 def timelines(lines: Iterable[Line]) -> Iterator[Timeline]:
@@ -26,6 +28,11 @@ def timelines(lines: Iterable[Line]) -> Iterator[Timeline]:
 
     Memory does not grow with the log.
     """
+    return (start for start in starts(lines) if isinstance(start, Timeline))
+
+
+def starts(lines: Iterable[Line]) -> Iterator[Timeline | UndecidedStart]:
+    """The recoveries that the lines tell of, and the starts that may have been one, each when it is known to be over."""
     streams: OrderedDict[str, _Stream] = OrderedDict()
     recall = Recall()
     stream, name = None, ""
@@ -66,43 +73,73 @@ class _Stream:
     first: int | None = None
     last: int = 0
     leaving: str | None = None
+    error: str | None = None
+    """The last error that says more than that the server ends."""
+    before: str | None = None
+    """How the server before the one of `start` ended."""
 
-    def take(self, said: Said, number: int, arrival: float | None) -> Timeline | None:
+    def take(self, said: RecordText, number: int, arrival: float | None) -> Timeline | UndecidedStart | None:
         """Take in the next record; a recovery that it shows to be over comes out."""
         moment = self.clocks.moment(number, said.server, said.collector, arrival)
         if self.first is None:
             self.first = number
         self.last = number
         told_now = said.told
+        if said.error and not (told_now and told_now.event in _LEAVING) and not said.error.startswith(_CONSEQUENCES):
+            self.error = said.error[:_LONGEST_ERROR]
         if told_now is None:
             return None
         event = told_now.event
+        if event is Event.INIT and told_now.values.get("pools", _FIRST_POOL) != _FIRST_POOL:
+            return None
         if event in _LEAVING:
             self.leaving = self.leaving or _LEAVING[event].format(**told_now.values)
-            return None
+            # After these the next line is another server's.
+            return self.finish(self.leaving) if event in _GONE else None
         over = None
         start = self.start
         if start is not None and not start.belongs(event):
             over = self.finish(STARTED_AGAIN)
             start = None
-        if start is None and (event in STAGES or event in UNDO):
+        if start is None and (event in STAGES or event in UNDO or event is Event.PERCENTS):
             start = self.start = Start(self.group, self.clocks)
+            if self.leaving and STAGES.get(event) is Reached.STARTING:
+                # RecordText of a server whose start is not in the log.
+                self.before, self.leaving = self.leaving, None
         if start is not None:
             start.hear(Heard(told_now, moment, said.late_form, said.process_form))
         return over
 
-    def finish(self, ended: str) -> Timeline | None:
-        """No more lines of the current start follow; its recovery comes out, if it was one."""
-        start, leaving = self.start, self.leaving
-        self.start = self.leaving = None
-        return timeline(start, leaving or ended) if start and start.proven else None
+    def finish(self, ended: str) -> Timeline | UndecidedStart | None:
+        """No more lines of the current start follow; its recovery comes out, if it was one or may have been."""
+        start, before, ended = self.start, self.before, self.leaving or ended
+        error = None if ended in (_SHUT_DOWN, LOG_ENDS) else self.error
+        self.start = self.leaving = self.error = None
+        self.before = f"{ended}: {error}" if error else ended
+        if start is None:
+            return None
+        return timeline(start, ended, error) if start.proven else undecided(start, before)
 
 
 _LEAVING = {
-    Event.SHUTDOWN: "server was shut down",
+    Event.SHUTDOWN: _SHUT_DOWN,
+    Event.STOPPED: _SHUT_DOWN,
     Event.SIGNAL: "server crashed (signal {signal})",
     Event.ABORT: "server gave up",
+    Event.ENDED_BY_SAFE: "server ended",
+    Event.RESTARTED_BY_SAFE: "server died without a word (mysqld_safe started it again)",
+    Event.WSREP_RECOVERED: "server was only to say where it stands in its cluster (wsrep_recover)",
 }
+_GONE = frozenset((Event.STOPPED, Event.ENDED_BY_SAFE, Event.RESTARTED_BY_SAFE))
+_LONGEST_ERROR = 200
+# What a server says after the error that ends it.
+_CONSEQUENCES = (
+    "Aborting",
+    "Plugin 'InnoDB'",
+    "Unknown/unsupported storage engine: InnoDB",
+    "Failed to initialize",
+    "Data Dictionary initialization failed",
+)
 
 
 def _last_word(stream: _Stream, streams: Iterable[_Stream]) -> str:

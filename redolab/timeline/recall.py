@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from redolab.timeline.events import Told, matters, row_of, told, told_by
+from redolab.timeline.events import LogEvent, matters, row_of, told, told_by
 from redolab.timeline.stamps import MICROSECONDS, Record, Stamp, leading_stamp, parse_stamp, records
 
 # Remembered at a time: many times what one recovery writes, and little memory.
@@ -26,19 +26,21 @@ _LONGEST = 500
 _SECONDS, _SECONDS_END, _FRACTION, _ZONE = 17, 19, 20, 26
 
 
-class Said(msgspec.Struct, frozen=True, gc=False):
+class RecordText(msgspec.Struct, frozen=True, gc=False):
     """What a record says, when and who says it.
 
     `late_form`: it has the form that only MySQL 5.7 writes; `process_form`: that of MySQL 5.6.
     """
 
-    told: Told | None
+    told: LogEvent | None
     late_form: bool
     process_form: bool
     server: Stamp | None = None
     collector: Stamp | None = None
     stream: str = ""
     group: str = ""
+    error: str | None = None
+    """The message, where its label says that it is an error."""
 
 
 class _Shape(NamedTuple):
@@ -48,16 +50,17 @@ class _Shape(NamedTuple):
     begin: int
     late_form: bool
     process_form: bool
+    error: bool
 
 
 @dataclass(slots=True)
-class _Known:
+class _KnownText:
     """What may follow a stamp of one form: what it says, or None where it does not matter; and its shapes, likewise."""
 
-    texts: dict[str, Said | None] = field(default_factory=dict)
+    texts: dict[str, RecordText | None] = field(default_factory=dict)
     shapes: dict[str, _Shape | None] = field(default_factory=dict)
 
-    def said(self, text: str) -> Said | None:
+    def said(self, text: str) -> RecordText | None:
         """What `text` says, `_UNKNOWN` where it has a new shape."""
         if len(text) > _LONGEST:
             return _UNKNOWN
@@ -78,7 +81,7 @@ class _Known:
         shape = None
         if record:
             begin = len(text.rstrip()) - len(record.text)
-            shape = _Shape(row_of(record.text), begin, _late_form(record), record.process_form)
+            shape = _Shape(row_of(record.text), begin, _late_form(record), record.process_form, record.error)
         _remember(self.shapes, key, shape)
 
 
@@ -86,15 +89,15 @@ class Recall:
     """Reads lines, and remembers their texts."""
 
     def __init__(self) -> None:
-        self._after_utc, self._after_iso, self._after_old = _Known(), _Known(), _Known()
+        self._after_utc, self._after_iso, self._after_old = _KnownText(), _KnownText(), _KnownText()
         # Lines without a stamp.
-        self._whole = _Known()
+        self._whole = _KnownText()
         self._stamps: dict[str, Stamp] = {}
         # Stamps of a minute, without seconds and their fraction.
         self._minutes: dict[str, Stamp] = {}
         self._last, self._last_stamp = "", Stamp(0, None, 0)
 
-    def read(self, text: str) -> Sequence[Said]:
+    def read(self, text: str) -> Sequence[RecordText]:
         """What a line says that may matter: usually nothing or one record."""
         if text[10:11] == "T":
             cut, known = text.find(" "), self._after_utc
@@ -115,7 +118,9 @@ class Recall:
         if not cut:
             return (said,)
         stamp = self._stamp(text, cut)
-        return (Said(said.told, said.late_form, said.process_form, stamp),) if stamp else self._learn(text, cut, known)
+        if stamp is None:
+            return self._learn(text, cut, known)
+        return (RecordText(said.told, said.late_form, said.process_form, stamp, None, "", "", said.error),)
 
     def _stamp(self, text: str, cut: int) -> Stamp | None:
         """The server's stamp that a line begins with, if that ends at `cut`."""
@@ -147,7 +152,7 @@ class Recall:
             return stamp
         return Stamp(minute.us + us, minute.offset, minute.step, minute.dated)
 
-    def _learn(self, text: str, cut: int, known: _Known) -> Sequence[Said]:
+    def _learn(self, text: str, cut: int, known: _KnownText) -> Sequence[RecordText]:
         """Take a line apart, and remember what it says unless more than its stamp has to do with that."""
         found = [record for part in text.split("\0") for record in records(part)] if matters(text) else []
         plain = "\0" not in text and len(leading_stamp(text)) == cut and len(text) <= _LONGEST
@@ -156,8 +161,8 @@ class Recall:
         return [_said(record) for record in found]
 
 
-_UNKNOWN = Said(None, False, False)
-_NO_SHAPE = _Shape(None, 0, False, False)
+_UNKNOWN = RecordText(None, False, False)
+_NO_SHAPE = _Shape(None, 0, False, False, False)
 _ALIKE = str.maketrans("123456789", "000000000")
 _Value = TypeVar("_Value")
 
@@ -182,13 +187,14 @@ def _late_form(record: Record) -> bool:
     return record.utc_form and not record.modern
 
 
-def _said_as(shape: _Shape, text: str) -> Said:
+def _said_as(shape: _Shape, text: str) -> RecordText:
     found = None if shape.row is None else told_by(shape.row, text, shape.begin, len(text.rstrip()))
-    return Said(found, shape.late_form, shape.process_form)
+    error = text[shape.begin :].rstrip() if shape.error else None
+    return RecordText(found, shape.late_form, shape.process_form, error=error)
 
 
-def _said(record: Record) -> Said:
-    return Said(
+def _said(record: Record) -> RecordText:
+    return RecordText(
         told(record.text),
         _late_form(record),
         record.process_form,
@@ -196,4 +202,5 @@ def _said(record: Record) -> Said:
         record.collector,
         record.stream,
         record.group,
+        record.text if record.error else None,
     )

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 from rich.console import Console
 from rich.markup import escape
 
-from redolab.timeline import Phase, PhaseTime, Timeline, timelines, to_json
+from redolab.timeline import Phase, PhaseTime, Timeline, UndecidedStart, starts, to_json
+from redolab.timeline.compressed import TORN, open_file
 from redolab.timeline.logs import read_log
+from redolab.timeline.phases import NO_NOTES
 from redolab.units import format_duration, format_size
 
 _STANDARD_INPUT = "-"
 _HIDDEN = " (MySQL 5.7 and later write its lines only with log_error_verbosity=3)"
-_COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"(\xb5/\xfd")
+_ZSTD = b"(\xb5/\xfd"
+_MOST = 20
+"""Starts of which a log does not tell whether they recovered, that are shown: the last of them."""
 _LABELS = {Phase.ROLLBACK: "rollback after ready"}
 
 
@@ -32,40 +39,56 @@ def report_timelines(console: Console, files: Sequence[Path], as_json: bool) -> 
             if as_json:
                 _write_json(path)
             else:
-                _print(console, path, list(_recoveries(path)))
+                _print(console, path)
         except _Unreadable as problem:
             sys.stderr.write(f"redolab: {path} cannot be read ({problem}): give the server's error log\n")
             all_read = False
     return all_read
 
 
-def _recoveries(path: Path) -> Iterator[Timeline]:
-    try:
-        yield from timelines(read_log(sys.stdin.buffer if str(path) == _STANDARD_INPUT else path))
-    except OSError as error:
-        raise _Unreadable(error.strerror) from error
+@dataclass(slots=True)
+class _Undecided:
+    """The starts of a log of which it does not tell whether they recovered: the last of them, and how many there are."""
+
+    count: int = 0
+    last: deque[UndecidedStart] = field(default_factory=lambda: deque(maxlen=_MOST))
+
+    def recoveries(self, path: Path) -> Iterator[Timeline]:
+        """The recoveries in a file; the other starts are kept here."""
+        try:
+            for start in starts(read_log(sys.stdin.buffer if str(path) == _STANDARD_INPUT else path)):
+                if isinstance(start, Timeline):
+                    yield start
+                else:
+                    self.count += 1
+                    self.last.append(start)
+        except OSError as error:
+            raise _Unreadable(error.strerror) from error
 
 
 def _write_json(path: Path) -> None:
     """One line, written as the recoveries are found: a log can hold more of them than memory."""
     begin = f'{{"file":{msgspec.json.encode(str(path)).decode()},"recoveries":['
     before = begin
+    others = _Undecided()
     try:
-        for timeline in _recoveries(path):
+        for timeline in others.recoveries(path):
             sys.stdout.write(before + msgspec.json.encode(to_json(timeline)).decode())
             before = ","
     except _Unreadable:
         # What was found until then is a whole line too.
         sys.stdout.write("" if before is begin else "]}\n")
         raise
-    sys.stdout.write(f"{begin if before is begin else ''}]}}\n")
+    last = msgspec.json.encode(list(others.last)).decode()
+    sys.stdout.write(f'{begin if before is begin else ""}],"undecided":{{"count":{others.count},"last":{last}}}}}\n')
 
 
-def _print(console: Console, path: Path, found: Sequence[Timeline]) -> None:
-    if not found:
-        console.print(
-            f"{path}: no crash recovery in it{_why_none(path)}", markup=False, highlight=False, soft_wrap=True
-        )
+def _print(console: Console, path: Path) -> None:
+    others = _Undecided()
+    found = list(others.recoveries(path))
+    if not found and not others.count:
+        why = _why_none(path)
+        console.print(f"{path}: no crash recovery in it{why}", markup=False, highlight=False, soft_wrap=True)
         return
     with console.capture() as capture:
         console.print(f"[bold]{escape(str(path))}[/]", highlight=False, soft_wrap=True, end="")
@@ -74,6 +97,25 @@ def _print(console: Console, path: Path, found: Sequence[Timeline]) -> None:
     for number, timeline in enumerate(found, 1):
         lines = "".join(f"  {line}\n" for line in _lines(timeline))
         console.file.write(f"{name}: recovery {number} of {len(found)}\n{lines}")
+    if others.count:
+        console.file.write(f"{name}: {_undecided(others)}")
+
+
+def _undecided(others: _Undecided) -> str:
+    these = "1 start" if others.count == 1 else f"{others.count:,} starts"
+    last = f" (the last {len(others.last)} of them)" if others.count > len(others.last) else ""
+    begin = f"whether {these} recovered, the log cannot tell{last}: {NO_NOTES}, log_error_verbosity=3 has them written"
+    return "".join(f"{line}\n" for line in (begin, *map(_undecided_line, others.last), ""))
+
+
+def _undecided_line(start: UndecidedStart) -> str:
+    took = [
+        f"{what} {format_duration(seconds)}"
+        for what, seconds in (("InnoDB", start.innodb_seconds), ("to ready", start.seconds_to_ready))
+        if seconds is not None
+    ]
+    before = [f"before it: {start.before}"] if start.before else []
+    return "  " + ", ".join([f"start {start.start or start.ready}", *took, *before])
 
 
 def _lines(timeline: Timeline) -> list[str]:
@@ -90,13 +132,14 @@ def _lines(timeline: Timeline) -> list[str]:
         ("pages", timeline.pages),
         ("batches", timeline.batches),
         ("transactions to undo", timeline.transactions),
+        ("transactions prepared", timeline.prepared),
         ("row operations to undo", timeline.rows),
         ("clock", f"{timeline.clock}, to {timeline.resolution:g} s"),
     ]  # fmt: skip
     facts = [f"{name:<25}{value}" for name, value in known if value not in (None, "")]
     return [
         *facts,
-        *(_phase(time) for time in timeline.phases),
+        *(line for time in timeline.phases for line in (_phase(time), *_parts(timeline, time.phase))),
         *(f"note: {note}" for note in timeline.notes),
         "",
     ]
@@ -107,16 +150,23 @@ def _phase(time: PhaseTime) -> str:
     return f"  {label:<23}" + (f"{time.seconds:.3f} s" if time.seconds is not None else f"–  ({time.why})")
 
 
+def _parts(timeline: Timeline, phase: Phase) -> Iterator[str]:
+    for part in timeline.parts:
+        if part.phase is phase:
+            yield f"    {f'of it {part.part}':<33}{part.seconds:.3f} s"
+
+
 def _why_none(path: Path) -> str:
     """What may be the reason, as far as the beginning of a file tells."""
     if str(path) == _STANDARD_INPUT:
         return _HIDDEN
-    with path.open("rb") as file:
+    beginning = b""
+    with open_file(path) as file, suppress(*TORN):
         beginning = file.read(4096)
     if not beginning:
         return ": it is empty"
-    if beginning.startswith(_COMPRESSED):
-        return f": it is compressed, try zcat {path} | redolab timeline -"
+    if beginning.startswith(_ZSTD):
+        return f": it is compressed, try zstdcat {path} | redolab timeline -"
     if b"\0" in beginning:
         return ": it is no text"
-    return "" if b"MariaDB" in beginning else _HIDDEN
+    return "" if b"MariaDB" in beginning or b"[Note]" in beginning else _HIDDEN

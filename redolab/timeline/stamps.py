@@ -73,7 +73,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     names it ("" when nothing does); `group`: the same without the process id; `modern`: the message carried a
     code (MySQL 8 and later);
     `utc_form`: it was stamped in the form that MySQL introduced with 5.7; `process_form`: in that of MySQL 5.6, which names the
-    process behind the time.
+    process behind the time; `error`: its label says that it is one.
     """
 
     text: str
@@ -84,6 +84,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     modern: bool = False
     utc_form: bool = False
     process_form: bool = False
+    error: bool = False
 
 
 _TIME = r"\d{1,2}:\d\d:\d\d"
@@ -117,7 +118,7 @@ _JSON = re.compile(r"(?:InnoDB: Progress in percents:)?[\d ]*(?=\{)")
 # A process has at most 7 digits. MariaDB 10.1 and 10.2 have their threads' addresses there, MariaDB 10.0 nothing.
 _PROCESS = re.compile(rf" \d{{1,7}} {_LABEL}")
 _HEADER = re.compile(
-    rf"\s*(?:(?:0x)?[0-9a-f]+\s+(?=\[|InnoDB:))?(?:{_LABEL}\s*)?(?P<code>\[MY-\d+\]\s*)?(?:\[(?:InnoDB|Server)\]\s*)?"
+    rf"\s*(?:(?:0x)?[0-9a-f]+\s+(?=\[|InnoDB:))?(?P<label>{_LABEL}\s*)?(?P<code>\[MY-\d+\]\s*)?(?:\[(?:InnoDB|Server)\]\s*)?"
     r"(?:InnoDB:\s*)?"
 )
 
@@ -207,6 +208,7 @@ def _record(text: str, stamp: Stamp | None, utc_form: bool, base: Record) -> Rec
         modern=modern,
         utc_form=utc_form,
         process_form=stamp is not None and not utc_form and _PROCESS.match(text) is not None,
+        error=header is not None and (header["label"] or "").upper().startswith("[ERROR]"),
     )
 
 
@@ -220,7 +222,8 @@ def _from_json(rest: str, base: Record) -> Iterator[Record]:
         return
     if isinstance(message := entry.get("msg"), str):
         stamp = _json_stamp(entry, "time", "ts", 1000)
-        yield replace(base, text=message.removeprefix("InnoDB: ").rstrip(), server=stamp, modern=True, utc_form=True)
+        text, error = message.removeprefix("InnoDB: ").rstrip(), entry.get("label") == "Error"
+        yield replace(base, text=text, server=stamp, modern=True, utc_form=True, error=error)
     elif isinstance(message := entry.get("log"), str):
         yield from _from_text(message, replace(base, collector=_json_stamp(entry, "time", "", 1)))
     elif isinstance(message := entry.get("MESSAGE"), str):

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from redolab.timeline.events import Event, Family, Told
-from redolab.timeline.moments import Clocks, Moment, Total
+from redolab.timeline.events import Event, Family, LogEvent
+from redolab.timeline.moments import Clocks, LogMoment, Total
 from redolab.timeline.stamps import Clock
 
 # 5.6.31-77.0. Later ones (8.0.32-24) look like a distribution's revision and are known only by the line with
@@ -43,6 +43,7 @@ STAGES = {
     Event.PROCESS_START: Reached.STARTING,
     Event.START: Reached.STARTING,
     Event.INIT: Reached.STARTING,
+    Event.INNODB_BEGINS: Reached.STARTING,
     Event.CHECKPOINT: Reached.RECOVERING,
     Event.PROGRESSED: Reached.RECOVERING,
     Event.NOT_SHUT_DOWN: Reached.RECOVERING,
@@ -62,8 +63,9 @@ STAGES = {
 _ONCE = frozenset((Event.PROGRESSED, Event.NOT_SHUT_DOWN, Event.CRASH_RECOVERY, Event.FROM_CHECKPOINT))
 # What can stand before a server's first lines.
 _BEFORE: dict[Event, frozenset[Event]] = {
-    Event.PROCESS_START: frozenset(),
-    Event.START: frozenset((Event.PROCESS_START,)),
+    # 8.0.15 keeps its lines back until InnoDB has recovered, but not a rollback's percents.
+    Event.PROCESS_START: frozenset((Event.PERCENTS,)),
+    Event.START: frozenset((Event.PROCESS_START, Event.PERCENTS)),
 }
 UNDO = frozenset((Event.UNDO_START, Event.UNDONE, Event.UNDO_END, Event.TRANSACTIONS, Event.ROWS))
 # Lines of a recovery and of nothing else. A clean start of MySQL 8 applies a batch too, of 0 records.
@@ -76,8 +78,28 @@ _PROOF = frozenset(
         Event.PARSED,
         Event.BATCH,
         Event.TO_RECOVER,
+        Event.PERCENTS,
     )
 )
+# What a server of MySQL 5.7 and later writes whatever its log_error_verbosity. All else are notes.
+_NOT_NOTES = frozenset(
+    (
+        Event.PROCESS_START,
+        Event.START,
+        Event.INNODB_BEGINS,
+        Event.INNODB_DONE,
+        Event.PERCENTS,
+        Event.XA_RECOVERY,
+        Event.XA_RECOVERED,
+        Event.READY,
+        Event.VERSION,
+        Event.NO_FREE_BLOCK,
+    )
+)
+
+
+# The witnesses that its notes would be there too.
+_VISIBLE = frozenset((Event.INNODB_DONE, Event.READY, Event.PERCENTS, Event.XA_RECOVERY))
 
 
 class Heard(msgspec.Struct, gc=False):
@@ -86,8 +108,8 @@ class Heard(msgspec.Struct, gc=False):
     `late_form`: it has the form that only MySQL 5.7 writes; `process_form`: that of MySQL 5.6, and of MariaDB from 10.3 on.
     """
 
-    told: Told
-    moment: Moment
+    told: LogEvent
+    moment: LogMoment
     late_form: bool
     process_form: bool
 
@@ -111,21 +133,21 @@ class Redo:
     as apply.
     """
 
-    turn: Moment | None = None
-    first: Moment | None = None
+    turn: LogMoment | None = None
+    first: LogMoment | None = None
     applying: bool = False
     scan: Total = field(default_factory=Total)
     apply: Total = field(default_factory=Total)
     batches: int = 0
     mixed: bool = False
     # The last turn's end may still get its stamp from the line that follows.
-    unsettled: tuple[Total, Moment, Moment] | None = None
+    unsettled: tuple[Total, LogMoment, LogMoment] | None = None
 
-    def begin(self, moment: Moment) -> None:
+    def begin(self, moment: LogMoment) -> None:
         """The scan begins."""
         self.turn = moment
 
-    def batch(self, moment: Moment) -> None:
+    def batch(self, moment: LogMoment) -> None:
         """A batch begins."""
         self.batches += 1
         self.first = self.first or moment
@@ -133,7 +155,7 @@ class Redo:
             self._change(self.scan, moment)
             self.applying = True
 
-    def batch_end(self, moment: Moment) -> None:
+    def batch_end(self, moment: LogMoment) -> None:
         """A batch is done."""
         if not self.applying and not self.batches:
             self.apply.fail(LOG_BEGINS_LATER)
@@ -156,13 +178,21 @@ class Redo:
             total.add(begin, end)
             self.unsettled = None
 
-    def _change(self, total: Total, moment: Moment) -> None:
+    def _change(self, total: Total, moment: LogMoment) -> None:
         self.settle()
         if self.turn is None:
             total.fail(LOG_BEGINS_LATER)
         else:
             self.unsettled = (total, self.turn, moment)
         self.turn = moment
+
+
+class Resurrection(NamedTuple):
+    """The undo logs are read for transactions that were open at the crash, between two lines; after so many batches."""
+
+    begin: LogMoment
+    end: LogMoment
+    batches: int
 
 
 @dataclass(slots=True)
@@ -174,8 +204,8 @@ class Start:
     stage: Reached = Reached.STARTING
     proven: bool = False
     begun_by: Event | None = None
-    marks: dict[Event, Moment] = field(default_factory=dict)
-    discovered: Moment | None = None
+    marks: dict[Event, LogMoment] = field(default_factory=dict)
+    discovered: LogMoment | None = None
     redo: Redo = field(default_factory=Redo)
     family: Family | None = None
     version: str | None = None
@@ -188,13 +218,24 @@ class Start:
     transactions: int | None = None
     rows: int | None = None
     rolled_back: int = 0
+    prepared: int = 0
+    last: Heard | None = None
+    """The line of the scan, of a batch or of the undo tablespaces that was heard last."""
+    resurrected: Resurrection | None = None
     late_notice: bool = False
+    notes: bool = False
+    """Whether any of its lines was a note of InnoDB."""
     no_free_block: int = 0
     """How often the server found no free block in the buffer pool since it got on last."""
-    no_free_block_since: Moment | None = None
+    no_free_block_since: LogMoment | None = None
 
     @property
-    def began(self) -> Moment | None:
+    def hides_notes(self) -> bool:
+        """Whether InnoDB wrote no notes, as far as its lines tell: log_error_verbosity was below 3."""
+        return not self.notes and bool(self.marks.keys() & _VISIBLE)
+
+    @property
+    def began(self) -> LogMoment | None:
         """The first line of the server's start, where the log has it."""
         return self.marks.get(self.begun_by) if self.begun_by else None
 
@@ -207,7 +248,7 @@ class Start:
         if role.once and event in self.marks:
             return False
         if stage is Reached.STARTING:
-            return self.stage is Reached.STARTING and (event is Event.INIT or self.marks.keys() <= _BEFORE[event])
+            return self.stage is Reached.STARTING and (event not in _BEFORE or self.marks.keys() <= _BEFORE[event])
         return stage >= self.stage and not (stage is self.stage and stage >= Reached.OPENED)
 
     def hear(self, line: Heard) -> None:
@@ -224,6 +265,8 @@ class Start:
         # A rollback alone is no recovery of redo, unless this is the end of a log whose beginning is lost.
         if (role.proof and told.values.get("pages") != "0") or (role.undo and self.begun_by is None):
             self.proven = True
+        if role.note:
+            self.notes = True
         if event is Event.NO_FREE_BLOCK:
             self.no_free_block_since = self.no_free_block_since or line.moment
             self.no_free_block += 1
@@ -231,6 +274,8 @@ class Start:
             self.no_free_block, self.no_free_block_since = 0, None
         if role.handler:
             role.handler(self, line)
+        if role.stage is Reached.RECOVERING:
+            self.last = line
         if not role.first or event not in self.marks:
             self.marks[event] = line.moment
 
@@ -252,6 +297,9 @@ _FIRST = frozenset(
         Event.PROCESS_START,
         Event.START,
         Event.INIT,
+        Event.INNODB_BEGINS,
+        Event.PERCENTS,
+        Event.XA_RECOVERY,
         Event.UNDO_START,
         Event.OPENED,
         Event.READY,
@@ -259,11 +307,11 @@ _FIRST = frozenset(
     )
 )
 # The better witness of a server's start first.
-_FIRST_LINES = (Event.PROCESS_START, Event.START, Event.INIT)
+_FIRST_LINES = {Event.PROCESS_START: 0, Event.START: 1, Event.INIT: 2, Event.INNODB_BEGINS: 2}
 
 
 def _on_start(start: Start, line: Heard) -> None:
-    if start.begun_by is None or _FIRST_LINES.index(line.event) < _FIRST_LINES.index(start.begun_by):
+    if start.begun_by is None or _FIRST_LINES[line.event] < _FIRST_LINES[start.begun_by]:
         start.begun_by = line.event
     _on_version(start, line)
 
@@ -271,6 +319,14 @@ def _on_start(start: Start, line: Heard) -> None:
 def _on_version(start: Start, line: Heard) -> None:
     if version := line.value("version"):
         start.name(version, line.value("vendor") or "")
+
+
+def _on_version_line(start: Start, line: Heard) -> None:
+    """The second line of those that say that a server of 5.0 to 5.6 is ready: the first may be in its language, or lost."""
+    _on_version(start, line)
+    if Event.READY not in start.marks and start.stage > Reached.STARTING:
+        start.marks[Event.READY] = line.moment
+        start.stage = Reached.READY
 
 
 def _on_discovered(start: Start, line: Heard) -> None:
@@ -328,15 +384,41 @@ def _on_after_apply(start: Start, line: Heard) -> None:
         start.redo.batch_end(line.moment)
 
 
+def _undo_begins(start: Start) -> LogMoment | None:
+    """Where the undo logs began to be read, if after the line of the recovery that was heard last no more redo is."""
+    last = start.last
+    if last is None or start.redo.applying:
+        return None
+    late = last.event in (Event.CRASH_RECOVERY, Event.SCANNED, Event.BATCH_END) and _prints_late(start)
+    return last.moment if late or last.event in (Event.END_OF_LOG, Event.UNDO_OPENED) else None
+
+
+def _on_undo_opened(start: Start, line: Heard) -> None:
+    start.last = line
+
+
+def _on_prepared(start: Start, line: Heard) -> None:
+    # One line for each, and their number, which stands in MariaDB's log more than once.
+    if count := line.value("prepared"):
+        start.prepared = max(start.prepared, int(count))
+    else:
+        start.prepared += 1
+
+
 def _on_transactions(start: Start, line: Heard) -> None:
     if transactions := line.value("transactions"):
         start.transactions = int(transactions)
+        if begin := _undo_begins(start):
+            start.resurrected = Resurrection(begin, line.moment, start.redo.batches)
     if rows := line.value("rows"):
         start.rows = int(rows) * (1_000_000 if line.value("millions") else 1)
 
 
-def _on_undone(start: Start, _line: Heard) -> None:
+def _on_undone(start: Start, line: Heard) -> None:
     start.rolled_back += 1
+    # Data dictionary transactions are rolled back in the foreground, which says neither that it begins nor that it ends.
+    if Event.UNDO_START not in start.marks and start.rolled_back == (start.transactions or 0) - start.prepared:
+        start.marks[Event.UNDO_END] = line.moment
 
 
 def _on_opened(start: Start, line: Heard) -> None:
@@ -352,6 +434,18 @@ def _on_opened(start: Start, line: Heard) -> None:
         start.family = family
     if start.version is None and is_servers and (family or Family.MYSQL) is (start.family or Family.MYSQL):
         start.version = number[0]
+
+
+def _on_innodb_done(start: Start, line: Heard) -> None:
+    if Event.OPENED not in start.marks and start.stage < Reached.OPENED:
+        start.marks[Event.OPENED] = line.moment
+        start.stage = Reached.OPENED
+
+
+def _on_xa_recovery(start: Start, _line: Heard) -> None:
+    # It is begun only where the binary log was left in use: by a server that InnoDB's shutdown did not follow.
+    if not start.notes:
+        start.proven = True
 
 
 def _named_at_open(generation: tuple[int, int], line: Heard) -> tuple[Family | None, bool]:
@@ -383,6 +477,7 @@ _HANDLERS: dict[Event, Callable[[Start, Heard], None]] = {
     Event.PROCESS_START: _on_start,
     Event.START: _on_start,
     Event.INIT: _on_start,
+    Event.INNODB_BEGINS: _on_start,
     Event.CHECKPOINT: _on_checkpoint,
     Event.PROGRESSED: _on_discovered,
     Event.NOT_SHUT_DOWN: _on_discovered,
@@ -398,9 +493,13 @@ _HANDLERS: dict[Event, Callable[[Start, Heard], None]] = {
     Event.TRANSACTIONS: _on_transactions,
     Event.ROWS: _on_transactions,
     Event.UNDONE: _on_undone,
+    Event.UNDO_OPENED: _on_undo_opened,
+    Event.PREPARED: _on_prepared,
+    Event.XA_RECOVERY: _on_xa_recovery,
     Event.OPENED: _on_opened,
+    Event.INNODB_DONE: _on_innodb_done,
     Event.READY: _on_version,
-    Event.VERSION: _on_version,
+    Event.VERSION: _on_version_line,
 }
 
 
@@ -411,13 +510,20 @@ class _Role(NamedTuple):
     once: bool
     proof: bool
     undo: bool
+    note: bool
     first: bool
     handler: Callable[[Start, Heard], None] | None
 
 
 _ROLES = {
     event: _Role(
-        STAGES.get(event), event in _ONCE, event in _PROOF, event in UNDO, event in _FIRST, _HANDLERS.get(event)
+        STAGES.get(event),
+        event in _ONCE,
+        event in _PROOF,
+        event in UNDO,
+        event not in _NOT_NOTES,
+        event in _FIRST,
+        _HANDLERS.get(event),
     )
     for event in Event
 }

@@ -57,8 +57,8 @@ def capacity_table(rows: Sequence[ServerCapacity]) -> ReportTable:
         if row.asked != row.log_size
     ]
     notes = [
-        "Checkpoint ages in bytes, for 16 KiB pages: flushing gets harder from the async flush point, is forced at the sync flush "
-        "point, and statements wait at the hard limit. docs/capacity.md has the formulas."
+        "Checkpoint ages in bytes, for 16 KiB pages: flushing becomes eager at the async flush point, is forced from the sync flush "
+        "point, and statements wait at the hard limit, the most redo that a crash can leave. docs/capacity.md has the formulas."
     ]
     return ReportTable.of("Redo log capacity", rows, _COLUMNS, notes + limited)
 

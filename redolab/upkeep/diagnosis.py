@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from redolab.errors import LabError
+from redolab.errors import InvalidInput, LabError
 from redolab.lab import tools_of
 from redolab.machine import processes
 from redolab.machine.apt import distribution
 from redolab.machine.copies import shares_blocks
 from redolab.machine.description import read_machine
+from redolab.machine.lab_folder import check_lab_folder
 from redolab.machine.tools import PACKAGES
 from redolab.models.sizes import crash_and_recovery, data_directory, default_dataset, fill_pool
 from redolab.project import PROJECT
@@ -24,7 +25,7 @@ _KERNEL = {"loop": Path("/dev/loop-control"), "fuse": Path("/dev/fuse")}
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class Examination:
     """One thing looked at: what there is, what the lab can do with it, and what to do if that is not enough."""
 
     what: str
@@ -44,7 +45,7 @@ class Examined:
 class Diagnosis:
     """All that was examined."""
 
-    examined: list[Examined]
+    examined: list[Examination]
 
     @property
     def fit(self) -> bool:
@@ -55,10 +56,10 @@ class Diagnosis:
     def table(self) -> ReportTable:
         """It as a table."""
         columns = [
-            Column[Examined]("what", lambda each: each.what),
-            Column[Examined]("found", lambda each: each.found),
-            Column[Examined]("", lambda each: each.verdict),
-            Column[Examined]("what to do", lambda each: "" if each.fit else each.remedy),
+            Column[Examination]("what", lambda each: each.what),
+            Column[Examination]("found", lambda each: each.found),
+            Column[Examination]("", lambda each: each.verdict),
+            Column[Examination]("what to do", lambda each: "" if each.fit else each.remedy),
         ]
         return ReportTable.of("This machine", self.examined, columns, [])
 
@@ -68,21 +69,21 @@ def examine(log_size: int) -> Diagnosis:
     return Diagnosis([*_hardware(log_size), *_system(log_size), *_tools()])
 
 
-def _hardware(log_size: int) -> Iterator[Examined]:
+def _hardware(log_size: int) -> Iterator[Examination]:
     machine = read_machine(PROJECT.lab)
     dataset = default_dataset(log_size)
     pool = fill_pool(dataset, log_size)
     needed = crash_and_recovery(dataset, log_size, images=1)
     few = "fewer: the workload and the server share them, the log fills slowly"
-    yield Examined("cores", f"{machine.cores} ({machine.cpu})", machine.cores >= _FEWEST_CORES, False, few)
-    yield Examined(
+    yield Examination("cores", f"{machine.cores} ({machine.cpu})", machine.cores >= _FEWEST_CORES, False, few)
+    yield Examination(
         "memory",
         f"{format_size(machine.memory)}; {format_size(pool + GIB)} needed for a log of {format_size(log_size)}",
         machine.memory >= pool + GIB,
         True,
         "choose a smaller LOGSIZE or DATASET",
     )
-    yield Examined(
+    yield Examination(
         "disk",
         f"{format_size(machine.disk.free)} free on {machine.disk.device} ({machine.disk.file_system}); about "
         f"{format_size(needed)} needed for a log of {format_size(log_size)}",
@@ -90,15 +91,24 @@ def _hardware(log_size: int) -> Iterator[Examined]:
         True,
         "choose a smaller LOGSIZE or DATASET, or remove crash images ('redolab images')",
     )
+    yield _lab_folder()
 
 
-def _system(log_size: int) -> Iterator[Examined]:
-    machine = read_machine(PROJECT.lab)
-    yield Examined("kernel", machine.kernel, True, True)
+def _lab_folder() -> Examination:
     try:
-        yield Examined("packages", f"{machine.system}: {distribution()} suites", True, True)
+        check_lab_folder(PROJECT.lab)
+    except InvalidInput as refused:
+        return Examination("lab's folder", refused.problem, False, True, refused.remedy)
+    return Examination("lab's folder", str(PROJECT.lab), True, True)
+
+
+def _system(log_size: int) -> Iterator[Examination]:
+    machine = read_machine(PROJECT.lab)
+    yield Examination("kernel", machine.kernel, True, True)
+    try:
+        yield Examination("packages", f"{machine.system}: {distribution()} suites", True, True)
     except LabError as error:
-        yield Examined("packages", machine.system, False, True, str(error))
+        yield Examination("packages", machine.system, False, True, str(error))
     for what, kinds, remedy in (
         (
             "loop devices",
@@ -108,10 +118,10 @@ def _system(log_size: int) -> Iterator[Examined]:
         ("FUSE", "fuse", "modprobe fuse: without it no modelled disks (STORAGE=hdd and others)"),
     ):
         there = (_KERNEL[kinds]).exists()
-        yield Examined(what, "yes" if there else "no", there, False, remedy)
+        yield Examination(what, "yes" if there else "no", there, False, remedy)
     reflink = shares_blocks(PROJECT.lab)
     size = format_size(data_directory(default_dataset(log_size), log_size))
-    yield Examined(
+    yield Examination(
         "copies",
         f"{machine.disk.file_system} " + ("shares blocks" if reflink else "copies every block"),
         reflink,
@@ -119,7 +129,7 @@ def _system(log_size: int) -> Iterator[Examined]:
         f"a crash image (up to {size} for a log of {format_size(log_size)}) is copied for each recovery, which is not counted in its "
         "time: REDOLAB_LAB=/folder on XFS or btrfs has it done at once",
     )
-    yield Examined(
+    yield Examination(
         "root",
         "yes" if processes.is_root() else "no",
         processes.is_root(),
@@ -129,16 +139,16 @@ def _system(log_size: int) -> Iterator[Examined]:
     )
 
 
-def _tools() -> Iterator[Examined]:
+def _tools() -> Iterator[Examination]:
     tools = tools_of(PROJECT.lab)
     versions = tools.versions()
     for name, package in PACKAGES.items():
         remedy = f"the first run that wants it gets it, or: apt install {package}"
-        yield Examined(name, versions.get(name, "not there"), name in versions, False, remedy)
+        yield Examination(name, versions.get(name, "not there"), name in versions, False, remedy)
     bubblewrap = tools.find("bwrap")
     if bubblewrap is not None:
         try:
             Sandbox(bubblewrap, Path("/"), Path("/etc")).check()
-            yield Examined("sandbox", "bubblewrap can make namespaces", True, True)
+            yield Examination("sandbox", "bubblewrap can make namespaces", True, True)
         except LabError as error:
-            yield Examined("sandbox", error.problem, False, True, error.remedy)
+            yield Examination("sandbox", error.problem, False, True, error.remedy)

@@ -7,19 +7,20 @@ from pathlib import Path
 
 from rich.console import Console
 
-from redolab.crashes.images import CrashImage
+from redolab.records.crash import KILL, CrashImage
 from redolab.report.table import Column, ReportTable
 from redolab.runs.experiment import load_experiment
 from redolab.runs.reporting import ALL_TABLES, TABLE, write_report
-from redolab.runs.schema import RunRecord, State
+from redolab.runs.schema import RunRecord, RunState
 from redolab.runs.store import Run
+from redolab.states.datasets import Dataset
 from redolab.units import format_duration, format_size
 
 _WORTH_NAMING = ("server", "log_size", "storage", "pool", "repeat", "image")
 _SIZES = ("log_size", "pool")
 
 
-def _asked(record: RunRecord) -> str:
+def _options(record: RunRecord) -> str:
     named = [(name, record.options[name]) for name in _WORTH_NAMING if name in record.options]
     return ", ".join(f"{name} {_sizes(value) if name in _SIZES else value}" for name, value in named)
 
@@ -33,18 +34,41 @@ def _age(image: CrashImage) -> str:
     return "–" if age is None else format_size(age)
 
 
+def _crashed(image: CrashImage) -> str:
+    """What an image is of, as in `bulk-update, log 1G, tables 512M`."""
+    spec = image.spec
+    kind = "" if spec.crash == KILL else f"{spec.crash}, "
+    log, tables = format_size(spec.instance.log_size), format_size(spec.dataset.size)
+    return f"{kind}{spec.workload}, log {log}, tables {tables}"
+
+
+def _loaded(dataset: Dataset) -> str:
+    """What a dataset is for, as in `crashes of mariadb-10.11 10.11.19, tables of 512M (sysbench)`."""
+    spec = dataset.spec
+    kind = spec.data.__struct_config__.tag
+    return f"crashes of {spec.server} {spec.version}, tables of {format_size(spec.size)} ({kind})"
+
+
 _RUN_COLUMNS = [
     Column[RunRecord]("run", lambda record: record.name),
     Column[RunRecord]("state", lambda record: record.state + (f": {record.why_stopped}" if record.why_stopped else "")),
     Column[RunRecord]("took", lambda record: format_duration(sum(record.seconds.values())), right=True),
-    Column[RunRecord]("asked for", _asked),
+    Column[RunRecord]("asked for", _options),
 ]
 _IMAGE_COLUMNS = [
     Column[tuple[CrashImage, int]]("crash image", lambda kept: kept[0].name),
     Column[tuple[CrashImage, int]]("made", lambda kept: f"{kept[0].made:%Y-%m-%d %H:%M} UTC"),
-    Column[tuple[CrashImage, int]]("age at the kill", lambda kept: _age(kept[0]), right=True),
-    Column[tuple[CrashImage, int]]("killed because", lambda kept: kept[0].why_killed),
+    Column[tuple[CrashImage, int]]("of", lambda kept: _crashed(kept[0])),
+    Column[tuple[CrashImage, int]]("redo age", lambda kept: _age(kept[0]), right=True),
+    Column[tuple[CrashImage, int]]("struck because", lambda kept: kept[0].why_killed),
     Column[tuple[CrashImage, int]]("on disk", lambda kept: format_size(kept[1]), right=True),
+]
+
+
+_DATASET_COLUMNS = [
+    Column[Dataset]("dataset", lambda dataset: dataset.spec.key),
+    Column[Dataset]("for", _loaded),
+    Column[Dataset]("on disk", lambda dataset: format_size(dataset.size), right=True),
 ]
 
 
@@ -56,6 +80,12 @@ def runs_table(runs: Sequence[RunRecord]) -> ReportTable:
 def images_table(images: Sequence[tuple[CrashImage, int]]) -> ReportTable:
     """All crash images with the bytes that each takes, oldest first."""
     return ReportTable.of("Crash images", images, _IMAGE_COLUMNS, [])
+
+
+def datasets_table(datasets: Sequence[Dataset]) -> ReportTable:
+    """All datasets with the bytes that each takes."""
+    note = "Loaded tables that the next crash of the same kind starts from; one that is removed is loaded anew."
+    return ReportTable.of("Datasets", datasets, _DATASET_COLUMNS, [note])
 
 
 def _older(path: Path, than: Path) -> bool:
@@ -84,5 +114,5 @@ def show_run(console: Console, run: Run, *, all_tables: bool) -> None:
     if table.exists():
         console.print()
         console.print(table.read_text(), highlight=False, markup=False, soft_wrap=True)
-    elif record.state is State.STOPPED:
+    elif record.state is RunState.STOPPED:
         console.print("it was stopped before a trial was finished", markup=False)

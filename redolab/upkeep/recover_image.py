@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redolab.crashes.bench import plan_of_image
-from redolab.crashes.images import ImageStore, check_format
-from redolab.crashes.planning import check_warm_up
+from redolab.bench.checks import check_warm_up
+from redolab.bench.planning import plan_of_image
 from redolab.lab import open_lab
 from redolab.progress import Progress
 from redolab.runs.factors import words
 from redolab.runs.session import start_run
 from redolab.runs.store import RunStore
-from redolab.servers.known import server_catalogue
+from redolab.servers.catalogue import server_catalogue
+from redolab.states.images import ImageStore, check_format
 
 _EXPERIMENT = "recovery"
 

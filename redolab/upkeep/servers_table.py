@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from redolab.report.table import Column, ReportTable
+from redolab.servers.dialects import other_than_expected
 from redolab.servers.entry import CatalogueEntry
 from redolab.servers.install import InstalledServer
 from redolab.units import format_size
@@ -20,18 +21,27 @@ class ListedServer:
     own: bool
     """Added by the user."""
     installed: InstalledServer | None
+    """What a new run takes."""
+    versions: Sequence[InstalledServer]
+    """All that is there."""
     size: int
-    """Bytes on the disk."""
+    """Bytes on the disk, of all versions."""
 
     @property
     def version(self) -> str:
-        """What its binary says, or the series while it is not there."""
+        """What its binary says, or the one expected while it is not there."""
         return self.installed.version if self.installed else self.entry.version
 
     @property
     def state(self) -> str:
         """In words."""
-        return "ready" if self.installed else "fetched when first asked for"
+        taken = self.installed and self.installed.folder
+        others = [str(each.dialect.version) for each in self.versions if each.folder != taken]
+        beside = f"; {', '.join(others)} beside it" if others else ""
+        if self.installed is None:
+            return f"fetched when first asked for{beside}"
+        expected = self.entry.version
+        return f"ready{f', {expected} is expected' * other_than_expected(self.installed.version, expected)}{beside}"
 
 
 _COLUMNS = [

@@ -8,8 +8,8 @@ from redolab.lab import open_lab
 from redolab.progress import Progress
 from redolab.runs.store import RunStore
 from redolab.storage.attaching import Storages, check_possible
+from redolab.storage.catalogue import storage_profile
 from redolab.storage.figures import figures_off
-from redolab.storage.known import storage_profile
 from redolab.storage.table import disks_table
 
 

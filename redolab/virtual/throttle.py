@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from redolab.errors import InvalidInput, LabError
 from redolab.machine import processes
 from redolab.machine.processes import Command
-from redolab.storage.known import storage_catalogue
-from redolab.storage.modelled import FlashDisk
+from redolab.storage.catalogue import storage_catalogue
+from redolab.storage.profiles import FlashDisk
 from redolab.virtual.libvirt import Libvirt
 
 _MEGABYTE = 1_000_000

@@ -15,6 +15,7 @@ from redolab.errors import Interrupted, InvalidInput, LabError
 from redolab.lab import journal_of, tools_of
 from redolab.machine import files, processes
 from redolab.machine.interrupts import unwinding
+from redolab.machine.lab_folder import claim_lab_folder
 from redolab.machine.lock import taken
 from redolab.machine.processes import Command, Output
 from redolab.progress import Progress
@@ -179,6 +180,7 @@ class Guest:
     @contextmanager
     def _alone(self, interrupted: str) -> Iterator[None]:
         """While in it: nobody else brings it up or down; an interrupt says what is left."""
+        claim_lab_folder(PROJECT.lab)
         files.make_folder(self.folder)
         try:
             with taken(self.folder / ".lock"), unwinding():

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-import msgspec
 from pymysql.connections import Connection
 from pymysql.cursors import Cursor
 
@@ -16,49 +14,10 @@ from redolab.lab import Lab
 from redolab.machine.processes import Process
 from redolab.machine.tools import Tools
 from redolab.servers.instance import Instance
-
-DATABASE = "redolab"
-"""The schema in which everything the lab makes lies."""
+from redolab.workloads.data import Clients, TableCheck, WorkloadMoment
 
 Follow: TypeAlias = Callable[[float, float, str], None]
 """Told how far something is: so much, of so much, and a few words."""
-
-
-class TableCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """What was checked after a recovery and what came of it."""
-
-    what: str
-    expected: str
-    found: str
-
-    @property
-    def passed(self) -> bool:
-        """Whether what was found is what must be there."""
-        return self.found == self.expected
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkloadMoment:
-    """What the clients counted in the second (or so) that ended then."""
-
-    monotonic: float
-    commits_per_second: float
-    errors_per_second: float | None = None
-    latency_95_ms: float | None = None
-    """95th percentile of a transaction's latency; of TPC-C, of a New-Order."""
-    new_orders_per_second: float | None = None
-    """Of TPC-C: New-Order transactions that were completed; 60 times that is NOTPM."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Clients:
-    """Who writes: so many clients, each with a connection of its own."""
-
-    connections: int
-    think_time: bool = False
-    """Whether they wait between transactions as people at terminals would, where the workload knows how long."""
-    report_every: float = 1.0
-    """Seconds between two reports, as near to it as the tool can."""
 
 
 class RunningWorkload(Protocol):

@@ -12,7 +12,7 @@ from redolab.errors import WorkloadFailed
 from redolab.machine import processes
 from redolab.machine.processes import Command
 from redolab.machine.tools import Tools
-from redolab.workloads.contract import DATABASE
+from redolab.workloads.data import DATABASE
 from redolab.workloads.sysbench import SCRIPTS, connection_arguments
 
 TABLE = f"{DATABASE}.inserted"

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 from pymysql.connections import Connection
 
-from redolab.workloads.contract import Follow, TableCheck
+from redolab.workloads.contract import Follow
+from redolab.workloads.data import TableCheck
 
 
 class PlainWorkload(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind"):

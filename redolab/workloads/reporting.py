@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from redolab.clock import now
 from redolab.errors import WorkloadFailed
 from redolab.machine.processes import Process
-from redolab.workloads.contract import RunningWorkload, WorkloadMoment
+from redolab.workloads.contract import RunningWorkload
+from redolab.workloads.data import WorkloadMoment
 
 _LAST_LINES = 8
 

@@ -15,30 +15,14 @@ from redolab.machine import processes
 from redolab.machine.processes import Command, Process
 from redolab.machine.tools import Tools
 from redolab.servers.instance import Instance, NetworkAddress
-from redolab.workloads.contract import (
-    DATABASE,
-    Clients,
-    Follow,
-    RunningWorkload,
-    TableCheck,
-    WorkloadMoment,
-    check_pages,
-    check_value,
-)
+from redolab.workloads.contract import Follow, RunningWorkload, check_pages, check_value
+from redolab.workloads.data import DATABASE, Clients, StormTables, TableCheck, WorkloadMoment
 from redolab.workloads.plain import PlainWorkload
 from redolab.workloads.reporting import ReportingRun
 from redolab.workloads.tpcc.building import build_go_tpc, built_storm, storm_content
 
 _TABLE = f"{DATABASE}.visits"
-_ROWS = 1024
-"""A row for each client that there can be."""
 _EVERYWHERE = "127.0.%"
-
-
-class StormTables(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="storm"):
-    """One small table: how large the dataset is to be does not matter."""
-
-    rows: int = _ROWS
 
 
 class StormWorkload(PlainWorkload, frozen=True, kw_only=True, tag="storm"):

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import msgspec
 from pymysql.connections import Connection
 
 from redolab.lab import Lab
@@ -18,18 +17,11 @@ from redolab.machine.tools import Tool, Tools
 from redolab.project import PROJECT
 from redolab.servers.dialects import SOCKET
 from redolab.servers.instance import Instance
-from redolab.workloads.contract import (
-    DATABASE,
-    Clients,
-    Follow,
-    RunningWorkload,
-    TableCheck,
-    WorkloadMoment,
-    check_pages,
-    check_value,
-)
+from redolab.workloads.contract import Follow, RunningWorkload, check_pages, check_value
+from redolab.workloads.data import BYTES_PER_ROW, DATABASE, Clients, SysbenchTables, TableCheck, WorkloadMoment
 from redolab.workloads.plain import PlainWorkload
 from redolab.workloads.reporting import ReportingRun
+from redolab.workloads.source_code import code_alone
 
 SCRIPTS = PROJECT.provision / "workloads"
 _REPORT = re.compile(r"tps: (?P<tps>[\d.]+).*?lat \(ms,95%\): (?P<latency>[\d.]+) err/s: (?P<errors>[\d.]+)")
@@ -39,22 +31,6 @@ _LOCK_CONFLICTS = "1020,1205,1213"
 _TABLES = 16
 """Enough for the clients not to meet on one table's index, and for one table to be a quick sample to check."""
 _OF_CLIENTS = r"large\_%"
-# What a row of sysbench's table takes on disk with its secondary index: 16 M rows made 4.0 GB (MariaDB 10.11).
-_BYTES_PER_ROW = 250
-
-
-class SysbenchTables(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="sysbench"):
-    """sysbench's `sbtest1` … , all of one size."""
-
-    tables: int
-    rows: int
-    """Rows of each."""
-    bytes_per_row: int = _BYTES_PER_ROW
-    """By which their number was worked out."""
-
-    def names(self) -> list[str]:
-        """Their names."""
-        return [f"sbtest{number}" for number in range(1, self.tables + 1)]
 
 
 class SysbenchWorkload(PlainWorkload, frozen=True, kw_only=True, tag="sysbench"):
@@ -64,7 +40,7 @@ class SysbenchWorkload(PlainWorkload, frozen=True, kw_only=True, tag="sysbench")
 
     def content(self) -> str:
         """See `Workload`."""
-        return (SCRIPTS / self.script).read_text() if self.script.endswith(".lua") else self.script
+        return code_alone(SCRIPTS / self.script) if self.script.endswith(".lua") else self.script
 
     def require(self, lab: Lab) -> None:
         """See `Workload`."""
@@ -72,7 +48,7 @@ class SysbenchWorkload(PlainWorkload, frozen=True, kw_only=True, tag="sysbench")
 
     def data(self, size: int) -> SysbenchTables:
         """See `Workload`."""
-        return SysbenchTables(tables=_TABLES, rows=max(1, size // _BYTES_PER_ROW // _TABLES))
+        return SysbenchTables(tables=_TABLES, rows=max(1, size // BYTES_PER_ROW // _TABLES))
 
     def load(self, tools: Tools, instance: Instance, data: SysbenchTables, output: Path) -> Process:
         """See `Workload`: each table is filled by one of the threads."""

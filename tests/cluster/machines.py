@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from redolab.machine.lab_folder import claim_lab_folder
 from redolab.project import PROJECT
 
 CONTROL = "192.0.2.1"
@@ -142,8 +143,10 @@ def cluster(folder: Path, machines: Sequence[str]) -> Iterator[Cluster]:
     """While in it: a scheduler, and these machines with the default server unpacked. Their files lie in `folder`."""
     made = Cluster(folder, certificates(folder / "certificates"))
     for name in machines:
-        servers = Path("servers/mariadb-10.11")
-        shutil.copytree(PROJECT.lab / servers, made.lab(name) / servers, symlinks=True, copy_function=os.link)
+        claim_lab_folder(made.lab(name))
+        for unpacked in (PROJECT.lab / "servers").glob("mariadb-10.11-*"):
+            there = made.lab(name) / "servers" / unpacked.name
+            shutil.copytree(unpacked, there, symlinks=True, copy_function=os.link)
     with _network(machines):
         try:
             made.start_scheduler()
@@ -159,17 +162,30 @@ def cluster(folder: Path, machines: Sequence[str]) -> Iterator[Cluster]:
 def _network(machines: Sequence[str]) -> Iterator[None]:
     namespaces = [_SWITCH, _CONTROL, *(f"{_NAMESPACES}-{name}" for name in machines)]
     try:
-        for place, namespace in enumerate(namespaces):
+        for position, namespace in enumerate(namespaces):
             _ip("netns", "add", namespace)
             _ip("-n", namespace, "link", "set", "lo", "up")
-            if place == 0:
+            if position == 0:
                 _ip("-n", _SWITCH, "link", "add", "switch", "type", "bridge")
                 _ip("-n", _SWITCH, "link", "set", "switch", "up")
                 continue
             # Both ends are made inside namespaces of the tests' own: the host's network has neither.
-            _ip("-n", _SWITCH, "link", "add", f"to{place}", "type", "veth", "peer", "name", "eth0", "netns", namespace)
-            _ip("-n", _SWITCH, "link", "set", f"to{place}", "master", "switch", "up")
-            _ip("-n", namespace, "address", "add", f"192.0.2.{place}/24", "dev", "eth0")
+            _ip(
+                "-n",
+                _SWITCH,
+                "link",
+                "add",
+                f"to{position}",
+                "type",
+                "veth",
+                "peer",
+                "name",
+                "eth0",
+                "netns",
+                namespace,
+            )
+            _ip("-n", _SWITCH, "link", "set", f"to{position}", "master", "switch", "up")
+            _ip("-n", namespace, "address", "add", f"192.0.2.{position}/24", "dev", "eth0")
             _ip("-n", namespace, "link", "set", "eth0", "up")
         yield
     finally:

@@ -8,8 +8,9 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from redolab.cluster.child import FAILURE, JOB, carry_out
-from redolab.cluster.task import Failure, Job, Task
+from redolab.cluster.child import FAILURE, JOB, JOBS, _clear_others, do_job_in
+from redolab.cluster.task import ClusterJob, Failure, Task
+from redolab.lab import Lab
 from redolab.progress import Progress
 from redolab.runs.experiment import experiment_names, load_experiment
 from redolab.runs.factors import read_factors
@@ -19,9 +20,9 @@ def test_another_commit_measures_for_nobody(tmp_path: Path) -> None:
     task = Task(
         mark="m", key="k", experiment="recovery", options={}, plan=msgspec.Raw(b"{}"), group=0, version="0", commit="0"
     )
-    (tmp_path / JOB).write_bytes(msgspec.json.encode(Job(task=task, check=True)))
+    (tmp_path / JOB).write_bytes(msgspec.json.encode(ClusterJob(task=task, check=True)))
     with pytest.raises(SystemExit) as ended:
-        carry_out(tmp_path, Progress(Console(quiet=True)))
+        do_job_in(tmp_path, Progress(Console(quiet=True)))
     assert ended.value.code == 1
     failure = msgspec.json.decode((tmp_path / FAILURE).read_bytes(), type=Failure)
     assert "and 0 at commit 0 asks" in failure.problem
@@ -31,8 +32,21 @@ def test_another_commit_measures_for_nobody(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [each for each in experiment_names() if load_experiment(each).check is not None])
 def test_what_a_run_keeps_of_its_factors_is_read_again_on_a_machine(name: str) -> None:
     experiment = load_experiment(name)
-    asked = experiment.factors(beside_others=True)
-    again = read_factors(experiment.factors, asked.in_words())
+    asked = experiment.factors()(beside_others=True)
+    again = read_factors(experiment.factors(), asked.in_words())
     assert again == asked
     assert experiment.check is not None
     assert experiment.check.factors(again).beside_others
+
+
+def test_what_other_jobs_left_goes_and_what_lies_beside_a_job_elsewhere_stays(lab: Lab, tmp_path: Path) -> None:
+    elsewhere, jobs = tmp_path / "job", lab.folder / JOBS
+    for folder in (elsewhere, tmp_path / "photos", jobs / "this", jobs / "other"):
+        folder.mkdir(parents=True)
+    _clear_others(elsewhere, lab)
+    assert (tmp_path / "photos").exists()
+    (jobs / "this").mkdir(exist_ok=True)
+    (jobs / "other").mkdir()
+    _clear_others(jobs / "this", lab)
+    assert [path.name for path in jobs.iterdir()] == ["this"]
+    (jobs / "this").rmdir()

@@ -14,13 +14,13 @@ import psutil
 import pytest
 from rich.console import Console
 
-from redolab.crashes.recovery import RecoveryTrial
 from redolab.lab import open_lab
 from redolab.machine import files
 from redolab.progress import Progress
 from redolab.project import PROJECT
+from redolab.records.recovery import RecoveryTrial
 from redolab.runs.frames import load_frame
-from redolab.runs.schema import State
+from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
 from tests.cluster.machines import ADDRESS, Cluster, certificates, cluster, tls
 from tests.command import SMALL
@@ -105,8 +105,8 @@ def test_a_machine_that_is_lost_half_way_costs_no_recovery_and_doubles_none(ther
     there.join("two")
     run = _new_run(before)
     record, trials = run.record(), run.trials(RecoveryTrial)
-    assert record.state is State.COMPLETE
-    assert sorted(trial.place for trial in trials if trial.place is not None) == [0, 1, 2, 3]
+    assert record.state is RunState.COMPLETE
+    assert sorted(trial.position for trial in trials if trial.position is not None) == [0, 1, 2, 3]
     assert run.trial_count() == 4
     assert [(each.group, each.attempt) for each in sorted(run.group_records(), key=lambda each: each.group)] == [
         (0, 1), (1, 1), (2, 1), (3, 1),
@@ -144,7 +144,7 @@ def test_ctrl_c_ends_the_work_there_and_a_resumed_run_has_every_step_once(there:
         assert process.wait(90) == 130, said
     assert all(not _at_work(there.lab(name)) for name in MACHINES)
     run = _new_run(before)
-    assert run.record().state is State.STOPPED
+    assert run.record().state is RunState.STOPPED
     assert len(run.trials(Thrown)) % 6 == 0
     assert "The run was stopped" in said
     kept = (run.folder / "trials.jsonl").read_bytes()
@@ -152,8 +152,8 @@ def test_ctrl_c_ends_the_work_there_and_a_resumed_run_has_every_step_once(there:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "18 of 30 throws are done" in done.stdout
     assert (run.folder / "trials.jsonl").read_bytes().startswith(kept)
-    assert sorted(each.place for each in run.trials(Thrown) if each.place is not None) == list(range(30))
-    assert run.record().state is State.COMPLETE
+    assert sorted(each.position for each in run.trials(Thrown) if each.position is not None) == list(range(30))
+    assert run.record().state is RunState.COMPLETE
 
 
 def test_a_client_that_is_killed_leaves_no_machine_at_work(there: Cluster) -> None:
@@ -166,10 +166,28 @@ def test_a_client_that_is_killed_leaves_no_machine_at_work(there: Cluster) -> No
         assert time.monotonic() < deadline
         time.sleep(0.2)
     run = _new_run(before)
-    assert run.record().state is State.RUNNING
+    assert run.record().state is RunState.RUNNING
     # Nothing of it was whole.
     assert run.trial_count() == 0
     RunStore().remove(run)
+
+
+def test_a_group_with_a_failed_step_arrives_and_is_measured_again(there: Cluster, tmp_path: Path) -> None:
+    before, mishaps = _names(), tmp_path / "mishaps"
+    # A die that no other test has carved on one of the machines.
+    mishaps.write_text("carve-14 LabError\nleft-2 LabError\n")
+    done = there.redolab(*DICE, "--sides", "8,14", "--mishaps", str(mishaps))
+    run = _new_run(before)
+    assert done.returncode == 1, done.stdout
+    assert "redolab: 1 of 12 throws and 1 of 2 dice failed (the last: the die rolled away" in done.stderr
+    assert run.record().state is RunState.INCOMPLETE
+    assert len(run.trials(Thrown)) == 5
+    assert "FAILED: 8, left (2): the die rolled away" in (run.folder / "table.txt").read_text()
+    mishaps.unlink()
+    again = there.redolab("run", "dice", "--resume", run.name, "--cluster", ADDRESS)
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert sorted(each.position for each in run.trials(Thrown) if each.position is not None) == list(range(12))
+    assert (run.record().state, run.failures()) == (RunState.COMPLETE, [])
 
 
 def test_an_error_there_stops_the_run_and_names_the_machine(there: Cluster) -> None:
@@ -217,13 +235,13 @@ def test_who_has_no_certificate_of_the_cluster_is_turned_away(there: Cluster, tm
     )
 
 
-def test_only_tls_is_open_to_the_network(there: Cluster) -> None:
+def test_only_tls_is_listened_on(there: Cluster) -> None:
     for process in there.processes.values():
         namespace = f"--net=/proc/{process.pid}/ns/net"
         said = _said("nsenter", namespace, "ss", "-Htlnp")
         ours = [line.split()[3] for line in said.splitlines() if f"pid={process.pid}," in line]
-        (open_to_all,) = [each for each in ours if not each.startswith("127.0.0.1:")]
-        host, _, port = open_to_all.rpartition(":")
+        (listening,) = ours
+        host, _, port = listening.rpartition(":")
         asked = _said("nsenter", namespace, sys.executable, "-c", _WITHOUT_CERTIFICATE, host, port)
         assert asked.startswith("turned away"), asked
 

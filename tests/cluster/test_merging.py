@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import tarfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -12,9 +13,9 @@ import pytest
 from redolab.cluster import bundle
 from redolab.cluster.merging import Merging, complete_groups
 from redolab.errors import LabError
-from redolab.machine.description import Machine
+from redolab.machine.facts import Machine
 from redolab.runs.plan import draw_plan
-from redolab.runs.schema import GroupRecord, Session, TrialRecord
+from redolab.runs.schema import FailureRecord, GroupRecord, Session, TrialRecord, VerdictRecord
 from redolab.runs.store import Run, RunStore, new_session
 from tests.examples import MACHINE
 from tests.toy.dice import DicePlan, Die, Table, Throw, Thrown
@@ -56,17 +57,17 @@ def arrived(folder: Path, plan: DicePlan, group: int, name: str, machine: Machin
     made.write_plan(plan)
     made.add_line("notes", Note("fio was here", 0))
     made.add_group(GroupRecord(group=group, attempt=1, session=0, name=f"die-{group}", made=True, seconds=1.0))
-    places = plan.places(group)
-    for place in places[: len(places) - lost]:
-        thrown = Thrown(sides=6, hand=plan.steps[place].step.hand, eyes=1)
-        made.add_trial(TrialRecord(place=place, group=group, took=1.0, trial=thrown))
+    positions = plan.positions(group)
+    for position in positions[: len(positions) - lost]:
+        thrown = Thrown(sides=6, hand=plan.steps[position].step.hand, eyes=1)
+        made.add_trial(TrialRecord(position=position, group=group, took=1.0, trial=thrown))
         (made.folder / "logs").mkdir(exist_ok=True)
-        (made.folder / "logs" / f"{place + 1:03}-throw.log").write_text(name)
+        (made.folder / "logs" / f"{position + 1:03}-throw.log").write_text(name)
     return made
 
 
-def places(run: Run) -> list[int | None]:
-    return [record.place for record in run.trials(Thrown)]
+def positions(run: Run) -> list[int | None]:
+    return [record.position for record in run.trials(Thrown)]
 
 
 def test_each_group_is_merged_once_with_the_session_of_its_machine(tmp_path: Path, run: Run, plan: DicePlan) -> None:
@@ -74,7 +75,7 @@ def test_each_group_is_merged_once_with_the_session_of_its_machine(tmp_path: Pat
     assert merging.merge(1, arrived(tmp_path / "a", plan, 1, "one"))
     assert merging.merge(0, arrived(tmp_path / "b", plan, 0, "two"))
     assert merging.merge(2, arrived(tmp_path / "c", plan, 2, "one"))
-    assert sorted(places(run), key=str) == sorted(range(12), key=str)
+    assert sorted(positions(run), key=str) == sorted(range(12), key=str)
     sessions = run.record().sessions
     assert [session.address for session in sessions] == ["local", "one", "two"]
     assert sessions[1].seconds == {"fill": 2.0}
@@ -112,18 +113,77 @@ def test_alike_machines_of_two_names_are_two_and_a_name_can_come_back_on_another
     assert [session.address for session in run.record().sessions] == ["local", "one", "one", "two"]
 
 
+def test_equal_machines_that_are_called_the_same_are_two_by_their_identity(
+    tmp_path: Path, run: Run, plan: DicePlan
+) -> None:
+    merging = Merging(run, plan)
+    for group, identity in enumerate(("a", "b", "a")):
+        made = arrived(tmp_path / str(group), plan, group, "one")
+        record = made.record()
+        sessions = [msgspec.structs.replace(each, identity=identity) for each in record.sessions]
+        made.write_record(msgspec.structs.replace(record, sessions=sessions))
+        merging.merge(group, made)
+    assert [session.identity for session in run.record().sessions] == ["", "a", "b"]
+    assert {record.session for record in run.group_records() if record.group == 2} == {1}
+
+
 def test_a_group_half_measured_before_is_measured_anew_and_only_that_counts(
     tmp_path: Path, run: Run, plan: DicePlan
 ) -> None:
-    first = plan.places(0)[0]
+    first = plan.positions(0)[0]
     run.add_group(GroupRecord(group=0, attempt=1, session=0, name="die-0", made=True, seconds=1.0))
-    run.add_trial(TrialRecord(place=first, group=0, trial=Thrown(sides=6, hand="left", eyes=5)))
+    run.add_trial(TrialRecord(position=first, group=0, trial=Thrown(sides=6, hand="left", eyes=5)))
     assert complete_groups(run, plan) == set()
     merging = Merging(run, plan)
-    assert merging.merge(0, arrived(tmp_path / "a", plan, 0, "one"))
-    assert sorted(places(run), key=str) == sorted(plan.places(0), key=str)
+    again = arrived(tmp_path / "a", plan, 0, "one")
+    again.add_verdict(VerdictRecord(position=first, group=0, attempt=1, session=0, verdict={}))
+    assert merging.merge(0, again)
+    assert [(each.position, each.attempt, each.session) for each in run.verdicts(dict)] == [(first, 2, 1)]
+    assert sorted(positions(run), key=str) == sorted(plan.positions(0), key=str)
     assert {record.attempt for record in run.trials(Thrown)} == {2}
     assert complete_groups(run, plan) == {0}
+
+
+def failed(arrived: Run, plan: DicePlan, group: int, position: int | None) -> None:
+    """Have a machine's run say that a step, or its group, failed there."""
+    arrived.add_failure(
+        FailureRecord(
+            position=position,
+            group=group,
+            attempt=1,
+            session=0,
+            when=datetime.now(UTC),
+            took=1.0,
+            problem="it rolled away",
+        )
+    )
+
+
+def test_a_group_with_a_failed_step_is_merged_and_not_complete(tmp_path: Path, run: Run, plan: DicePlan) -> None:
+    merging = Merging(run, plan)
+    lost = plan.positions(0)[-1]
+    broken = arrived(tmp_path / "a", plan, 0, "one", lost=1)
+    failed(broken, plan, 0, lost)
+    assert merging.merge(0, broken)
+    assert complete_groups(run, plan) == set()
+    assert [(each.position, each.attempt, each.session) for each in run.failures()] == [(lost, 1, 1)]
+    assert sorted(positions(run), key=str) == plan.positions(0)[:-1]
+    assert merging.merge(0, arrived(tmp_path / "b", plan, 0, "one"))
+    assert complete_groups(run, plan) == {0}
+    assert (run.failures(), {record.attempt for record in run.trials(Thrown)}) == ([], {2})
+
+
+def test_a_group_that_could_not_be_made_is_merged_as_a_failure_and_nothing_else(
+    tmp_path: Path, run: Run, plan: DicePlan
+) -> None:
+    merging = Merging(run, plan)
+    broken = RunStore(tmp_path / "a").create("dice", {}, _session("one"))
+    broken.write_plan(plan)
+    failed(broken, plan, 0, None)
+    assert merging.merge(0, broken)
+    assert [(each.group, each.position) for each in run.failures()] == [(0, None)]
+    assert (run.group_records(), run.trial_count()) == ([], 0)
+    assert complete_groups(run, plan) == set()
 
 
 def test_the_check_cell_is_kept_by_the_name_of_its_machine(tmp_path: Path, run: Run, plan: DicePlan) -> None:

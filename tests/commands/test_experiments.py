@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -91,11 +93,11 @@ def test_make_alone_lists_every_command() -> None:
 
 def test_every_factor_has_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     experiment = load_experiment("recovery")
-    variables = [factor.variable for factor in factors_of(experiment.factors)]
+    variables = [factor.variable for factor in factors_of(experiment.factors())]
     for wanted in ("LOGSIZE", "SERVER", "STORAGE", "POOL", "WORKLOAD", "REPEAT", "MACHINE", "DATASET"):
         assert wanted in variables
     monkeypatch.setenv(MAKE_VARIABLES, r"LOGSIZE=8G SERVER=a,b KILLAT=75\%")
-    assert given_to_make(experiment.factors) == {"log_size": "8G", "server": "a,b", "kill_at": "75%"}
+    assert given_to_make(experiment.factors()) == {"log_size": "8G", "server": "a,b", "kill_at": "75%"}
 
 
 def test_help_lists_factors_with_defaults() -> None:
@@ -103,3 +105,42 @@ def test_help_lists_factors_with_defaults() -> None:
     assert "How long does crash recovery take" in said
     assert "--open-transaction" in said
     assert "[default: 100000]" in said
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("import redolab.nonsense\n", "ModuleNotFoundError: No module named 'redolab.nonsense', line 1 of {file}"),
+        ("def (:\n", "SyntaxError: invalid syntax (__init__.py, line 1)"),
+        ("QUESTION = 'how high?'\n", "AttributeError: module 'own_experiments_mine' has no attribute 'EXPERIMENT'"),
+        ("EXPERIMENT = 1\n", "TypeError: its EXPERIMENT is no Experiment"),
+        ("raise SystemExit(0)\n", "SystemExit: 0, line 1 of {file}"),
+        (
+            "import dice, dataclasses\n\n\ndef broken():\n    raise KeyError('sides')\n\n\n"
+            "EXPERIMENT = dataclasses.replace(dice.EXPERIMENT, factors=broken)\n",
+            "KeyError: 'sides', line 5 of {file}",
+        ),
+    ],
+    ids=["import", "syntax", "nothing declared", "no experiment", "exits", "factors"],
+)
+def test_a_broken_experiment_of_the_users_own_is_named_and_hides_no_other(
+    content: str, why: str, tmp_path: Path
+) -> None:
+    (tmp_path / "mine").mkdir()
+    shutil.copytree(PROJECT.root / "tests/toy/dice", tmp_path / "dice")
+    file = tmp_path / "mine/__init__.py"
+    file.write_text(content)
+    own = {"REDOLAB_EXPERIMENTS": str(tmp_path), "PYTHONPATH": f"{PROJECT.root}:{tmp_path}"}
+    broken = f"the experiment {tmp_path}/mine cannot be loaded ({why.format(file=file)}): mend it"
+    listed = redolab("run", "--help", environment=own)
+    assert listed.returncode == 0, listed.stderr
+    assert broken in listed.stdout.splitlines()
+    for name in ("anatomy", "dice", "recovery"):
+        assert f"\n  {name} " in listed.stdout
+    assert "\n  mine" not in listed.stdout
+    assert redolab("run", "dice", "--help", environment=own).returncode == 0
+    for verb in (["run", "mine", "--help"], ["make-experiment", "mine"]):
+        asked = redolab(*verb, environment=own)
+        assert (asked.returncode, asked.stdout, asked.stderr) == (1, "", f"redolab: {broken}\n")
+    page = redolab("results", "nonsense", environment=own)
+    assert "there is no page 'nonsense'" in page.stderr

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import msgspec
 import pytest
 
 from redolab.counters import Counters
-from redolab.crashes.fill import PATIENCE, Fill, KillRule
-from redolab.models.capacity import capacity_before_8_0, two_files
+from redolab.crashes.fill import PATIENCE, Fill
+from redolab.crashes.wanted import WantedCrash
+from redolab.models.capacity import capacity_before_8_0, one_file, two_files
+from redolab.records.kill_rule import HIGHEST_AGE, KillRule
 from redolab.units import MIB
+
+from ..examples import image
 
 CAPACITY = capacity_before_8_0(two_files(512 * MIB), header=2048)
 
@@ -16,10 +23,49 @@ def counters(age: int, lsn: int = 0) -> Counters:
     return Counters(checkpoint_age=age * MIB, lsn=lsn * MIB, sync_flush_point=700 * MIB, hard_limit=800 * MIB)
 
 
-def test_the_default_target_is_the_servers_own_forced_flush_limit() -> None:
-    fill = Fill(KillRule(), CAPACITY, began=0.0)
+def test_by_default_a_log_is_filled_to_the_highest_age() -> None:
+    assert KillRule.from_options(None, None) == HIGHEST_AGE
+    assert WantedCrash(log_size=512 * MIB).kill == HIGHEST_AGE
+    # 31/32 of the server's own limit of 800M, and few samples fall right on it.
+    fill = Fill(HIGHEST_AGE, CAPACITY, began=0.0)
+    assert fill.reason_to_kill(1.0, counters(759)) is None
+    assert "reached its target of 759.5M" in (fill.reason_to_kill(2.0, counters(760)) or "")
+
+
+def test_on_mariadb_the_highest_age_is_where_statements_wait() -> None:
+    capacity = capacity_before_8_0(one_file(512 * MIB), header=12288, forced_at_limit=True)
+    fill = Fill(HIGHEST_AGE, capacity, began=0.0)
+    at_limit = Counters(checkpoint_age=783 * MIB, lsn=0, sync_flush_point=800 * MIB, hard_limit=800 * MIB)
+    assert fill.reason_to_kill(1.0, at_limit) is None
+    assert fill.reason_to_kill(2.0, replace(at_limit, checkpoint_age=784 * MIB)) is not None
+
+
+def test_a_rule_from_before_keeps_its_target_and_differs_from_the_default() -> None:
+    before = msgspec.json.decode(b'{"age_fraction": null, "age": null, "after": null, "steady": null}', type=KillRule)
+    assert before == KillRule() != HIGHEST_AGE
+    assert before.filled_to() != HIGHEST_AGE.filled_to()
+    fill = Fill(before, CAPACITY, began=0.0)
     assert fill.reason_to_kill(1.0, counters(699)) is None
     assert "reached its target of 700M" in (fill.reason_to_kill(2.0, counters(700)) or "")
+    # MariaDB 10.5 and later, which has no sync flush point below the hard limit.
+    capacity = capacity_before_8_0(one_file(512 * MIB), header=12288, forced_at_limit=True)
+    fill = Fill(before, capacity, began=0.0)
+    assert fill.reason_to_kill(1.0, Counters(checkpoint_age=capacity.async_flush_point - 1)) is None
+    assert fill.reason_to_kill(2.0, Counters(checkpoint_age=capacity.async_flush_point)) is not None
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        (HIGHEST_AGE, "the highest age"),
+        (KillRule(), "the sync flush point (MariaDB 10.5 and later: 7/8 of the hard limit)"),
+        (KillRule.from_options("85%", 1800.0), "85 % of the hard limit"),
+        (KillRule.from_options("2G", None), "2G"),
+        (KillRule.from_options(None, 1800.0), ""),
+    ],
+)
+def test_what_a_log_is_filled_to_in_words(rule: KillRule, words: str) -> None:
+    assert rule.filled_to() == words
 
 
 def test_a_percentage_is_of_the_usable_capacity() -> None:
@@ -90,3 +136,15 @@ def test_of_an_age_and_a_time_what_comes_first() -> None:
     assert late.reason_to_kill(29.0, counters(590)) is None
     assert late.seconds_left(29.0, counters(590)) == pytest.approx(1.0)
     assert "30.0 s of the workload" in (late.reason_to_kill(30.0, counters(590)) or "")
+
+
+def test_images_from_before_have_the_sync_flush_point_where_their_server_had_it() -> None:
+    now = image()
+    assert now.sync_flush_point == now.hard_limit
+    # So MariaDB's was kept until 2026-11-24.
+    before = msgspec.structs.replace(
+        now, capacity=replace(now.capacity, sync_flush_point=now.capacity.async_flush_point, highest_age=0)
+    )
+    assert before.sync_flush_point == before.hard_limit == now.hard_limit
+    of_mysql = msgspec.structs.replace(now, capacity=CAPACITY)
+    assert of_mysql.sync_flush_point == CAPACITY.sync_flush_point < CAPACITY.hard_limit

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from redolab.counters import Counters
-from redolab.crashes.fill import Fill, KillRule
-from redolab.crashes.steady import SteadyRule, is_steady, last_windows
+from redolab.crashes.fill import Fill
+from redolab.crashes.steady import is_steady, last_windows
 from redolab.models.capacity import capacity_before_8_0, two_files
+from redolab.records.kill_rule import KillRule, SteadyRule
 from redolab.units import MIB
-from redolab.workloads.contract import WorkloadMoment
+from redolab.workloads.data import WorkloadMoment
 
 RULE = SteadyRule(window=10.0)
 CAPACITY = capacity_before_8_0(two_files(512 * MIB), header=2048)

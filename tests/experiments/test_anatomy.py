@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from experiments.anatomy.cases import BASELINE, FACTORS, cases
-from experiments.anatomy.effects import Effect, Measured, effects
+from experiments.anatomy.effects import FactorEffect, MeasuredCase, effects
 from experiments.anatomy.plots import plot_effects
 from experiments.anatomy.report import answer, effects_table
-from redolab.servers.known import server_catalogue
+from redolab.servers.catalogue import server_catalogue
 from redolab.units import MIB
-from tests.examples import trial
+from tests.examples import MACHINE, keyed, record, trial
 
 
-def measured(level: str, image: str, seconds: float, *, slower_apply: float = 0.0, factor: str = "tables") -> Measured:
-    recovery = msgspec.structs.replace(trial(seconds, slower_apply=slower_apply), image=image)
-    return Measured("mariadb-10.11", BASELINE if level == BASELINE else factor, level, recovery)
+def measured(
+    level: str, image: str, seconds: float, *, slower_apply: float = 0.0, factor: str = "tables"
+) -> MeasuredCase:
+    made = msgspec.structs.replace(trial(seconds, slower_apply=slower_apply), image=image)
+    return MeasuredCase(
+        "mariadb-10.11", BASELINE if level == BASELINE else factor, level, made, keyed(record(made)).key
+    )
 
 
-def found(noise: float = 0.1) -> dict[str, Effect]:
+def found(noise: float = 0.1) -> dict[str, FactorEffect]:
     base = [
         measured(BASELINE, f"base-{number}", 3.3 + 0.2 * number + sign * noise)
         for number in (0, 1, 2)
@@ -43,11 +48,40 @@ def test_what_is_added_is_to_the_baseline_with_what_crashes_differ_by_in_the_int
     assert not of["2,000 files"].is_told
 
 
+def test_a_log_that_ends_before_the_server_was_ready_names_no_phase() -> None:
+    """What it lacks is the longest of it, as in a log that was misread."""
+    timeline = trial().timeline
+    assert timeline is not None
+    cut = replace(timeline, seconds_to_ready=None, ready=None)
+    base = [measured(BASELINE, f"base-{number}", 3.3 + number / 10) for number in range(3)]
+    short = [
+        replace(each, trial=msgspec.structs.replace(each.trial, timeline=cut))
+        for each in (measured("5,000", "many", seconds) for seconds in (7.3, 7.4, 7.5))
+    ]
+    assert effects([*base, *short])[-1].phase == ""
+
+
 def test_single_recoveries_tell_no_interval() -> None:
     alone = effects([measured(BASELINE, "a", 3.3), measured(BASELINE, "b", 3.5), measured("20,000 files", "c", 9.0)])
     assert math.isnan(alone[-1].low)
     assert not alone[-1].is_told
     assert "–" in effects_table(alone).cells[-1]
+
+
+def test_a_level_is_compared_with_the_baseline_of_its_own_machine() -> None:
+    elsewhere = keyed(machine=msgspec.structs.replace(MACHINE, cpu="another CPU")).key
+    here = [measured(BASELINE, "a", 3.3), measured(BASELINE, "a", 3.5), measured("20,000 files", "c", 9.0)]
+    there = [
+        replace(each, key=elsewhere) for each in (measured(BASELINE, "d", 30.0), measured("20,000 files", "e", 33.0))
+    ]
+    of = effects([*here, *there])
+    assert {
+        each.label.partition(" of ")[2].partition(",")[0]: round(each.added, 1) for each in of if each.level != BASELINE
+    } == {
+        "a CPU": 5.6,
+        "another CPU": 3.0,
+    }
+    assert [each.on for each in effects(here)] == ["", ""]
 
 
 def test_the_answer_the_table_and_the_picture_name_what_is_told(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from redolab.runs.schema import State
+from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
 from redolab.sizing.calibration import read_calibration
 from redolab.units import MIB
@@ -28,7 +28,7 @@ def run() -> Iterator[Run]:
 
 
 def test_it_leaves_a_calibration_of_this_machine(run: Run) -> None:
-    assert run.record().state is State.COMPLETE
+    assert run.record().state is RunState.COMPLETE
     found = read_calibration(run.folder / "calibration.json")
     assert list(found.servers) == [SERVER]
     assert set(found.servers[SERVER].workloads) == {"bulk-update", "oltp_write_only"}

@@ -31,10 +31,10 @@ from redolab.project import PROJECT
 from redolab.report.labels import server_label
 from redolab.runs.factors import read_factors
 from redolab.runs.plan import draw_plan
-from redolab.runs.schema import State
+from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore, new_session
+from redolab.servers.catalogue import server_catalogue
 from redolab.servers.instance import UsedInstance
-from redolab.servers.known import server_catalogue
 from redolab.storage.loop import LoopDisk
 from redolab.units import MIB
 from tests.command import lab_processes, redolab, signal_at
@@ -136,7 +136,7 @@ def run() -> Run:
 
 def test_one_factor_at_a_time_is_changed_from_the_first_values(run: Run) -> None:
     trials = [record.trial for record in run.trials(InflationTrial)]
-    assert run.record().state is State.COMPLETE
+    assert run.record().state is RunState.COMPLETE
     assert len(trials) == 2 * 3
     cells = {(trial.cell.trx_commit, trial.cell.binary_log) for trial in trials}
     assert cells == {(1, False), (2, False), (1, True)}
@@ -194,7 +194,7 @@ def test_killed_the_next_command_takes_away_what_it_left(interrupted: Path) -> N
         process.kill()
     assert process.returncode == -signal.SIGKILL
     assert data_file.exists()
-    cleaned = redolab("rm-image", "none")
+    cleaned = redolab("rm", "none")
     assert cleaned.returncode == 2
     assert "left the instance of mariadb-10.11 for the inflation experiment: cleaned up" in cleaned.stdout
     assert files.names(interrupted) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import json
 import shutil
 import signal
 import subprocess
@@ -19,16 +20,19 @@ import psutil
 import pytest
 
 from redolab import load_runs
-from redolab.crashes.bench import crashes_of, samples_of
-from redolab.crashes.images import CrashImage, ImageStore
-from redolab.crashes.outcome import Outcome
-from redolab.crashes.recovery import RecoveryTrial
-from redolab.lab import native_folder
+from redolab.lab import journal_of, native_folder
 from redolab.machine import files, processes
+from redolab.machine.identity import MACHINE_FILE
+from redolab.machine.lab_folder import claim_lab_folder
 from redolab.project import PROJECT
-from redolab.runs.schema import State
+from redolab.records.crash import CrashImage
+from redolab.records.recovery import Outcome, RecoveryTrial
+from redolab.results.crashes import crashes_of, samples_of
+from redolab.results.recoveries import recoveries_of
+from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
 from redolab.servers.instance import UsedInstance
+from redolab.states.images import ImageStore
 from redolab.timeline import Phase
 from tests.command import SMALL, UNCHECKED, lab_processes, nothing_is_left, recoveries, redolab, signal_at
 
@@ -43,7 +47,7 @@ def images() -> ImageStore:
 def run() -> Iterator[Run]:
     """One run with two pools and two repeats, and its crash image."""
     for old in images().all():
-        images().remove(old.name)
+        images().remove(old.name, journal_of(PROJECT.lab))
     done = redolab(*EXPERIMENT, "--repeat", "2", "--pool", "32M,128M", "--sample-every", "0.1s")
     assert done.returncode == 0, done.stderr
     made = RunStore().get("latest")
@@ -59,9 +63,16 @@ def image(run: Run) -> CrashImage:
 
 
 def test_the_run_is_complete_and_nothing_is_left_beside_it(run: Run) -> None:
-    assert run.record().state is State.COMPLETE
+    assert run.record().state is RunState.COMPLETE
     assert run.trial_count() == 4
     assert nothing_is_left()
+
+
+def test_the_run_and_its_image_know_the_machine_they_were_made_on(run: Run, image: CrashImage) -> None:
+    identity = json.loads((PROJECT.lab / MACHINE_FILE).read_bytes())["id"]
+    assert [session.identity for session in run.record().sessions] == [identity]
+    assert ImageStore(native_folder(PROJECT.lab), identity).find(image.spec) == image
+    assert ImageStore(native_folder(PROJECT.lab), "an equal machine").find(image.spec) is None
 
 
 def test_the_age_reached_its_target(image: CrashImage) -> None:
@@ -99,9 +110,11 @@ def test_the_open_transaction_was_rolled_back_and_the_tables_checked(run: Run) -
     for trial in recoveries(run):
         assert trial.timeline is not None
         assert (trial.timeline.rows or 0) >= 5000
-        assert [check.what for check in trial.checks if not check.passed] == []
-        assert any("EXTENDED" in check.what for check in trial.checks)
-        assert any("transaction that was open" in check.what for check in trial.checks)
+    for each in recoveries_of(run):
+        assert each.judgement is not None
+        assert [check.what for check in each.judgement.failed_checks] == []
+        assert any("EXTENDED" in check.what for check in each.judgement.checks)
+        assert any("transaction that was open" in check.what for check in each.judgement.checks)
 
 
 def test_each_recovery_had_its_pool_and_the_log_its_size(run: Run) -> None:
@@ -271,13 +284,14 @@ def test_a_wrong_recovery_is_a_finding_with_its_evidence(image: CrashImage) -> N
     assert "rows of it: 5000 instead of 5001" in done.stdout
     assert ", 1 WRONG" in done.stdout
     run = RunStore().get("latest")
-    assert run.record().state is State.COMPLETE
-    (record,) = run.trials(RecoveryTrial)
-    assert [check.what for check in record.trial.failed_checks] == ["rows of it"]
-    (finding,) = record.findings
-    log, data = (run.folder / path for path in finding.evidence)
+    assert run.record().state is RunState.COMPLETE
+    (recovery,) = recoveries_of(run)
+    assert recovery.judgement is not None
+    assert [check.what for check in recovery.judgement.failed_checks] == ["rows of it"]
+    (finding,) = run.findings()
+    log, evidence = (run.folder / path for path in finding.evidence)
     assert "Starting crash recovery" in log.read_text()
-    assert (data / "ibdata1").exists()
+    assert (evidence / "data/ibdata1").exists()
     assert nothing_is_left()
     RunStore().remove(run)
 
@@ -309,14 +323,14 @@ def test_a_recovery_that_the_server_gives_up_is_a_finding_and_the_next_one_follo
     assert "gave up recovering" in done.stdout
     assert "GAVE UP at " in done.stdout
     run = RunStore().get("latest")
-    assert run.record().state is State.COMPLETE
+    assert run.record().state is RunState.COMPLETE
     for record in run.trials(RecoveryTrial):
         assert record.trial.outcome is Outcome.GAVE_UP
         assert record.trial.unfinished is not None
         assert record.trial.unfinished.status not in (None, 0)
         assert any("InnoDB" in line for line in record.trial.unfinished.last_lines)
         (finding,) = record.findings
-        assert {Path(path).name for path in finding.evidence} >= {"my.cnf", "repeat.sh"}
+        assert set(files.names(run.folder / finding.evidence[-1])) >= {"my.cnf", "repeat.sh"}
     frame = load_runs().filter(run=run.name)
     assert frame["outcome"].to_list() == ["gave up", "gave up"]
     assert frame["ready_s"].null_count() == 2
@@ -330,7 +344,7 @@ def test_a_run_whose_crash_image_is_gone_makes_it_anew_and_measures_its_recoveri
     assert status == 130, said
     stopped = RunStore().get("latest")
     (first,) = crashes_of(stopped)
-    assert redolab("rm-image", first.name).returncode == 0
+    assert redolab("rm", first.name).returncode == 0
 
     done = redolab("run", "recovery", "--resume", stopped.name)
     assert done.returncode == 0, done.stderr
@@ -343,7 +357,7 @@ def test_a_run_whose_crash_image_is_gone_makes_it_anew_and_measures_its_recoveri
     assert nothing_is_left()
     RunStore().remove(stopped)
     for name in used:
-        images().remove(name)
+        images().remove(name, journal_of(PROJECT.lab))
 
 
 def test_beside_another_database_server_it_wants_to_be_told(image: CrashImage, tmp_path: Path) -> None:
@@ -369,7 +383,7 @@ def test_killed_on_a_folder_of_the_users_it_leaves_nothing_there(image: CrashIma
     while lab_processes():
         assert time.monotonic() < deadline, "the server outlived the lab"
         time.sleep(0.05)
-    cleaned = redolab("rm-image", "none")
+    cleaned = redolab("rm", "none")
     assert cleaned.returncode == 2
     assert f"left the folder {tmp_path / '.redolab-storage'}: cleaned up" in cleaned.stdout
     assert list(tmp_path.iterdir()) == []
@@ -426,7 +440,7 @@ def test_a_second_run_says_so_and_stops(run: Run, image: CrashImage) -> None:
     assert first.returncode == 0
 
 
-def test_a_workload_that_dies_ends_the_run_with_its_reason(run: Run) -> None:
+def test_a_workload_that_dies_is_a_failure_of_its_crash_and_the_run_goes_on(run: Run) -> None:
     def kill_sysbench() -> None:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
@@ -440,10 +454,21 @@ def test_a_workload_that_dies_ends_the_run_with_its_reason(run: Run) -> None:
 
     killer = threading.Thread(target=kill_sysbench)
     killer.start()
-    done = redolab(*EXPERIMENT, "--workload", "oltp_write_only", "--new-crash", "on")
+    two = ("--crashes", "2", "--repeat", "1")
+    done = redolab(*EXPERIMENT, "--workload", "oltp_write_only", "--new-crash", "on", *two)
     killer.join()
     assert done.returncode == 1
-    assert "redolab: sysbench ended by itself with status -9" in done.stderr
+    assert "redolab: 1 of 2 crashes failed (sysbench ended by itself with status -9: " in done.stderr
+    made = RunStore().get("latest")
+    assert (made.record().state, len(recoveries(made))) == (RunState.INCOMPLETE, 1)
+    (failure,) = made.failures()
+    assert any(path.endswith("/workload.log") for path in failure.evidence), failure.evidence
+    assert all((made.folder / path).exists() for path in failure.evidence)
+    assert "FAILED: server mariadb-10.11, log 64M, dataset 32M" in (made.folder / "table.txt").read_text()
+    again = redolab("run", "recovery", "--resume", made.name)
+    assert again.returncode == 0, again.stderr
+    assert (made.record().state, len(recoveries(made)), made.failures()) == (RunState.COMPLETE, 2, [])
+    RunStore().remove(made)
     assert nothing_is_left()
 
 
@@ -467,10 +492,10 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(run: Run, tmp_path: Path) ->
             "1",
             *UNCHECKED,
         ]
+        claim_lab_folder(disk)
         (disk / "servers").mkdir()
-        subprocess.run(
-            ["cp", "--archive", str(PROJECT.lab / "servers/mariadb-10.11"), str(disk / "servers")], check=True
-        )
+        unpacked = (PROJECT.lab / "servers").glob("mariadb-10.11-*")
+        subprocess.run(["cp", "--archive", *map(str, unpacked), str(disk / "servers")], check=True)
         filler = disk / "filler"
 
         def fill_up() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,15 +11,21 @@ import pytest
 
 from experiments.recovery.answer import answer
 from experiments.recovery.details import phases_table
-from experiments.recovery.plots import bar_segments, enlarged_to, plot_matrix, plot_phases, row_names
-from experiments.recovery.rows import recovery_rows
+from experiments.recovery.plots import _medians_apart, bar_segments, enlarged_to, plot_matrix, plot_phases, row_names
+from experiments.recovery.rows import RecoveryRow
+from experiments.recovery.rows import recovery_rows as rows_of
 from experiments.recovery.table import recovery_table
-from redolab.crashes.outcome import Outcome, Repeated, Unfinished
-from redolab.crashes.recovery import RecoveryTrial
-from redolab.crashes.warm import WarmTime
+from redolab.records.crash import CrashImage
+from redolab.records.recovery import Outcome, RecoveryTrial, Repeated, Unfinished, WarmTime
+from redolab.results.recoveries import Recovery
 from redolab.timeline import Phase, PhaseTime
-from redolab.workloads.contract import TableCheck
-from tests.examples import image, record, trial
+from redolab.workloads.data import TableCheck
+from tests.examples import MACHINE, image, keyed, record, trial
+
+
+def recovery_rows(recoveries: Sequence[Recovery], crashes: Sequence[CrashImage]) -> list[RecoveryRow]:
+    images = {each.name: each for each in crashes}
+    return rows_of([keyed(each, images[each.trial.image]) for each in recoveries])
 
 
 def test_a_row_is_the_median_its_range_and_the_phases_of_the_recovery_nearest_to_it() -> None:
@@ -48,6 +55,20 @@ def test_crashes_made_alike_are_one_row() -> None:
     assert row.ready_median_s == pytest.approx(4.3)
     assert "2 of 2 crashes" in recovery_table([row], [first, second]).cells[0]
     assert "2 recoveries of 2 crashes each" in recovery_table([row, row], [first, second]).caption
+
+
+def test_machines_of_two_classes_and_servers_of_two_versions_are_rows_of_their_own() -> None:
+    elsewhere = msgspec.structs.replace(MACHINE, cpu="another CPU")
+    newer = msgspec.structs.replace(trial(9.3), server="mariadb-11.8", version="11.8.6")
+    rows = rows_of(
+        [
+            keyed(record(trial(3.3))),
+            keyed(record(trial(4.3)), machine=elsewhere),
+            keyed(record(newer)),
+            keyed(record(trial(3.5))),
+        ]
+    )
+    assert [(row.n, row.ready_median_s) for row in rows] == [(2, pytest.approx(3.4)), (1, 4.3), (1, 9.3)]
 
 
 def test_what_the_log_cannot_time_is_blank_with_the_reason_and_never_drawn_as_nothing() -> None:
@@ -101,9 +122,16 @@ def test_the_bar_of_two_recoveries_is_that_of_one_of_them() -> None:
     assert sum(width for name, width in widths.items() if name != "rollback") == pytest.approx(row.typical_ready_s)
 
 
+def test_the_medians_of_two_recoveries_are_marked_beside_the_bar_of_one() -> None:
+    (two,) = recovery_rows([record(trial(3.3)), record(trial(9.3))], [image()])
+    assert _medians_apart(two) == [pytest.approx(6.3)]
+    (three,) = recovery_rows([record(trial(3.3)), record(trial(9.3)), record(trial(6.0))], [image()])
+    assert _medians_apart(three) == []
+
+
 def test_a_wrong_recovery_is_marked_in_its_row() -> None:
-    wrong = msgspec.structs.replace(trial(), checks=(TableCheck(what="rows", expected="2", found="1"),))
-    (row,) = recovery_rows([record(trial()), record(wrong)], [image()])
+    wrong = record(trial(), TableCheck(what="rows", expected="2", found="1"))
+    (row,) = recovery_rows([record(trial()), wrong], [image()])
     assert row.wrong == 1
     assert any("3.30, 1 WRONG" in cell for cell in recovery_table([row], [image()]).cells[0])
     assert "1 of 2 recoveries left wrong tables" in answer([row])
@@ -201,8 +229,8 @@ def test_what_users_met_is_a_part_of_row_table_bar_and_answer() -> None:
         followed=17.5,
     )
     never = msgspec.structs.replace(warm, back=None, best_share=0.4, followed=63.3)
-    came_back, did_not = (msgspec.structs.replace(trial(), warm=each) for each in (warm, never))
-    (row,) = recovery_rows([record(came_back), record(came_back), record(did_not)], [image()])
+    came_back, did_not = (record(trial(), warm=each) for each in (warm, never))
+    (row,) = recovery_rows([came_back, came_back, did_not], [image()])
     assert (row.followed, row.not_back, row.back_median_s, row.notpm_before) == (3, 1, 12.5, 5400.0)
     assert row.first_commit_median_s == 3.6
     table = recovery_table([row], [image()])
@@ -216,7 +244,7 @@ def test_what_users_met_is_a_part_of_row_table_bar_and_answer() -> None:
     assert width == pytest.approx(12.5 - 3.8)
     assert answer([row]).endswith("throughput was back at 90 % after 12.5 s.")
 
-    (slow,) = recovery_rows([record(did_not)], [image()])
+    (slow,) = recovery_rows([did_not], [image()])
     table = recovery_table([slow], [image()])
     cells = dict(zip([heading for heading, _ in table.headings], table.cells[0], strict=True))
     assert cells["90 % again"] == "not by 63 (40 %)"

@@ -8,28 +8,35 @@ from functools import partial
 
 import msgspec
 import pytest
+from rich.console import Console
 
 from experiments.settings.changes import BASELINE, SETTINGS, changes, skipped
-from experiments.settings.effects import Measured, effects, measured_in
+from experiments.settings.effects import MeasuredLoad, effects, measured_in
 from experiments.settings.factors import Factors
-from experiments.settings.plan import PlannedChange
+from experiments.settings.plan import plan
+from experiments.settings.planned import PlannedChange
 from experiments.settings.report import answer, settings_table, title
-from redolab.crashes.fill import KillRule
-from redolab.crashes.load_figures import load_figures
-from redolab.runs.schema import State
+from redolab.lab import open_lab
+from redolab.progress import Progress
+from redolab.records.kill_rule import KillRule
+from redolab.results.load_figures import load_figures
+from redolab.runs.factors import read_factors
+from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
+from redolab.servers.catalogue import server_catalogue
 from redolab.servers.dialects import Purpose
-from redolab.servers.known import server_catalogue
 from redolab.units import MIB
-from redolab.workloads.contract import WorkloadMoment
+from redolab.workloads.data import WorkloadMoment
 from tests.command import UNCHECKED, nothing_is_left, redolab
-from tests.examples import image
+from tests.examples import image, load_key
 
 SMALL_SETTINGS = [
     "run", "settings", "--server", "mariadb-10.11", "--vary", "max_connections,skip_name_resolve",
     "--log-size", "64M", "--warehouses", "1", "--seconds", "10s", "--repeat", "1", "--storm", "16", "--seed", "5",
     *UNCHECKED,
 ]  # fmt: skip
+
+SMALL_FACTORS = {"server": "mariadb-10.11", "vary": "max_connections,skip_name_resolve", "log_size": "64M", "seed": "5"}
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +49,7 @@ def run() -> Iterator[Run]:
 
 
 def test_each_level_is_measured_in_the_load_in_which_it_could_matter(run: Run) -> None:
-    assert run.record().state is State.COMPLETE, (run.folder / "said").read_text()
+    assert run.record().state is RunState.COMPLETE, (run.folder / "said").read_text()
     measured = measured_in([run])
     assert {(each.change.setting, each.change.spec.workload) for each in measured} == {
         ("baseline", "storm"),
@@ -51,6 +58,18 @@ def test_each_level_is_measured_in_the_load_in_which_it_could_matter(run: Run) -
     }
     assert all(each.ready is not None for each in measured)
     assert nothing_is_left()
+
+
+@pytest.mark.parametrize("keep", ["on", "off"])
+def test_a_block_is_ended_before_the_next_begins_also_where_all_is_kept(keep: str) -> None:
+    factors = read_factors(Factors, {**SMALL_FACTORS, "repeat": "2", "keep": keep})
+    with open_lab(Progress(Console(quiet=True)), list) as lab:
+        drawn = plan(factors, lab)
+    assert set(drawn.blocks) == {1, 2}
+    assert list(drawn.blocks) == sorted(drawn.blocks)
+    assert [each.group for each in drawn.steps] == list(range(len(drawn.groups)))
+    assert [group.spec.number for group in drawn.groups] == list(drawn.blocks)
+    assert not drawn.mixes_groups
 
 
 def test_a_setting_without_a_value_is_off_where_it_is_left_out(run: Run) -> None:
@@ -94,7 +113,7 @@ def measured(
     baseline: str = "1",
     used: str = "1",
     log_size: int = 64 * MIB,
-) -> Measured:
+) -> MeasuredLoad:
     """A load with so many commits a second, and a recovery that takes as many milliseconds."""
     of_image = image()
     instance = replace(of_image.spec.instance, purpose=Purpose.PRODUCTION, log_size=log_size)
@@ -105,10 +124,10 @@ def measured(
     figures = load_figures(moments, [], [], of_image.capacity, 40, killed=60.0)
     assert figures is not None
     change = PlannedChange(server="mariadb-10.11", spec=spec, setting=setting, baseline=baseline, level=level)
-    return Measured(run, "local", f"{run} {block}", spec, change, figures, rate / 1000, {"a": used})
+    return MeasuredLoad(run, "local", load_key(spec), f"{run} {block}", spec, change, figures, rate / 1000, {"a": used})
 
 
-def blocks(*rates: float, level: float = 0.8, run: str = "one", log_size: int = 64 * MIB) -> list[Measured]:
+def blocks(*rates: float, level: float = 0.8, run: str = "one", log_size: int = 64 * MIB) -> list[MeasuredLoad]:
     """The baseline twice and one level of one setting, in a block for each of these rates of the baseline."""
     made = partial(measured, run=run, log_size=log_size)
     found = []

@@ -14,14 +14,16 @@ from pathlib import Path
 import psutil
 import pytest
 
-from redolab.crashes.bench import CrashPlan, checks_of, crashes_of
-from redolab.crashes.images import ImageStore
 from redolab.lab import native_folder
 from redolab.project import PROJECT
-from redolab.runs.schema import State
+from redolab.records.plan import CrashPlan
+from redolab.results.crashes import crashes_of
+from redolab.results.storages import checks_of
+from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
+from redolab.states.images import ImageStore
 from redolab.storage.figures import FIGURES
-from tests.command import SMALL, UNCHECKED, lab_processes, nothing_is_left, recoveries, redolab, signal_at
+from tests.command import SMALL, UNCHECKED, checks, lab_processes, nothing_is_left, recoveries, redolab, signal_at
 
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0 or not Path("/dev/fuse").exists(), reason="modelled disks need root and FUSE"
@@ -46,7 +48,7 @@ def run() -> Iterator[Run]:
 
 
 def test_every_cell_is_measured_on_its_disk_and_nothing_is_left(run: Run) -> None:
-    assert run.record().state is State.COMPLETE
+    assert run.record().state is RunState.COMPLETE
     trials = recoveries(run)
     assert {(trial.storage, trial.buffer_pool >> 20) for trial in trials} == {
         (storage, pool) for storage in STORAGES.split(",") for pool in (64, 32)
@@ -54,8 +56,8 @@ def test_every_cell_is_measured_on_its_disk_and_nothing_is_left(run: Run) -> Non
     assert [(each.step.storage, each.step.pool) for each in run.plan(CrashPlan).steps] == [
         (trial.storage, trial.buffer_pool) for trial in trials
     ]
+    assert all(check.passed for check in checks(run))
     for trial in trials:
-        assert all(check.passed for check in trial.checks)
         assert trial.copy.reflink
         assert trial.copy.seconds < 10
         assert trial.device is not None
@@ -121,7 +123,7 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(run: Run) -> None:
     assert status == 130, said
     stopped = RunStore().get("latest")
     assert stopped.name != run.name
-    assert stopped.record().state is State.STOPPED
+    assert stopped.record().state is RunState.STOPPED
     first = (stopped.folder / "trials.jsonl").read_bytes()
     assert stopped.trial_count() == 1
     assert nothing_is_left()
@@ -134,7 +136,7 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(run: Run) -> None:
     assert "goes on: 1 of 4 recoveries are done" in done.stdout
     assert "filling the redo log" not in done.stdout
     again = RunStore().get(stopped.name)
-    assert again.record().state is State.COMPLETE
+    assert again.record().state is RunState.COMPLETE
     assert (again.folder / "trials.jsonl").read_bytes().startswith(first)
     assert [(trial.storage, trial.buffer_pool) for trial in recoveries(again)] == [
         (each.step.storage, each.step.pool) for each in again.plan(CrashPlan).steps
@@ -201,16 +203,16 @@ def test_a_disk_model_that_is_killed_ends_the_run_with_its_reason(run: Run) -> N
 
 def test_folders_of_the_users_are_compared_directly_and_left_clean(run: Run, tmp_path: Path) -> None:
     (image,) = crashes_of(run)
-    places = [tmp_path / "one", tmp_path / "two"]
-    for place in places:
-        place.mkdir()
+    positions = [tmp_path / "one", tmp_path / "two"]
+    for position in positions:
+        position.mkdir()
     done = redolab(
-        "recover", image.name, "--storage", ",".join(map(str, places)), "--pool", "64M", "--repeat", "1", *UNCHECKED
+        "recover", image.name, "--storage", ",".join(map(str, positions)), "--pool", "64M", "--repeat", "1", *UNCHECKED
     )
     assert done.returncode == 0, done.stderr
     made = RunStore().get("latest")
-    assert {trial.storage for trial in recoveries(made)} == {str(place) for place in places}
-    assert [list(place.iterdir()) for place in places] == [[], []]
+    assert {trial.storage for trial in recoveries(made)} == {str(position) for position in positions}
+    assert [list(position.iterdir()) for position in positions] == [[], []]
     RunStore().remove(made)
     assert nothing_is_left()
 

@@ -7,16 +7,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from redolab.crashes.images import ImageStore
-from redolab.crashes.outcome import Outcome
-from redolab.crashes.recovery import RecoveryTrial
-from redolab.lab import native_folder
+from redolab.lab import journal_of, native_folder
 from redolab.machine import files
 from redolab.project import PROJECT
-from redolab.runs.schema import State
+from redolab.records.recovery import Outcome, RecoveryTrial
+from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
+from redolab.states.images import ImageStore
 from redolab.timeline import Phase
-from tests.command import UNCHECKED, nothing_is_left, redolab
+from tests.command import UNCHECKED, checks, nothing_is_left, redolab
 
 # Redo that does not fit the pool in one batch, many records to the page, and only two threads that have to wait for each
 # other: with these every recovery of the lab was stuck, with 64 threads none. The seed draws an order with those two last:
@@ -52,23 +51,23 @@ def run() -> Iterator[Run]:
     yield made
     RunStore().remove(made)
     for name in set(images.names()) - set(before):
-        images.remove(name)
+        images.remove(name, journal_of(PROJECT.lab))
 
 
 def test_it_is_a_finding_and_the_next_recoveries_are_measured(run: Run) -> None:
     said = (run.folder / "said").read_text()
     assert (run.folder / "status").read_text() == "3", said
-    assert run.record().state is State.COMPLETE
+    assert run.record().state is RunState.COMPLETE
     trials = [record.trial for record in run.trials(RecoveryTrial)]
     assert len(trials) == 4
-    stuck = [place for place, trial in enumerate(trials) if trial.outcome is Outcome.STUCK]
+    stuck = [position for position, trial in enumerate(trials) if trial.outcome is Outcome.STUCK]
     assert stuck
-    assert {trials[place].settings for place in stuck} == {STUCK}
+    assert {trials[position].settings for position in stuck} == {STUCK}
     assert [trial.outcome for trial in trials if trial.settings == FREE] == [Outcome.READY, Outcome.READY]
     # One that was measured after one that was stuck, and is right.
     after = [trial for trial in trials[min(stuck) :] if trial.outcome is Outcome.READY]
     assert after
-    assert all(check.passed for trial in after for check in trial.checks)
+    assert all(check.passed for check in checks(run))
     assert f"{len(stuck)} of 4 recoveries never ended" in said
     assert "STUCK at " in said
     assert nothing_is_left()

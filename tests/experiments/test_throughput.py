@@ -14,25 +14,27 @@ import msgspec
 import pytest
 
 from experiments.throughput.answer import answer, title
-from experiments.throughput.rows import series_of
+from experiments.throughput.rows import row_dictionaries, series_of
 from experiments.throughput.table import throughput_table
-from redolab.crashes.images import ImageStore
-from redolab.crashes.loads import Found, Load, WorstCase, found_in
-from redolab.crashes.rows import load_rows
 from redolab.lab import native_folder
 from redolab.project import PROJECT
+from redolab.records.kill_rule import HIGHEST_AGE, KillRule
+from redolab.results.loads import Load, MeasuredLoads, WorstCase, found_in
+from redolab.results.rows import load_rows
 from redolab.runs.pages import measured_runs
-from redolab.runs.schema import State
+from redolab.runs.schema import Ruling, RunState
 from redolab.runs.store import Run, RunStore
 from redolab.servers.dialects import Purpose
+from redolab.states.images import ImageStore
 from redolab.units import GIB
 from tests.command import UNCHECKED, nothing_is_left, redolab
-from tests.examples import production_load, trial
+from tests.examples import load_key, production_load, record, trial
 
+LATER = ((GIB, 1000, 60), (4 * GIB, 1040, 600))
 SMALL, LARGE = 16 * 2**20, 48 * 2**20
 SMALL_THROUGHPUT = [
     "run", "throughput", "--server", "mariadb-10.11", "--log-size", "16M,48M", "--warehouses", "1", "--pool", "512M",
-    "--window", "5s", "--limit", "15s", "--warmup", "0s", "--seed", "3", *UNCHECKED,
+    "--window", "8s", "--limit", "22s", "--warmup", "0s", "--seed", "3", *UNCHECKED,
 ]  # fmt: skip
 
 
@@ -47,16 +49,17 @@ def run() -> Iterator[Run]:
 
 def test_each_cell_is_put_under_load_crashed_and_recovered_and_so_is_its_worst_case(run: Run) -> None:
     said = (run.folder / "said").read_text()
-    assert run.record().state is State.COMPLETE, said
+    assert run.record().state is RunState.COMPLETE, said
     found = found_in([run])
     assert {load.image.spec.instance.log_size for load in found.loads} == {SMALL, LARGE}
     assert {each.image.spec.instance.log_size for each in found.worst} == {SMALL, LARGE}
     for load in found.loads:
         assert load.image.spec.instance.purpose is Purpose.PRODUCTION
         assert load.image.steady is not None
-        (trial,) = load.recoveries
-        assert trial.seconds_to_ready is not None
-        assert all(check.passed for check in trial.checks)
+        (recovery,) = load.recoveries
+        assert recovery.trial.seconds_to_ready is not None
+        assert recovery.judgement is not None
+        assert recovery.judgement.ruling is Ruling.RIGHT
     # All cells start from the same tables, with the same pool.
     images = [*(load.image for load in found.loads), *(each.image for each in found.worst)]
     specs = [image.spec for image in images]
@@ -96,6 +99,7 @@ def test_the_larger_log_holds_more_redo_and_one_load_each_tells_no_interval(run:
     gain = series.gains[LARGE]
     assert math.isnan(gain.low)
     assert "% throughput (one load each)" in answer([series])
+    assert series.plateau is not None
     assert (series.plateau.low, series.plateau.high) == (SMALL, LARGE)
     assert gain.change == pytest.approx(large.rate.mean / small.rate.mean - 1)
     assert large.filled_redo is not None
@@ -161,16 +165,16 @@ def test_what_two_machines_have_measured_is_not_put_together(tmp_path: Path) -> 
     again = of_another_day(first, tmp_path / "again", cpu)
     (one,) = series_of(found_in([first, again]))
     assert {row.n for row in one.rows} == {2}
-    assert {gain.blocks for gain in one.gains.values()} == {2}
+    assert one.repeated
     elsewhere = of_another_day(first, tmp_path / "elsewhere", "another processor")
     two = series_of(found_in([first, elsewhere]))
-    assert [each.key.machine for each in two] == ["local", "local (2)"]
+    assert [each.made.machine for each in two] == ["local", "local (2)"]
     assert all({row.log_size for row in each.rows} == sizes for each in two)
     assert "local (2)" in throughput_table(two, [], {}).as_markdown()
     # Above a picture there is room for the steps alone, each with what tells its series apart.
     steps = title(two).split("; ")
     assert [each.partition(": ")[0].partition(", ")[2] for each in steps] == ["on local", "on local (2)"]
-    assert all("throughput, " in each and each.endswith(" s recovery") for each in steps)
+    assert all("throughput" in each and each.endswith(" s recovery") for each in steps)
     assert title([one]) == answer([one])
 
 
@@ -179,17 +183,32 @@ def filled_up(beside: Load, pool: int, seconds: float) -> WorstCase:
     instance = replace(beside.image.spec.instance, purpose=Purpose.FILL, buffer_pool=pool)
     spec = msgspec.structs.replace(beside.image.spec, instance=instance)
     crashed = msgspec.structs.replace(beside.image, spec=spec)
-    return WorstCase("run", "local", crashed, [msgspec.structs.replace(trial(seconds), buffer_pool=pool)])
+    recovered = record(msgspec.structs.replace(trial(seconds), buffer_pool=pool))
+    return WorstCase("run", "local", load_key(spec), crashed, [recovered])
 
 
 def test_a_filled_log_of_a_server_with_another_pool_is_not_beside_a_load() -> None:
     under_load = production_load("run", GIB, 1000)
     pool = under_load.image.spec.instance.buffer_pool
-    ((row,),) = (each.rows for each in series_of(Found([under_load], [filled_up(under_load, 4 * pool, 9.0)])))
+    ((row,),) = (each.rows for each in series_of(MeasuredLoads([under_load], [filled_up(under_load, 4 * pool, 9.0)])))
     assert (row.filled_ready, row.filled_redo) == (None, None)
     both = [filled_up(under_load, pool, 3.0), filled_up(under_load, 4 * pool, 9.0)]
-    ((row,),) = (each.rows for each in series_of(Found([under_load], both)))
+    ((row,),) = (each.rows for each in series_of(MeasuredLoads([under_load], both)))
     assert row.filled_ready == 3.0
+
+
+def test_logs_filled_to_different_ages_are_not_put_together() -> None:
+    under_load = production_load("run", GIB, 1000)
+    pool = under_load.image.spec.instance.buffer_pool
+
+    def filled_by(rule: KillRule, seconds: float) -> WorstCase:
+        crash = filled_up(under_load, pool, seconds)
+        spec = msgspec.structs.replace(crash.image.spec, kill=rule)
+        return replace(crash, image=msgspec.structs.replace(crash.image, spec=spec))
+
+    both = [filled_by(KillRule(), 3.0), filled_by(HIGHEST_AGE, 9.0)]
+    ((row,),) = (each.rows for each in series_of(MeasuredLoads([under_load], both)))
+    assert row.filled_ready == 9.0
 
 
 def test_remarks_say_of_which_series_they_are() -> None:
@@ -200,8 +219,41 @@ def test_remarks_say_of_which_series_they_are() -> None:
         steady.image, spec=msgspec.structs.replace(steady.image.spec, instance=instance), steady=False
     )
     steady = replace(steady, image=msgspec.structs.replace(steady.image, steady=True))
-    table = throughput_table(series_of(Found([steady, replace(steady, image=other)], [])), [], {}).as_markdown()
+    of_other = replace(steady, key=load_key(other.spec), image=other)
+    table = throughput_table(series_of(MeasuredLoads([steady, of_other], [])), [], {}).as_markdown()
     assert "! was not steady when its time was up: MariaDB 10.11.19, pool 1G with 1G." in " ".join(table.split())
+
+
+def test_no_gain_is_shown_of_a_log_measured_in_other_minutes_of_its_load() -> None:
+    loads = [production_load(run, size, rate, lasted) for run in ("one", "two") for size, rate, lasted in LATER]
+    (one,) = series_of(MeasuredLoads(loads, []))
+    assert "throughput differs by less than 5 % either way" in answer([one])
+    assert "no gain is told of 4G, measured in other minutes of its load than 1G" in answer([one])
+    assert "+4%" not in answer([one]) + title([one, one])
+    table = " ".join(throughput_table([one], [], {}).as_markdown().split())
+    assert "a gain is told from equal minutes of the loads alone. Not compared: MariaDB 10.11.19 with 4G" in table
+    assert "4G (minutes 9 to 10) and 1G (0 to 1)" in table
+    larger, _ = row_dictionaries([one])[::-1]
+    assert (larger["log_size"], larger["gain"]) == (4 * GIB, None)
+
+
+def test_a_gain_that_may_be_none_is_not_called_one() -> None:
+    rates = (("one", GIB, 1000), ("one", 4 * GIB, 1060), ("two", GIB, 1030), ("two", 4 * GIB, 1020))
+    (one,) = series_of(MeasuredLoads([production_load(*each) for each in rates], []))
+    assert one.gains[4 * GIB].low < 0 < one.gains[4 * GIB].high
+    assert "throughput differs by less than 5 % either way; no more than loads made alike differ by" in answer([one])
+
+
+def test_of_sizes_that_are_compared_a_gain_is_shown_beside_one_that_is_not() -> None:
+    rates = ((GIB, 1000, 60), (2 * GIB, 1300, 60), (4 * GIB, 1310, 600))
+    loads = [
+        production_load(run, size, rate + more, lasted)
+        for run, more in (("one", 0), ("two", 4))
+        for size, rate, lasted in rates
+    ]
+    (one,) = series_of(MeasuredLoads(loads, []))
+    assert "from 1G to 2G: +30% throughput (" in answer([one])
+    assert "no gain is told of 4G" in answer([one])
 
 
 def test_too_few_loads_for_an_interval_are_not_called_one_each() -> None:
@@ -210,5 +262,5 @@ def test_too_few_loads_for_an_interval_are_not_called_one_each() -> None:
         production_load("one", 4 * GIB, 1100),
         production_load("two", GIB, 1010),
     ]
-    (found,) = series_of(Found(loads, []))
+    (found,) = series_of(MeasuredLoads(loads, []))
     assert "+10% throughput (too few loads for an interval)" in answer([found])

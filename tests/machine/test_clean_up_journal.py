@@ -2,10 +2,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from redolab.errors import InvalidInput, LabError
 from redolab.machine import files
-from redolab.machine.clean_up_journal import Journal
+from redolab.machine.clean_up_journal import OURS_ELSEWHERE, Entry, Journal
 
 
 @pytest.fixture
@@ -57,7 +59,7 @@ def test_a_note_that_was_never_finished_goes_too(tmp_path: Path) -> None:
 
 
 def test_of_a_folder_among_the_users_things_only_what_is_empty_goes(journal: Journal, tmp_path: Path) -> None:
-    ours, theirs = tmp_path / "theirs/ours", tmp_path / "theirs/file"
+    ours, theirs = tmp_path / "theirs" / OURS_ELSEWHERE, tmp_path / "theirs/file"
     left = journal.using(ours, "the folder ours")
     left.__enter__()
     (ours / "instances").mkdir(parents=True)
@@ -70,3 +72,98 @@ def test_of_a_folder_among_the_users_things_only_what_is_empty_goes(journal: Jou
         (ours / "kept/file").touch()
     assert (ours / "kept/file").exists()
     assert again.clear() == []
+
+
+def test_a_removal_that_is_broken_off_is_ended_by_the_next_command(
+    journal: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / "images/kept"
+    (kept / "data").mkdir(parents=True)
+    (kept / "image.json").write_text("{}")
+
+    def killed(_: Path) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("redolab.machine.files.shutil.rmtree", killed)
+        with pytest.raises(KeyboardInterrupt):
+            journal.remove(kept, "image.json", "a half-removed image")
+    # What is left is not taken for an image.
+    assert files.names(kept) == ["data"]
+    assert journal.clear() == ["a half-removed image"]
+    assert files.names(tmp_path / "images") == []
+
+
+def test_what_is_removed_to_its_end_leaves_no_note(journal: Journal, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    journal.remove(kept, "image.json", "a half-removed image")
+    assert not kept.exists()
+    assert journal.clear() == []
+
+
+def test_a_file_that_is_no_note_is_left_alone(journal: Journal, tmp_path: Path) -> None:
+    for name in ("notes.txt", "2025.json", "0123456789abcdef.json.old"):
+        files.write_whole(tmp_path / "journal" / name, b"precious")
+    assert journal.clear() == []
+    assert files.names(tmp_path / "journal") == ["0123456789abcdef.json.old", "2025.json", "notes.txt"]
+
+
+def noted(journal: Path, path: Path, **more: bool) -> None:
+    entry = Entry(path=str(path), what="a thing", **more)
+    files.write_whole(journal / "0123456789abcdef.json", msgspec.json.encode(entry))
+
+
+@pytest.mark.parametrize("more", [{}, {"mounted": True}, {"only_empty": True}], ids=["made", "mounted", "user's"])
+@pytest.mark.parametrize("where", ["beside", "lab/../beside", "lab/link/thing", "lab", "lab/.."])
+def test_a_note_of_what_lies_outside_is_never_obeyed(where: str, more: dict[str, bool], tmp_path: Path) -> None:
+    for name in ("beside/empty", "theirs/thing/empty", "lab/journal"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "lab/link").symlink_to(tmp_path / "theirs")
+    before = sorted(tmp_path.rglob("*"))
+    noted(tmp_path / "lab/journal", tmp_path / where, **more)
+    journal = Journal(tmp_path / "lab/journal")
+    assert journal.clear() == []
+    assert journal.strike_strangers() == [str(tmp_path / where)]
+    assert sorted(tmp_path.rglob("*")) == before
+    with pytest.raises(InvalidInput, match="is not in the lab's folder"), journal.making(tmp_path / where, "a thing"):
+        pass
+    with pytest.raises(InvalidInput, match="is not in the lab's folder"):
+        journal.remove(tmp_path / where, "empty", "a thing")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_of_a_link_only_the_link_goes(tmp_path: Path) -> None:
+    (tmp_path / "theirs/thing/empty").mkdir(parents=True)
+    (tmp_path / "lab").mkdir()
+    (tmp_path / "lab/link").symlink_to(tmp_path / "theirs")
+    noted(tmp_path / "lab/journal", tmp_path / "lab/link", mounted=True)
+    assert Journal(tmp_path / "lab/journal").clear() == ["a thing"]
+    assert not (tmp_path / "lab/link").is_symlink()
+    assert (tmp_path / "theirs/thing/empty").exists()
+
+
+def test_a_link_called_as_the_labs_folder_among_the_users_things_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "theirs/empty").mkdir(parents=True)
+    ours = tmp_path / OURS_ELSEWHERE
+    ours.symlink_to(tmp_path / "theirs")
+    journal = Journal(tmp_path / "lab/journal")
+    noted(tmp_path / "lab/journal", ours, only_empty=True)
+    assert journal.clear() == []
+    noted(tmp_path / "lab/journal", ours / "empty")
+    assert journal.clear() == []
+    assert (tmp_path / "theirs/empty").exists()
+
+
+def test_what_was_being_made_among_the_users_things_goes(tmp_path: Path) -> None:
+    copy = tmp_path / "disk" / OURS_ELSEWHERE / "instances/copy"
+    copy.mkdir(parents=True)
+    noted(tmp_path / "lab/journal", copy)
+    assert Journal(tmp_path / "lab/journal").clear() == ["a thing"]
+    assert not copy.exists()
+
+
+def test_a_note_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
+    files.write_whole(tmp_path / "journal/0123456789abcdef.json", b"{}")
+    with pytest.raises(LabError, match=r"0123456789abcdef.json cannot be read .*: see what it names, and remove it"):
+        Journal(tmp_path / "journal").clear()

@@ -214,6 +214,13 @@ def test_arrivals_are_kept_beside_the_log(tmp_path: Path) -> None:
     assert arrivals[1] - arrivals[0] == pytest.approx(0.3, abs=0.15)
 
 
+def test_a_line_that_the_lab_put_into_a_log_has_no_arrival(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("one\n[redolab left out 9 lines that say what stands above already]\ntwo\n")
+    arrivals_of(log).write_text("0.5\n\n0.7\n")
+    assert [line.arrival for line in read_stamped_log(log)] == [0.5, None, 0.7]
+
+
 def test_processor_time_is_told_of_the_busiest_thread_too(tmp_path: Path) -> None:
     code = "import threading, time\ndef spin():\n  end = time.thread_time() + 0.4\n  while time.thread_time() < end: pass\n"
     code += "each = [threading.Thread(target=spin) for _ in range(2)]\n[t.start() for t in each]\n[t.join() for t in each]\n"

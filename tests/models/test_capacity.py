@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redolab.models.capacity import RedoCapacity, RedoLayout
+from redolab.servers.catalogue import server_catalogue
 from redolab.servers.dialects import Dialect
-from redolab.servers.known import server_catalogue
-from redolab.units import GIB, MIB
+from redolab.units import GIB, KIB, MIB
 
 REPORTED = list(csv.DictReader(Path(__file__).with_name("limits.csv").open()))
+REACHED = list(csv.DictReader(Path(__file__).with_name("reached.csv").open()))
 AS_REPORTED: dict[str, Callable[[RedoCapacity], int]] = {
     "log_max_modified_age_async": lambda capacity: capacity.async_flush_point,
     "log_max_modified_age_sync": lambda capacity: capacity.sync_flush_point,
@@ -63,10 +64,10 @@ def test_all_servers_that_report_limits_are_there() -> None:
         ("mysql-5.6", 8 * GIB, 6_522_314_920, 6_957_135_914),
         ("mysql-8.0", 8 * GIB, 7_635_464_640, 7_715_051_520),
         ("mysql-9", 8 * GIB, 7_148_178_432, 7_242_828_800),
-        ("mariadb-10.11", 8 * GIB, 6_087_488_119, 6_957_129_278),
+        ("mariadb-10.11", 8 * GIB, 6_957_129_278, 6_957_129_278),
         ("mysql-5.7", 512 * MIB, 407_019_688, 434_154_333),
-        ("mariadb-10.11", 512 * MIB, 379_879_235, 434_147_697),
-        ("mariadb-10.5", 512 * MIB, 379_886_493, 434_155_992),
+        ("mariadb-10.11", 512 * MIB, 434_147_697, 434_147_697),
+        ("mariadb-10.5", 512 * MIB, 434_155_992, 434_155_992),
     ],
 )
 def test_known_limits(server: str, size: int, forced: int, wait: int) -> None:
@@ -81,3 +82,12 @@ def test_ages_are_in_order_and_within_the_files(server: str, size: int) -> None:
     # From MySQL 8.0 on, statements can have to wait before flushing is forced, on the smallest logs.
     assert 0 < capacity.async_flush_point <= capacity.sync_flush_point < capacity.usable <= capacity.layout.size <= size
     assert capacity.hard_limit < capacity.usable
+
+
+@pytest.mark.parametrize("seen", REACHED, ids=lambda seen: f"{seen['server']}-{seen['flushing']}")
+def test_loads_that_outran_flushing_came_to_the_highest_age_and_not_beyond_the_limit(seen: dict[str, str]) -> None:
+    reached, speaks = int(seen["highest_seen"]), dialect(seen["server"])
+    capacity = speaks.capacity(speaks.layout(int(seen["log_size"])))
+    assert capacity.hard_limit == int(seen["hard_limit"])
+    assert 0.99 * capacity.highest_age < reached < capacity.hard_limit + 64 * KIB
+    assert capacity.highest_age <= capacity.hard_limit

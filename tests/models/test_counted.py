@@ -4,15 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redolab.models.counted import Growth, what_is_counted
+from redolab.models.counted import CounterGrowth, what_is_counted
 from redolab.models.inflation import Counted, Lengths, LogWriter, simulate
 
 PADDED = LogWriter(write_ahead=8192)
 
 
-def growth(counted: Counted, length: int, writer: LogWriter = PADDED) -> Growth:
+def growth(counted: Counted, length: int, writer: LogWriter = PADDED) -> CounterGrowth:
     written = simulate(writer, [length] * 3001)
-    return Growth(
+    return CounterGrowth(
         lsn=int(written.lsn),
         os_log_written=int(written.counted_as(counted)),
         log_writes=int(written.writes),
@@ -42,5 +42,5 @@ def test_long_writes_tell_nothing(counted: Counted) -> None:
 
 def test_one_cell_that_was_disturbed_does_not_decide() -> None:
     cells = [growth(Counted.BLOCKS, length) for length in (100, 200, 600)]
-    disturbed = Growth(lsn=1_000_000, os_log_written=1_000_000, log_writes=5000, lengths=Lengths.EQUAL)
+    disturbed = CounterGrowth(lsn=1_000_000, os_log_written=1_000_000, log_writes=5000, lengths=Lengths.EQUAL)
     assert what_is_counted(PADDED, [*cells, disturbed]) is Counted.BLOCKS

@@ -16,7 +16,7 @@ from pathlib import Path
 from redolab.machine import files
 from redolab.machine.apt import PrivateApt, codename
 from redolab.project import PROJECT
-from tests.test_without_root import SOMEBODY
+from tests.command import SOMEBODY
 
 NAMESPACE = f"redolab-test-{os.getpid()}"
 """Other sessions of these tests have others."""

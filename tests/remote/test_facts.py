@@ -109,3 +109,27 @@ def test_the_probe_says_what_this_machine_is(tmp_path: Path) -> None:
     (tmp_path / "redolab-machine.json").write_text("{}")
     again = subprocess.run(["sh", PROBE, str(tmp_path)], capture_output=True, text=True, check=True).stdout
     assert not facts_from(again, "this").is_foreign
+
+
+def probed(folder: Path, path: str) -> None:
+    subprocess.run(
+        ["sh", "-s", "--", folder], input=PROBE.read_bytes(), check=False, capture_output=True,
+        env={"PATH": path, "HOME": str(folder.parent)}, start_new_session=True,
+    )  # fmt: skip
+
+
+def test_who_only_asks_leaves_no_folder_not_even_where_the_connection_is_cut(tmp_path: Path) -> None:
+    there, programs = tmp_path / "there", tmp_path / "bin"
+    there.mkdir()
+    programs.mkdir()
+    # All of the session get it, as when a connection goes.
+    (programs / "python3").write_text("#!/bin/sh\nkill -HUP 0\n")
+    (programs / "python3").chmod(0o755)
+    for path in ("/usr/bin:/bin", f"{programs}:/usr/bin:/bin"):
+        probed(there / "deep/in/it/lab", path)
+        assert list(there.rglob("*")) == []
+    kept = there / "deep/photos"
+    kept.mkdir(parents=True)
+    probed(there / "deep/lab", "/usr/bin:/bin")
+    probed(kept, "/usr/bin:/bin")
+    assert sorted(there.rglob("*")) == [kept.parent, kept]

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,11 +17,10 @@ from rich.console import Console
 from redolab.lab import open_lab
 from redolab.progress import Progress
 from redolab.project import PROJECT
-from redolab.runs.schema import State
+from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
-from tests.command import SMALL, folder_for_everybody, recoveries, redolab
+from tests.command import SMALL, SOMEBODY, folder_for_everybody, recoveries, redolab
 from tests.remote.sshd import NEEDED, SOMEBODYS, Host, host
-from tests.test_without_root import SOMEBODY
 
 RUN = ("run", "recovery", *SMALL, "--repeat", "1")
 
@@ -42,6 +42,8 @@ def there() -> Iterator[Host]:
 def reached_so(there: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in there.environment.items():
         monkeypatch.setenv(name, value)
+    # Of their own: a host of these tests is gone with them, and would be asked for by those that come later.
+    monkeypatch.setenv("REDOLAB_MACHINES", str(there.folder / "machines.json"))
 
 
 def _folder(there: Host, account: str) -> Path:
@@ -93,7 +95,7 @@ def test_a_whole_run_is_carried_out_there_and_comes_back(there: Host, account: s
     run = _new_run(before)
     assert f"fetched from {account}: {run.folder}" in done.stdout
     record = run.record()
-    assert record.state is State.COMPLETE
+    assert record.state is RunState.COMPLETE
     assert record.sessions[0].address == machine
     assert len(recoveries(run)) == 1
     original = folder / "runs" / run.name
@@ -163,6 +165,25 @@ def test_ctrl_c_here_stops_it_there_and_nothing_is_left(there: Host) -> None:
     assert not list((folder / "lab-folder/storage/native/instances").glob("*"))
     listed = redolab("machines")
     assert "(ended)" in listed.stdout
+
+
+def test_killed_it_leaves_no_folder_of_its_connection(there: Host) -> None:
+    temporary = there.folder / "tmp"
+    temporary.mkdir()
+    program = (
+        "import time; from redolab.remote.ssh import connected, usual_program\n"
+        "with connected('root', usual_program()):\n    print('connected', flush=True)\n    time.sleep(60)"
+    )
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=PROJECT.root, env=environment) as process:
+        _wait_for(process, "connected")
+        assert [path.name.partition("-")[0] for path in temporary.iterdir()] == ["redolab"]
+        process.kill()
+    deadline = time.monotonic() + 20
+    while list(temporary.iterdir()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_a_disk_with_no_room_there_is_said_before_anything_is_copied_or_started(there: Host) -> None:

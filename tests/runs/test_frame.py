@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
+import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from redolab.lab import native_folder
 from redolab.project import PROJECT
-from redolab.runs.schema import State
+from redolab.runs.schema import FailureRecord, RunState
 from redolab.runs.store import Run, RunStore
 from tests.command import nothing_is_left, redolab, signal_at
 from tests.toy.dice import BROKEN_PLOT, DicePlan, Thrown
@@ -59,7 +60,7 @@ def stopped(*arguments: str, at: str = "4 of 12") -> Run:
     assert status == 130, said
     assert "The run was stopped: these are the throws that had been finished." in said
     (run,) = runs()
-    assert run.record().state is State.STOPPED
+    assert run.record().state is RunState.STOPPED
     return run
 
 
@@ -88,14 +89,14 @@ def test_it_is_measured_in_an_order_that_the_seed_repeats_and_estimated_the_next
     assert len(throws(one)) == 12
     plan: DicePlan = one.plan(DicePlan)
     assert len({tuple(sorted([a.group, b.group])) for a, b in zip(plan.steps, plan.steps[1:], strict=False)}) > 2
-    assert one.record().state is State.COMPLETE
+    assert one.record().state is RunState.COMPLETE
     assert "eyes" in (one.folder / "table.txt").read_text()
     assert (one.folder / "plots/dice.svg").exists()
     said = dice("--sides", "6,20", "--seed", "5", "--plan").stdout
     assert "12 throws, 0 dice to make first: about" in said
-    # What was measured on another machine tells nothing of this one.
+    # What was measured on a machine of another class tells nothing of this one.
     for run in (one, other):
-        _as_on_another_machine(run)
+        _as_on_another_machine(run, noted=False)
     assert "no estimate yet" in dice("--sides", "6,20", "--plan").stdout
 
 
@@ -107,7 +108,7 @@ def test_a_stopped_run_goes_on_where_it_was() -> None:
     assert f"the run {run.name} goes on: 3 of 12 throws are done" in done.stdout
     assert (run.folder / "trials.jsonl").read_bytes().startswith(before)
     assert len(throws(run)) == 12
-    assert run.record().state is State.COMPLETE
+    assert run.record().state is RunState.COMPLETE
     assert len(run.record().sessions) == 2
     again = dice("--resume", run.name)
     assert (again.returncode, again.stderr) == (
@@ -132,7 +133,7 @@ def test_what_was_made_and_is_gone_is_made_anew_and_measured_from_the_start() ->
 
 def test_on_another_machine_finished_groups_stay_and_the_table_says_which_is_whose() -> None:
     run = stopped("--keep", "off", at="8 of 12")
-    _as_on_another_machine(run)
+    _as_on_another_machine(run, noted=False)
     for path in BOX.glob("*"):
         path.unlink()
     done = dice("--resume", run.name)
@@ -162,7 +163,7 @@ def test_a_finding_is_recorded_shown_and_the_exit_status_3() -> None:
     assert done.stderr.startswith("redolab: 1 finding in 1 throw: the evidence is in ")
     assert "FINDING: a die has 13 sides (evidence: plan.json)" in done.stdout
     (run,) = runs()
-    assert run.record().state is State.COMPLETE
+    assert run.record().state is RunState.COMPLETE
     (record,) = run.trials(Thrown)
     assert [finding.what for finding in record.findings] == ["a die has 13 sides"]
 
@@ -172,14 +173,14 @@ def test_the_report_is_made_again_and_a_broken_plot_spoils_no_run() -> None:
     assert done.returncode == 0, done.stderr
     assert "the plot 'dice' could not be drawn (ZeroDivisionError: no paint)" in done.stdout
     (run,) = runs()
-    assert run.record().state is State.COMPLETE
+    assert run.record().state is RunState.COMPLETE
     (run.folder / "table.txt").unlink()
     again = redolab("report", run.name)
     assert again.returncode == 0, again.stderr
     assert "eyes" in again.stdout
     assert (run.folder / "table.txt").exists()
     assert (run.folder / "plots/dice.svg").exists()
-    assert run.record().state is State.COMPLETE
+    assert run.record().state is RunState.COMPLETE
 
 
 def test_what_does_not_fit_is_refused_before_anything_is_made() -> None:
@@ -187,6 +188,22 @@ def test_what_does_not_fit_is_refused_before_anything_is_made() -> None:
     assert done.returncode == 2
     assert "a run that takes 512G does not fit into this machine's" in done.stderr
     assert (runs(), list(BOX.glob("*"))) == ([], [])
+
+
+@pytest.mark.parametrize("name", ["../not-a-die", ""])
+def test_resumed_it_removes_nothing_that_it_cannot_have_made(name: str) -> None:
+    """It may be a run that was fetched, and what it says it has made be anything."""
+    run = stopped("--keep", "off", at="9 of 12")
+    others = [BOX / "of another run", BOX.with_name("not-a-die")]
+    for path in others:
+        path.write_bytes(b"wood")
+    try:
+        groups = run.folder / "groups.jsonl"
+        groups.write_text(re.sub(r'"name":"[^"]*"', f'"name":"{name}"', groups.read_text()))
+        redolab("run", "dice", "--resume", run.name)
+        assert [path for path in others if not path.exists()] == []
+    finally:
+        others[-1].unlink(missing_ok=True)
 
 
 def test_killed_it_is_settled_by_the_next_command_and_resumed() -> None:
@@ -200,12 +217,17 @@ def test_killed_it_is_settled_by_the_next_command_and_resumed() -> None:
     assert len(throws(run)) == 12
 
 
-def _as_on_another_machine(run: Run) -> None:
+def _as_on_another_machine(run: Run, *, noted: bool) -> None:
+    """As on one that is equal in everything but its identity; where that is not noted, as on one of another class."""
     record = run.record()
-    machine = msgspec.structs.replace(record.sessions[0].machine, cpu="another CPU")
-    sessions = [msgspec.structs.replace(session, machine=machine) for session in record.sessions]
+    machine = record.sessions[0].machine
+    changes = (
+        {"identity": "another"}
+        if noted
+        else {"identity": "", "machine": msgspec.structs.replace(machine, cpu="another CPU")}
+    )
+    sessions = [msgspec.structs.replace(session, **changes) for session in record.sessions]
     run.write_record(msgspec.structs.replace(record, sessions=sessions))
-    assert json.loads((run.folder / "run.json").read_text())["sessions"][0]["machine"]["cpu"] == "another CPU"
 
 
 def test_a_plan_is_not_asked_for_of_a_run_that_goes_on() -> None:
@@ -213,12 +235,14 @@ def test_a_plan_is_not_asked_for_of_a_run_that_goes_on() -> None:
     refused = dice("--resume", run.name, "--plan")
     assert refused.returncode == 2
     assert "a run that is resumed has its plan already" in refused.stderr
-    assert run.record().state is State.STOPPED
+    assert run.record().state is RunState.STOPPED
 
 
-def test_what_is_there_on_another_machine_is_not_mixed_with_what_was_measured_on_this_one() -> None:
+@pytest.mark.parametrize("noted", [True, False])
+def test_what_is_there_on_another_machine_is_not_mixed_with_what_was_measured_on_this_one(noted: bool) -> None:
     run = stopped("--keep", "off", at="8 of 12")
-    _as_on_another_machine(run)
+    assert len(run.record().sessions[0].identity) == 32
+    _as_on_another_machine(run, noted=noted)
     # The die came along with the clone, and still its throws are done anew.
     done = dice("--resume", run.name)
     assert done.returncode == 0, done.stderr
@@ -251,3 +275,162 @@ def test_nohup_is_respected() -> None:
                 break
         process.stdout.read()
     assert process.returncode == 0
+
+
+@pytest.fixture
+def mishaps(tmp_path: Path) -> Callable[..., tuple[str, str]]:
+    """What goes wrong, as an option."""
+
+    def said(*lines: str) -> tuple[str, str]:
+        (tmp_path / "mishaps").write_text("\n".join(lines))
+        return "--mishaps", str(tmp_path / "mishaps")
+
+    return said
+
+
+def failed(run: Run) -> list[FailureRecord]:
+    return run.lines("failed", FailureRecord)
+
+
+def test_a_step_that_fails_is_a_record_and_tried_again_when_the_run_is_resumed(
+    mishaps: Callable[..., tuple[str, str]],
+) -> None:
+    done = dice("--seed", "5", *mishaps("left-2 LabError"))
+    (run,) = runs()
+    assert done.stderr == (
+        "redolab: 1 of 6 throws failed (the die rolled away: look under the table): "
+        f"'--resume {run.name}' tries again\n    it rolled\n    and rolled\n"
+    )
+    assert done.returncode == 1
+    assert "FAILED: left (2): the die rolled away: look under the table" in done.stdout
+    assert "5 throws, " in done.stdout
+    assert run.record().state is RunState.INCOMPLETE
+    (failure,) = failed(run)
+    assert (failure.problem, failure.remedy) == ("the die rolled away", "look under the table")
+    assert failure.details == ("it rolled", "and rolled")
+    assert (failure.group, failure.attempt, failure.session) == (0, 1, 0)
+    assert failure.position is not None
+    assert failure.evidence == (f"logs/{failure.position + 1:03}-throw.log",)
+    table = (run.folder / "table.txt").read_text()
+    assert f"FAILED: left (2): the die rolled away (evidence: {failure.evidence[0]})" in table
+    assert "The run was stopped" not in table
+    Path(mishaps()[1]).unlink()
+    again = dice("--resume", run.name)
+    assert again.returncode == 0, again.stderr
+    assert "5 of 6 throws are done" in again.stdout
+    assert len(throws(run)) == 6
+    assert (len(failed(run)), run.failures()) == (1, [])
+    assert run.record().state is RunState.COMPLETE
+    assert "FAILED" not in (run.folder / "table.txt").read_text()
+
+
+def test_three_failures_in_a_row_stop_a_run(mishaps: Callable[..., tuple[str, str]]) -> None:
+    done = dice("--sides", "6,20", *mishaps("left LabError", "right LabError"))
+    (run,) = runs()
+    assert done.returncode == 1
+    assert done.stderr.startswith("redolab: 3 failures in a row, the last: the die rolled away: look under the table\n")
+    assert len(failed(run)) == len(run.failures()) == 3
+    assert run.record().state is RunState.STOPPED
+    Path(mishaps()[1]).unlink()
+    assert dice("--resume", run.name).returncode == 0
+    assert (len(throws(run)), run.failures()) == (12, [])
+
+
+def test_failures_that_are_not_in_a_row_do_not(mishaps: Callable[..., tuple[str, str]]) -> None:
+    done = dice("--sides", "6,20", "--seed", "5", "--keep", "off", *mishaps("left LabError"))
+    (run,) = runs()
+    assert done.returncode == 1
+    assert "redolab: 6 of 12 throws failed (the last: the die rolled away: look under the table): " in done.stderr
+    assert {throw.hand for throw in throws(run)} == {"right"}
+    assert len(throws(run)) == 6
+
+
+@pytest.mark.parametrize("keep", ["on", "off"])
+def test_a_group_that_cannot_be_made_is_one_failure_and_its_steps_are_left_out(
+    keep: str, mishaps: Callable[..., tuple[str, str]]
+) -> None:
+    done = dice("--sides", "20,6", "--seed", "5", "--keep", keep, *mishaps("carve-20 LabError"))
+    (run,) = runs()
+    assert done.returncode == 1
+    assert "redolab: 1 of 2 dice failed (the die rolled away: look under the table): " in done.stderr
+    assert done.stdout.count("FAILED: sides 20: the die rolled away") == 2
+    (failure,) = failed(run)
+    assert (failure.position, failure.group, failure.evidence) == (None, 0, ())
+    assert {throw.sides for throw in throws(run)} == {6}
+    Path(mishaps()[1]).unlink()
+    assert dice("--resume", run.name).returncode == 0
+    assert (len(throws(run)), run.failures()) == (12, [])
+    assert run.record().state is RunState.COMPLETE
+
+
+@pytest.mark.parametrize(
+    ("where", "kind", "status"),
+    [
+        ("left", "DiskFull", 1),
+        ("left", "StorageLost", 1),
+        ("left", "InvalidInput", 2),
+        ("left", "a-bug", 1),
+        ("carve-6", "DiskFull", 1),
+        ("carve-6", "FindingsMade", 3),
+    ],
+)
+def test_what_will_not_pass_stops_a_run_at_once(
+    where: str, kind: str, status: int, mishaps: Callable[..., tuple[str, str]]
+) -> None:
+    done = dice("--hand", "left", "--repeat", "2", *mishaps(f"{where} {kind}"))
+    (run,) = runs()
+    assert done.returncode == status
+    assert ("Traceback" in done.stderr) == (kind == "a-bug")
+    assert (failed(run), throws(run)) == ([], [])
+    assert run.record().state is RunState.STOPPED
+
+
+def test_of_failures_and_findings_both_are_said_and_failures_give_the_status(
+    mishaps: Callable[..., tuple[str, str]],
+) -> None:
+    done = dice("--sides", "13", "--repeat", "2", "--hand", "left", *mishaps("left-1 LabError"))
+    assert done.returncode == 1
+    assert "1 of 2 throws failed (the die rolled away: look under the table), and there is 1 finding: " in done.stderr
+    assert "FINDING: a die has 13 sides" in done.stdout
+
+
+def test_what_a_failed_step_is_to_be_tried_again_on_stays(mishaps: Callable[..., tuple[str, str]]) -> None:
+    done = dice("--sides", "6,20", "--seed", "5", "--keep", "off", *mishaps("left-2 LabError"), "--hand", "left")
+    (run,) = runs()
+    assert f"die-6 stays for '--resume {run.name}'" in done.stdout
+    assert sorted(path.name for path in BOX.glob("*")) == ["die-20", "die-6"]
+    Path(mishaps()[1]).unlink()
+    again = dice("--resume", run.name)
+    assert again.returncode == 0, again.stderr
+    assert [(each.group, each.attempt) for each in run.group_records()] == [(0, 1), (1, 1)]
+    assert list(BOX.glob("*")) == []
+
+
+def test_what_cannot_be_put_away_after_a_failure_belongs_to_it(mishaps: Callable[..., tuple[str, str]]) -> None:
+    broken = dice("--sides", "6,20", "--keep", "off", *mishaps("left-1 LabError", "release-6 LabError"))
+    (run,) = runs()
+    assert "2 of 12 throws failed" in broken.stderr
+    RunStore().remove(run)
+    # Alone it leaves something of a run that nobody asked to look at: the run is stopped.
+    done = dice("--sides", "6,20", "--keep", "off", *mishaps("release-6 LabError"))
+    assert (done.returncode, done.stderr.splitlines()[0]) == (1, "redolab: the die rolled away: look under the table")
+    assert runs()[0].record().state is RunState.STOPPED
+
+
+def test_a_stopped_run_of_which_only_failures_are_known_stays(mishaps: Callable[..., tuple[str, str]]) -> None:
+    arguments = ("run", "dice", "--hand", "left", "--repeat", "2", "--pause-ms", "500", *mishaps("left LabError"))
+    status, _ = signal_at("2 of 2", signal.SIGINT, arguments)
+    assert status == 130
+    (run,) = runs()
+    assert len(run.failures()) == 1
+    assert run.record().state is RunState.STOPPED
+
+
+@pytest.mark.parametrize(("in_blocks", "thrown"), [("on", 6), ("off", 0)])
+def test_in_blocks_what_a_block_needs_is_made_when_it_begins(
+    in_blocks: str, thrown: int, mishaps: Callable[..., tuple[str, str]]
+) -> None:
+    done = dice("--sides", "6,20", "--in-blocks", in_blocks, *mishaps("carve-20 DiskFull"))
+    assert done.returncode == 1
+    (run,) = runs()
+    assert [throw.sides for throw in throws(run)] == [6] * thrown

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from redolab.runs.experiment import load_experiment
-from redolab.runs.machines import machine_names, machines_table
+from redolab.runs.machines import machine_names, machines_table, on_one_machine
 from redolab.runs.schema import Session, TrialRecord
 from redolab.runs.store import RunStore, new_session
 from tests.examples import MACHINE
@@ -32,6 +32,17 @@ def test_a_machine_has_one_name_and_a_name_one_machine() -> None:
     assert machine_names([session("one"), session("two")]) == ["one", "two"]
 
 
+def test_two_equal_machines_are_two_by_their_identity_and_one_in_tables() -> None:
+    one, other = (msgspec.structs.replace(session("local"), identity=each) for each in ("a", "b"))
+    assert not on_one_machine(one, other)
+    assert on_one_machine(one, msgspec.structs.replace(one, address="ssh:here"))
+    assert machine_names([one, other]) == ["local", "local"]
+    # One that was not noted is known by its class and its name alone.
+    assert on_one_machine(one, session("local"))
+    assert not on_one_machine(one, session("local", OTHER))
+    assert not on_one_machine(one, session("elsewhere"))
+
+
 def test_check_cells_say_how_alike_machines_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REDOLAB_EXPERIMENTS", TOY["REDOLAB_EXPERIMENTS"])
     experiment = load_experiment("dice")
@@ -42,7 +53,7 @@ def test_check_cells_say_how_alike_machines_are(tmp_path: Path, monkeypatch: pyt
     for name, machine, eyes in (("one", MACHINE, (2, 4)), ("two", OTHER, (6, 6)), ("two", OTHER, (3,))):
         check = RunStore(tmp_path / "checks").create("dice", {}, session(name, machine))
         for each in eyes:
-            check.add_trial(TrialRecord(place=0, trial=Thrown(sides=6, hand="left", eyes=each)))
+            check.add_trial(TrialRecord(position=0, trial=Thrown(sides=6, hand="left", eyes=each)))
         folder = run.folder / "machines" / f"{name}-{eyes[0]}"
         folder.parent.mkdir(exist_ok=True)
         check.folder.rename(folder)

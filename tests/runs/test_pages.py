@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import random
 from pathlib import Path
 
 import pytest
@@ -9,8 +11,12 @@ import pytest
 from redolab.errors import InvalidInput, LabError
 from redolab.project import PROJECT
 from redolab.runs import pages
-from redolab.runs.schema import State, TrialRecord
+from redolab.runs.schema import RunState, TrialRecord
 from redolab.runs.store import Run, RunStore, new_session
+from redolab.timeline import timelines
+from redolab.timeline.arrivals import arrivals_of, read_stamped_log
+from redolab.timeline.compressed import open_file
+from redolab.timeline.logs import read_log
 from tests.command import redolab
 from tests.examples import MACHINE, trial
 
@@ -43,7 +49,8 @@ def test_no_committed_file_is_too_large_or_tells_where_the_lab_lay() -> None:
     for path in PROJECT.measured.rglob("*"):
         if path.is_file():
             assert path.stat().st_size <= pages.LARGEST_FILE
-            assert b"/.lab" not in path.read_bytes()
+            with open_file(path) as file:
+                assert b"/.lab" not in file.read()
 
 
 @pytest.fixture
@@ -51,7 +58,7 @@ def run(tmp_path: Path) -> Run:
     store = RunStore(tmp_path / "runs")
     made = store.create("recovery", {}, new_session(MACHINE, "abc", {}))
     with store.running(made, {}):
-        made.add_trial(TrialRecord(place=0, trial=trial()))
+        made.add_trial(TrialRecord(position=0, trial=trial()))
     return made
 
 
@@ -61,14 +68,43 @@ def test_a_run_is_kept_without_what_is_made_again_or_too_large(
     monkeypatch.setattr(type(PROJECT), "measured", property(lambda _: tmp_path / "measured"))
     (run.folder / "plots").mkdir()
     (run.folder / "table.txt").write_text("made again")
-    (run.folder / "huge.log").write_bytes(b" " * (pages.LARGEST_FILE + 1))
+    (run.folder / "huge.csv").write_bytes(b" " * (pages.LARGEST_FILE + 1))
+    (run.folder / "noise.log").write_bytes(random.Random(1).randbytes(pages.LARGEST_FILE + 1))
     (run.folder / "my.cnf").write_text(f"basedir = {PROJECT.lab}/servers/mysql-9")
-    assert [str(path) for path in pages.too_large(run)] == ["huge.log"]
     kept = pages.keep_run("stuck", run)
+    assert [str(path) for path in pages.too_large(run, kept)] == ["huge.csv", "noise.log"]
     assert sorted(path.name for path in kept.iterdir()) == ["my.cnf", "run.json", "trials.jsonl"]
     assert (kept / "my.cnf").read_text() == "basedir = .lab/servers/mysql-9"
-    assert Run(kept).record().state is State.COMPLETE
+    assert Run(kept).record().state is RunState.COMPLETE
     assert [each.name for each in pages.measured_runs("stuck")] == [run.name]
+
+
+def test_a_large_log_is_kept_compressed_and_read_as_if_it_were_not(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(PROJECT), "measured", property(lambda _: tmp_path / "measured"))
+    log = run.folder / "logs/1.log"
+    log.parent.mkdir()
+    recovery = (PROJECT.root / "tests/logs/forms/mariadb-10.11.log").read_text()
+    lines = [f"read from {PROJECT.lab}/x", *["nothing"] * (pages.LARGEST_FILE // 8), *recovery.splitlines()]
+    log.write_text("".join(f"{line}\n" for line in lines))
+    arrivals_of(log).write_text("".join(f"{number / 8:.6f}\n" for number in range(len(lines))))
+    asked = list(timelines(read_stamped_log(log)))
+    assert asked[0].clock == "arrival"
+
+    kept = pages.keep_run("stuck", run) / "logs/1.log"
+    assert sorted(path.name for path in kept.parent.iterdir()) == ["1.log.arrivals.gz", "1.log.gz"]
+    assert pages.too_large(run, kept.parent.parent) == []
+    assert list(timelines(read_stamped_log(kept))) == asked
+    packed = kept.with_name("1.log.gz")
+    assert list(timelines(read_log(kept))) == list(timelines(read_log(packed))) == list(timelines(read_log(log)))
+    assert gzip.decompress(packed.read_bytes()).startswith(b"read from .lab/x\n")
+
+    before = {path.name: path.read_bytes() for path in kept.parent.iterdir()}
+    pages.keep_run("stuck", run)
+    assert {path.name: path.read_bytes() for path in kept.parent.iterdir()} == before
+    # Neither a time nor a name in the head.
+    assert packed.read_bytes()[:8] == b"\x1f\x8b\x08\x00\x00\x00\x00\x00"
 
 
 def test_a_page_without_runs_and_an_unknown_one_are_refused(

@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from redolab.crashes.recovery import RecoveryTrial
 from redolab.errors import Interrupted, InvalidInput, LabError
-from redolab.runs.schema import GroupRecord, State, TrialRecord
+from redolab.records.recovery import RecoveryTrial
+from redolab.runs.schema import GroupRecord, RunState, TrialRecord
 from redolab.runs.store import Run, RunStore, new_session, used_names
 from redolab.servers.instance import UsedInstance
 from tests.examples import MACHINE, trial
@@ -25,8 +25,8 @@ def create(store: RunStore) -> Run:
     return store.create("recovery", {"log_size": "1"}, new_session(MACHINE, "abc", {"sysbench": "1.0"}))
 
 
-def record(place: int = 0) -> TrialRecord[RecoveryTrial]:
-    return TrialRecord(place=place, trial=trial(repeat=place + 1))
+def record(position: int = 0) -> TrialRecord[RecoveryTrial]:
+    return TrialRecord(position=position, trial=trial(repeat=position + 1))
 
 
 def test_what_is_written_is_read_back(store: RunStore) -> None:
@@ -35,7 +35,7 @@ def test_what_is_written_is_read_back(store: RunStore) -> None:
     run.add_trial(record(1))
     assert run.trials(RecoveryTrial) == [record(0), record(1)]
     assert [session.machine for session in run.record().sessions] == [MACHINE]
-    assert run.record().state is State.RUNNING
+    assert run.record().state is RunState.RUNNING
     assert store.get("latest").name == store.get(run.name[:8]).name == run.name
 
 
@@ -51,7 +51,7 @@ def test_a_complete_run_says_so_with_its_times(store: RunStore) -> None:
     run = create(store)
     with store.running(run, {"fill": 2.0}):
         run.add_trial(record())
-    assert (run.record().state, run.record().seconds) == (State.COMPLETE, {"fill": 2.0})
+    assert (run.record().state, run.record().seconds) == (RunState.COMPLETE, {"fill": 2.0})
 
 
 def test_an_interrupted_run_without_a_trial_goes(store: RunStore) -> None:
@@ -69,7 +69,7 @@ def test_a_failed_run_stays_with_its_reason_and_its_evidence(store: RunStore, tm
     run.keep_failed(instance)
     with pytest.raises(LabError), store.running(run, {}):
         raise LabError("it broke", "mend it")
-    assert (run.record().state, run.record().why_stopped) == (State.STOPPED, "it broke: mend it")
+    assert (run.record().state, run.record().why_stopped) == (RunState.STOPPED, "it broke: mend it")
     assert (run.folder / "failed/instance/fill.log").read_text() == "[ERROR] why"
 
 
@@ -77,17 +77,17 @@ def test_a_killed_run_is_settled_by_the_next_command(store: RunStore) -> None:
     run = create(store)
     run.add_trial(record())
     assert store.clear_unfinished() == [f"the run {run.name}, of which 1 trials are kept"]
-    assert run.record().state is State.STOPPED
+    assert run.record().state is RunState.STOPPED
     assert store.clear_unfinished() == []
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ('{"format": 0}', "cannot be read"),
-        ('{"format": 2}', "cannot be read"),
+        ('{"format": 0}', "an older redolab reads it"),
+        ('{"format": 3}', "cannot be read"),
         ("not even JSON", "cannot be read"),
-        ('{"format": 99}', "newer than this lab knows"),
+        ('{"format": 99}', "a newer redolab reads it"),
     ],
 )
 def test_a_run_that_cannot_be_read_is_named_and_stops_no_other(store: RunStore, content: str, said: str) -> None:
@@ -106,7 +106,7 @@ def test_what_is_added_after_a_torn_line_stands_by_itself(store: RunStore) -> No
     run = create(store)
     run.add_trial(record(0))
     with (run.folder / "trials.jsonl").open("ab") as file:
-        file.write(b'{"place": 1, "tri')
+        file.write(b'{"position": 1, "tri')
     run.add_trial(record(1))
     assert run.trials(RecoveryTrial) == [record(0), record(1)]
 
@@ -121,6 +121,16 @@ def test_trials_of_an_attempt_whose_image_is_gone_no_longer_count(store: RunStor
     run.add_trial(again)
     assert run.trials(RecoveryTrial) == [again]
     assert used_names(run) == {"first", "second"}
+
+
+@pytest.mark.parametrize("name", ["../../elsewhere", "/elsewhere", "..", ".", "image/../..", "image\n/x", "a\0b"])
+def test_a_fetched_run_names_nothing_outside_the_images(store: RunStore, name: str) -> None:
+    """What a run has made is removed by its name when it goes on."""
+    run = create(store)
+    run.add_group(GroupRecord(group=0, attempt=1, session=0, name=name, made=True, seconds=1.0))
+    with pytest.raises(LabError, match="cannot be read"):
+        run.groups()
+    assert used_names(run) == set()
 
 
 def test_equal_settings_and_variables_are_kept_once(store: RunStore) -> None:
@@ -140,18 +150,18 @@ def test_an_ambiguous_name_is_refused(store: RunStore) -> None:
 def test_adding_a_trial_reads_none_of_those_before(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
     run = create(store)
     monkeypatch.setattr(Run, "_lines", lambda *_: pytest.fail("the trials before were read"))
-    for place in range(5000):
-        run.add_trial(TrialRecord(place=place, trial=None))
+    for position in range(5000):
+        run.add_trial(TrialRecord(position=position, trial=None))
     monkeypatch.undo()
     assert run.trial_count() == 5000
-    assert [each.place for each in run.trials(object)] == list(range(5000))
+    assert [each.position for each in run.trials(object)] == list(range(5000))
 
 
 def test_a_write_that_fails_loses_no_trial_that_is_there(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
     run = create(store)
     run.add_trial(record(0))
     with (run.folder / "trials.jsonl").open("ab") as file:
-        file.write(b'{"place": 1, "tri')
+        file.write(b'{"position": 1, "tri')
 
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -161,3 +171,13 @@ def test_a_write_that_fails_loses_no_trial_that_is_there(store: RunStore, monkey
         run.add_trial(record(1))
     monkeypatch.undo()
     assert run.trials(RecoveryTrial)[0] == record(0)
+
+
+def test_of_a_run_that_is_a_link_only_the_link_is_removed(store: RunStore, tmp_path: Path) -> None:
+    run, kept = create(store), tmp_path / "elsewhere/kept"
+    kept.parent.mkdir()
+    run.folder.rename(kept)
+    run.folder.symlink_to(kept)
+    store.remove(run)
+    assert store.all() == []
+    assert (kept / "run.json").exists()

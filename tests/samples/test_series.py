@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redolab.counters import Sample
-from redolab.samples.series import HOUR, Series, restarted, series_of
+from redolab.samples.series import HOUR, Series, lives_of, series_of
 
 
 def sample(at: float, **counters: int) -> Sample:
@@ -60,10 +60,10 @@ def test_a_gap_counts_for_the_whole_and_is_no_peak() -> None:
 )
 def test_after_a_restart_a_new_segment_begins(after: Sample) -> None:
     before = steady(2)
-    assert restarted(before[-1], after)
     segments = series_of([*before, after]).segments
     assert [segment.samples for segment in segments] == [2, 1]
     assert segments[1].whole.redo_per_hour is None
+    assert lives_of([*before, after]) == [before, [after]]
 
 
 def test_without_an_lsn_the_rate_is_a_range() -> None:
@@ -92,3 +92,6 @@ def test_no_rate_is_ever_negative_and_every_sample_is_in_one_segment(
     assert all(interval.seconds > 0 and (interval.lsn or 0) >= 0 for interval in intervals)
     assert sum(segment.samples for segment in series.segments) == len(samples)
     assert len(intervals) == len(samples) - len(series.segments)
+    lives = lives_of(samples)
+    assert [len(life) for life in lives] == [segment.samples for segment in series.segments]
+    assert [sample for life in lives for sample in life] == samples

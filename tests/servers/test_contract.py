@@ -16,23 +16,28 @@ from experiments.recovery.table import recovery_table
 from experiments.settings.changes import SETTINGS, changes
 from experiments.settings.factors import Factors
 from redolab.crashes.dataset import make_dataset
-from redolab.crashes.images import FILL_LOG, ImageStore
-from redolab.crashes.outcome import Outcome
-from redolab.crashes.recovery import Recorder, RecoveryTask, RecoveryTrial, recover
 from redolab.errors import InvalidInput
 from redolab.lab import Lab
 from redolab.machine import files, processes
 from redolab.machine.copies import copy_folder
 from redolab.machine.processes import Command
-from redolab.runs.schema import TrialRecord
+from redolab.records.crash import FILL_LOG
+from redolab.records.recovery import Outcome, RecoveryTrial
+from redolab.records.verdict import Judgement
+from redolab.recoveries.recovery import recover
+from redolab.recoveries.task import Recorder, RecoveryTask
+from redolab.results.recoveries import Recovery
+from redolab.runs.schema import Ruling, TrialRecord
+from redolab.servers.catalogue import server_catalogue
 from redolab.servers.dialects import Dialect, InstanceRequest, Purpose, ServerLog, Setting
 from redolab.servers.instance import DATA, Instance, prepare_folder
-from redolab.servers.known import server_catalogue
+from redolab.states.images import ImageStore
 from redolab.storage.place import Place
 from redolab.timeline import timelines
 from redolab.timeline.logs import read_log
 from redolab.units import MIB
-from redolab.workloads.known import workload_catalogue
+from redolab.workloads.catalogue import workload_catalogue
+from tests.examples import keyed
 from tests.small_crash import WORKLOAD, small_crash, small_dataset
 
 
@@ -44,7 +49,7 @@ def images(lab: Lab, home: Path) -> Iterator[ImageStore]:
     yield store
     for image in store.all():
         if image.name not in before:
-            store.remove(image.name)
+            store.remove(image.name, lab.journal)
 
 
 @pytest.mark.parametrize("name", server_catalogue().names())
@@ -53,7 +58,8 @@ def test_a_server_is_initialised_filled_killed_recovered_and_checked(
 ) -> None:
     server = lab.server(name)
     assert server.dialect.family == server_catalogue().get(name).family
-    assert server.version.startswith(server_catalogue().get(name).version)
+    # Of its series: a suite moves on from the very version that is expected.
+    assert server.version.startswith(name.partition("-")[2])
 
     image = small_crash(lab, home, server)
     # The dataset was shut down cleanly, so that the server that was filled had nothing to recover. (5.5, given new log
@@ -80,6 +86,7 @@ def test_a_server_is_initialised_filled_killed_recovered_and_checked(
     task = RecoveryTask(image=image, server=server, pool=64 * MIB, repeat=1)
     place = Place(name="native", folder=home)
     trials: list[RecoveryTrial] = []
+    judgements: list[Judgement] = []
 
     def recorder(log: str) -> Recorder:
         return Recorder(
@@ -87,6 +94,8 @@ def test_a_server_is_initialised_filled_killed_recovered_and_checked(
             instance=lambda used: used.variables["version"],
             evidence=tmp_path / "wrong",
             trial=trials.append,
+            warm=lambda _: None,
+            judgement=judgements.append,
         )
 
     recover(lab, task, images, place, recorder("error.log"))
@@ -99,7 +108,9 @@ def test_a_server_is_initialised_filled_killed_recovered_and_checked(
     # No healthy recovery is quiet for long: what counts as stuck is far from it.
     assert trial.longest_quiet is not None
     assert trial.longest_quiet < 30
-    assert [check.what for check in trial.checks if not check.passed] == []
+    (judgement,) = judgements
+    assert judgement.ruling is Ruling.RIGHT, judgement
+    assert judgement.checks
     assert trial.timeline.family == server.dialect.family
     # The server ran on between the last sample and the signal: it wrote, and may have moved its checkpoint on.
     assert trial.timeline.end_lsn is not None
@@ -111,7 +122,7 @@ def test_a_server_is_initialised_filled_killed_recovered_and_checked(
     assert 0 < trial.first_connection <= trial.first_write
     assert files.hash_folder(images.data(image)) == image.hashes
     # What it was becomes a row of the table, whatever variables and counters the version has.
-    (row,) = recovery_rows([TrialRecord(place=0, trial=trial)], [image])
+    (row,) = recovery_rows([keyed(Recovery(TrialRecord(position=0, trial=trial)), image)])
     assert recovery_table([row], [image]).cells
     assert (row.undo_pages or 0) >= 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from dataclasses import replace
@@ -13,12 +14,12 @@ import pytest
 
 from redolab.errors import ServerFailed
 from redolab.lab import Lab
-from redolab.machine import processes
+from redolab.machine import files, processes
 from redolab.machine.device import BlockDevice
-from redolab.servers.dialects import SOCKET, InstanceRequest, Purpose, Setting
+from redolab.servers.dialects import SOCKET, InstanceRequest, Purpose, ServerLog, Setting
 from redolab.servers.initialise import initialise
 from redolab.servers.install import InstalledServer
-from redolab.servers.instance import DATA, Instance
+from redolab.servers.instance import DATA, OPTIONS, Instance, prepare_folder
 from redolab.servers.sandbox import SERVER_USER
 from redolab.units import MIB
 
@@ -79,7 +80,7 @@ def test_a_sample_holds_together(lab: Lab, mariadb: InstalledServer, folder: Pat
     assert second.lsn > first.lsn + 1_000_000
     assert second.checkpoint_age == second.lsn - (second.checkpoint_lsn or 0)
     assert second.hard_limit is not None
-    assert second.sync_flush_point == second.hard_limit - second.hard_limit // 8
+    assert second.sync_flush_point == second.hard_limit
     assert (second.dirty_pages or 0) > (first.dirty_pages or 0)
     assert second.monotonic > first.monotonic
 
@@ -193,3 +194,30 @@ def test_settings_can_be_overridden_and_a_setting_stands_once(mariadb: Installed
     options = (folder / "my.cnf").read_text()
     assert "innodb_io_capacity =" not in options
     assert "innodb-io-capacity = 333  # a test" in options
+
+
+def test_what_a_server_leaves_in_its_folder_leads_the_lab_nowhere(
+    lab: Lab, mariadb: InstalledServer, folder: Path, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir(mode=0o755)
+    (outside / "secret").write_text("of this machine")
+    request = replace(REQUEST, logs=(ServerLog.SLOW,))
+    with Instance.start(mariadb, folder, request, tmp_path / "error.log") as instance:
+        instance.wait_ready(60)
+        instance.shut_down()
+        # As a hostile server could have left them.
+        files.remove(folder / "slow.log")
+        (folder / "slow.log").symlink_to(outside / "secret")
+        instance.copy_logs(tmp_path / "logs")
+        assert files.names(tmp_path / "logs") == []
+    (folder / f".{OPTIONS}.{os.getpid()}").symlink_to(outside / "written")
+    prepare_folder(mariadb, folder, request)
+    assert not (outside / "written").exists()
+    files.remove(folder / DATA)
+    (folder / DATA).symlink_to(outside)
+    before = outside.stat()
+    with pytest.raises(ServerFailed, match="is no folder"):
+        prepare_folder(mariadb, folder, request)
+    after = outside.stat()
+    assert (after.st_uid, after.st_mode) == (before.st_uid, before.st_mode)

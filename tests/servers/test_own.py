@@ -6,12 +6,17 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from rich.console import Console
 
 from redolab.lab import open_lab
 from redolab.progress import Progress
-from redolab.servers.known import server_catalogue
+from redolab.project import PROJECT
+from redolab.runs.schema import RunState
+from redolab.runs.store import Run, RunStore
+from redolab.servers.catalogue import server_catalogue
+from redolab.servers.own import OwnServers
 from tests.command import SMALL, redolab
 
 
@@ -29,6 +34,21 @@ def tarball(tmp_path: Path) -> Path:
     return made
 
 
+def _expect(version: str) -> None:
+    """As if the catalogue named another version of the server that was added."""
+    entries = OwnServers(PROJECT.own_servers).entries()
+    entries["mine"] = msgspec.structs.replace(entries["mine"], version=version)
+    PROJECT.own_servers.write_bytes(msgspec.json.encode(entries))
+
+
+def _as_planned_with(run: Run, version: str) -> None:
+    """As if it had been planned with that version, and stopped before its first trial was measured."""
+    (run.folder / "trials.jsonl").write_bytes(b"")
+    plan = run.folder / "plan.json"
+    plan.write_text(plan.read_text().replace("5.7.22", version))
+    run.write_record(msgspec.structs.replace(run.record(), state=RunState.STOPPED))
+
+
 @pytest.fixture(autouse=True)
 def _forget() -> Iterator[None]:
     yield
@@ -42,10 +62,25 @@ def test_a_tarball_becomes_a_server_that_crashes_like_any_other(tarball: Path) -
     assert "added mine: mysql 5.7.22" in added.stdout
     assert "SHA-256" in added.stdout
     assert "yours: tarball" in redolab("servers").stdout
+    again = redolab("server", "add", "mine", "--tarball", str(tarball))
+    assert (again.returncode, again.stderr) == (
+        2, "redolab: mine is there as 5.7.22 already: give another version of it\n",
+    )  # fmt: skip
     tarball.unlink()
+    _expect("5.7.21")
     done = redolab("run", "recovery", *SMALL, "--server", "mine", "--repeat", "1", "--keep", "off")
     assert done.returncode == 0, done.stderr
     assert "mine (5.7.22)" in done.stdout
+    assert "mine is 5.7.22, and 5.7.21 is expected of it: 'redolab server fetch mine'" in " ".join(done.stdout.split())
+    assert "mine was 5.7.22; the catalogue expected 5.7.21." in " ".join(done.stdout.split())
+    run = RunStore().get("latest")
+    _as_planned_with(run, "5.7.20")
+    refused = redolab("run", "recovery", "--resume", run.name, "--beside-others")
+    assert (refused.returncode, refused.stderr) == (
+        2,
+        "redolab: the run was planned with mine 5.7.20, and here it is 5.7.22: "
+        "'redolab server add mine --tarball FILE' with a tarball of that version, or start a new run\n",
+    )
     assert redolab("server", "rm", "mine").stdout == "removed the server mine\n"
     assert "mine" not in redolab("servers").stdout
 
@@ -88,3 +123,15 @@ def test_what_is_not_ones_own_cannot_be_removed() -> None:
     done = redolab("server", "rm", "mysql-5.7")
     assert done.returncode == 2
     assert "'mysql-5.7' is not a server that you added" in done.stderr
+
+
+def test_a_name_that_is_a_path_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "servers.json").write_bytes(
+        b'{"../../photos": {"family": "mysql", "version": "8.0", "program": "bin/mysqld", "share": "share", '
+        b'"source": {"kind": "folder", "path": "/opt/mysql"}}}'
+    )
+    refused = redolab("server", "rm", "../../photos", environment={"REDOLAB_SERVERS": str(tmp_path / "servers.json")})
+    assert refused.returncode == 2
+    assert refused.stderr == (
+        f"redolab: {tmp_path}/servers.json: '../../photos' cannot be a server's name: mend that entry\n"
+    )

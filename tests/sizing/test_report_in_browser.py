@@ -14,10 +14,11 @@ from redolab.lab import Lab
 from redolab.machine import processes
 from redolab.progress import Progress
 from redolab.project import PROJECT
+from redolab.results.committed import committed_recoveries
 from redolab.sizing.advising import in_words, sized
 from redolab.sizing.calibration import Calibration, shipped_calibration
 from redolab.sizing.demand import Demand
-from redolab.sizing.fitting import committed_runs, error_rows, fit_runs
+from redolab.sizing.fitting import error_rows, fit_runs
 from redolab.sizing.page import html_page
 from redolab.sizing.published import published_beside_ours
 from redolab.sizing.question import Model, Question, model_of
@@ -27,7 +28,7 @@ _BROWSER = "chromium-headless-shell"
 _ADVISE = """(questions) => questions.map((question) => {
   const told = (row) => (row ? row.logSize : null), found = advise(question);
   return [told(found.holds), told(found.within), told(found.withinMedian), told(found.answer),
-    found.rows.map((row) => [row.logSize, row.ready, row.low, row.high])];
+    found.answer ? linesFor(question, found.answer) : "", found.rows.map((row) => [row.logSize, row.ready, row.low, row.high])];
 })"""
 
 
@@ -39,9 +40,11 @@ def calibration() -> Calibration:
 @pytest.fixture(scope="module")
 def report(calibration: Calibration, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report") / "report.html"
-    errors = error_rows(fit_runs(committed_runs()).judged)
+    errors = error_rows(fit_runs(committed_recoveries()).judged)
     path.write_text(
-        html_page(calibration, errors, sorted(PROJECT.results.glob("*.md")), published_beside_ours(committed_runs()))
+        html_page(
+            calibration, errors, sorted(PROJECT.results.glob("*.md")), published_beside_ours(committed_recoveries())
+        )
     )
     return path
 
@@ -76,12 +79,13 @@ def test_the_calculator_says_what_the_command_says(opened: Page, calibration: Ca
     names = ("server", "workload", "storage", "pool", "redoPerHour", "rto")
     questions = [dict(zip(names, (*each[:3], each[3] * GIB, each[4] * GIB, each[5]), strict=True)) for each in asked]
     for each, answer in zip(asked, opened.evaluate(_ADVISE, questions), strict=True):
-        *sizes, rows = answer
+        *sizes, lines, rows = answer
         server, workload, storage, pool, redo, rto = each
         found = sized(
             _model(calibration, server, workload, storage, pool), Demand(redo_per_hour=redo * GIB, source=""), rto
         )
         assert sizes == [found.holds_an_hour, found.within_rto, found.within_rto_median, found.size], each
+        assert lines == "\n\n".join("\n".join([f"# {at.where}: {at.why}", *at.lines]) for at in found.lines), each
         expected = [(row.log_size, row.recovery_s, row.ninety.low_s, row.ninety.high_s) for row in found.table]
         assert len(rows) == len(expected)
         for row, same in zip(rows, expected, strict=True):

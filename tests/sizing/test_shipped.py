@@ -5,15 +5,16 @@ from __future__ import annotations
 import pytest
 
 from redolab.project import PROJECT
+from redolab.results.committed import committed_recoveries
 from redolab.sizing.calibration import shipped_calibration
-from redolab.sizing.fitting import FittedRuns, committed_runs, error_rows, errors_table, fit_runs
+from redolab.sizing.fitting import FittedRuns, error_rows, errors_table, fit_runs
 from redolab.sizing.page import html_page
 from redolab.sizing.published import published_beside_ours
 
 
 @pytest.fixture(scope="module")
 def fitted() -> FittedRuns:
-    return fit_runs(committed_runs())
+    return fit_runs(committed_recoveries())
 
 
 def test_it_is_what_the_committed_runs_give(fitted: FittedRuns) -> None:
@@ -43,7 +44,7 @@ def test_the_report_is_one_page_that_needs_no_network(fitted: FittedRuns) -> Non
         shipped_calibration(),
         error_rows(fitted.judged),
         sorted(PROJECT.results.glob("*.md")),
-        published_beside_ours(committed_runs()),
+        published_beside_ours(committed_recoveries()),
     )
     assert 'src="http' not in text
     assert 'href="http' not in text

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 import pytest
 from rich.console import Console
 
-from redolab.crashes.fill import KillRule
-from redolab.crashes.load_figures import load_figures
-from redolab.crashes.loads import Load
 from redolab.models.intervals import Ratio
+from redolab.records.kill_rule import KillRule
+from redolab.results.load_figures import load_figures
+from redolab.results.loads import Load
+from redolab.runs.pages import measured_runs
+from redolab.runs.store import Run
 from redolab.servers.dialects import Purpose, Setting
 from redolab.sizing.advising import show_sized, sized
 from redolab.sizing.demand import Demand
@@ -31,8 +35,8 @@ from redolab.sizing.trade import (
     write_trades,
 )
 from redolab.units import GIB, MIB
-from redolab.workloads.contract import WorkloadMoment
-from tests.examples import image, trial
+from redolab.workloads.data import WorkloadMoment
+from tests.examples import image, load_key, record, trial
 from tests.sizing.examples import calibration_file
 
 TRADE = Trade(
@@ -47,6 +51,7 @@ TRADE = Trade(
         Gain(log_size=GIB, throughput=Ratio(0.18, 0.16, 0.2, blocks=3), loads=3, ready_s=6.0),
         Gain(log_size=4 * GIB, throughput=Ratio(0.19, 0.17, 0.21, blocks=3), loads=3, ready_s=31.0),
     ),
+    furthest=0.19,
     nothing_beyond=GIB,
     between=(GIB, 4 * GIB),
 )
@@ -56,7 +61,7 @@ EFFECT = FlushingEffect(
     log_size=512 * MIB,
     workload="tpcc",
     throughput=Ratio(-0.04, -0.06, -0.02, blocks=3),
-    ready=Ratio(0.01, -0.05, 0.07, blocks=3),
+    ready=Ratio(-0.3, -0.35, -0.25, blocks=3),
 )
 TRADES = Trades(servers={"mariadb-10.11": (TRADE,)}, flushing={"mysql-9": (EFFECT,)})
 
@@ -67,17 +72,17 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def shown(
-    file: Path, server: str, redo_per_hour: float, rto: float, storage: str = "native", trades: Trades = TRADES
+    server: str, redo_per_hour: float, rto: float, storage: str = "native", trades: Trades = TRADES, pool: int = 2 * GIB
 ) -> str:
-    question = Question(server=server, storage=f"{file}:{storage}", pool=2 * GIB)
+    question = Question(server=server, storage=storage, pool=pool)
     text = io.StringIO()
     found = sized(model_for(question), Demand(redo_per_hour=redo_per_hour, source="as given"), rto, trades)
     show_sized(Console(file=text, width=160), found)
     return text.getvalue()
 
 
-def test_the_table_has_what_was_measured_and_nothing_between(file: Path) -> None:
-    said = shown(file, "mariadb-10.11", 300 * MIB, 600)
+def test_the_table_has_what_was_measured_and_nothing_between() -> None:
+    said = shown("mariadb-10.11", 300 * MIB, 600)
     lines = {line.split()[0]: line for line in said.splitlines() if line.strip()}
     assert "+18 % (+16 to +20)" in lines["1G"]
     assert "+19 % (+17 to +21)" in lines["4G"]
@@ -89,28 +94,88 @@ def test_the_table_has_what_was_measured_and_nothing_between(file: Path) -> None
     assert "the column is against 256M" in said
 
 
-def test_what_one_load_of_each_size_gained_is_in_no_column(file: Path) -> None:
+def test_what_one_load_of_each_size_gained_is_in_no_column() -> None:
     gains = tuple(msgspec.structs.replace(each, throughput=None, loads=1) for each in TRADE.gains)
     once = msgspec.structs.replace(TRADE, gains=gains, between=(256 * MIB, 4 * GIB))
-    said = shown(file, "mariadb-10.11", 300 * MIB, 600, trades=Trades(servers={"mariadb-10.11": (once,)}))
+    said = shown("mariadb-10.11", 300 * MIB, 600, trades=Trades(servers={"mariadb-10.11": (once,)}))
     assert "throughput" not in said.splitlines()[1]
     assert "one load of each size, which tells no interval) (docs/results/throughput.md)" in said
 
 
-def test_a_server_that_was_not_measured_has_no_such_column(file: Path) -> None:
-    said = shown(file, "mysql-9", 300 * MIB, 600)
-    assert "throughput" not in said.lower()
+def test_sizes_measured_in_other_seconds_of_their_loads_have_no_gain_but_a_bound() -> None:
+    gains = tuple(msgspec.structs.replace(each, throughput=None) for each in TRADE.gains)
+    apart = msgspec.structs.replace(TRADE, gains=gains, furthest=0.037, nothing_beyond=None, between=None)
+    said = shown("mariadb-10.11", 300 * MIB, 600, trades=Trades(servers={"mariadb-10.11": (apart,)}))
+    assert "throughput" not in said.splitlines()[1]
+    assert (
+        "Throughput: with 256M to 4G it differs by less than 5 % either way under tpcc with 8 clients on native" in said
+    )
+    assert "3 loads of each size)" in said
+    assert "No gain is told of sizes that were measured in other minutes of their loads" in said
+    assert "+" not in said.partition("Throughput:")[2].splitlines()[0]
 
 
-def test_flushing_is_among_what_could_change(file: Path) -> None:
-    said = shown(file, "mysql-9", 7.15 * GIB, 5)
+def test_a_gain_that_may_be_none_is_in_no_column() -> None:
+    gains = tuple(
+        msgspec.structs.replace(each, throughput=each.throughput and Ratio(0.02, -0.05, 0.1, blocks=3))
+        for each in TRADE.gains
+    )
+    none = msgspec.structs.replace(TRADE, gains=gains, furthest=0.02)
+    said = shown("mariadb-10.11", 300 * MIB, 600, trades=Trades(servers={"mariadb-10.11": (none,)}))
+    assert "throughput" not in said.splitlines()[1]
+    assert "with 256M to 4G it differs by less than 5 % either way" in said
+
+
+def test_of_a_server_that_was_not_measured_nothing_is_said_to_be_known() -> None:
+    said = shown("mysql-9", 300 * MIB, 600)
+    assert "throughput" not in said.splitlines()[1]
+    assert "Throughput: what a larger log gains on native was not measured" in said
+
+
+def test_of_a_storage_that_was_not_measured_nothing_is_said_to_be_known() -> None:
+    assert TRADES.of("mariadb-10.11", "cloud-ssd") is None
+    said = shown("mariadb-10.11", 300 * MIB, 600, "cloud-ssd")
+    assert "+18 %" not in said
+    assert "Throughput: what a larger log gains on cloud-ssd was not measured" in said
+
+
+def test_what_the_disk_of_another_machine_is_called_makes_it_no_storage_of_ours(file: Path) -> None:
+    said = shown("mariadb-10.11", 300 * MIB, 600, f"{file}:native")
+    assert "+18 %" not in said
+    assert "Throughput: what a larger log gains on native was not measured" in said
+    assert "flushing" not in shown("mysql-9", 7.15 * GIB, 5, f"{file}:native")
+
+
+def test_flushing_is_among_what_could_change_where_it_was_measured() -> None:
+    said = shown("mysql-9", 7.15 * GIB, 5)
     assert "No size meets both" in said
-    assert "flushing, for a crash on a usual day: innodb_max_dirty_pages_pct=10: throughput -4 % (-6 to -2)" in said
-    assert "time to ready after a crash under load no measurable effect (±7 %)" in effect_in_words(EFFECT)
+    assert (
+        "flushing, for a crash on a usual day: innodb_max_dirty_pages_pct=10: time to ready -30 % (-35 to -25)" in said
+    )
+    assert "throughput -4 % (-6 to -2) (tpcc with a log of 512M on native)" in effect_in_words(EFFECT)
+    assert "flushing" not in shown("mysql-9", 7.15 * GIB, 5, "cloud-ssd")
+
+
+@pytest.mark.parametrize("ready", [None, Ratio(0.01, -0.05, 0.07, blocks=3), Ratio(0.3, 0.25, 0.35, blocks=3)])
+def test_a_change_that_does_not_shorten_recovery_is_not_among_what_could_help(ready: Ratio | None) -> None:
+    effect = msgspec.structs.replace(EFFECT, ready=ready)
+    assert "flushing" not in shown("mysql-9", 7.15 * GIB, 5, trades=Trades(flushing={"mysql-9": (effect,)}))
+
+
+def test_a_larger_pool_that_recovers_no_sooner_is_not_among_what_could_help() -> None:
+    said = shown("mariadb-11.4", 6.9 * GIB, 30)
+    assert "No size meets both" in said
+    assert "buffer pool: with" not in said
+    assert "buffer pool: with" in shown("mysql-9", 2.7 * GIB, 30, pool=8 * GIB)
 
 
 def load(block: int, notpm: float, **settings: str) -> Load:
     """Of TPC-C for a minute, with a server so set."""
+    return lasting(60, block, notpm, settings)
+
+
+def lasting(lasted: int, block: int, notpm: float, settings: Mapping[str, str]) -> Load:
+    """The same for so many seconds, of which the last 40 are measured."""
     of_image = image()
     overrides = tuple(Setting(name, value, "as asked") for name, value in settings.items())
     instance = dataclasses.replace(of_image.spec.instance, purpose=Purpose.PRODUCTION, overrides=overrides)
@@ -121,13 +186,21 @@ def load(block: int, notpm: float, **settings: str) -> Load:
         WorkloadMoment(
             monotonic=float(second), commits_per_second=40.0, latency_95_ms=15.0, new_orders_per_second=notpm / 60
         )
-        for second in range(61)
+        for second in range(lasted + 1)
     ]
-    figures = load_figures(moments, [], [], of_image.capacity, 40, killed=60.0)
+    figures = load_figures(moments, [], [], of_image.capacity, 40, killed=float(lasted))
     assert figures is not None
-    return Load(
-        "run", 0, "machine", msgspec.structs.replace(of_image, spec=spec), moments, [], figures, [trial(notpm / 10_000)]
-    )
+    made = msgspec.structs.replace(of_image, spec=spec)
+    return Load("run", 0, "local", load_key(spec), made, moments, [], figures, [record(trial(notpm / 10_000))])
+
+
+def test_what_another_machine_gained_is_not_told_as_if_it_were_of_the_same(tmp_path: Path) -> None:
+    runs = measured_runs("throughput")
+    elsewhere = tmp_path / runs[-1].name
+    shutil.copytree(runs[-1].folder, elsewhere)
+    of_run = (elsewhere / "run.json").read_text()
+    (elsewhere / "run.json").write_text(of_run.replace("Intel(R) Xeon(R) Processor", "another CPU"))
+    assert trades_of([*runs[:-1], Run(elsewhere)]) == trades_of(runs[:-1])
 
 
 def test_an_effect_is_of_one_setting_alone_whatever_else_the_baseline_sets() -> None:
@@ -152,10 +225,14 @@ def test_an_effect_is_of_one_setting_alone_whatever_else_the_baseline_sets() -> 
     assert ready.change == pytest.approx(-0.204, abs=0.001)
 
 
-def test_of_another_storage_is_told_which_one_it_was(file: Path) -> None:
-    assert TRADES.of("mariadb-10.11", "cloud-ssd") is TRADE
-    assert TRADES.of("mysql-9", "native") is None
-    assert "on native (version 10.11.19, tables 4G" in shown(file, "mariadb-10.11", 300 * MIB, 600, "cloud-ssd")
+def test_a_load_of_other_seconds_tells_no_effect_on_throughput() -> None:
+    dirty = "innodb_max_dirty_pages_pct"
+    loads = [
+        each
+        for block in (1, 2, 3)
+        for each in (load(block, 30_000 + block), lasting(120, block, 24_000, {dirty: "10"}))
+    ]
+    assert flushing_of(loads) == []
 
 
 def test_of_several_measurements_that_with_intervals_counts_and_of_such_the_last() -> None:
@@ -167,13 +244,13 @@ def test_of_several_measurements_that_with_intervals_counts_and_of_such_the_last
     assert Trades(servers={"mariadb-10.11": (TRADE, again, once)}).of("mariadb-10.11", "native") is again
 
 
-def test_too_few_loads_for_an_interval_are_counted_as_they_were(file: Path) -> None:
+def test_too_few_loads_for_an_interval_are_counted_as_they_were() -> None:
     gains = tuple(
         msgspec.structs.replace(each, throughput=None, loads=loads)
         for each, loads in zip(TRADE.gains, (2, 1, 1), strict=True)
     )
     few = msgspec.structs.replace(TRADE, gains=gains, between=(256 * MIB, 4 * GIB))
-    said = shown(file, "mariadb-10.11", 300 * MIB, 600, trades=Trades(servers={"mariadb-10.11": (few,)}))
+    said = shown("mariadb-10.11", 300 * MIB, 600, trades=Trades(servers={"mariadb-10.11": (few,)}))
     assert "1 to 2 loads of a size, too few for an interval)" in said
 
 

@@ -17,9 +17,9 @@ from redolab.errors import LabError
 from redolab.lab import Lab
 from redolab.machine import processes
 from redolab.project import PROJECT
+from redolab.storage.catalogue import storage_catalogue
 from redolab.storage.disk_model import DiskModel, ModelStatus, built_disk_model
-from redolab.storage.known import storage_catalogue
-from redolab.storage.modelled import ModelledDisk, SpinningDisk
+from redolab.storage.profiles import ModelledDisk, SpinningDisk
 from redolab.units import MIB
 
 MODELLED = [name for name, profile in storage_catalogue().items() if isinstance(profile, ModelledDisk)]

@@ -8,7 +8,8 @@ import pytest
 from redolab.errors import LabError
 from redolab.machine import processes
 from redolab.machine.clean_up_journal import Journal
-from redolab.machine.device import BlockDevice, RequestQueue
+from redolab.machine.device import BlockDevice
+from redolab.machine.facts import RequestQueue
 from redolab.machine.processes import Command
 from redolab.storage.loop import LoopDisk, is_buffered
 from redolab.units import MIB

@@ -9,12 +9,12 @@ import pytest
 
 from redolab.errors import InvalidInput
 from redolab.machine.clean_up_journal import Journal
-from redolab.machine.device import RequestQueue
+from redolab.machine.facts import RequestQueue
 from redolab.storage.attaching import check_possible
-from redolab.storage.figures import FIGURES, AskedDisk, DiskCheck, Load, MeasuredDisk, figures_off, off
-from redolab.storage.folder import FolderStorage
-from redolab.storage.known import storage_catalogue, storage_profile
-from redolab.storage.modelled import FlashDisk, ModelledDisk, SpinningDisk
+from redolab.storage.catalogue import storage_catalogue, storage_profile
+from redolab.storage.figures import FIGURES, DiskCheck, DiskTarget, FioLoad, MeasuredDisk, figures_off, off
+from redolab.storage.folder import attached_folder, check_folder
+from redolab.storage.profiles import FlashDisk, FolderStorage, ModelledDisk, SpinningDisk
 
 OWN = """
 [my-san]
@@ -30,8 +30,8 @@ all = "measured by us"
 """
 
 
-def load(latency_us: float = 1.0, per_second: float = 1.0, mb_s: float = 1.0) -> Load:
-    return Load(latency_us=latency_us, p50_us=latency_us, p99_us=latency_us, per_second=per_second, mb_s=mb_s)
+def load(latency_us: float = 1.0, per_second: float = 1.0, mb_s: float = 1.0) -> FioLoad:
+    return FioLoad(latency_us=latency_us, p50_us=latency_us, p99_us=latency_us, per_second=per_second, mb_s=mb_s)
 
 
 def test_the_catalogue_has_every_kind_and_a_source_for_every_disk() -> None:
@@ -51,7 +51,7 @@ def test_the_catalogue_has_every_kind_and_a_source_for_every_disk() -> None:
 def test_what_is_asked_follows_from_the_figures() -> None:
     cloud, hdd, raid = (storage_profile(name) for name in ("cloud-ssd", "hdd", "hdd-raid10"))
     assert isinstance(cloud, FlashDisk)
-    assert cloud.asked() == AskedDisk(
+    assert cloud.asked() == DiskTarget(
         read_us=640, queued_reads_per_second=3000, write_us=590, sequential_mb_s=131.072, append_us=900
     )
     assert isinstance(hdd, SpinningDisk)
@@ -81,7 +81,7 @@ def test_what_is_off_by_more_than_a_tenth_is_named() -> None:
         read=load(109), queued_read=load(per_second=80), write=load(5), sequential=load(mb_s=500), append=load(7)
     )
     check = DiskCheck(
-        storage="x", about="", got=got, asked=AskedDisk(read_us=100, queued_reads_per_second=100, sequential_mb_s=500)
+        storage="x", about="", got=got, asked=DiskTarget(read_us=100, queued_reads_per_second=100, sequential_mb_s=500)
     )
     assert [figure.name for figure in figures_off(check)] == ["random reads, 32 at a time"]
     assert [off(check, figure) for figure in FIGURES] == [
@@ -101,14 +101,18 @@ def test_the_users_own_file_and_folders(tmp_path: Path, monkeypatch: pytest.Monk
     assert isinstance(storage_profile("my-san"), ModelledDisk)
     folder = storage_profile(str(tmp_path))
     assert isinstance(folder, FolderStorage)
-    with folder.attach(tmp_path / "lab", Journal(tmp_path / "journal")) as place:
+    with attached_folder(folder, tmp_path / "lab", Journal(tmp_path / "journal")) as place:
         (place / "instances").mkdir()
         assert place.parent == tmp_path
     assert not place.exists()
-    with folder.attach(tmp_path / "lab", Journal(tmp_path / "journal")) as place:
+    with attached_folder(folder, tmp_path / "lab", Journal(tmp_path / "journal")) as place:
         (place / "instances").mkdir()
         (place / "instances/kept").touch()
     assert (place / "instances/kept").exists()
+
+    out_of_it = FolderStorage(path="storage/../../photos", about="a mistake")
+    with pytest.raises(InvalidInput, match="leads out of the lab's folder: give an absolute path"):
+        check_folder(out_of_it)
 
     own.write_text(OWN.replace("depth = 16", "deepness = 16"))
     with pytest.raises(InvalidInput, match="deepness"):

@@ -150,7 +150,7 @@ def test_stamps_in_the_middle_of_a_line(line: str, said: list[str]) -> None:
         (r"C:\Program Files\MySQL\bin\mysqld.exe: ready for connections.", Event.READY),
         ("X Plugin ready for connections. Bind-address: '::' port: 33060", None),
         ("Admin interface ready for connections, address: '127.0.0.1'  port: 33062", None),
-        ("Starting crash recovery...", None),
+        ("Starting crash recovery...", Event.XA_RECOVERY),
         ("Starting crash recovery.", Event.CRASH_RECOVERY),
         ("/usr/sbin/mysqld (mysqld 5.7.22) starting as process 2 ...", Event.START),
         (r"C:\mysql\bin\mysqld.exe (mysqld 8.0.15) starting as process 1234", Event.START),

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redolab.lines import Line
-from redolab.timeline import Phase, Timeline, timelines, to_json
+from redolab.timeline import Phase, Timeline, UndecidedStart, starts, timelines, to_json
 from redolab.timeline.logs import read_log
+from redolab.timeline.phases import NO_NOTES
 
 LOGS = Path(__file__).parent.parent / "logs"
 FORMS = LOGS / "forms"
@@ -178,7 +179,9 @@ def test_xtradb_tells_percona_from_mysql_before_the_vendor_does() -> None:
 
 @pytest.mark.parametrize("log", sorted(LOGS.glob("real/*.log")), ids=lambda log: log.stem)
 def test_no_piece_of_a_log_names_another_server(log: Path) -> None:
-    whole = json.loads(log.with_suffix(".json").read_text())[-1]
+    found = json.loads(log.with_suffix(".json").read_text())
+    # A piece of a log without recoveries has none either.
+    whole = found[-1] if found else {"family": None, "version": None}
     lines = log.read_bytes().decode("utf-8", "replace").split("\n")
     for begin in range(0, len(lines), 7):
         for piece in (lines[begin:], [line for line in lines[begin:] if "InnoDB" in line], lines[: -begin or None]):
@@ -211,6 +214,245 @@ def test_a_crash_during_recovery_is_two_recoveries() -> None:
     assert first.phase(Phase.SCAN).seconds == 32.0
     assert first.phase(Phase.APPLY).seconds is None
     assert second.complete
+
+
+@pytest.mark.parametrize("server", ["mariadb-10.11", "mariadb-11.8"])
+def test_a_second_pool_of_transactions_is_no_second_start(server: str) -> None:
+    """2,000 prepared XA transactions are more than fit into one."""
+    (timeline,) = timelines(read_log(LOGS / f"real/{server}-prepared.log"))
+    assert timeline.complete
+    assert None not in [timeline.phase(phase).seconds for phase in FIRST_FIVE]
+
+
+@pytest.mark.parametrize("pools", ["Number of transaction pools", "Number of pools"])
+def test_a_pool_of_transactions_for_many_connections_is_no_start(pools: str) -> None:
+    log = texts("mariadb-10.11-ends-in-the-rollback")
+    more = [f"2026-11-21  5:38:59 0 [Note] InnoDB: {pools}: {number}" for number in (2, 11, 3)]
+    (timeline,) = timelines(map(Line, [*log, *more]))
+    assert timeline == only("mariadb-10.11-ends-in-the-rollback")
+
+
+def parts(timeline: Timeline) -> dict[tuple[Phase, str], float]:
+    return {(part.phase, part.part): part.seconds for part in timeline.parts}
+
+
+def test_undo_that_is_resurrected_is_told_from_the_scan_of_the_redo() -> None:
+    """227 bytes of redo, and a transaction of 40 million rows."""
+    timeline = only("mysql-5.7-undo-resurrection")
+    assert timeline.redo_bytes == 227
+    assert timeline.phase(Phase.SCAN).seconds == 118.61
+    assert parts(timeline) == {(Phase.SCAN, "undo resurrection"): 118.6}
+
+
+@pytest.mark.parametrize(
+    ("name", "phase", "part"),
+    [
+        ("mysql-5.7-prepared", Phase.SCAN, "undo resurrection"),
+        ("mysql-5.7-binlog", Phase.ACCEPT, "binary log and XA recovery"),
+        ("mysql-8.0-rollback", Phase.DISCOVER, "tablespaces"),
+        ("mysql-9-rollback", Phase.OPEN, "undo resurrection"),
+        ("mysql-9-binlog", Phase.ACCEPT, "binary log and XA recovery"),
+        ("mysql-5.6-plain", Phase.SCAN, "tablespaces"),
+        ("mariadb-10.11-prepared", Phase.SCAN, "undo resurrection"),
+        ("mariadb-11.4-binlog", Phase.ACCEPT, "binary log and XA recovery"),
+    ],
+)
+def test_parts_of_a_phase(name: str, phase: Phase, part: str) -> None:
+    (timeline,) = timelines(read_log(LOGS / f"real/{name}.log"))
+    assert (phase, part) in parts(timeline)
+
+
+@pytest.mark.parametrize("log", sorted(LOGS.rglob("*.log")), ids=lambda log: str(log.relative_to(LOGS)))
+def test_no_part_is_longer_than_its_phase(log: Path) -> None:
+    for timeline in timelines(read_log(log)):
+        for phase in Phase:
+            whole = timeline.phase(phase).seconds
+            own = sum(part.seconds for part in timeline.parts if part.phase is phase)
+            assert whole is None or own <= whole + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("name", "prepared"),
+    [
+        ("mysql-5.7-prepared", 2000),
+        ("mariadb-10.11-prepared", 2000),
+        ("mariadb-11.8-prepared", 2000),
+        ("mysql-9-binlog", 4),
+        ("mysql-5.6-binlog", 1),
+    ],
+)
+def test_prepared_transactions_are_counted(name: str, prepared: int) -> None:
+    (timeline,) = timelines(read_log(LOGS / f"real/{name}.log"))
+    assert timeline.prepared == prepared
+
+
+def test_the_words_of_a_crash_recovery_alone_are_found_in_a_file(tmp_path: Path) -> None:
+    log = tmp_path / "error.log"
+    log.write_text("InnoDB: Starting crash recovery.\r\n101220 21:54:31 [Note] mysqld: ready for connections.\n")
+    assert len(list(timelines(read_log(log)))) == 1
+
+
+def test_a_rollback_in_the_foreground_ends_with_its_last_transaction() -> None:
+    timeline = only("mysql-8.0-foreground-rollback")
+    assert (timeline.transactions, timeline.rolled_back) == (2, 2)
+    assert timeline.phase(Phase.ROLLBACK).why == "completed before the server was ready"
+    assert timeline.complete
+    assert timeline.ended == "ready"
+
+
+def test_a_rollback_in_the_foreground_that_is_not_over_has_no_end() -> None:
+    lines = [line for line in texts("mysql-8.0-foreground-rollback") if "id 2050 completed" not in line]
+    (timeline,) = timelines(map(Line, lines))
+    assert timeline.phase(Phase.ROLLBACK).why == "not completed: log ends here"
+
+
+KILLED_IN_APPLY = texts("mariadb-10.11")[:6]
+
+
+@pytest.mark.parametrize(
+    ("last", "ended"),
+    [
+        # 5.0 to 5.5 and MariaDB, 5.6 and 5.7, 8.0 (signal_handler.cc).
+        (["130704 10:20:31 - mysqld got signal 11 ;"], "server crashed (signal 11) before it was ready"),
+        (["10:20:31 UTC - mysqld got signal 11 ;"], "server crashed (signal 11) before it was ready"),
+        (["2021-04-05T10:20:31Z UTC - mysqld got signal 11 ;"], "server crashed (signal 11) before it was ready"),
+        (["130704 10:20:31 [ERROR] mysqld got signal 11 ;"], "server crashed (signal 11) before it was ready"),
+        (
+            [
+                "2026-11-21  4:39:00 0 [ERROR] InnoDB: Assertion failure in file /x/log0recv.cc line 3301",
+                "261121  4:39:00 [ERROR] mysqld got signal 6 ;",
+            ],
+            "server crashed (signal 6) before it was ready: Assertion failure in file /x/log0recv.cc line 3301",
+        ),
+        (
+            [
+                "2026-11-21  4:39:00 0 [ERROR] InnoDB: Unable to lock ./ibdata1, error: 11",
+                "2026-11-21  4:39:00 0 [ERROR] Plugin 'InnoDB' init function returned error.",
+                "2026-11-21  4:39:00 0 [ERROR] Plugin 'InnoDB' registration as a STORAGE ENGINE failed.",
+                "2026-11-21  4:39:00 0 [ERROR] Unknown/unsupported storage engine: InnoDB",
+                "2026-11-21  4:39:00 0 [ERROR] Aborting",
+            ],
+            "server gave up before it was ready: Unable to lock ./ibdata1, error: 11",
+        ),
+        (
+            [
+                "2026-11-21  4:39:00 0 [ERROR] Can't start server: Bind on TCP/IP port: Address already in use",
+                "2026-11-21  4:39:00 0 [ERROR] Do you already have another server running on port: 3306 ?",
+                "2026-11-21  4:39:00 0 [ERROR] Aborting",
+            ],
+            "server gave up before it was ready: Do you already have another server running on port: 3306 ?",
+        ),
+        (
+            ["261121 04:39:00 mysqld_safe mysqld from pid file /run/mysqld.pid ended"],
+            "server ended before it was ready",
+        ),
+        (
+            ["261121 04:39:00 mysqld_safe mysqld restarted"],
+            "server died without a word (mysqld_safe started it again) before it was ready",
+        ),
+        (
+            [
+                "2026-11-21  4:39:00 0 [Note] WSREP: Recovered position: 6a4b0b2c-0000-11ee-8b1d-8b5b3d0a1b2c:77",
+                "2026-11-21  4:39:00 0 [Note] InnoDB: Starting shutdown...",
+            ],
+            "server was only to say where it stands in its cluster (wsrep_recover) before it was ready",
+        ),
+        # An error that did not end the server is not why it was shut down.
+        (
+            [
+                "2026-11-21  4:39:00 0 [ERROR] Incorrect definition of table mysql.proc",
+                "2026-11-21  4:39:00 0 [Note] InnoDB: Starting shutdown...",
+            ],
+            "server was shut down before it was ready",
+        ),
+    ],
+)
+def test_why_a_server_ended_in_its_recovery(last: list[str], ended: str, tmp_path: Path) -> None:
+    log = tmp_path / "error.log"
+    log.write_text("".join(f"{line}\n" for line in [*KILLED_IN_APPLY, *last, *texts("mariadb-10.11")]))
+    first, second = timelines(read_log(log))
+    assert first.ended == ended
+    assert second == only("mariadb-10.11")
+
+
+def test_the_line_of_the_version_is_the_one_of_a_server_that_is_ready() -> None:
+    """The line before it is in the language of the server, and can be lost."""
+    log = texts("mysql-5.6-unstamped-lines-between-equal-stamps")
+    assert any(": ready for connections." in line for line in log)
+    localised = [line.replace("ready for connections", "bereit für Verbindungen") for line in log]
+    (timeline,) = timelines(map(Line, localised))
+    assert timeline.ended == only("mysql-5.6-unstamped-lines-between-equal-stamps").ended
+
+
+def starts_in(name: str) -> list[Timeline | UndecidedStart]:
+    return list(starts(read_log(LOGS / f"real/{name}.log")))
+
+
+@pytest.mark.parametrize("name", ["mysql-8.0-verbosity2-binlog", "mysql-9-verbosity2-binlog"])
+def test_without_notes_the_binary_logs_recovery_proves_the_crash(name: str) -> None:
+    crashed, clean = starts_in(name)
+    assert isinstance(crashed, Timeline)
+    assert crashed.ended == "ready"
+    assert crashed.seconds_to_ready is not None
+    assert crashed.seconds is None
+    assert "the crash recovery of the binary log" in crashed.notes[0]
+    assert isinstance(clean, UndecidedStart)
+    assert clean.before == "server was shut down"
+
+
+def test_without_notes_innodbs_own_lines_time_its_start() -> None:
+    crashed, clean = starts_in("mysql-9-verbosity2-binlog")
+    assert isinstance(crashed, Timeline)
+    assert crashed.phase(Phase.ACCEPT).seconds is not None
+    assert all(crashed.phase(phase).why == NO_NOTES for phase in FIRST_FIVE[:-1])
+    assert crashed.notes[1].startswith("discover, scan, apply and open together took ")
+    assert isinstance(clean, UndecidedStart)
+    assert clean.innodb_seconds is not None
+
+
+@pytest.mark.parametrize("name", ["mysql-8.0-verbosity2", "mysql-9-verbosity2"])
+def test_without_notes_and_binary_log_a_recovery_and_a_clean_start_look_alike(name: str) -> None:
+    assert [type(start) for start in starts_in(name)] == [UndecidedStart, UndecidedStart]
+
+
+@pytest.mark.parametrize("name", ["mysql-8.0", "mysql-9"])
+def test_without_notes_the_percents_of_a_rollback_prove_the_crash(name: str) -> None:
+    (timeline,) = timelines(read_log(LOGS / f"real/{name}-verbosity2-rollback.log"))
+    assert timeline.phase(Phase.ROLLBACK).why == NO_NOTES
+    assert "percents" in timeline.notes[0]
+
+
+def test_with_notes_the_binary_logs_recovery_alone_is_no_recovery() -> None:
+    """Its file was left in use, but InnoDB says that it had nothing to recover."""
+    whole = (LOGS / "real/mysql-9-binlog.log").read_text().splitlines()
+    clean = [line for line in whole if not any(word in line for word in CRASH_WORDS)]
+    assert any("Starting XA crash recovery..." in line for line in clean)
+    assert list(starts(map(Line, clean))) == []
+
+
+CRASH_WORDS = (
+    "past the checkpoint",
+    "not shutdown normally",
+    "Starting crash recovery.",
+    "scanned up to",
+    "Applying a b",
+)
+
+
+def test_what_comes_after_a_shutdown_is_another_start() -> None:
+    shut_down = ["2026-11-21  5:00:00 0 [Note] /usr/sbin/mariadbd: Shutdown complete"]
+    first, second = timelines(
+        map(Line, [*texts("mariadb-10.11"), *shut_down, *texts("mariadb-10.11-begins-in-the-apply")])
+    )
+    assert first == only("mariadb-10.11")
+    assert second.ended == only("mariadb-10.11-begins-in-the-apply").ended
+
+
+@pytest.mark.parametrize("said", ["/usr/sbin/mariadbd: Shutdown complete", "InnoDB: Starting shutdown..."])
+def test_a_shutdown_at_the_head_of_a_log_ends_no_later_recovery(said: str) -> None:
+    shut_down = f"2026-11-21  4:00:00 0 [Note] {said}"
+    (timeline,) = timelines(map(Line, [shut_down, *texts("mariadb-10.11")[:6]]))
+    assert timeline.ended == "log ends here before it was ready"
 
 
 def test_a_log_that_ends_in_the_rollback_has_no_end() -> None:

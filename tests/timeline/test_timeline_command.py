@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
+import lzma
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +16,8 @@ import pytest
 from redolab.project import PROJECT
 from tests.command import redolab
 
-FORMS = Path(__file__).parent.parent / "logs/forms"
+LOGS = Path(__file__).parent.parent / "logs"
+FORMS = LOGS / "forms"
 MARIADB = FORMS / "mariadb-10.11.log"
 
 
@@ -74,6 +79,45 @@ def test_a_log_without_a_recovery_says_so(content: bytes, tmp_path: Path) -> Non
     done = redolab("timeline", str(log))
     assert (done.returncode, done.stderr) == (0, "")
     assert "no crash recovery in it" in done.stdout
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_a_compressed_log_is_read_as_it_is(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    log = tmp_path / "error.log.1"
+    log.write_bytes(pack(MARIADB.read_bytes()))
+    assert "recovery 1 of 1" in redolab("timeline", str(log)).stdout
+
+
+def test_a_torn_compressed_log_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    log = tmp_path / "error.log.gz"
+    log.write_bytes(gzip.compress(MARIADB.read_bytes() + b"x" * 1000, mtime=0)[:-20])
+    done = redolab("timeline", str(log))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_log_through_a_pipe(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m redolab timeline <(cat {MARIADB})"],
+        capture_output=True,
+        check=True,
+        cwd=PROJECT.root,
+    )
+    assert b"recovery 1 of 1" in done.stdout
+
+
+def test_starts_without_notes_are_told_apart_from_recoveries() -> None:
+    """The first of the log is a recovery by the binary log's lines, of the clean one nothing tells."""
+    log = str(LOGS / "real/mysql-9-verbosity2-binlog.log")
+    (line,) = redolab("timeline", "--json", log).stdout.splitlines()
+    found = json.loads(line)
+    assert (len(found["recoveries"]), found["undecided"]["count"]) == (1, 1)
+    assert found["undecided"]["last"][0]["before"] == "server was shut down"
+    said = redolab("timeline", log).stdout
+    assert "recovery 1 of 1" in said
+    assert "whether 1 start recovered, the log cannot tell: InnoDB's notes are not in the log" in said
+    alike = redolab("timeline", str(LOGS / "real/mysql-9-verbosity2.log")).stdout
+    assert "whether 2 starts recovered" in alike
+    assert "no crash recovery in it" not in alike
 
 
 def test_several_recoveries_and_a_truncated_last_line(tmp_path: Path) -> None:

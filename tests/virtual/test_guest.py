@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from redolab.crashes.bench import checks_of
 from redolab.project import PROJECT
-from redolab.runs.schema import State
+from redolab.results.storages import checks_of
+from redolab.runs.schema import RunState
 from redolab.runs.store import RunStore
 from tests.command import recoveries
 
@@ -72,7 +72,7 @@ def test_a_run_goes_through_the_virtual_machine_and_nothing_is_left(folder: Path
     said = _redolab("run", "recovery", *small, *where, folder=folder, settings="disk_profile: cloud-ssd\n")
     (run,) = [run for run in RunStore().all() if run.name not in known]
     record = run.record()
-    assert record.state is State.COMPLETE
+    assert record.state is RunState.COMPLETE
     assert record.sessions[0].address == "vagrant"
     assert record.sessions[0].machine.virtualisation in ("kvm", "qemu")
     assert sorted(trial.storage for trial in recoveries(run)) == ["hdd", "native"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from redolab.workloads.contract import WorkloadMoment
+from redolab.workloads.data import WorkloadMoment
 from redolab.workloads.tpcc.reports import GoTpcReports, TpccMysqlReports
 
 RECORDED = Path(__file__).parent / "recorded"

@@ -12,23 +12,26 @@ import polars
 import pymysql
 import pytest
 
-from redolab.crashes.dataset import DatasetSpec, make_dataset, remove_dataset
-from redolab.crashes.images import ImageStore
-from redolab.lab import Lab, native_folder
+from redolab.crashes.dataset import make_dataset
+from redolab.lab import Lab, journal_of, native_folder
 from redolab.machine import files
 from redolab.machine.copies import copy_folder
 from redolab.project import PROJECT
+from redolab.records.dataset import DatasetSpec
+from redolab.results.recoveries import recoveries_of
 from redolab.runs.store import Run, RunStore
 from redolab.servers.dialects import SOCKET, InstanceRequest, Purpose
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Connections, Instance, prepare_folder
+from redolab.states.datasets import remove_dataset
+from redolab.states.images import ImageStore
 from redolab.units import MIB
-from redolab.workloads.contract import DATABASE
-from redolab.workloads.known import workload_catalogue
+from redolab.workloads.catalogue import workload_catalogue
+from redolab.workloads.data import DATABASE
 from redolab.workloads.tpcc.checking import check_recovered
 from redolab.workloads.tpcc.conditions import NONE_VIOLATED, check_conditions, conditions
 from redolab.workloads.tpcc.tables import BYTES_PER_WAREHOUSE, TpccTables
-from tests.command import UNCHECKED, nothing_is_left, recoveries, redolab, signal_at
+from tests.command import UNCHECKED, nothing_is_left, redolab, signal_at
 
 ONE = ("--workload", "tpcc", "--warehouses", "1", "--log-size", "64M", "--open-transaction", "5000", *UNCHECKED)
 CRASH = ("run", "recovery", *ONE, "--pool", "192M", "--repeat", "1", "--warmup", "10s", "--connections", "4")
@@ -82,7 +85,7 @@ def test_loading_goes_on_after_connections_are_lost_and_all_conditions_hold(
 ) -> None:
     workload, wanted = workload_catalogue().get("tpcc"), spec(mariadb, 100)
     workload.require(lab)
-    remove_dataset(home, wanted)
+    remove_dataset(home, wanted.key, lab.journal)
     breaker = Breaker(home / "datasets" / f"{wanted.key}.partial", 2)
     breaker.start()
     try:
@@ -178,15 +181,15 @@ def run() -> Iterator[Run]:
     yield made
     RunStore().remove(made)
     for name in set(store.names()) - before:
-        store.remove(name)
+        store.remove(name, journal_of(PROJECT.lab))
 
 
 def test_the_clients_are_stopped_at_the_crash_and_started_anew_at_ready(run: Run) -> None:
     assert nothing_is_left()
-    first, second = sorted(recoveries(run), key=lambda trial: trial.settings)
-    assert [first.settings, second.settings] == ["", "innodb_buffer_pool_load_at_startup=1"]
-    for trial in (first, second):
-        warm = trial.warm
+    first, second = sorted(recoveries_of(run), key=lambda each: each.trial.settings)
+    assert [first.trial.settings, second.trial.settings] == ["", "innodb_buffer_pool_load_at_startup=1"]
+    for each in (first, second):
+        trial, warm = each.trial, each.warm
         assert warm is not None
         assert trial.seconds_to_ready is not None
         assert warm.commits_before > 10
@@ -200,9 +203,11 @@ def test_the_clients_are_stopped_at_the_crash_and_started_anew_at_ready(run: Run
 
 
 def test_the_image_is_checked_against_all_conditions_once(run: Run) -> None:
-    counts = sorted(sum("TPC-C condition" in check.what for check in trial.checks) for trial in recoveries(run))
+    judged = [each.judgement for each in recoveries_of(run) if each.judgement is not None]
+    counts = sorted(sum("TPC-C condition" in check.what for check in each.checks) for each in judged)
     assert counts == [3, 12]
-    assert all(check.passed for trial in recoveries(run) for check in trial.checks)
+    assert sorted(each.thorough for each in judged) == [False, True]
+    assert all(check.passed for each in judged for check in each.checks)
 
 
 def test_the_pool_was_loaded_where_that_was_asked_for(run: Run) -> None:

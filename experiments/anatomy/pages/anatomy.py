@@ -7,13 +7,12 @@ from functools import partial
 from pathlib import Path
 
 from redolab.report.contents import Page, Plot
-from redolab.report.labels import server_label
 from redolab.report.template import filled
 from redolab.runs.store import Run
 from redolab.units import format_size
 
 from ..cases import BASELINE
-from ..effects import Effect, effects
+from ..effects import FactorEffect, effects
 from ..plan import AnatomyPlan
 from ..plots import plot_effects
 from ..report import effects_table, measured_of
@@ -24,16 +23,17 @@ _MOST = 3
 
 def page(runs: Sequence[Run]) -> Page:
     """The page and its picture."""
-    found = effects([each for run in runs for each in measured_of(run)])
+    found = effects(measured_of(runs))
     plans: list[AnatomyPlan] = [run.plan(AnatomyPlan) for run in runs]
     base = next(step for plan in plans for step in plan.steps if step.step.factor == BASELINE)
     spec = plans[0].groups[base.group].spec
     last = runs[-1].record().sessions[-1]
     values = {
-        "servers": [_in_words(found, server) for server in dict.fromkeys(each.server for each in found)],
+        "servers": [_in_words(found, label) for label in dict.fromkeys(each.label for each in found)],
         "table": effects_table(found).as_markdown(),
         "log_size": format_size(spec.instance.log_size),
         "dataset": format_size(spec.dataset.size),
+        "filled_to": spec.kill.filled_to(),
         "recoveries": sum(each.n for each in found),
         "machine": f"{last.machine.in_words()}, {last.machine.system}",
     }
@@ -41,9 +41,13 @@ def page(runs: Sequence[Run]) -> Page:
     return Page(filled(_TEMPLATE, values), [Plot("effects", partial(plot_effects, effects=found, title=title))])
 
 
-def _in_words(found: Sequence[Effect], server: str) -> str:
-    own = [each for each in found if each.server == server]
+def _where(effect: FactorEffect) -> str:
+    return f" ({effect.phase})" if effect.phase else ""
+
+
+def _in_words(found: Sequence[FactorEffect], label: str) -> str:
+    own = [each for each in found if each.label == label]
     base = next(each for each in own if each.factor == BASELINE)
     told = sorted((each for each in own if each.is_told and each.factor != BASELINE), key=lambda each: -each.added)
-    most = ", ".join(f"{each.factor}, {each.level}: {each.added:+.1f} s ({each.phase})" for each in told[:_MOST])
-    return f"{server_label(server, base.version)}, {base.ready:.1f} s from the baseline: {most}"
+    most = ", ".join(f"{each.factor}, {each.level}: {each.added:+.1f} s{_where(each)}" for each in told[:_MOST])
+    return f"{label}, {base.ready:.1f} s from the baseline: {most}"

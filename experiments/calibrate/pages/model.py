@@ -9,16 +9,18 @@ from pathlib import Path
 
 from redolab.models.recovery_time.fit import Observation
 from redolab.models.recovery_time.held_out import HeldOut
+from redolab.records.crash import filled_to
 from redolab.report.contents import Page, Plot
 from redolab.report.labels import server_label
 from redolab.report.template import filled
+from redolab.results.crashes import crashes_of
 from redolab.runs.store import Run
 from redolab.sizing.calibration import Calibration
 from redolab.sizing.fitting import ErrorRow, error_rows, errors_table, fit_runs, rates_tables
 from redolab.sizing.question import Question, model_of, slowest_workload
 from redolab.units import GIB, format_size
 
-from ..plots import HEADLINE_SHARE, PoolPanel, log_size_within, plot_errors, plot_over_log_size, plot_pools
+from .plots import HEADLINE_SHARE, PoolPanel, log_size_within, plot_errors, plot_over_log_size, plot_pools
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
 _HEADLINE = "mariadb-10.11"
@@ -42,6 +44,7 @@ def page(runs: Sequence[Run]) -> Page:
     slowest = slowest_workload(server)
     slow = model_of(Question(server=_HEADLINE, storage=_STORAGE, pool=GIB, workload=slowest), calibration, _STORAGE)
     within_slowest = log_size_within(slow, _RTO)
+    learned = [run for run in runs if run.name in calibration.runs]
     values = {
         "workload": _WORKLOAD,
         "slowest": slowest,
@@ -57,6 +60,9 @@ def page(runs: Sequence[Run]) -> Page:
         "rto": f"{_RTO:.0f} s",
         "within": "no log" if within is None else format_size(within),
         "pool_share": f"{HEADLINE_SHARE:.0%}",
+        "filled_to": filled_to([image for run in learned for image in crashes_of(run) if image.spec.kill.fills_up]),
+        "left_out": found.left_out,
+        "replicates": found.replicates.in_words(),
         "machine": f"{calibration.machine.in_words()}, {calibration.machine.system}",
         "date": f"{calibration.made:%Y-%m-%d}",
     }

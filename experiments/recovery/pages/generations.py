@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from redolab.records.crash import filled_to
 from redolab.report.contents import Page
 from redolab.report.labels import server_label
 from redolab.report.template import filled
+from redolab.results.crashes import crashes_of
 from redolab.runs.store import Run
 from redolab.units import format_size
 
@@ -30,8 +32,9 @@ def page(runs: Sequence[Run]) -> Page:
     values = {
         "same": shown_same,
         "full": shown_full,
-        "fastest": _told(by_time[0]),
-        "slowest": _told(by_time[-1]),
+        "filled_to": filled_to(crashes_of(full)),
+        "fastest": _row_in_words(by_time[0]),
+        "slowest": _row_in_words(by_time[-1]),
         "fewest_pages": _pages(by_pages[0]),
         "most_pages": _pages(by_pages[-1]),
         "least_redo": format_size(min(ages)),
@@ -41,7 +44,7 @@ def page(runs: Sequence[Run]) -> Page:
     return Page(filled(_TEMPLATE, values), [shown_same.phases("same"), shown_full.phases("full")])
 
 
-def _told(row: RecoveryRow) -> str:
+def _row_in_words(row: RecoveryRow) -> str:
     return f"{row.ready_median_s:.1f} s ({server_label(row.server, row.version)})"
 
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from redolab.crashes.bench import crashes_of, samples_of
 from redolab.report.contents import Page, Plot
 from redolab.report.template import filled
+from redolab.results.crashes import crashes_of, samples_of
 from redolab.runs.store import Run
 from redolab.units import format_size
 
@@ -29,6 +29,7 @@ def page(runs: Sequence[Run]) -> Page:
         "dataset": format_size(image.spec.dataset.size),
         "workload": image.spec.workload,
         "clients": image.spec.threads,
+        "filled_to": image.spec.kill.filled_to(),
         "why_killed": image.why_killed,
     }
     return Page(filled(_TEMPLATE, values), [shown.phases(), age])

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from redolab.crashes.bench import crashes_of
-from redolab.crashes.dataset import DatasetSpec
+from redolab.records.dataset import DatasetSpec
 from redolab.report.contents import Page
 from redolab.report.labels import server_label
 from redolab.report.template import filled
-from redolab.runs.asked import command
+from redolab.results.crashes import crashes_of
+from redolab.runs.repeat_command import command
 from redolab.runs.store import Run
 from redolab.sizing.published import published_beside_ours
 from redolab.units import format_duration, format_size

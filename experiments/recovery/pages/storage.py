@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from redolab.crashes.bench import checks_of, crashes_of
+from redolab.machine.machine_class import MachineClass
+from redolab.records.crash import filled_to
 from redolab.report.contents import Page, Plot
 from redolab.report.template import filled
+from redolab.results.alike import Keyed, Keys, keyed_recoveries, keys_of
+from redolab.results.crashes import crashes_of
+from redolab.results.storages import storages_of
 from redolab.runs.store import Run
-from redolab.storage.known import HOME
+from redolab.storage.profiles import HOME
 from redolab.storage.table import disks_table
 
 from ..plots import plot_matrix
 from ..rows import RecoveryRow
-from .tables import on_page
+from .tables import OnPage, of_recoveries
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
 
@@ -25,28 +31,82 @@ _WORKLOAD = "bulk-update"
 """Whose crashes are compared: those of another make other redo, and take other times."""
 
 
+@dataclass(frozen=True, slots=True)
+class OnMachine:
+    """What the page shows of the machines of one class."""
+
+    name: str
+    shown: OnPage
+    dates: str
+    recoveries: int
+    slower: Mapping[str, float]
+    """Storage → as many times as long as at home, the least first."""
+    penalties: Mapping[str, float]
+    """Storage → how many times as long with the smallest pool as with the largest."""
+    disks: str
+
+    @property
+    def slowest(self) -> str:
+        """The storage on which a small pool costs the most."""
+        return max(self.penalties, key=lambda storage: self.penalties[storage])
+
+
 def page(runs: Sequence[Run]) -> Page:
-    """The page of all runs together, and its picture."""
-    alike = [run for run in runs if {image.spec.workload for image in crashes_of(run)} == {_WORKLOAD}]
-    shown = on_page(*sorted(alike, key=_smallest_log))
-    storages = list(dict.fromkeys(row.storage for row in shown.rows))
-    penalties = {storage: _penalty(shown.rows, storage) for storage in storages}
-    known = {storage: times for storage in storages if (times := _slower(shown.rows, storage)) is not None}
-    slower = dict(sorted(known.items(), key=lambda entry: entry[1]))
-    least, *_, most = slower
+    """The page of all runs together, each class of machines by itself, and the picture of the one that measured the most."""
+    alike = sorted(
+        [run for run in runs if {image.spec.workload for image in crashes_of(run)} == {_WORKLOAD}], key=_smallest_log
+    )
+    keys = keys_of(alike)
+    by_class: dict[MachineClass, list[Keyed]] = defaultdict(list)
+    for each in keyed_recoveries(alike):
+        by_class[each.key.machine].append(each)
+    machines = [
+        _on_machine(keys, machine, own) for machine, own in sorted(by_class.items(), key=lambda pair: -len(pair[1]))
+    ]
+    first = machines[0]
+    least, *_, most = first.slower
+    title = (
+        f"Recovery took {first.slower[least]:.1f} ({least}) to {first.slower[most]:.1f} times ({most}) as long as on the "
+        "machine's own disk."
+    )
+    order = [HOME, *first.slower]
+    rows = sorted(first.shown.rows, key=lambda row: order.index(row.storage) if row.storage in order else len(order))
+    matrix = Plot("matrix", partial(plot_matrix, rows=rows, title=title, off=first.shown.off))
     values = {
-        "shown": shown,
-        "penalties": {storage: penalty for storage, penalty in penalties.items() if penalty is not None},
-        "slowest": max((name for name in storages if penalties[name]), key=lambda name: penalties[name] or 0.0),
+        "machines": machines,
+        "first": first,
         "home": HOME,
-        "slower": slower,
-        "disks": disks_table(checks_of(alike[-1])).as_markdown(),
+        "filled_to": filled_to([image for run in alike for image in crashes_of(run)]),
     }
-    title = f"Recovery took {slower[least]:.1f} ({least}) to {slower[most]:.1f} times ({most}) as long as on the machine's own disk."
-    order = [HOME, *slower]
-    rows = sorted(shown.rows, key=lambda row: order.index(row.storage) if row.storage in order else len(order))
-    matrix = Plot("matrix", partial(plot_matrix, rows=rows, title=title, off=shown.off))
     return Page(filled(_TEMPLATE, values), [matrix])
+
+
+def _on_machine(keys: Keys, machine: MachineClass, recoveries: Sequence[Keyed]) -> OnMachine:
+    shown = of_recoveries(keys.runs, recoveries)
+    storages = list(dict.fromkeys(row.storage for row in shown.rows))
+    known = {storage: times for storage in storages if (times := _slower(shown.rows, storage)) is not None}
+    penalties = {storage: times for storage in storages if (times := _penalty(shown.rows, storage)) is not None}
+    looks = [
+        (record.check, _looked_at(run, record.session))
+        for run in sorted(keys.runs, key=lambda run: run.name)
+        for record in storages_of(run).records
+        if record.check is not None and keys.machine(run, record.session) == machine
+    ]
+    return OnMachine(
+        name=machine.in_words(),
+        shown=shown,
+        dates=" and ".join(sorted({f"{each.trial.started:%Y-%m-%d}" for each in recoveries})),
+        recoveries=len(recoveries),
+        slower=dict(sorted(known.items(), key=lambda entry: entry[1])),
+        penalties=penalties,
+        disks=disks_table([check for check, _ in looks], [when for _, when in looks]).as_markdown(),
+    )
+
+
+def _looked_at(run: Run, place: int) -> str:
+    """On which machine and when fio looked at the storages in a session of a run."""
+    session = run.record().sessions[place]
+    return f"{session.machine.cpu}, {session.began:%Y-%m-%d %H:%M}"
 
 
 def _smallest_log(run: Run) -> int:

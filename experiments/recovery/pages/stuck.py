@@ -9,19 +9,21 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from redolab.crashes.bench import CrashPlan, crashes_of
-from redolab.crashes.fill import KillRule
-from redolab.crashes.outcome import Outcome
-from redolab.crashes.recovery import RecoveryTrial
+from redolab.records.alike import grouped
+from redolab.records.crash import filled_to
+from redolab.records.plan import CrashPlan
+from redolab.records.recovery import Outcome, RecoveryTrial
 from redolab.report.contents import Page, Plot
 from redolab.report.heat import HeatCell, draw_heat
 from redolab.report.labels import server_label
 from redolab.report.plots import plt, save
 from redolab.report.table import Column, ReportTable
 from redolab.report.template import filled
+from redolab.results.alike import keyed_recoveries
+from redolab.results.crashes import crashes_of
 from redolab.runs.store import Run
 from redolab.servers.dialects import Version
-from redolab.storage.known import HOME
+from redolab.storage.profiles import HOME
 from redolab.units import format_size
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
@@ -54,22 +56,20 @@ class Cell:
         return len(self.seconds) + self.stuck
 
 
-def cells(runs: Iterable[Run], *, filled_up: bool = True) -> list[Cell]:
+def cells(runs: Sequence[Run], *, filled_up: bool = True) -> list[Cell]:
     """The cells of all runs together, by server, log, pool and settings: on the native storage, under the workload.
 
     `filled_up`: of crashes with a full log; otherwise of those that were killed earlier.
     """
-    trials: dict[tuple[str, int, int, str], list[RecoveryTrial]] = defaultdict(list)
-    ages: dict[str, int] = {}
-    for run in runs:
-        under_it = [image for image in crashes_of(run) if image.spec.workload == _WORKLOAD]
-        wanted = [image for image in under_it if (image.spec.kill == KillRule()) == filled_up]
-        ages |= {image.name: image.last_sample.checkpoint_age or 0 for image in wanted}
-        for record in run.trials(RecoveryTrial):
-            trial = record.trial
-            if trial.image in ages and trial.storage == HOME:
-                trials[trial.server, trial.log_size, trial.buffer_pool, trial.settings].append(trial)
-    known = [_cell(of_cell, ages) for of_cell in trials.values()]
+    wanted = [
+        each
+        for each in keyed_recoveries(runs)
+        if each.image.spec.workload == _WORKLOAD and each.image.spec.kill.fills_up == filled_up
+        if each.trial.storage == HOME
+    ]
+    ages = {each.image.name: each.image.last_sample.checkpoint_age or 0 for each in wanted}
+    by_key = grouped([(each.key, each.trial) for each in wanted])
+    known = [_cell(of_cell, ages) for of_cell in by_key.values()]
     return sorted(known, key=lambda cell: (_age_of(cell), cell.log_size, cell.pool, cell.settings))
 
 
@@ -104,7 +104,9 @@ def page(runs: Sequence[Run]) -> Page:
     healthy = {server: of for server, of in _by_server(asked).items() if server not in affected}
     stuck_at = {(cell.server, cell.log_size, cell.pool) for cell in asked if cell.stuck}
     tried = [cell for cell in known if cell.settings and (cell.server, cell.log_size, cell.pool) in stuck_at]
+    filling = [image for run in runs for image in crashes_of(run) if image.spec.kill.fills_up]
     values = {
+        "filled_to": filled_to(filling),
         "affected": [_title(of[0]) for of in affected.values()],
         "by_log": [_of_log(log, server, asked) for server in affected for log in _logs(asked, server)],
         "healthy": [_title(of[0]) for of in healthy.values()],

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from redolab.crashes.bench import crashes_of
-from redolab.crashes.marks import Off, marks_of
-from redolab.crashes.recovery import RecoveryTrial
 from redolab.report.contents import Plot
-from redolab.runs.machines import machine_names
+from redolab.results.alike import Keyed, keyed_recoveries
+from redolab.results.crashes import crashes_of
+from redolab.results.marks import Off, marks_of
 from redolab.runs.store import Run
 
 from ..answer import answer
@@ -39,22 +38,26 @@ class OnPage:
 
 def on_page(*runs: Run) -> OnPage:
     """What a page shows of runs together, of which the first says where and when. Raises `LabError` if one cannot be read."""
-    crashes = [image for run in runs for image in crashes_of(run)]
-    off = {where: figures for run in runs for where, figures in marks_of([run]).items()}
-    rows = [row for run in runs for row in _rows(run)]
-    session = runs[0].record().sessions[0]
+    return of_recoveries(runs, keyed_recoveries(runs))
+
+
+def of_recoveries(runs: Sequence[Run], recoveries: Sequence[Keyed]) -> OnPage:
+    """What a page shows of these recoveries of some runs, a row a cell of one run; the first says where and when."""
+    names = {each.image.name for each in recoveries}
+    crashes = [image for run in runs for image in crashes_of(run) if image.name in names]
+    rows = [
+        row
+        for run in runs
+        for row in recovery_rows([each for each in recoveries if each.run == run.name], order_of(run))
+    ]
+    off, first = marks_of(runs), recoveries[0]
+    session = next(run for run in runs if run.name == first.run).record().sessions[first.record.session]
     return OnPage(
-        run=runs[0].name,
+        run=first.run,
         answer=answer(rows),
         table=recovery_table(rows, crashes, off).as_markdown(),
         machine=f"{session.machine.in_words()}, {session.machine.system}",
         date=f"{session.began:%Y-%m-%d}",
         rows=rows,
         off=off,
-    )
-
-
-def _rows(run: Run) -> list[RecoveryRow]:
-    return recovery_rows(
-        run.trials(RecoveryTrial), crashes_of(run), order_of(run), machine_names(run.record().sessions)
     )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from redolab.crashes.marks import marks_of
 from redolab.report.contents import Page
 from redolab.report.table import PAGE
 from redolab.report.template import filled
-from redolab.runs.asked import command
+from redolab.results.marks import marks_of
 from redolab.runs.machines import measured_on
+from redolab.runs.repeat_command import command
 from redolab.runs.store import Run
 
 from ..effects import effects, measured_in, skipped_in

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from redolab.crashes.loads import found_in
-from redolab.crashes.marks import marks_of
+from redolab.records.crash import filled_to
 from redolab.report.contents import Page
 from redolab.report.template import filled
-from redolab.runs.asked import command
+from redolab.results.loads import found_in
+from redolab.results.marks import marks_of
 from redolab.runs.machines import measured_on
+from redolab.runs.repeat_command import command
 from redolab.runs.store import Run
 from redolab.units import format_duration
 
@@ -30,8 +31,9 @@ def page(runs: Sequence[Run]) -> Page:
     off = marks_of(runs)
     values = {
         "workloads": workloads_of(found),
-        "windows": _in_words(each.key.kill.steady.window for each in series if each.key.kill.steady is not None),
-        "limits": _in_words(each.key.kill.after for each in series if each.key.kill.after is not None),
+        "filled_to": filled_to([each.image for each in found.worst]),
+        "windows": _in_words(each.made.kill.steady.window for each in series if each.made.kill.steady is not None),
+        "limits": _in_words(each.made.kill.after for each in series if each.made.kill.after is not None),
         "answers": [sentence(each, series) for each in series],
         "table": throughput_table(series, workloads_of(found), off).as_markdown(),
         "costs": costs_table(series, off).as_markdown(),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
-from redolab.models.recovery_time.terms import TERMS, Disk, Part, Told, seconds_by_part
+from redolab.models.recovery_time.terms import TERMS, DiskRates, Part, Separable, seconds_by_part
 from redolab.models.recovery_time.work import Crash, Memory, Work, work
 
 _FOR_A_BYTE = np.arange(0.3, 6.0, 0.02)
@@ -31,7 +31,7 @@ class Observation:
     pool: int
     workload: str
     crash: Crash
-    disk: Disk
+    disk: DiskRates
     batches: int | None
     pages: float | None
     """Recovered, summed over batches; None where neither log nor disk tells."""
@@ -56,11 +56,11 @@ class Fitted:
         """What there is to do."""
         return work(crash, pool, self.memory)
 
-    def parts(self, crash: Crash, pool: float, disk: Disk) -> dict[Part, float]:
+    def parts(self, crash: Crash, pool: float, disk: DiskRates) -> dict[Part, float]:
         """Predicted seconds of each part."""
         return seconds_by_part(self.rates, self.work(crash, pool), disk)
 
-    def ready(self, crash: Crash, pool: float, disk: Disk) -> float:
+    def ready(self, crash: Crash, pool: float, disk: DiskRates) -> float:
         """Predicted seconds to ready."""
         return sum(self.parts(crash, pool, disk).values())
 
@@ -102,17 +102,17 @@ def fit(observations: Sequence[Observation], known: Mapping[str, float] | None =
 
 def disk_rates(fits: Sequence[Fitted]) -> dict[str, float]:
     """The rates that depend on the disk alone, their means over several servers: for one that was measured on one disk only."""
-    names = [term.name for term in TERMS if term.told_by is Told.DISKS]
+    names = [term.name for term in TERMS if term.told_by is Separable.DISKS]
     return {name: math.fsum(each.rates.get(name, 0.0) for each in fits) / len(fits) for name in names} if fits else {}
 
 
-def _told(observations: Sequence[Observation], memory: Memory) -> set[Told]:
+def _told(observations: Sequence[Observation], memory: Memory) -> set[Separable]:
     """What differs between these recoveries: two rates whose amounts always go together cannot be told apart."""
-    told = {Told.ALWAYS}
+    told = {Separable.ALWAYS}
     if len({each.disk for each in observations}) > 1:
-        told.add(Told.DISKS)
+        told.add(Separable.DISKS)
     if len({work(each.crash, each.pool, memory).batches == 1 for each in observations}) > 1:
-        told.add(Told.BATCHES)
+        told.add(Separable.BATCHES)
     return told
 
 

@@ -34,7 +34,7 @@ class HeldOut(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class HeldOutPrediction:
     """A measured recovery, and what was predicted of it without it."""
 
     held_out: HeldOut
@@ -52,9 +52,9 @@ class Judged:
         return self.predicted / self.observation.ready - 1
 
 
-def judged(observations: Sequence[Observation], relatives: Mapping[str, Sequence[str]]) -> list[Judged]:
+def judged(observations: Sequence[Observation], relatives: Mapping[str, Sequence[str]]) -> list[HeldOutPrediction]:
     """Every held-out prediction that these recoveries allow; `relatives`: server → others of its family, the nearest first."""
-    found: list[Judged] = []
+    found: list[HeldOutPrediction] = []
     subjects = {
         subject: [each for each in observations if each.subject == subject]
         for subject in dict.fromkeys(each.subject for each in observations)
@@ -101,7 +101,9 @@ def scaled(relative: Fitted, own: Sequence[Observation]) -> Fitted:
     )
 
 
-def _of_unmeasured_server(relative: Sequence[Observation], of_server: Sequence[Observation]) -> Iterator[Judged]:
+def _of_unmeasured_server(
+    relative: Sequence[Observation], of_server: Sequence[Observation]
+) -> Iterator[HeldOutPrediction]:
     """Predictions by a relative's rates as they are, and scaled by one small crash of its own on the storage measured first."""
     if not relative:
         return
@@ -121,15 +123,15 @@ def _tells_of_disks(observations: Sequence[Observation]) -> bool:
     return sum(count >= _RECOVERIES for count in counts.values()) >= _DISKS
 
 
-def _judged(kind: HeldOut, seen: Sequence[Observation], unseen: Sequence[Observation]) -> list[Judged]:
+def _judged(kind: HeldOut, seen: Sequence[Observation], unseen: Sequence[Observation]) -> list[HeldOutPrediction]:
     if not seen or not unseen:
         return []
     return list(_each(kind, fit(seen), unseen))
 
 
-def _each(kind: HeldOut, fitted: Fitted, unseen: Sequence[Observation]) -> Iterator[Judged]:
+def _each(kind: HeldOut, fitted: Fitted, unseen: Sequence[Observation]) -> Iterator[HeldOutPrediction]:
     for each in unseen:
-        yield Judged(kind, each, fitted.ready(each.crash, each.pool, each.disk))
+        yield HeldOutPrediction(kind, each, fitted.ready(each.crash, each.pool, each.disk))
 
 
 def _pool_class(observation: Observation) -> str:

@@ -32,7 +32,7 @@ class Part(StrEnum):
     """Starting the process, discovering the crash, accepting connections."""
 
 
-class Disk(msgspec.Struct, frozen=True, kw_only=True):
+class DiskRates(msgspec.Struct, frozen=True, kw_only=True):
     """What fio finds of a storage (`redolab.storage.figures`)."""
 
     read_us: float
@@ -47,7 +47,7 @@ class Disk(msgspec.Struct, frozen=True, kw_only=True):
     """Reads of 1 MiB in a row, 4 at a time."""
 
 
-class Told(StrEnum):
+class Separable(StrEnum):
     """What has to differ between recoveries for a rate to be told from the others."""
 
     ALWAYS = "always"
@@ -63,87 +63,87 @@ class Term:
     part: Part
     unit: str
     about: str
-    amount: Callable[[Work, Disk], float]
-    told_by: Told = Told.ALWAYS
+    amount: Callable[[Work, DiskRates], float]
+    told_by: Separable = Separable.ALWAYS
 
 
-def _redo_gb(work: Work, _: Disk) -> float:
+def _redo_gb(work: Work, _: DiskRates) -> float:
     return work.redo / _GB
 
 
-def _stored_gb(work: Work, _: Disk) -> float:
+def _stored_gb(work: Work, _: DiskRates) -> float:
     return work.stored / _GB
 
 
-def _stored_doublings(work: Work, _: Disk) -> float:
+def _stored_doublings(work: Work, _: DiskRates) -> float:
     return work.stored / _GB * math.log2(1 + work.stored / _NEAR)
 
 
-def _later_stored_gb(work: Work, _: Disk) -> float:
+def _later_stored_gb(work: Work, _: DiskRates) -> float:
     return (work.redo - work.stored) / _GB
 
 
-def _redo_scanned_again(work: Work, _: Disk) -> float:
+def _redo_scanned_again(work: Work, _: DiskRates) -> float:
     return work.redo / _GB if work.batches > 1 else 0.0
 
 
-def _redo_read_s(work: Work, disk: Disk) -> float:
+def _redo_read_s(work: Work, disk: DiskRates) -> float:
     return work.redo / (disk.sequential_mb_s * _MILLION)
 
 
-def _thousand_pages(work: Work, _: Disk) -> float:
+def _thousand_pages(work: Work, _: DiskRates) -> float:
     return work.pages / _THOUSAND
 
 
-def _crowded_thousand_pages(work: Work, _: Disk) -> float:
+def _crowded_thousand_pages(work: Work, _: DiskRates) -> float:
     return work.pages / _THOUSAND * math.log2(1 + work.pages / work.batches / _FEW)
 
 
-def _batches(work: Work, _: Disk) -> float:
+def _batches(work: Work, _: DiskRates) -> float:
     return work.batches
 
 
-def _redo_of_later_batches(work: Work, _: Disk) -> float:
+def _redo_of_later_batches(work: Work, _: DiskRates) -> float:
     return (work.batches - 1) * work.redo / _GB
 
 
-def _later_batches_read_s(work: Work, disk: Disk) -> float:
+def _later_batches_read_s(work: Work, disk: DiskRates) -> float:
     return (work.batches - 1) * _redo_read_s(work, disk)
 
 
-def _seeks_s(work: Work, disk: Disk) -> float:
+def _seeks_s(work: Work, disk: DiskRates) -> float:
     return work.pages / disk.queued_reads_per_s
 
 
-def _write_waits_s(work: Work, disk: Disk) -> float:
+def _write_waits_s(work: Work, disk: DiskRates) -> float:
     return work.pages * disk.write_us / _MILLION
 
 
-def _in_order_s(pages: float, disk: Disk) -> float:
+def _in_order_s(pages: float, disk: DiskRates) -> float:
     return pages * PAGE_SIZE / (disk.in_order_mb_s * _MILLION)
 
 
-def _pages_read_s(work: Work, disk: Disk) -> float:
+def _pages_read_s(work: Work, disk: DiskRates) -> float:
     return _in_order_s(work.pages, disk)
 
 
-def _pages_written_s(work: Work, disk: Disk) -> float:
+def _pages_written_s(work: Work, disk: DiskRates) -> float:
     return _in_order_s(work.pages - work.pages / work.batches, disk)
 
 
-def _thousand_last_pages(work: Work, _: Disk) -> float:
+def _thousand_last_pages(work: Work, _: DiskRates) -> float:
     return work.pages / work.batches / _THOUSAND
 
 
-def _last_pages_s(work: Work, disk: Disk) -> float:
+def _last_pages_s(work: Work, disk: DiskRates) -> float:
     return _in_order_s(work.pages / work.batches, disk)
 
 
-def _once(_work: Work, _disk: Disk) -> float:
+def _once(_work: Work, _disk: DiskRates) -> float:
     return 1.0
 
 
-def _read_s(_: Work, disk: Disk) -> float:
+def _read_s(_: Work, disk: DiskRates) -> float:
     return disk.read_us / _MILLION
 
 
@@ -162,9 +162,9 @@ TERMS = (
         "s/GB",
         "redo read twice, as it does not fit at once",
         _redo_scanned_again,
-        Told.BATCHES,
+        Separable.BATCHES,
     ),
-    Term("log reads", Part.SCAN, _BY_SEQUENTIAL, "reading the redo", _redo_read_s, Told.DISKS),
+    Term("log reads", Part.SCAN, _BY_SEQUENTIAL, "reading the redo", _redo_read_s, Separable.DISKS),
     Term("pages", Part.APPLY, "ms", "bringing a page up to date", _thousand_pages),
     Term(
         "crowded pages",
@@ -183,10 +183,15 @@ TERMS = (
         _later_stored_gb,
     ),
     Term("batches", Part.APPLY, "s/GB", "redo, for each batch after the first", _redo_of_later_batches),
-    Term("page reads", Part.APPLY, _BY_PAGES, "reading pages", _pages_read_s, Told.DISKS),
-    Term("page writes", Part.APPLY, _BY_PAGES, "writing pages back between batches", _pages_written_s, Told.DISKS),
+    Term("page reads", Part.APPLY, _BY_PAGES, "reading pages", _pages_read_s, Separable.DISKS),
+    Term("page writes", Part.APPLY, _BY_PAGES, "writing pages back between batches", _pages_written_s, Separable.DISKS),
     Term(
-        "seeks", Part.APPLY, "s for each s by fio's random reads, 32 at a time", "finding pages", _seeks_s, Told.DISKS
+        "seeks",
+        Part.APPLY,
+        "s for each s by fio's random reads, 32 at a time",
+        "finding pages",
+        _seeks_s,
+        Separable.DISKS,
     ),
     Term(
         "write waits",
@@ -194,7 +199,7 @@ TERMS = (
         "s for each s by fio's writes, one at a time",
         "waiting for pages to be written",
         _write_waits_s,
-        Told.DISKS,
+        Separable.DISKS,
     ),
     Term(
         "later log reads",
@@ -202,18 +207,18 @@ TERMS = (
         _BY_SEQUENTIAL,
         "reading redo again between batches",
         _later_batches_read_s,
-        Told.DISKS,
+        Separable.DISKS,
     ),
     Term("opening", Part.OPEN, "s", "opening what was recovered", _once),
     Term("flushed pages", Part.OPEN, "ms", "a page of the last batch", _thousand_last_pages),
-    Term("page flushes", Part.OPEN, _BY_PAGES, "writing back pages of the last batch", _last_pages_s, Told.DISKS),
+    Term("page flushes", Part.OPEN, _BY_PAGES, "writing back pages of the last batch", _last_pages_s, Separable.DISKS),
     Term("starting", Part.OTHER, "s", "process, discovery, accepting connections", _once),
-    Term("single reads", Part.OTHER, "reads", "reads one at a time, of fio's latency", _read_s, Told.DISKS),
+    Term("single reads", Part.OTHER, "reads", "reads one at a time, of fio's latency", _read_s, Separable.DISKS),
 )
 """All terms; a rate that is not given counts as 0."""
 
 
-def seconds_by_part(rates: Mapping[str, float], work: Work, disk: Disk) -> dict[Part, float]:
+def seconds_by_part(rates: Mapping[str, float], work: Work, disk: DiskRates) -> dict[Part, float]:
     """Seconds of each part of the time to ready, at these rates (term → seconds for each unit of its amount)."""
     return {
         part: sum(rates.get(term.name, 0.0) * term.amount(work, disk) for term in TERMS if term.part is part)

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from redolab.counters import Sample
 from redolab.report.table import Column, ReportTable, number
-from redolab.samples.series import Growth, Segment, Series
+from redolab.samples.series import Segment, SegmentGrowth, Series
 from redolab.units import format_duration, format_size
 
 _HEADINGS = f"{'time':>8}  {'redo/h by LSN':>18}  {'os_log_written/h':>16}  {'ratio':>6}  {'age':>8}  {'full':>5}  {'peak/h':>8}"
@@ -21,11 +21,11 @@ FROM_OS_LOG_WRITTEN = (
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class LiveMoment:
     """What is known at one sample."""
 
     sample: Sample
-    interval: Growth | None
+    interval: SegmentGrowth | None
     segment: Segment
     hard_limit: int | None
 
@@ -45,7 +45,7 @@ def heading() -> str:
     return _HEADINGS
 
 
-def line(moment: Moment) -> str:
+def line(moment: LiveMoment) -> str:
     """One sample as a line."""
     interval = moment.interval
     time = f"{_clock(moment.sample):>8}"
@@ -68,13 +68,13 @@ def line(moment: Moment) -> str:
     )
 
 
-def live_table(moment: Moment, title: str) -> Table:
+def live_table(moment: LiveMoment, title: str) -> Table:
     """One sample as a table that takes the place of the one before."""
     table = Table(title=title, title_justify="left", show_header=True, box=None, padding=(0, 2))
     for name in ("", "now", "since the start", "peak"):
         table.add_column(name, justify="left" if not name else "right")
     now, whole, peak = moment.interval, moment.segment.whole, moment.segment.peak
-    rows: list[tuple[str, Callable[[Growth], str]]] = [
+    rows: list[tuple[str, Callable[[SegmentGrowth], str]]] = [
         ("redo per hour by LSN", redo),
         ("os_log_written per hour", lambda growth: size(growth.per_hour(growth.os_log_written))),
         ("os_log_written / LSN", lambda growth: number(growth.ratio)),
@@ -129,7 +129,7 @@ def _notes(segments: Sequence[Segment]) -> list[str]:
     return notes
 
 
-def redo(growth: Growth) -> str:
+def redo(growth: SegmentGrowth) -> str:
     """The true rate, or the range of it."""
     known = growth.redo_per_hour
     if known is None:

@@ -19,7 +19,7 @@ from redolab.samples.live.collected import read_collected
 from redolab.samples.live.connecting import Address
 from redolab.samples.live.output import check_output, kept_in
 from redolab.samples.live.server import LiveServer
-from redolab.samples.live.view import Moment, heading, line, live_table, summary
+from redolab.samples.live.view import LiveMoment, heading, line, live_table, summary
 from redolab.samples.series import Series, gap_after, series_of
 from redolab.units import format_duration
 
@@ -69,7 +69,7 @@ def _watch(
     every: float,
     seconds: float | None,
     keep: Callable[[Sample], None],
-    show: Callable[[Moment | str], None],
+    show: Callable[[LiveMoment | str], None],
 ) -> None:
     began = due = time.monotonic()
     lost_at: float | None = None
@@ -91,16 +91,16 @@ def _watch(
         interval = series.add(sample)
         if known and len(series.segments) > known:
             show("the server was restarted: a new segment begins, and no rate is computed across it")
-        show(Moment(sample, interval, series.segments[-1], server.hard_limit(sample)))
+        show(LiveMoment(sample, interval, series.segments[-1], server.hard_limit(sample)))
 
 
 @contextmanager
-def _view(console: Console, title: str) -> Iterator[Callable[[Moment | str], None]]:
+def _view(console: Console, title: str) -> Iterator[Callable[[LiveMoment | str], None]]:
     """While in it: shows moments, each in the place of the one before on a terminal and as lines anywhere else."""
     if not console.is_terminal:
         console.print(heading(), highlight=False, markup=False, soft_wrap=True)
 
-        def show_line(moment: Moment | str) -> None:
+        def show_line(moment: LiveMoment | str) -> None:
             said = moment if isinstance(moment, str) else line(moment)
             console.print(said, highlight=False, markup=False, soft_wrap=True)
 
@@ -108,7 +108,7 @@ def _view(console: Console, title: str) -> Iterator[Callable[[Moment | str], Non
         return
     with Live(console=console, auto_refresh=False, transient=True) as live:
 
-        def show(moment: Moment | str) -> None:
+        def show(moment: LiveMoment | str) -> None:
             if isinstance(moment, str):
                 live.console.print(moment, highlight=False, markup=False)
             else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
@@ -60,11 +60,12 @@ class ServerLog(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A line of an option file; `value` None stands for an option without one. `reason` is why the lab sets it."""
+    """A line of an option file; `value` None stands for an option without one."""
 
     name: str
     value: str | None
-    reason: str
+    reason: str = field(compare=False)
+    """Why it is set: prose, which makes no setting another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,17 @@ class Resizing:
     """With a restart, or what to know of the statement, in order; the way back is the same with the old size."""
 
 
+@dataclass(frozen=True, slots=True)
+class StartTimeout:
+    """How long the systemd units that vendors ship let a start take, and with it a recovery."""
+
+    unit: str
+    least_s: int
+    """Seconds: the shortest of them."""
+    shipped: str
+    """Which unit has which, in words."""
+
+
 class Dialect(Protocol):
     """How the lab talks to servers of one family; made for one version."""
 
@@ -138,6 +150,7 @@ class Dialect(Protocol):
     """Whether it has a query cache."""
     redo_format: str
     """Servers with the same word here can recover each other's crash images."""
+    start_timeout: StartTimeout
 
     def initialisation(self) -> Initialisation:
         """How to make a data directory."""
@@ -195,6 +208,11 @@ def format_since(version: Version, changes: Sequence[Version]) -> Version:
     raise InvalidInput(f"version {version} is older than any that the lab knows", f"it begins with {changes[-1]}")
 
 
+def other_than_expected(version: str, expected: str) -> bool:
+    """Whether a server's version is another than its entry names, whoever built it."""
+    return Version.parse(version) != Version.parse(expected)
+
+
 def family_of(said: str) -> str:
     """Which family a binary belongs to, by what it says of its version."""
     return "mariadb" if "MariaDB" in said else "mysql"
@@ -211,7 +229,10 @@ def overridden(settings: Sequence[Setting], request: InstanceRequest) -> list[Se
 
 
 def option_file(settings: Sequence[Setting], instance: Path, base: Path, share: Path, *, network: bool = False) -> str:
-    """The text of an instance's option file; all places as the server sees them."""
+    """The text of an instance's option file; all places as the server sees them.
+
+    Raises `InvalidInput` for a setting that would be more than one line of it.
+    """
     private = [
         Setting("datadir", str(instance / "data"), "the instance's own folder"),
         Setting("tmpdir", str(instance / "tmp"), "the instance's own folder"),
@@ -222,11 +243,14 @@ def option_file(settings: Sequence[Setting], instance: Path, base: Path, share: 
         Setting("lc_messages_dir", str(share), "the server does not lie where it was built to lie"),
         Setting("character_sets_dir", str(share / "charsets"), "the server does not lie where it was built to lie"),
     ]
-    lines = (
-        f"{setting.name}{'' if setting.value is None else f' = {setting.value}'}  # {setting.reason}"
-        for setting in (*private, *settings)
-    )
-    return "[mysqld]\n" + "\n".join(lines) + "\n"
+    return "[mysqld]\n" + "".join(f"{_line(setting)}\n" for setting in (*private, *settings))
+
+
+def _line(setting: Setting) -> str:
+    line = f"{setting.name}{'' if setting.value is None else f' = {setting.value}'}  # {setting.reason}"
+    if not line.isprintable():
+        raise InvalidInput(f"{line!r} cannot be a line of an option file", "use no control characters")
+    return line
 
 
 def _on_the_network() -> list[Setting]:

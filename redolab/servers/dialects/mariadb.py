@@ -15,6 +15,7 @@ from redolab.servers.dialects import (
     InstanceRequest,
     Resizing,
     Setting,
+    StartTimeout,
     Version,
     format_since,
     innodb,
@@ -35,6 +36,24 @@ STATUS = {
 }
 # Versions in which the redo log's format changed, newest first (storage/innobase/include/log0log.h, log_t::FORMAT_*).
 _REDO_FORMATS = [Version(10, 8, 0), Version(10, 5, 0), Version(10, 4, 0), Version(10, 3, 0), Version(10, 2, 0)]
+
+
+# From when on support-files/mariadb.service.in has TimeoutStartSec=900 (MDEV-17571); before it is systemd's default.
+_PATIENT_SINCE = {(10, 1): 44, (10, 2): 31, (10, 3): 22, (10, 4): 12, (10, 5): 1}
+# mariadb-server 10.11.19 of Debian 12, 11.8.9 of 13; log0recv.cc asks for 30 s more with each report of its progress
+# (INNODB_EXTEND_TIMEOUT_INTERVAL, service_manager_extend_timeout).
+_PATIENT = StartTimeout(
+    unit="mariadb",
+    least_s=900,
+    shipped="MariaDB's unit has TimeoutStartSec=900, and the server has it extended while InnoDB recovers (EXTEND_TIMEOUT_USEC, "
+    "systemd 236 and later)",
+)
+_IMPATIENT = StartTimeout(
+    unit="mariadb",
+    least_s=90,
+    shipped="MariaDB's unit of that version has no TimeoutStartSec, so systemd's default holds, 90 s, which has killed recoveries "
+    "(MDEV-17934)",
+)
 
 
 class MariaDB(Dialect):
@@ -59,6 +78,8 @@ class MariaDB(Dialect):
         self.old_log_files: tuple[str, ...] = ()
         changed = format_since(version, _REDO_FORMATS)
         self.redo_format = f"MariaDB {changed.major}.{changed.minor}"
+        patient_since = _PATIENT_SINCE.get((version.major, version.minor), 0)
+        self.start_timeout = _PATIENT if version.patch >= patient_since else _IMPATIENT
 
     def initialisation(self) -> Initialisation:
         """See `Dialect`."""
@@ -83,7 +104,7 @@ class MariaDB(Dialect):
     def capacity(self, layout: RedoLayout) -> RedoCapacity:
         """See `Dialect`."""
         header = 2048 if self._plain_header else 12288
-        return capacity_before_8_0(layout, header=header, forced_at_async=self._one_file)
+        return capacity_before_8_0(layout, header=header, forced_at_limit=self._one_file)
 
     def log_settings(self, log_size: int) -> Sequence[Setting]:
         """See `Dialect`."""
@@ -153,5 +174,5 @@ class MariaDB(Dialect):
         counters = innodb.counters_of(rows, STATUS)
         if counters.hard_limit is None:
             return counters
-        # log_t::set_capacity(): the page cleaner flushes without regard to any setting at 7/8 of the age at which users wait.
-        return replace(counters, sync_flush_point=counters.hard_limit - counters.hard_limit // 8)
+        # log_close() in mtr0mtr.cc: only there is flushing asked for regardless of the I/O capacity.
+        return replace(counters, sync_flush_point=counters.hard_limit)

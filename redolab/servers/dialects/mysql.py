@@ -23,6 +23,7 @@ from redolab.servers.dialects import (
     InstanceRequest,
     Resizing,
     Setting,
+    StartTimeout,
     Version,
     format_since,
     innodb,
@@ -64,10 +65,21 @@ _INNODB_STATUS = {
 }
 
 
+# scripts/systemd/mysqld.service.in of MySQL and Percona Server: "Disable service start and stop timeout logic of systemd";
+# mysql-server 9.7.4-2 of Debian sid; packaging/deb-in of MySQL 5.7 and build-ps/debian of Percona Server: TimeoutSec=600.
+_START_TIMEOUT = StartTimeout(
+    unit="mysqld",
+    least_s=600,
+    shipped="units of MySQL and of Percona's RPMs have no start timeout (TimeoutSec=0, Debian's infinity), those of Percona's .deb and of "
+    "older .deb of MySQL 600 s (in a .deb the unit's name is mysql)",
+)
+
+
 class MySQL(Dialect):
     """MySQL: 5.5 without metrics, 5.6 and later with them; since 8.0.30 with a redo log capacity instead of file sizes."""
 
     family = "mysql"
+    start_timeout = _START_TIMEOUT
 
     def __init__(self, version: Version) -> None:
         self.version = version

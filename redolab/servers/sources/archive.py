@@ -6,7 +6,10 @@ server does not depend on how new the machine is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import os
+import stat
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -38,7 +41,10 @@ LIBRARIES = DebianSource(
 """What the vendors' generic binaries for Linux are linked with."""
 
 _INSIDE = "!/"
-_WANTED = ("bin/mysqld", "bin/mariadbd", "lib/", "share/", "data/", "scripts/")
+_WANTED = ("bin/mysqld", "bin/mariadbd", "lib", "share", "data", "scripts")
+"""Files and folders of a server's, in the top folder of its tarball."""
+_HARMLESS = "u+rwX,go+rX,go-w,a-s,a-t"
+"""As `chmod` takes it: whatever modes an archive asks for, nobody gets rights by them."""
 _PATIENCE = 1800.0
 
 
@@ -64,13 +70,41 @@ class ArchiveSource(
         """See the package."""
         check_sum(Path(self.file), self.sha256)
         LIBRARIES.fetch(tools, root, work / "libraries")
-        files.make_folder(root / SERVER)
-        listed = processes.run(Command(["tar", "--list", "--file", self.file]), seconds=_PATIENCE).out.splitlines()
-        wanted = [name for name in listed if name.partition("/")[2].startswith(_WANTED) and not name.endswith("/")]
-        names = work / "wanted"
-        files.write_whole(names, "\n".join(wanted).encode() + b"\n")
-        extract = ["tar", "--extract", "--file", self.file, "--directory", str(root / SERVER), "--strip-components=1"]
-        processes.run(Command([*extract, "--no-same-owner", "--files-from", str(names)]), seconds=_PATIENCE)
+        unpack_server(Path(self.file), root / SERVER)
+
+
+def unpack_server(tarball: Path, to: Path) -> None:
+    """Unpack what a server needs of a vendor's tarball, without its top folder. Raises `LabError`."""
+    inside = names_in(tarball)
+    # Patterns of ours: no name that a tarball brings is handed on.
+    wanted = [f"*/{part}" for part in _WANTED if any(name == part or name.startswith(f"{part}/") for name in inside)]
+    # For nobody else until it is known to be harmless.
+    files.make_folder(to, mode=0o700)
+    how = ["--strip-components=1", "--anchored", "--wildcards", "--no-wildcards-match-slash"]
+    _extract(tarball, to, [*how, *wanted])
+    make_harmless(to)
+
+
+def names_in(tarball: Path) -> set[str]:
+    """What a tarball has, without its top folder; odd characters as tar escapes them. Raises `CommandFailed`."""
+    listed = processes.run(_tar(tarball, "--list"), seconds=_PATIENCE).out.splitlines()
+    return {name.partition("/")[2] for name in listed}
+
+
+def make_harmless(folder: Path) -> None:
+    """Have nothing in a folder that was unpacked point out of it, be a device, or give anybody rights. Raises `LabError`."""
+    whole = folder.resolve()
+    for at, folders, others in os.walk(folder):
+        for path in (Path(at) / name for name in [*folders, *others]):
+            kind = path.lstat().st_mode
+            if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind) or stat.S_ISLNK(kind)):
+                raise LabError(f"the archive has {_within(path, folder)}, a device", "do not trust it")
+            if stat.S_ISLNK(kind) and not _target(path).is_relative_to(whole):
+                raise LabError(
+                    f"the archive has {_within(path, folder)}, a link to {str(path.readlink())!r} outside of it",
+                    "do not trust it",
+                )
+    processes.run(Command(["chmod", "--recursive", _HARMLESS, str(folder)]))
 
 
 def unpack_members(archive: Path, members: Mapping[str, str], root: Path, work: Path) -> None:
@@ -85,8 +119,8 @@ def unpack_members(archive: Path, members: Mapping[str, str], root: Path, work: 
         to = root / place
         files.make_folder(to.parent)
         processes.run(Command(["cp", "--recursive", "--no-target-directory", str(folder / path), str(to)]))
-    # Jars keep no modes, and some archives keep those of whoever packed them.
-    processes.run(Command(["chmod", "--recursive", "u+rwX,go+rX,go-w", str(root / SERVER)]))
+    make_harmless(root / SERVER)
+    # Jars keep no modes.
     processes.run(Command(["sh", "-c", 'chmod 755 "$1"/bin/*', "sh", str(root / SERVER)]))
 
 
@@ -99,7 +133,30 @@ def check_sum(path: Path, expected: str) -> None:
 
 def sha256(path: Path) -> str:
     """A file's checksum."""
-    return processes.run(Command(["sha256sum", str(path)])).out.split()[0]
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _tar(archive: Path, what: str, *arguments: str) -> Command:
+    # By its absolute path: a name may begin like an option. Without the first option one with a colon is on another host.
+    return Command(["tar", "--force-local", what, "--file", str(archive.absolute()), *arguments])
+
+
+def _extract(archive: Path, to: Path, which: Sequence[str] = ()) -> None:
+    processes.run(_tar(archive, "--extract", "--no-same-owner", "--directory", str(to), *which), seconds=_PATIENCE)
+
+
+def _target(link: Path) -> Path:
+    """Where a link ends, through all links on the way."""
+    try:
+        return link.resolve()
+    except (OSError, RuntimeError):
+        # Python 3.12 and earlier, on links that go round in a circle.
+        return link.absolute()
+
+
+def _within(path: Path, folder: Path) -> str:
+    return repr(str(path.relative_to(folder)))
 
 
 def _unpack(archive: Path, to: Path) -> Path:
@@ -108,7 +165,5 @@ def _unpack(archive: Path, to: Path) -> Path:
         if archive.suffix in (".jar", ".zip"):
             processes.run(Command(["python3", "-m", "zipfile", "--extract", str(archive), str(to)]))
         else:
-            processes.run(
-                Command(["tar", "--extract", "--no-same-owner", "--file", str(archive), "--directory", str(to)])
-            )
+            _extract(archive, to)
     return to

@@ -120,14 +120,14 @@ function round(seconds) {
 
 function linesFor(question, row) {
   const server = DATA.servers[question.server];
-  const filled = (text) => text.replaceAll("{size}", row.logSize).replaceAll("{half}", Math.floor(row.logSize / 2 ** 21) * 2 ** 20);
-  const timeout = Math.max(90, Math.ceil((2 * row.high) / 10) * 10);
-  return [
-    "# my.cnf", "[mysqld]", ...server.settings.map(filled),
-    "", "# changing it", ...server.resizing.map(filled),
-    "", "# systemd", "[Service]", `TimeoutStartSec=${timeout}`,
-    "", "# Kubernetes", "startupProbe:", "  periodSeconds: 10", `  failureThreshold: ${Math.ceil(timeout / 10)}`,
-  ].join("\n");
+  const needed = Math.ceil((2 * row.high) / 10) * 10;
+  const values = {
+    size: row.logSize, half: Math.floor(row.logSize / 2 ** 21) * 2 ** 20, log: size(row.logSize), median: duration(row.ready),
+    upper: duration(row.high), wait: Math.ceil(row.high), needed, failures: needed / 10,
+  };
+  const filled = (text) => text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+  const places = needed <= server.start_timeout_s ? server.enough : server.raised;
+  return places.map((place) => [`# ${place.where}: ${place.why}`, ...place.lines].map(filled).join("\n")).join("\n\n");
 }
 
 function sentence(question, found) {
@@ -198,8 +198,8 @@ function show() {
 
 function start() {
   const fill = (name, values, chosen) => {
-    document.getElementById(name).innerHTML = values.map(([value, label]) =>
-      `<option value="${value}"${value === chosen ? " selected" : ""}>${label}</option>`).join("");
+    document.getElementById(name).replaceChildren(
+      ...values.map(([value, label]) => new Option(label, value, value === chosen, value === chosen)));
   };
   const byServer = () => {
     const server = DATA.servers[document.getElementById("server").value];

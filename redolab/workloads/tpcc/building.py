@@ -20,6 +20,7 @@ from redolab.machine import files, processes
 from redolab.machine.processes import Command
 from redolab.machine.tools import Tools
 from redolab.project import PROJECT
+from redolab.workloads.source_code import code_alone
 
 _SOURCES = PROJECT.provision / "go-tpc"
 _MODULE = "github.com/pingcap/go-tpc"
@@ -46,7 +47,7 @@ def go_tpc_version() -> str:
 
 def storm_content() -> str:
     """What decides what the storm of connections does."""
-    return (_SOURCES / _STORM).read_text()
+    return code_alone(_SOURCES / _STORM)
 
 
 def built_go_tpc(tools: Tools) -> Path:

@@ -6,7 +6,8 @@ from collections.abc import Collection
 
 from pymysql.connections import Connection
 
-from redolab.workloads.contract import DATABASE, Follow, TableCheck, check_pages, check_value
+from redolab.workloads.contract import Follow, check_pages, check_value
+from redolab.workloads.data import DATABASE, TableCheck
 from redolab.workloads.tpcc.conditions import check_conditions, conditions
 from redolab.workloads.tpcc.tables import TpccTables
 

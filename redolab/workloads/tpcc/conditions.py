@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pymysql.connections import Connection
 from pymysql.cursors import Cursor
 
-from redolab.workloads.contract import DATABASE, Follow, TableCheck
+from redolab.workloads.contract import Follow
+from redolab.workloads.data import DATABASE, TableCheck
 
 NONE_VIOLATED = "violations: 0"
 

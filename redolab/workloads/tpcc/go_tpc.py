@@ -13,7 +13,8 @@ from redolab.machine import processes
 from redolab.machine.processes import Command, Process
 from redolab.machine.tools import Tools
 from redolab.servers.instance import Instance, NetworkAddress
-from redolab.workloads.contract import DATABASE, Clients, RunningWorkload
+from redolab.workloads.contract import RunningWorkload
+from redolab.workloads.data import DATABASE, Clients
 from redolab.workloads.reporting import ReportingRun
 from redolab.workloads.tpcc.building import build_go_tpc, built_go_tpc, go_tpc_version
 from redolab.workloads.tpcc.plain import TpccWorkload
@@ -58,7 +59,7 @@ class GoTpcWorkload(TpccWorkload, frozen=True, kw_only=True, tag="go-tpc"):
         return f"{_NAME} {go_tpc_version()}"
 
     def load(self, tools: Tools, instance: Instance, data: TpccTables, output: Path) -> Process:
-        """See `Workload`: each thread loads every so-manieth district.
+        """See `Workload`: the districts are dealt out to the threads in turn.
 
         A batch of rows whose connection is lost is inserted again over another. When it has failed too often go-tpc leaves
         it out and goes on: `check_loaded` finds that.

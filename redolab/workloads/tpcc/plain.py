@@ -6,7 +6,8 @@ from collections.abc import Collection, Sequence
 
 from pymysql.connections import Connection
 
-from redolab.workloads.contract import Follow, TableCheck
+from redolab.workloads.contract import Follow
+from redolab.workloads.data import TableCheck
 from redolab.workloads.plain import PlainWorkload
 from redolab.workloads.tpcc.checking import check_loaded, check_recovered
 from redolab.workloads.tpcc.tables import BYTES_PER_WAREHOUSE, TpccTables, warehouses_in

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from redolab.workloads.contract import WorkloadMoment
+from redolab.workloads.data import WorkloadMoment
 
 _CURRENT = "[Current]"
 _ERRORS = "_ERR"

@@ -14,7 +14,8 @@ from redolab.machine import processes
 from redolab.machine.processes import Command, Process
 from redolab.machine.tools import Tools
 from redolab.servers.instance import Instance, NetworkAddress
-from redolab.workloads.contract import DATABASE, Clients, RunningWorkload
+from redolab.workloads.contract import RunningWorkload
+from redolab.workloads.data import DATABASE, Clients
 from redolab.workloads.reporting import ReportingRun
 from redolab.workloads.tpcc.plain import TpccWorkload
 from redolab.workloads.tpcc.reports import TpccMysqlReports

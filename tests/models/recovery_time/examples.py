@@ -7,7 +7,7 @@ import random
 from collections.abc import Mapping, Sequence
 
 from redolab.models.recovery_time.fit import Fitted, Observation
-from redolab.models.recovery_time.terms import Disk, Part
+from redolab.models.recovery_time.terms import DiskRates, Part
 from redolab.models.recovery_time.work import Crash, Memory
 from redolab.units import GIB, MIB
 
@@ -23,16 +23,16 @@ RATES: Mapping[str, float] = {
     "starting": 0.6,
 }
 KNOWN = Fitted(MEMORY, RATES)
-FAST = Disk(read_us=60, write_us=60, queued_reads_per_s=50_000, in_order_mb_s=900, sequential_mb_s=1500)
-SLOW = Disk(read_us=640, write_us=600, queued_reads_per_s=3_000, in_order_mb_s=96, sequential_mb_s=131)
-SEQUENTIAL = Disk(read_us=4650, write_us=210, queued_reads_per_s=2_400, in_order_mb_s=450, sequential_mb_s=650)
+FAST = DiskRates(read_us=60, write_us=60, queued_reads_per_s=50_000, in_order_mb_s=900, sequential_mb_s=1500)
+SLOW = DiskRates(read_us=640, write_us=600, queued_reads_per_s=3_000, in_order_mb_s=96, sequential_mb_s=131)
+SEQUENTIAL = DiskRates(read_us=4650, write_us=210, queued_reads_per_s=2_400, in_order_mb_s=450, sequential_mb_s=650)
 DISKS = {"native": FAST, "cloud-ssd": SLOW, "hdd-raid10": SEQUENTIAL}
 MANY_DISKS = DISKS | {
-    "cloud-ssd-fast": Disk(
+    "cloud-ssd-fast": DiskRates(
         read_us=650, write_us=620, queued_reads_per_s=16_000, in_order_mb_s=520, sequential_mb_s=1000
     ),
-    "sata-ssd": Disk(read_us=140, write_us=130, queued_reads_per_s=29_000, in_order_mb_s=480, sequential_mb_s=500),
-    "hdd": Disk(read_us=12_600, write_us=390, queued_reads_per_s=240, in_order_mb_s=140, sequential_mb_s=120),
+    "sata-ssd": DiskRates(read_us=140, write_us=130, queued_reads_per_s=29_000, in_order_mb_s=480, sequential_mb_s=500),
+    "hdd": DiskRates(read_us=12_600, write_us=390, queued_reads_per_s=240, in_order_mb_s=140, sequential_mb_s=120),
 }
 
 
@@ -50,7 +50,7 @@ def observations(
     noise: float = 0.0,
     seed: int = 1,
     workload: str = "bulk-update",
-    disks: Mapping[str, Disk] = DISKS,
+    disks: Mapping[str, DiskRates] = DISKS,
 ) -> list[Observation]:
     """Two recoveries of two crashes a size, on each disk with a quarter and three quarters of the log as pool.
 

@@ -12,14 +12,15 @@ from typing import TypeAlias
 
 import msgspec
 
+from redolab import errors
 from redolab.lab import Lab
 from redolab.machine import files
 from redolab.report.contents import Plot, Report
 from redolab.report.table import Column, ReportTable
 from redolab.runs.bench import Bench, Measured
 from redolab.runs.experiment import CheckCell, Experiment, Noun
-from redolab.runs.factors import CommonFactors, factor, keep_factor, several, whole_number
-from redolab.runs.plan import Plan, Planned, PlannedGroup, PlannedStep, draw_plan
+from redolab.runs.factors import CommonFactors, factor, keep_factor, on_or_off, several, whole_number
+from redolab.runs.plan import Plan, Planned, PlannedGroup, PlannedStep, draw_in_blocks, draw_plan
 from redolab.runs.room import Needs
 from redolab.runs.schema import Finding
 from redolab.runs.store import Run
@@ -35,6 +36,8 @@ class Factors(CommonFactors):
     hand: tuple[str, ...] = factor("Hands, with commas.", several(str), "left,right")
     pause_ms: int = factor("What a throw takes.", whole_number(0, 10_000), "20")
     weight: int = factor("Bytes of memory of a die.", whole_number(0, 10**12), "0")
+    mishaps: str = factor("A file that says what goes wrong, as long as it is there.", str, "")
+    in_blocks: bool = factor("Whether each number of sides is a block.", on_or_off, "off")
     keep: bool = keep_factor()
 
 
@@ -55,6 +58,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
 
     pause_ms: int
     weight: int
+    mishaps: str = ""
+    """A file with lines as `left-2 LabError` (the second throw of the left hand), `carve-6 DiskFull`, `release-6 LabError`."""
 
 
 class Thrown(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,7 +80,7 @@ class DiceBench(Bench[Die, Throw, Thrown]):
         self._plan = plan
         self._box = lab.home / "dice"
 
-    def needs(self, places: Sequence[int], missing: Sequence[int]) -> Needs:
+    def needs(self, positions: Sequence[int], missing: Sequence[int]) -> Needs:
         """See `Bench`."""
         return Needs(memory=self._plan.conditions.weight, disk={self._box: 1000 * len(missing)})
 
@@ -86,24 +91,42 @@ class DiceBench(Bench[Die, Throw, Thrown]):
 
     def make(self, group: int, run: Run) -> str:
         """See `Bench`."""
-        name = f"die-{self._plan.groups[group].sides}"
+        sides = self._plan.groups[group].sides
+        name = f"die-{sides}"
+        self._mishap(f"carve-{sides}")
         files.write_whole(self._die(name), b"wood")
         return name
 
     def measure(
-        self, place: int, planned: Planned[Throw], name: str, run: Run, keep: Callable[[Measured[Thrown]], None]
+        self, position: int, planned: Planned[Throw], name: str, run: Run, keep: Callable[[Measured[Thrown]], None]
     ) -> None:
         """See `Bench`: a die of 13 sides is a finding."""
         assert self._die(name).exists()
         time.sleep(self._plan.conditions.pause_ms / 1000)
         sides = self._plan.groups[planned.group].sides
-        trial = Thrown(sides=sides, hand=planned.step.hand, eyes=random.Random(place).randint(1, sides))
+        files.write_whole(run.log(f"{position + 1:03}-throw"), b"rolling")
+        self._mishap(planned.step.hand, f"{planned.step.hand}-{planned.repeat}")
+        trial = Thrown(sides=sides, hand=planned.step.hand, eyes=random.Random(position).randint(1, sides))
         bad = [Finding(what="a die has 13 sides", evidence=("plan.json",))] if sides == 13 else []
         keep(Measured(trial, bad))
 
-    def remove(self, name: str) -> None:
+    def release(self, group: int, name: str) -> None:
+        """See `Bench`."""
+        self._mishap(f"release-{self._plan.groups[group].sides}")
+
+    def remove(self, name: str, run: Run) -> None:
         """See `Bench`."""
         files.remove(self._die(name))
+
+    def _mishap(self, *what: str) -> None:
+        """Raises what is to go wrong."""
+        said = Path(self._plan.conditions.mishaps)
+        for line in said.read_text().splitlines() if said.is_file() else ():
+            where, kind = line.split()
+            if where in what and hasattr(errors, kind):
+                raise getattr(errors, kind)("the die rolled away", "look under the table", ["it rolled", "and rolled"])
+            if where in what:
+                raise ZeroDivisionError(kind)
 
     def _die(self, name: str) -> Path:
         return self._box / name
@@ -112,13 +135,12 @@ class DiceBench(Bench[Die, Throw, Thrown]):
 def plan(factors: Factors, lab: Lab) -> DicePlan:
     """Every die, thrown by every hand."""
     throws = [Throw(hand=hand) for hand in factors.hand]
-    return draw_plan(
-        [(Die(sides=sides), throws) for sides in factors.sides],
-        repeat=factors.repeat,
-        seed=factors.drawn_seed(),
-        conditions=Table(pause_ms=factors.pause_ms, weight=factors.weight),
-        keep=factors.keep,
-    )
+    dice = [(Die(sides=sides), throws) for sides in factors.sides]
+    conditions = Table(pause_ms=factors.pause_ms, weight=factors.weight, mishaps=factors.mishaps)
+    repeat, seed, keep = factors.repeat, factors.drawn_seed(), factors.keep
+    if factors.in_blocks:
+        return draw_in_blocks([[die] for die in dice], repeat=repeat, seed=seed, conditions=conditions, keep=keep)
+    return draw_plan(dice, repeat=repeat, seed=seed, conditions=conditions, keep=keep)
 
 
 def report(run: Run) -> Report:
@@ -146,9 +168,9 @@ def report(run: Run) -> Report:
 
 EXPERIMENT = Experiment(
     question=__doc__.strip(),
-    factors=Factors,
+    factors=lambda: Factors,
     plan=plan,
-    plan_type=DicePlan,
+    plan_type=lambda: DicePlan,
     bench=DiceBench,
     report=report,
     rows=lambda run: [(record, msgspec.structs.asdict(record.trial)) for record in run.trials(Thrown)],

@@ -1,0 +1,97 @@
+"""How many checked recoveries the lab gets through in an hour, one at a time and several at once.
+
+Of a state that a server leaves which is killed without a load on it: as little redo as there can be, so that what is counted
+is the lab's own part, the server's start and the checks.
+
+.venv/bin/python -m benchmarks.checked_recoveries
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.instances import bench_lab
+from redolab.crashes.crash import WantedState, make_states
+from redolab.lab import Lab, native_folder
+from redolab.machine.device import BlockDevice
+from redolab.models.sizes import SMALLEST_POOL
+from redolab.records.crash import CrashImage, CrashSpec
+from redolab.records.dataset import DatasetSpec
+from redolab.records.kill_rule import KillRule
+from redolab.recoveries.checked import CheckedRecovery, CheckedTask, recover_checked
+from redolab.recoveries.task import RecoveryTask
+from redolab.runs.schema import Ruling
+from redolab.servers.dialects import InstanceRequest, Purpose
+from redolab.states.images import ImageStore
+from redolab.storage.place import Place
+from redolab.storage.profiles import HOME
+from redolab.units import MIB
+from redolab.workloads.catalogue import workload_catalogue
+
+_SERVERS = ("mariadb-10.11", "mysql-9")
+_WORKLOAD = "bulk-update"
+_RECOVERIES = 24
+_JOBS = (1, 2, 3)
+
+
+def main() -> None:
+    """Measure and print."""
+    with bench_lab() as lab:
+        images = ImageStore(native_folder(lab.folder))
+        for name in _SERVERS:
+            image = _crashed(lab, name)
+            try:
+                for jobs in _JOBS:
+                    seconds, right = _measured(lab, images, image, jobs)
+                    print(
+                        f"{name:<14} {jobs} at a time: {seconds / _RECOVERIES:5.2f} s a recovery, "
+                        f"{3600 * _RECOVERIES / seconds:6,.0f} an hour ({right} of {_RECOVERIES} right)"
+                    )
+            finally:
+                images.remove(image.name, lab.journal)
+
+
+def _crashed(lab: Lab, name: str) -> CrashImage:
+    server, workload = lab.server(name), workload_catalogue().get(_WORKLOAD)
+    data = workload.data(16 * MIB)
+    dataset = DatasetSpec(server=name, version=server.version, size=16 * MIB, data=data, open_transaction_rows=100)
+    spec = CrashSpec(
+        dataset=dataset,
+        workload=_WORKLOAD,
+        threads=1,
+        kill=KillRule(after=0.5),
+        instance=InstanceRequest(purpose=Purpose.FILL, log_size=64 * MIB, buffer_pool=64 * MIB),
+    )
+    made: list[CrashImage] = []
+    make_states(lab, native_folder(lab.folder), server, workload, [WantedState(spec=spec)], 1.0, made.append)
+    return made[0]
+
+
+def _measured(lab: Lab, images: ImageStore, image: CrashImage, jobs: int) -> tuple[float, int]:
+    """Seconds of all recoveries together, and how many of them were right."""
+    home = native_folder(lab.folder)
+    place = Place(name=HOME, folder=home, device=BlockDevice.under(home))
+    server = lab.server(image.spec.dataset.server)
+    rulings: list[Ruling] = []
+
+    def done(checked: CheckedRecovery) -> None:
+        rulings.append(checked.judgement.ruling)
+
+    with tempfile.TemporaryDirectory() as logs:
+        tasks = [
+            CheckedTask(
+                number,
+                RecoveryTask(image=image, server=server, pool=SMALLEST_POOL, repeat=number, turn=2),
+                Path(logs) / f"{number}.log",
+            )
+            for number in range(1, _RECOVERIES + 1)
+        ]
+        began = time.monotonic()
+        recover_checked(lab, tasks, images, place, jobs, done)
+        return time.monotonic() - began, rulings.count(Ruling.RIGHT)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+"""What is planned: loads in which one setting is changed, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from redolab.records.plan import CrashConditions, PlannedCrash, PlannedRecovery
+from redolab.runs.plan import Plan
+
+
+class PlannedChange(PlannedCrash, frozen=True, kw_only=True):
+    """A load of which it is known which setting is changed in it."""
+
+    setting: str
+    baseline: str
+    """Its level in the baseline."""
+    level: str
+
+    def described(self) -> Mapping[str, str]:
+        """See `PlannedGroup`."""
+        return {**super().described(), "load": self.spec.workload, "setting": self.setting, "level": self.level}
+
+    def cost_keys(self) -> Sequence[str]:
+        """See `PlannedGroup`."""
+        loaded = f"{self.spec.workload} for {self.spec.kill.after:g} s on {self.spec.storage}"
+        return [f"{loaded}, {self.spec.dataset.server}", loaded]
+
+
+SettingsPlan: TypeAlias = Plan[PlannedChange, PlannedRecovery, CrashConditions]

@@ -1,0 +1,57 @@
+"""What cannot be asked of a crash or a recovery, refused before anything is started."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from redolab.crashes.wanted import WantedCrash
+from redolab.errors import InvalidInput
+from redolab.models.sizes import SMALLEST_DATASET, SMALLEST_POOL, fill_pool
+from redolab.records.recovery import WINDOW
+from redolab.runs.room import Needs, check_room
+from redolab.units import format_size
+from redolab.workloads.catalogue import workload_catalogue
+
+SMALLER = "choose a smaller LOGSIZE, DATASET or POOL, remove crash images ('redolab images'), or KEEP=off to keep none"
+"""What to do where crashes and recoveries do not fit."""
+_SHORTEST_WARM_UP = 2 * WINDOW
+"""Seconds: in less no whole window would end after the clients have begun."""
+_LONGEST_WARM_UP = 6 * 3600
+
+
+def check_load(workload: str, *, warehouses: int | None, dataset: int | None, think_time: bool) -> None:
+    """Raises `InvalidInput` if a workload does not have what is asked of it."""
+    known = workload_catalogue().get(workload)
+    if warehouses is not None and known.bytes_per_warehouse is None:
+        raise InvalidInput(f"{workload} has no warehouses", "WORKLOAD=tpcc has, or give a DATASET")
+    if warehouses is not None and dataset is not None:
+        raise InvalidInput("warehouses and a dataset's size exclude each other", "give one of them")
+    if dataset is not None and dataset < SMALLEST_DATASET:
+        raise InvalidInput(
+            f"a dataset of {format_size(dataset)} is too small", f"give it {format_size(SMALLEST_DATASET)} or more"
+        )
+    if think_time and not known.thinks:
+        raise InvalidInput(f"{workload} has no think time", "WORKLOAD=tpcc has")
+
+
+def check_pool(size: int) -> None:
+    """Raises `InvalidInput` for a buffer pool that no server starts with."""
+    if size < SMALLEST_POOL:
+        raise InvalidInput(
+            f"a buffer pool of {format_size(size)} is too small", f"give it {format_size(SMALLEST_POOL)} or more"
+        )
+
+
+def check_warm_up(seconds: float) -> None:
+    """Raises `InvalidInput` if clients cannot be followed for so long after a recovery."""
+    if seconds and not _SHORTEST_WARM_UP <= seconds <= _LONGEST_WARM_UP:
+        raise InvalidInput(
+            f"clients cannot be followed for {seconds:g} s", f"choose 0s, or {_SHORTEST_WARM_UP:g}s to 6h"
+        )
+
+
+def check_memory(wanted: Iterable[WantedCrash], pools: Iterable[int]) -> None:
+    """Refuse pools that cannot be had, before a server is fetched. Raises `LabError`."""
+    filling = [each.fill_pool or fill_pool(each.dataset_size(each.log_size), each.log_size) for each in wanted]
+    largest = max([*filling, *pools])
+    check_room(Needs(memory=largest, memory_for=f"a buffer pool of {format_size(largest)}", remedy=SMALLER))

@@ -1,0 +1,390 @@
+"""Crashes and recoveries carried out: what every experiment that crashes servers is measured with."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import msgspec
+
+from redolab.bench.checks import SMALLER
+from redolab.bench.findings import bad_outcome, bad_verdict, recovered
+from redolab.bench.judging import judge_positions, next_turn, unjudged
+from redolab.bench.trying import try_settings
+from redolab.crashes.crash import WantedState, make_states
+from redolab.crashes.kinds import crash_kind
+from redolab.crashes.wanted import made_with
+from redolab.errors import InvalidInput, LabError
+from redolab.lab import Lab
+from redolab.machine import copies, files
+from redolab.models import sizes
+from redolab.records.crash import MARK, STORY, CrashImage, CrashSpec
+from redolab.records.dataset import DatasetSpec
+from redolab.records.plan import CrashPlan, PlannedCrash, PlannedRecovery
+from redolab.records.recovery import RecoveryTrial, WarmRecord, WarmTime
+from redolab.records.verdict import Judgement
+from redolab.recoveries.recovery import recover
+from redolab.recoveries.task import Recorder, RecoveryTask
+from redolab.results.crashes import CRASHES
+from redolab.results.recoveries import WARM
+from redolab.results.storages import STORAGES, storages_of
+from redolab.runs.bench import Bench, Measured
+from redolab.runs.plan import Planned
+from redolab.runs.room import Needs
+from redolab.runs.schema import Finding, VerdictRecord
+from redolab.runs.store import Run
+from redolab.servers.catalogue import server_catalogue
+from redolab.servers.dialects import other_than_expected
+from redolab.servers.install import InstalledServer
+from redolab.states.datasets import find_dataset, remove_dataset
+from redolab.states.images import ImageStore, check_format
+from redolab.storage.attaching import DISKS, Contents, Storages, check_possible
+from redolab.storage.figures import DiskCheck, StorageRecord, figures_off
+from redolab.storage.fio import FILES_SIZE
+from redolab.storage.profiles import HOME, FolderStorage, ModelledDisk, TmpfsStorage
+from redolab.units import format_size
+from redolab.workloads.catalogue import workload_catalogue
+
+
+class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
+    """Makes the crash images of a plan and recovers copies of them."""
+
+    def __init__(self, lab: Lab, plan: CrashPlan) -> None:
+        self._lab = lab
+        self._plan = plan
+        self._images = ImageStore(lab.home, lab.identity())
+        self._storages = Storages(lab, plan.conditions.storages)
+        self._to_make = set(range(len(plan.groups)))
+        self._loaded: list[DatasetSpec] = []
+        """Datasets that were loaded for this run, and are not to be kept."""
+        self._made_ahead: dict[int, str] = {}
+        """Group → the state that was made for it by the load of another."""
+
+    def check(self, positions: Sequence[int]) -> None:
+        """See `Bench`: storages that this machine cannot offer, images and settings that a server does not take."""
+        profiles = self._plan.conditions.storages
+        wanted = {self._plan.steps[position].step.storage for position in positions}
+        check_possible({name: profile for name, profile in profiles.items() if name in wanted})
+        for crash in self._crashes(positions):
+            if crash.image is not None:
+                dialect = server_catalogue().get(crash.server).dialect()
+                check_format(self._images.get(crash.image), crash.server, dialect)
+        try_settings(self._lab, self._plan, positions)
+
+    def needs(self, positions: Sequence[int], missing: Sequence[int]) -> Needs:
+        """See `Bench`."""
+        plan, home = self._plan, self._lab.home
+        steps = [plan.steps[position].step for position in positions]
+        crashes = self._crashes(positions)
+        images = [self._image_size(crash) for crash in crashes]
+        largest = format_size(max(crash.spec.instance.log_size for crash in crashes))
+        disk = {home: self._home_needs(max(images), missing)}
+        why = {home: f"a redo log of {largest} with dataset, crash image and copies"}
+        pool = max(step.pool for step in steps)
+        memory = max([pool, *(plan.groups[group].spec.instance.buffer_pool for group in missing)])
+        memory_for = f"a buffer pool of {format_size(memory)}"
+        fio = FILES_SIZE * plan.conditions.check_disks
+        profiles = {step.storage: plan.conditions.storages[step.storage] for step in steps}
+        for name, profile in profiles.items():
+            if isinstance(profile, FolderStorage) and Path(profile.path).is_absolute():
+                disk[Path(profile.path)] = sizes.recovered_copy(max(images)) + fio
+                why[Path(profile.path)] = f"a copy of a crash image on {name}"
+            elif isinstance(profile, TmpfsStorage):
+                with_copy = sizes.recovered_copy(max(images)) + pool
+                if with_copy > memory:
+                    memory = with_copy
+                    memory_for = f"{name} with a copy of the crash image beside a buffer pool ({format_size(memory)})"
+        if any(isinstance(profile, ModelledDisk) for profile in profiles.values()):
+            at_once = images if plan.mixes_groups else [max(images)]
+            disks = self._lab.folder / DISKS
+            disk[disks] = sum(sizes.lab_disk(image) for image in at_once) + fio
+            why[disks] = "the lab disks with copies of the crash images"
+        return Needs(memory=memory, memory_for=memory_for, disk=disk, disk_for=why, remedy=SMALLER)
+
+    def _crashes(self, positions: Sequence[int]) -> list[PlannedCrash]:
+        """The crashes of the steps at these positions."""
+        return [
+            self._plan.groups[group]
+            for group in dict.fromkeys(self._plan.steps[position].group for position in positions)
+        ]
+
+    def remarks(self) -> Sequence[str]:
+        """See `Bench`: where copies take long."""
+        home, profiles = self._lab.home, self._plan.conditions.storages
+        copied = [each for each in self._plan.steps if not isinstance(profiles[each.step.storage], ModelledDisk)]
+        if not copied or copies.shares_blocks(home):
+            return ()
+        size = sum(self._image_size(self._plan.groups[each.group]) for each in copied)
+        which = (
+            "1 recovery copies its crash image"
+            if len(copied) == 1
+            else f"{len(copied)} recoveries copy their crash images"
+        )
+        return (
+            f"{which} block by block, {format_size(size)} in all, as the file system under {home} shares none: "
+            "REDOLAB_LAB=/folder on XFS or btrfs has copies made at once",
+        )
+
+    def find(self, group: int, name: str | None) -> str | None:
+        """See `Bench`."""
+        crash = self._plan.groups[group]
+        wanted = name or crash.image
+        if wanted:
+            return wanted if self._images.read(wanted) is not None else None
+        found = None if self._plan.conditions.new_crash else self._images.find(crash.spec)
+        return None if found is None else found.name
+
+    @contextmanager
+    def opened(self, run: Run) -> Iterator[None]:
+        """See `Bench`: storages are attached when they are first wanted, and gone at the end."""
+        with ExitStack() as stack:
+            stack.callback(self._remove_datasets)
+            stack.callback(self._remove_made_ahead, run)
+            stack.enter_context(self._storages)
+            self._check_disks(run)
+            yield
+
+    def catch_up(self, run: Run) -> None:
+        """See `Bench`: recoveries that were measured and not judged are judged, without timing them again."""
+        positions = unjudged(run)
+        if not positions:
+            return
+        self._lab.progress.note(
+            f"measured and not judged: {len(positions)} of the recoveries, whose states are recovered again"
+        )
+        for name in judge_positions(self._lab, run, self._plan, positions):
+            self._lab.progress.note(f"{name} is gone: what was recovered from it stays without a verdict")
+
+    def make(self, group: int, run: Run) -> str:
+        """See `Bench`."""
+        crash, home = self._plan.groups[group], self._lab.home
+        if group in self._made_ahead:
+            return self._made_ahead.pop(group)
+        if crash.image is not None:
+            raise LabError(f"the crash image {crash.image} was removed", "'redolab images' lists those there are")
+        had_dataset = find_dataset(home, crash.spec.dataset) is not None
+        server, workload = self._server(crash), workload_catalogue().get(crash.spec.workload)
+        every = self._plan.conditions.sample_every
+        workload.require(self._lab)
+        groups = self._of_one_load(group)
+        try:
+            if crash.spec.storage != HOME:
+                self._storages.prepare(crash.spec.storage, None)
+            wanted = [self._wanted(each) for each in groups]
+
+            def kept(image: CrashImage) -> None:
+                (of_group,) = [each for each in groups if self._plan.groups[each].spec == image.spec]
+                self._made_ahead[of_group] = image.name
+                self._keep_story(run, image)
+
+            make_states(
+                self._lab, home, server, workload, wanted, every, kept, run.keep_failed, self._storages.attached
+            )
+        finally:
+            # The lab disk that a server was under load on.
+            self._storages.release(crash.spec.dataset.key)
+            if not self._plan.keep and not had_dataset:
+                self._loaded.append(crash.spec.dataset)
+            self._to_make -= set(groups)
+            self._remove_datasets(still_needed=[self._plan.groups[each].spec.dataset for each in self._to_make])
+        return self._made_ahead.pop(group)
+
+    def _of_one_load(self, group: int) -> list[int]:
+        """The groups whose states one load can give together with this one's: those still to be made of the same spec, but its number."""
+        crash = self._plan.groups[group]
+        # Struck at one age, one after the other they would be one crash many times.
+        if crash.spec.kill.moment is None or not crash_kind(crash.spec.crash).goes_on:
+            return [group]
+        return [
+            each
+            for each in sorted(self._to_make | {group})
+            if each not in self._made_ahead
+            and self._plan.groups[each].image is None
+            and self._plan.groups[each].server == crash.server
+            and self._plan.groups[each].spec.alike() == crash.spec.alike()
+        ]
+
+    def _wanted(self, group: int) -> WantedState:
+        """What is to be made for a group; a moment is drawn by the plan's seed, so that the same plan strikes at the same moments."""
+        spec = self._plan.groups[group].spec
+        moments = spec.kill.moment
+        drawn = None if moments is None else moments.drawn(random.Random(f"{self._plan.seed} {group}"))
+        return WantedState(spec=spec, moment=drawn, called_besides=self._number(group))
+
+    def _remove_made_ahead(self, run: Run) -> None:
+        """Remove the states that no group came to use, where nothing is to be kept."""
+        for name in self._made_ahead.values() if not self._plan.keep else ():
+            self.remove(name, run)
+
+    def _remove_datasets(self, still_needed: Sequence[DatasetSpec] = ()) -> None:
+        """Remove what was loaded for this run alone, but for what is still needed."""
+        for dataset in [each for each in self._loaded if each not in still_needed]:
+            remove_dataset(self._lab.home, dataset.key, self._lab.journal)
+            self._loaded.remove(dataset)
+
+    def _number(self, group: int) -> str:
+        """What tells a group's image from those of the plan's other groups, which other machines may make in the same second."""
+        return f"-{group + 1}" if len(self._plan.groups) > 1 else ""
+
+    def use(self, group: int, name: str, run: Run) -> None:
+        """See `Bench`."""
+        self._to_make.discard(group)
+        image = self._images.get(name)
+        self._lab.progress.note(f"crash image {name}: made earlier")
+        with self._lab.progress.stage(f"checking that {name} is as the kill left it", "hash"):
+            self._images.check_unchanged(image)
+        self._keep_story(run, image)
+
+    def measure(
+        self,
+        position: int,
+        planned: Planned[PlannedRecovery],
+        name: str,
+        run: Run,
+        keep: Callable[[Measured[RecoveryTrial]], None],
+    ) -> None:
+        """See `Bench`."""
+        image, step = self._images.get(name), planned.step
+        server = self._server(self._plan.groups[planned.group])
+        label = step.storage.strip("/").replace("/", "-")
+        log = run.log(f"{position + 1:03}-{server.name}-{label}-{format_size(step.pool)}-{planned.repeat}")
+        contents = Contents(name, self._images.data(image), files.folder_size(self._images.folder(name)))
+        task = RecoveryTask(
+            image=image,
+            server=server,
+            pool=step.pool,
+            repeat=planned.repeat,
+            stuck_after=self._plan.conditions.stuck_after,
+            settings=step.settings,
+            turn=next_turn(run, image.name),
+            warm_for=self._plan.conditions.warm_for,
+        )
+        recorder = self._recorder(position, planned.group, log, run, keep)
+        if task.warm_for:
+            workload_catalogue().get(image.spec.workload).require(self._lab)
+        self._storages.prepare(step.storage, contents)
+        with self._storages.attached(step.storage, contents) as attached:
+            recover(self._lab, task, self._images, attached, recorder)
+
+    def _recorder(
+        self, position: int, group: int, log: Path, run: Run, keep: Callable[[Measured[RecoveryTrial]], None]
+    ) -> Recorder:
+        """Where what is left of the recovery at this position goes, with what is bad about it."""
+        evidence = run.folder / "evidence" / log.stem
+        shown = (str(log.relative_to(run.folder)), str(evidence.relative_to(run.folder)))
+        attempt, session = run.groups()[group].attempt, len(run.record().sessions) - 1
+        measured: list[RecoveryTrial] = []
+
+        def findings(what: str | None) -> tuple[Finding, ...]:
+            return () if what is None else (Finding(what=what, evidence=shown),)
+
+        def trial(trial: RecoveryTrial) -> None:
+            measured.append(trial)
+            keep(Measured(trial, findings(bad_outcome(trial))))
+
+        def judgement(judgement: Judgement) -> None:
+            found = findings(bad_verdict(recovered(measured[0]), judgement))
+            run.add_verdict(
+                VerdictRecord(
+                    position=position, group=group, attempt=attempt, session=session, findings=found, verdict=judgement
+                )
+            )
+            for finding in found:
+                self._lab.progress.note(f"FINDING: {finding.what}")
+
+        def warm(warm: WarmTime) -> None:
+            run.add_line(WARM, WarmRecord(position=position, group=group, attempt=attempt, warm=warm))
+
+        return Recorder(log=log, evidence=evidence, instance=run.keep_once, trial=trial, warm=warm, judgement=judgement)
+
+    def _server(self, crash: PlannedCrash) -> InstalledServer:
+        """The server of a crash, as it was when the plan was made. Raises `InvalidInput` if it is another by now."""
+        server = self._lab.server(crash.server, None if crash.image else crash.spec.dataset.version)
+        if crash.image is not None:
+            return server
+        workload = workload_catalogue().get(crash.spec.workload)
+        planned, profile = crash.spec, self._plan.conditions.storages.get(crash.spec.storage)
+        now = made_with(
+            workload,
+            server.dialect.settings(planned.instance),
+            None if planned.storage == HOME else profile,
+        )
+        if other_than_expected(server.version, planned.dataset.version):
+            raise InvalidInput(
+                f"the run was planned with {crash.server} {planned.dataset.version}, and here it is {server.version}",
+                f"'redolab server add {crash.server} --tarball FILE' with a tarball of that version, or start a new run",
+            )
+        if now != planned.made_with:
+            raise InvalidInput(
+                f"the workload or the settings of {crash.server} are others than when the run was planned",
+                "start a new run",
+            )
+        return server
+
+    def release(self, group: int, name: str) -> None:
+        """See `Bench`."""
+        self._storages.release(name)
+
+    def remove(self, name: str, run: Run) -> None:
+        """See `Bench`."""
+        if not self._images.used_by(name) - {run.folder}:
+            self._images.remove(name, self._lab.journal)
+
+    def _home_needs(self, copy: int, missing: Sequence[int]) -> int:
+        """Bytes on the native storage: what is made, all of it where it is kept, and one copy at a time."""
+        specs = [self._plan.groups[group].spec for group in missing]
+        making = [
+            sizes.crash_and_recovery(
+                spec.dataset.size, spec.instance.log_size, images=1, binary_log=spec.instance.binary_log
+            )
+            - self._spec_size(spec)
+            for spec in specs
+        ]
+        return copy + (sum(making) if self._plan.keep else max(making, default=0))
+
+    def _image_size(self, crash: PlannedCrash) -> int:
+        return self._spec_size(crash.spec)
+
+    @staticmethod
+    def _spec_size(spec: CrashSpec) -> int:
+        return sizes.data_directory(spec.dataset.size, spec.instance.log_size, binary_log=spec.instance.binary_log)
+
+    def _keep_story(self, run: Run, image: CrashImage) -> None:
+        """Keep how a crash image came about with the run, which may outlive the image, and with the image that the run uses it."""
+        self._images.note_use(image.name, run.folder)
+        kept = run.folder / CRASHES / image.name
+        kept.mkdir(parents=True, exist_ok=True)
+        for name in STORY:
+            source = self._images.folder(image.name) / name
+            if source.exists():
+                beside = kept / f".{name}"
+                shutil.copy(source, beside)
+                beside.replace(kept / name)
+        # The hashes are for those who start on the files; of 20,000 tables they are megabytes.
+        files.write_whole(kept / MARK, msgspec.json.encode(msgspec.structs.replace(image, hashes={})))
+
+    def _check_disks(self, run: Run) -> None:
+        """Record every storage that the run has not recorded yet, as fio finds it if it is to look; say which is not as asked."""
+        known = storages_of(run).on_machine_of(len(run.record().sessions) - 1)
+        self._storages.overhead_from([each.check for each in known if each.check is not None])
+        profiles = self._plan.conditions.storages
+        unknown = [name for name in profiles if name not in {each.storage for each in known}]
+        if not self._plan.conditions.check_disks:
+            for name in unknown:
+                self._record(run, name, None)
+            return
+        for check in self._storages.checks(unknown):
+            self._record(run, check.storage, check)
+            names = ", ".join(figure.name for figure in figures_off(check))
+            if names:
+                self._lab.progress.note(f"{check.storage} is not as asked: {names}; rows measured on it are marked")
+
+    def _record(self, run: Run, name: str, check: DiskCheck | None) -> None:
+        about = self._plan.conditions.storages[name].about
+        lies_on = self._storages.lies_on(name)
+        session = len(run.record().sessions) - 1
+        record = StorageRecord(storage=name, about=about, lies_on=lies_on, check=check, session=session)
+        run.add_line(STORAGES, record)

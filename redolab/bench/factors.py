@@ -1,0 +1,40 @@
+"""What experiments that crash servers share of what can be chosen of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from redolab.errors import InvalidInput
+from redolab.runs.factors import CommonFactors, keep_factor
+from redolab.servers.catalogue import server_catalogue
+from redolab.storage.catalogue import storage_profile
+from redolab.storage.profiles import StorageProfile
+from redolab.units import MIB, format_size
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrashFactors(CommonFactors):
+    """Of every experiment that crashes servers; its own class has `server` and `storage` too, one or several."""
+
+    server: tuple[str, ...]
+    storage: str | tuple[str, ...]
+    keep: bool = keep_factor()
+
+    def profiles(self) -> dict[str, StorageProfile]:
+        """The storages by name."""
+        names = (self.storage,) if isinstance(self.storage, str) else self.storage
+        return {name: storage_profile(name) for name in names}
+
+
+def check_log_sizes(servers: Iterable[str], sizes: Iterable[int]) -> None:
+    """Raises `InvalidInput` if one of the servers cannot have a redo log of one of these sizes in bytes."""
+    wanted = list(sizes)
+    for name in servers:
+        dialect = server_catalogue().get(name).dialect()
+        for size in wanted:
+            if not dialect.smallest_log <= size <= dialect.largest_log:
+                raise InvalidInput(
+                    f"{name} cannot have a redo log of {format_size(size)}",
+                    f"it takes {format_size(dialect.smallest_log)} to {dialect.largest_log // MIB}M",
+                )

@@ -1,0 +1,58 @@
+"""What is bad about a recovery, in words."""
+
+from __future__ import annotations
+
+from redolab.records.recovery import Outcome, RecoveryTrial, Unfinished
+from redolab.records.verdict import Judgement
+from redolab.runs.schema import Ruling
+from redolab.units import format_duration, format_size
+
+_ROOM_FOR_TEXT = 40
+
+
+def bad_outcome(trial: RecoveryTrial) -> str | None:
+    """What is bad about how a recovery ended; None of one that ended in a server that is ready."""
+    end = trial.unfinished
+    if end is None:
+        return None
+    which = recovered(trial)
+    match trial.outcome:
+        case Outcome.STUCK:
+            quiet = format_duration(end.ended - end.progress_ended)
+            return (
+                f"{trial.server} was stuck recovering {which}: no progress for {quiet} at {end.where}{_repeated(end)}"
+            )
+        case Outcome.GAVE_UP:
+            return f"{trial.server} gave up recovering {which}: it ended with status {end.status} at {end.where}"
+        case Outcome.DIED:
+            return f"{trial.server} died after it was ready on {which}: it ended with status {end.status}"
+        case Outcome.REFUSED:
+            return f"{trial.server} was ready on {which} and refused the first write ({end.why})"
+        case _:
+            return f"{trial.server} started on {which} without a crash recovery"
+
+
+def bad_verdict(which: str, judgement: Judgement) -> str | None:
+    """What is bad about what a recovered server holds; None of one that holds what it must, or that could not be judged.
+
+    `which`: what it had recovered.
+    """
+    if judgement.ruling is not Ruling.WRONG:
+        return None
+    found = "; ".join(f"{each.what}: {each.found} instead of {each.expected}" for each in judgement.failed_checks)
+    return f"{judgement.server} recovered {which} wrongly ({found})"
+
+
+def recovered(trial: RecoveryTrial) -> str:
+    """What a recovery was of, in words."""
+    asked = f" and {trial.settings}" if trial.settings else ""
+    return f"{trial.image} on {trial.storage} with pool {format_size(trial.buffer_pool)}{asked}"
+
+
+def _repeated(end: Unfinished) -> str:
+    """What a server said again and again, as far as a line has room for it."""
+    if not end.repeated:
+        return ""
+    most = end.repeated[0]
+    text = most.text if len(most.text) <= _ROOM_FOR_TEXT else f"{most.text[:_ROOM_FOR_TEXT]}…"
+    return f", saying {most.times:,} times '{text}'"

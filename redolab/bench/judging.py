@@ -1,0 +1,118 @@
+"""States of a run recovered again, for what the recovered servers hold: verdicts are added, nothing is timed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from redolab.bench.findings import bad_verdict
+from redolab.lab import Lab
+from redolab.machine.device import BlockDevice
+from redolab.records.crash import CrashImage
+from redolab.records.plan import CrashPlan
+from redolab.records.recovery import Outcome, RecoveryTrial
+from redolab.records.verdict import Judgement
+from redolab.recoveries.checked import CheckedRecovery, CheckedTask, recover_checked
+from redolab.recoveries.evidence import keep_data
+from redolab.recoveries.task import RecoveryTask
+from redolab.runs.schema import Finding, Ruling, VerdictRecord
+from redolab.runs.store import Run
+from redolab.servers.instance import DATA
+from redolab.states.images import ImageStore
+from redolab.storage.place import Place
+from redolab.storage.profiles import HOME
+
+JOBS = 2
+"""How many are recovered at a time where nothing is said."""
+
+
+def unjudged(run: Run) -> list[int]:
+    """The positions of the recoveries that ended in a server that was ready, and that nobody could judge. Raises `LabError`."""
+    judged = {
+        (each.position, each.attempt) for each in run.verdicts(Judgement) if each.verdict.ruling is not Ruling.UNKNOWN
+    }
+    return [
+        record.position
+        for record in run.trials(RecoveryTrial)
+        if record.position is not None
+        and record.trial.outcome is Outcome.READY
+        and (record.position, record.attempt) not in judged
+    ]
+
+
+def judgeable(run: Run) -> list[int]:
+    """The positions of all recoveries that ended in a server that was ready. Raises `LabError`."""
+    return [
+        record.position
+        for record in run.trials(RecoveryTrial)
+        if record.position is not None and record.trial.outcome is Outcome.READY
+    ]
+
+
+def next_turn(run: Run, image: str) -> int:
+    """Which judgement of a state the next one is: one that was stuck, or could not be looked at, was never judged."""
+    return 1 + sum(
+        each.verdict.image == image and each.verdict.ruling is not Ruling.UNKNOWN for each in run.verdicts(Judgement)
+    )
+
+
+def judge_positions(lab: Lab, run: Run, plan: CrashPlan, positions: Sequence[int], jobs: int = JOBS) -> list[str]:
+    """Recover again what was recovered at these positions of the plan, and add a verdict to each; the images that are gone, by name.
+
+    Raises `LabError`.
+    """
+    images, groups = ImageStore(lab.home), run.groups()
+    session = len(run.record().sessions) - 1
+    tasks: list[CheckedTask] = []
+    gone: dict[str, None] = {}
+    turns: dict[str, int] = {}
+    for position in positions:
+        planned = plan.steps[position]
+        name = groups[planned.group].name
+        image = images.read(name)
+        if image is None:
+            gone[name] = None
+            continue
+        turns[name] = turns.get(name, next_turn(run, name) - 1) + 1
+        recovery = RecoveryTask(
+            image=image,
+            server=lab.server(plan.groups[planned.group].server),
+            pool=planned.step.pool,
+            repeat=planned.repeat,
+            stuck_after=plan.conditions.stuck_after,
+            settings=planned.step.settings,
+            turn=turns[name],
+        )
+        tasks.append(CheckedTask(position, recovery, run.log(f"{position + 1:03}-judged")))
+
+    def done(checked: CheckedRecovery) -> None:
+        position, image = checked.task.number, checked.task.recovery.image
+        group = plan.steps[position].group
+        evidence = run.folder / "evidence" / checked.task.log.stem
+        finding = _finding(run, image, checked, evidence)
+        run.add_verdict(
+            VerdictRecord(
+                position=position,
+                group=group,
+                attempt=groups[group].attempt,
+                session=session,
+                findings=() if finding is None else (finding,),
+                verdict=checked.judgement,
+            )
+        )
+        if finding is not None:
+            lab.progress.note(f"FINDING: {finding.what}")
+            keep_data(lab, checked.folder / DATA, evidence / DATA)
+
+    if tasks:
+        home = Place(name=HOME, folder=lab.home, device=BlockDevice.under(lab.home))
+        recover_checked(lab, tasks, images, home, jobs, done)
+    return list(gone)
+
+
+def _finding(run: Run, image: CrashImage, checked: CheckedRecovery, evidence: Path) -> Finding | None:
+    what = bad_verdict(image.name, checked.judgement)
+    if what is None:
+        return None
+    kept = (checked.task.log, evidence)
+    return Finding(what=what, evidence=tuple(str(path.relative_to(run.folder)) for path in kept))

@@ -1,0 +1,53 @@
+"""`freeze`: the server is stopped between two instructions, its files are copied, and it goes on.
+
+The copy holds what a SIGKILL at that moment would have left: every write that the server had asked for has been taken by the
+kernel, and no other (docs/recovery.md has the comparison). So one load gives many crashes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from redolab.clock import Instant
+from redolab.crashes.kinds.files_left import bring_home
+from redolab.errors import LabError
+from redolab.servers.instance import Instance
+from redolab.storage.place import Place
+
+_IDLE = 30.0
+"""Seconds for what was in flight to be answered: far more than any disk takes."""
+
+
+class Freeze:
+    """SIGSTOP, a copy, SIGCONT."""
+
+    about = "SIGSTOP, a copy of the files, SIGCONT: as SIGKILL leaves them, many times from one load"
+    goes_on = True
+
+    def __init__(self) -> None:
+        self._instance: Instance | None = None
+
+    def strike(self, instance: Instance, place: Place) -> Instant:
+        """See `CrashKind`: it stays stopped until its files are collected."""
+        self._instance = instance
+        moment = instance.freeze()
+        try:
+            # Requests that the server has handed to the kernel are carried out though it is stopped.
+            if place.device is not None and not place.device.wait_quiet(_IDLE):
+                raise LabError(
+                    f"the disk under {place.name} was still busy {_IDLE:.0f} s after the server had been stopped",
+                    "does something else write to it? CRASH=kill does without",
+                )
+        except BaseException:
+            instance.thaw()
+            raise
+        return moment
+
+    def collect(self, place: Place, home: Path) -> None:
+        """See `CrashKind`."""
+        assert self._instance is not None
+        try:
+            with place.unlimited():
+                bring_home(self._instance.folder, home)
+        finally:
+            self._instance.thaw()

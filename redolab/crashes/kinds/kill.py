@@ -1,0 +1,31 @@
+"""`kill`: SIGKILL of the server. What it had written is in the files, whether or not it had reached the disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from redolab.clock import Instant
+from redolab.crashes.kinds.files_left import bring_home
+from redolab.servers.instance import Instance
+from redolab.storage.place import Place
+
+
+class Kill:
+    """SIGKILL."""
+
+    about = "SIGKILL of the server, which ends its load"
+    goes_on = False
+
+    def __init__(self) -> None:
+        self._folder: Path | None = None
+
+    def strike(self, instance: Instance, place: Place) -> Instant:
+        """See `CrashKind`."""
+        self._folder = instance.folder
+        return instance.kill()
+
+    def collect(self, place: Place, home: Path) -> None:
+        """See `CrashKind`."""
+        assert self._folder is not None
+        if self._folder != home:
+            bring_home(self._folder, home)

@@ -1,0 +1,122 @@
+"""From what is wanted of a crash to the spec that makes it, with the lab's usual sizes where none is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+import xxhash
+
+from redolab.models.sizes import default_dataset, fill_pool
+from redolab.records.crash import KILL, CrashSpec
+from redolab.records.dataset import DatasetSpec
+from redolab.records.kill_rule import HIGHEST_AGE, KillRule
+from redolab.servers.dialects import InstanceRequest, Purpose, Setting
+from redolab.servers.install import InstalledServer
+from redolab.storage.catalogue import storage_profile
+from redolab.storage.profiles import HOME, StorageProfile, storage_figures
+from redolab.workloads.catalogue import workload_catalogue
+from redolab.workloads.contract import Workload
+
+
+def made_with(workload: Workload, settings: Sequence[Setting], storage: StorageProfile | None = None) -> str:
+    """The hash for a `CrashSpec`, of what does something: no reason, comment or description is in it.
+
+    `storage`: on which the server is under load, where that is not the lab's own.
+    """
+    figures = None if storage is None else storage_figures(storage)
+    values = [(setting.name, setting.value) for setting in settings]
+    return xxhash.xxh3_64_hexdigest(msgspec.json.encode([workload.content(), values, figures]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedCrash:
+    """A crash as it is asked for; sizes in bytes."""
+
+    log_size: int
+    dataset: int | None = None
+    """None: as large as fits the log."""
+    workload: str = "bulk-update"
+    warehouses: int | None = None
+    """Of TPC-C: instead of the dataset's size."""
+    threads: int = 8
+    think_time: bool = False
+    pool_dump: bool = False
+    """Whether the buffer pool is dumped right before the crash."""
+    kill: KillRule = HIGHEST_AGE
+    open_transaction_rows: int = 100_000
+    trx_commit: int = 1
+    binary_log: bool = False
+    empty_tables: int = 0
+    prepared_transactions: int = 0
+    page_size: int | None = None
+    own_files: bool = True
+    """Whether each table has a file of its own."""
+    purpose: Purpose = Purpose.FILL
+    """How it flushes while the log fills: FILL holds flushing back, PRODUCTION does not."""
+    fill_pool: int | None = None
+    """Buffer pool while the log fills; None: one in which the log and not the pool decides when pages are flushed."""
+    overrides: tuple[Setting, ...] = ()
+    """Settings that take the place of the lab's own while the log fills."""
+    without: tuple[str, ...] = ()
+    """The lab's own settings that are left out meanwhile."""
+    number: int = 1
+    """Which of several made alike."""
+    storage: str = HOME
+    """The storage profile on which the server is under load."""
+    crash: str = KILL
+    """The kind of crash."""
+
+    def dataset_size(self, log_size: int) -> int:
+        """Bytes of its tables with a log of so many bytes."""
+        per_warehouse = workload_catalogue().get(self.workload).bytes_per_warehouse
+        if self.warehouses is not None and per_warehouse is not None:
+            return self.warehouses * per_warehouse
+        # Less than a warehouse cannot be had.
+        return max(self.dataset or default_dataset(log_size), per_warehouse or 0)
+
+
+def crash_spec(server: InstalledServer, wanted: WantedCrash) -> CrashSpec:
+    """What makes that crash, with the largest log that the server takes where the one wanted is beyond it."""
+    log_size = server.dialect.layout(min(wanted.log_size, server.dialect.largest_log)).size
+    workload = workload_catalogue().get(wanted.workload)
+    size = wanted.dataset_size(log_size)
+    request = InstanceRequest(
+        purpose=wanted.purpose,
+        log_size=log_size,
+        buffer_pool=wanted.fill_pool or fill_pool(size, log_size),
+        flush_log_at_trx_commit=wanted.trx_commit,
+        binary_log=wanted.binary_log,
+        page_size=wanted.page_size,
+        network=workload.network,
+        overrides=wanted.overrides,
+        without=wanted.without,
+    )
+    return CrashSpec(
+        dataset=DatasetSpec(
+            server=server.name,
+            version=server.version,
+            size=size,
+            data=workload.data(size),
+            open_transaction_rows=wanted.open_transaction_rows,
+            empty_tables=wanted.empty_tables,
+            page_size=wanted.page_size,
+            own_files=wanted.own_files,
+        ),
+        workload=wanted.workload,
+        threads=wanted.threads,
+        kill=wanted.kill,
+        instance=request,
+        made_with=made_with(
+            workload,
+            server.dialect.settings(request),
+            None if wanted.storage == HOME else storage_profile(wanted.storage),
+        ),
+        prepared_transactions=wanted.prepared_transactions,
+        number=wanted.number,
+        think_time=wanted.think_time,
+        pool_dump=wanted.pool_dump,
+        storage=wanted.storage,
+        crash=wanted.crash,
+    )

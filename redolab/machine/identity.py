@@ -1,0 +1,38 @@
+"""Which machine it is: a random id beside its description, in the lab's folder, as two machines can be equal in everything else."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+
+import msgspec
+
+from redolab.machine import files
+from redolab.machine.facts import Machine
+from redolab.machine.machine_class import are_of_one_class
+
+MACHINE_FILE = "machine.json"
+
+
+class _KnownMachine(msgspec.Struct, frozen=True, kw_only=True):
+    """What `MACHINE_FILE` has."""
+
+    id: str
+    machine: Machine
+    """As it was when it was given the id."""
+
+
+def machine_identity(lab: Path, machine: Machine) -> str:
+    """The id of this machine, which has such a description, in this lab's folder; one is drawn where there is none.
+
+    A folder that was carried to a machine of another class does not bring the id of the first along.
+    """
+    path = lab / MACHINE_FILE
+    try:
+        known = msgspec.json.decode(path.read_bytes(), type=_KnownMachine)
+    except (FileNotFoundError, msgspec.MsgspecError):
+        known = None
+    if known is None or not are_of_one_class(known.machine, machine):
+        known = _KnownMachine(id=uuid.uuid4().hex, machine=machine)
+        files.write_whole(path, msgspec.json.format(msgspec.json.encode(known)))
+    return known.id

@@ -1,0 +1,152 @@
+"""The lab's own folder: told by its mark, so that nothing is written to, obeyed in or removed from a folder that is another's."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from redolab.errors import InvalidInput
+from redolab.machine import files
+from redolab.machine.clean_up_journal import is_of_journal
+from redolab.machine.identity import MACHINE_FILE
+from redolab.machine.lock import LOCK, is_lock
+from redolab.machine.tools import PACKAGES
+from redolab.project import PROJECT
+
+MARK = "redolab-lab.txt"
+"""What has it is the lab's."""
+NATIVE = "storage/native"
+JOURNAL = "journal"
+JOURNAL_OF_EARLIER_LABS = "ledger"
+LAB_FOLDERS = (
+    JOURNAL, JOURNAL_OF_EARLIER_LABS, "servers", NATIVE, "storage/disks", "tools", "tools.apt", "tools.partial", "machines",
+    "cluster", "vagrant", MACHINE_FILE, LOCK,
+)  # fmt: skip
+"""All that the lab makes in its folder beside its mark."""
+REMOVING = ".removing"
+"""What ends the name of something that is being removed."""
+SAYS = "This folder is redolab's: servers, datasets, crash images. 'redolab clean' removes what the lab made in it.\n"
+"""What the mark says to whoever finds it."""
+OF_THE_FILE_SYSTEM = "lost+found"
+"""A folder that file systems have from the start."""
+_SHOWN = 3
+
+
+_OF_VAGRANT = ("boxes", "home", "libvirt", "machine", "ssh_config", ".lock")
+
+
+def _one_of(*names: str) -> Callable[[Path], bool]:
+    return lambda path: path.name in names
+
+
+def _is_tool(path: Path) -> bool:
+    return path.name in PACKAGES or bool(re.fullmatch(r"(diskmodel|go-tpc)([-.].+)?", path.name))
+
+
+def _is_server(path: Path) -> bool:
+    return (path / "server.json").is_file() or path.name.endswith(".partial")
+
+
+_HOLDS: Mapping[str, Callable[[Path], bool]] = {
+    JOURNAL: lambda path: is_of_journal(path.name),
+    JOURNAL_OF_EARLIER_LABS: lambda path: is_of_journal(path.name),
+    "servers": _is_server,
+    "storage": lambda path: path.name.removesuffix(REMOVING) in ("native", "disks"),
+    "tools": _is_tool,
+    "machines": _one_of("packages", "lab", "lab.partial", JOURNAL, ".packing"),
+    "cluster": _one_of("jobs", "dask", "evidence"),
+    "vagrant": lambda path: path.name in _OF_VAGRANT or path.suffix == ".log",
+}
+"""Folder → whether what is found in it is the lab's."""
+_ONLY_A_LAB_HAS = ("vagrant/machine", "machines/packages", "cluster/dask")
+"""In a lab that has had no lock yet: one that served the virtual machine, another machine or a cluster alone."""
+
+
+def check_lab_folder(folder: Path) -> None:
+    """Raises `InvalidInput` unless a folder is the lab's, or may become it: not there, or empty. Changes nothing."""
+    if not folder.is_dir():
+        in_its_way = folder if os.path.lexists(folder) else files.there(folder)
+        if not in_its_way.is_dir():
+            raise InvalidInput(f"{in_its_way} is no folder", "name one by REDOLAB_LAB")
+        return
+    if not (_is_empty(folder) or is_marked(folder) or _is_usual(folder) or _is_of_an_earlier_lab(folder)):
+        held = list(_foreign(folder)) or [name for name in files.names(folder) if name != OF_THE_FILE_SYSTEM]
+        shown = ", ".join([*held[:_SHOWN], *(["…"] if len(held) > _SHOWN else [])])
+        raise InvalidInput(
+            f"{folder} is no folder of the lab's, and not empty ({shown})",
+            f"name one for the lab alone: REDOLAB_LAB={_beside(folder)}",
+        )
+    _check_no_links(folder)
+    if not os.access(folder, os.W_OK):
+        raise InvalidInput(f"{folder} cannot be written", "look at who owns it, or name another by REDOLAB_LAB")
+
+
+def claim_lab_folder(folder: Path) -> None:
+    """Have a folder that is the lab's, and is marked so. Raises `InvalidInput` as `check_lab_folder` does."""
+    check_lab_folder(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    if not is_marked(folder):
+        files.write_whole(folder / MARK, SAYS.encode())
+
+
+def is_marked(folder: Path) -> bool:
+    """Whether a folder has the lab's mark."""
+    return (folder / MARK).is_file() and not (folder / MARK).is_symlink()
+
+
+def _is_empty(folder: Path) -> bool:
+    """Whether nothing is in it but what a file system, or a lab that was killed at its very beginning, has in it."""
+    return all(_is_harmless(path) for path in folder.iterdir())
+
+
+def _is_harmless(path: Path) -> bool:
+    """Whether it is in nobody's way: of the file system, a lock, a torn mark, or what the user has named for the lab otherwise."""
+    named = (PROJECT.runs, PROJECT.own_servers, PROJECT.own_storage, PROJECT.own_machines, PROJECT.own_experiments)
+    return path.name == OF_THE_FILE_SYSTEM or is_lock(path) or path.name.startswith(f".{MARK}.") or path in named
+
+
+def _is_usual(folder: Path) -> bool:
+    """Whether it is where a lab lies that was told of no other place."""
+    return folder.resolve() == PROJECT.usual_lab.resolve()
+
+
+def _is_of_an_earlier_lab(folder: Path) -> bool:
+    """Whether all in it is as labs made it that did not mark their folders."""
+    if any(_foreign(folder)):
+        return False
+    opened = is_lock(folder / LOCK) and (folder / NATIVE).is_dir()
+    return opened or any((folder / name).is_dir() for name in _ONLY_A_LAB_HAS)
+
+
+def _foreign(folder: Path) -> Iterator[str]:
+    """What in a folder no lab has made, by its path there."""
+    ours = {name.partition("/")[0] for name in LAB_FOLDERS}
+    for name in files.names(folder):
+        path = folder / name
+        if _is_harmless(path):
+            continue
+        if name.removesuffix(REMOVING) not in ours or path.is_symlink() or not path.is_dir():
+            yield name
+        elif name in _HOLDS:
+            yield from (f"{name}/{each.name}" for each in sorted(path.iterdir()) if not _HOLDS[name](each))
+
+
+def _check_no_links(folder: Path) -> None:
+    """Raises `InvalidInput` if what the lab makes in its folder lies elsewhere, where it would be written and removed."""
+    for name in sorted({part for each in LAB_FOLDERS for part in (each, each.partition("/")[0])}):
+        if (folder / name).is_symlink():
+            raise InvalidInput(
+                f"{folder / name} is a link, and the lab removes nothing behind one",
+                "make it a folder, or name the other place for all by REDOLAB_LAB",
+            )
+
+
+def _beside(folder: Path) -> Path:
+    """A folder in a folder, for the lab alone."""
+    suggested, number = folder / "redolab", 1
+    while suggested.exists() and not (suggested.is_dir() and (is_marked(suggested) or _is_empty(suggested))):
+        number += 1
+        suggested = folder / f"redolab-{number}"
+    return suggested

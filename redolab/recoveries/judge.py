@@ -1,0 +1,91 @@
+"""The judge: reads a recovered server, and says whether it holds what it must. Its failure loses nothing but its verdict."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pymysql
+from pymysql.connections import Connection
+
+from redolab.errors import LabError
+from redolab.progress import Stage
+from redolab.records.crash import CrashImage
+from redolab.records.dataset import OPEN_TRANSACTION_TABLE
+from redolab.records.recovery import Outcome
+from redolab.records.verdict import Judgement
+from redolab.runs.schema import Ruling
+from redolab.servers.instance import Instance
+from redolab.workloads.catalogue import workload_catalogue
+from redolab.workloads.contract import check_pages, check_value
+from redolab.workloads.data import TableCheck
+
+ANSWER = 3600.0
+"""Seconds for one statement of the judge: CHECK TABLE of a large table on a slow disk takes minutes."""
+_CONNECT = 10.0
+
+
+def judge(instance: Instance, image: CrashImage, turn: int, stage: Stage, *, afresh: bool = False) -> Judgement:
+    """What a recovered server holds. A server that refuses or ends meanwhile is wrong; whatever else goes wrong is unknown.
+
+    `turn`: which of the judgements of this state it is, from 1; a workload may look at another part each turn.
+    """
+    checks: list[TableCheck] = []
+    ruling, why = Ruling.UNKNOWN, ""
+    try:
+        with instance.connections.connect(_CONNECT, ANSWER) as connection:
+            checks = _checks(connection, image, turn, stage)
+        ruling = Ruling.RIGHT if all(check.passed for check in checks) else Ruling.WRONG
+    except TimeoutError as error:
+        why = f"no answer within {ANSWER:.0f} s ({error})"
+    except pymysql.MySQLError as error:
+        if isinstance(error.__cause__ or error.__context__, TimeoutError):
+            why = f"no answer within {ANSWER:.0f} s"
+        else:
+            ended = "" if instance.status is None else f"; it ended with status {instance.status}"
+            checks = [TableCheck(what="the server answers", expected="yes", found=f"{error}{ended}")]
+            ruling = Ruling.WRONG
+    except LabError as error:
+        why = error.problem
+    except Exception as error:
+        # A bug of the judge must not lose what was measured; it is told, and the verdict can be given again.
+        why = f"the judge failed ({type(error).__name__}: {error})"
+    return Judgement(
+        image=image.name,
+        server=instance.server.name,
+        version=instance.server.version,
+        judged=datetime.now(UTC),
+        afresh=afresh,
+        thorough=turn == 1,
+        ruling=ruling,
+        checks=tuple(checks),
+        why=why,
+    )
+
+
+def not_ready(instance: Instance, image: CrashImage, outcome: Outcome) -> Judgement:
+    """Of a server that there is nothing to ask of, as its recovery did not end in one that is ready."""
+    return Judgement(
+        image=image.name,
+        server=instance.server.name,
+        version=instance.server.version,
+        judged=datetime.now(UTC),
+        afresh=True,
+        thorough=False,
+        ruling=Ruling.WRONG,
+        checks=(TableCheck(what="the recovery", expected=str(Outcome.READY), found=str(outcome)),),
+    )
+
+
+def _checks(connection: Connection, image: CrashImage, turn: int, stage: Stage) -> list[TableCheck]:
+    """What the workload verifies of its data, another part each turn, and the transaction that was rolled back."""
+    dataset = image.spec.dataset
+    checks = workload_catalogue().get(image.spec.workload).verify(connection, dataset.data, turn, stage.advance)
+    with connection.cursor() as cursor:
+        changed = f"SELECT COUNT(*) FROM {OPEN_TRANSACTION_TABLE} WHERE changed <> 0"
+        rows = f"SELECT COUNT(*) FROM {OPEN_TRANSACTION_TABLE}"
+        return [
+            *checks,
+            check_value(cursor, "rows changed by the transaction that was open", changed, 0),
+            check_value(cursor, "rows of it", rows, dataset.open_transaction_rows),
+            check_pages(cursor, OPEN_TRANSACTION_TABLE),
+        ]

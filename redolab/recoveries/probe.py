@@ -1,0 +1,184 @@
+"""Knocking at a recovering server until it answers, and following meanwhile whether it gets on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+import pymysql
+from pymysql.connections import Connection
+from pymysql.constants import CR, ER
+
+from redolab.clock import now
+from redolab.machine.device import use_between
+from redolab.machine.facts import CpuUse, DeviceCounters, DeviceUse
+from redolab.progress import Stage
+from redolab.records.dataset import PROBE_TABLE
+from redolab.recoveries.progress import Watch
+from redolab.servers.instance import Instance
+from redolab.storage.place import Place
+
+_GREETING = 1.0
+_LOOK_EVERY = 0.25
+_TO_END = 2.0
+"""Seconds from the connection that a server drops to its own end, when it is about to end."""
+# No socket yet, nobody listening, hung up in the middle of the greeting, shutting down.
+_NOT_YET = (
+    CR.CR_CONNECTION_ERROR,
+    CR.CR_CONN_HOST_ERROR,
+    CR.CR_SERVER_GONE_ERROR,
+    CR.CR_SERVER_LOST,
+    ER.SERVER_SHUTDOWN,
+)
+
+
+class StuckError(Exception):
+    """The recovery does not get on."""
+
+
+class RefusedError(Exception):
+    """The server is ready, and does not do what it is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class SinceProgress:
+    """What happened since a recovery got on last; times in seconds from the start of the process."""
+
+    progress_ended: float
+    now: float
+    cpu_seconds: float | None
+    device: DeviceUse | None
+
+
+class Probe:
+    """Knocks until the server answers, then writes; knows when nothing of the recovery is left to come."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        stage: Stage,
+        place: Place,
+        stuck_after: float,
+        users_return: Callable[[], None] | None = None,
+    ) -> None:
+        """`users_return` is called once the server has taken a write: users do not wait for the rollback either."""
+        self.cpu: CpuUse | None = None
+        self.lab_cpu: float | None = None
+        self.pages_read: int | None = None
+        self.connection: Connection | None = None
+        self.connected: float | None = None
+        """Seconds from the server's start to the first connection, as `written` to the first write."""
+        self.written: float | None = None
+        self.watch = Watch(instance.started.monotonic)
+        self._lab_cpu_before = time.process_time()
+        self._instance = instance
+        self._stage = stage
+        self._place = place
+        self._stuck_after = stuck_after
+        self._users_return = users_return
+        self._heard = 0
+        self._looked = 0.0
+        self._busiest = 0.0
+        self._at_progress: tuple[CpuUse | None, DeviceCounters | None] = (None, None)
+        self._at_ready: tuple[DeviceCounters | None, float] | None = None
+
+    def recovered(self) -> bool:
+        """Try what is next; True once the server has taken a write, and has rolled back what it found open.
+
+        Raises `StuckError` when it has not got on for too long, `RefusedError` when it is ready and refuses to be asked.
+        """
+        if self._instance.log:
+            self._stage.say(self._instance.log[-1].text[-80:])
+        self._follow()
+        if self._instance.is_ready:
+            self._read_usage()
+        try:
+            self._knock()
+        except pymysql.MySQLError as error:
+            # One that is not ready may still become so; one that has ended is seen by whoever watches it.
+            if self._instance.is_ready and not self._instance.ends_within(_TO_END):
+                raise RefusedError(str(error)) from error
+        if self._users_return is not None and self.written is not None and self._instance.is_ready:
+            self._users_return()
+            self._users_return = None
+        return self.written is not None and self._instance.has_recovered()
+
+    def _knock(self) -> None:
+        if self.connection is None and self._instance.connections.can_be_tried():
+            try:
+                # Whoever has greeted answers, or counts as stuck like one that never did.
+                self.connection = self._instance.connections.connect(_GREETING, self._stuck_after)
+                self.connected = self._since_start()
+            except pymysql.MySQLError as error:
+                if error.args[0] not in _NOT_YET:
+                    raise
+        if self.connection is not None and self.written is None:
+            # The line that says ready can come after the server takes connections: what the probe writes is not recovery.
+            self._read_usage()
+            with self.connection.cursor() as cursor:
+                cursor.execute("SHOW GLOBAL STATUS LIKE 'Innodb_pages_read'")
+                row = cursor.fetchone()
+                self.pages_read = int(row[1]) if row else None
+                cursor.execute(f"INSERT INTO {PROBE_TABLE} (written) VALUES (CURRENT_TIMESTAMP)")
+            self.written = self._since_start()
+
+    def since_progress(self) -> SinceProgress:
+        """What happened since it got on last."""
+        at, started = now().monotonic, self._instance.started.monotonic
+        (cpu_then, device_then), cpu_now = self._at_progress, self._instance.cpu_use()
+        device = self._place.device
+        used = (
+            None
+            if device is None or device_then is None
+            else use_between(device_then, device.counters(), self.watch.quiet(at))
+        )
+        return SinceProgress(
+            progress_ended=self.watch.progress_at - started,
+            now=at - started,
+            cpu_seconds=None if cpu_then is None or cpu_now is None else cpu_now.seconds - cpu_then.seconds,
+            device=used,
+        )
+
+    def _follow(self) -> None:
+        """Look now and then whether it gets on."""
+        at = now().monotonic
+        if at - self._looked < _LOOK_EVERY:
+            return
+        self._looked = at
+        lines, self._heard = self._instance.log[self._heard :], len(self._instance.log)
+        before = self.watch.progress_at
+        self.watch.hear(at, (line.text for line in lines))
+        if (moved := self._instance.bytes_moved()) is not None:
+            self.watch.see(at, *moved)
+        use = self._instance.cpu_use()
+        if use is not None and use.busiest_thread is not None:
+            # MySQL recovers in a thread that has ended before the server is ready.
+            self._busiest = max(self._busiest, use.busiest_thread)
+        if self.watch.progress_at != before:
+            device = self._place.device
+            self._at_progress = (use, device.counters() if device else None)
+        if self.watch.quiet(at) > self._stuck_after:
+            raise StuckError
+
+    def device_since(self, before: DeviceCounters | None) -> DeviceUse | None:
+        """What the device under the storage did from `before`, at the start, to ready; None if it did not come to that."""
+        if self._at_ready is None:
+            return None
+        at_ready, seconds = self._at_ready
+        return None if before is None or at_ready is None else use_between(before, at_ready, seconds)
+
+    def _read_usage(self) -> None:
+        """What the device and the processor have done up to ready, or to the first write where that comes before."""
+        if self._at_ready is None:
+            device = self._place.device
+            self._at_ready = (device.counters() if device else None, self._since_start())
+            self.lab_cpu = time.process_time() - self._lab_cpu_before
+            use = self._instance.cpu_use()
+            if use is not None:
+                busiest = max(self._busiest, use.busiest_thread or 0.0)
+                self.cpu = msgspec.structs.replace(use, busiest_thread=busiest)
+
+    def _since_start(self) -> float:
+        return now().monotonic - self._instance.started.monotonic

@@ -1,0 +1,218 @@
+"""A timed recovery: a cold start of a server on a copy of a state, alone on a settled disk, watched to its outcome.
+
+What was measured is on the disk when the watch ends; then the clients come back, and then the judge.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import pymysql
+
+from redolab.errors import LabError, ServerFailed, WorkloadFailed
+from redolab.lab import Lab
+from redolab.machine import copies, files
+from redolab.machine.facts import Copy, DeviceCounters
+from redolab.machine.page_cache import drop_page_cache
+from redolab.records.crash import WORKLOAD, CrashImage
+from redolab.records.recovery import Outcome, RecoveryTrial
+from redolab.recoveries.clients import FollowedClients, throughput_before
+from redolab.recoveries.evidence import cap_log, keep_data, keep_script, keep_stacks
+from redolab.recoveries.judge import judge
+from redolab.recoveries.probe import Probe
+from redolab.recoveries.task import Recorder, RecoveryTask
+from redolab.recoveries.warm import Throughput
+from redolab.recoveries.watching import WatchedRecovery, watched
+from redolab.runs.schema import Ruling
+from redolab.servers.instance import DATA, Instance, UsedInstance, prepare_folder
+from redolab.states.images import ImageStore, check_format
+from redolab.storage.place import Place
+from redolab.timeline import Event
+from redolab.units import format_duration, format_size
+from redolab.workloads.catalogue import workload_catalogue
+
+_SETTLED = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class _RecoveryStart:
+    """A recovery as it began."""
+
+    task: RecoveryTask
+    place: Place
+    started: datetime
+    copy: Copy
+    cache_dropped: bool
+    device: DeviceCounters | None
+
+
+def recover(lab: Lab, task: RecoveryTask, images: ImageStore, place: Place, recorder: Recorder) -> None:
+    """Recover a copy of an image on an attached storage; whatever is learned goes to the recorder at once.
+
+    A recovery that is stuck, given up by the server or otherwise bad is a trial too, and its evidence is kept. Raises
+    `InvalidInput` if this server cannot read the image, `LabError` where the lab or the storage fails.
+    """
+    image, server = task.image, task.server
+    check_format(image, server.name, server.dialect)
+    throughput = _throughput_before(lab, image, images) if task.warm_for else None
+    folder = place.folder / "instances" / f"{image.name}-recovery"
+    title = f"recovery {task.repeat} of {image.name} on {place.name}, buffer pool {format_size(task.pool)}"
+    with (
+        # Without: the copy cannot be taken away either when its disk is gone.
+        place.blamed(),
+        lab.journal.making(folder, f"the copy of {image.name} that was being recovered"),
+        # And within: once the copy is gone, a disk that was full is no longer.
+        place.blamed(),
+        ExitStack() as running,
+        ExitStack() as limited,
+    ):
+        prepare_folder(server, folder)
+        with lab.progress.stage(f"copying {image.name}", "copy"):
+            files.remove(folder / DATA)
+            copy = copies.copy_folder(place.staged or images.data(image), folder / DATA)
+        cache_dropped = drop_page_cache()
+        if place.device is not None:
+            place.device.wait_quiet(_SETTLED)
+        with lab.progress.stage(title, "recover") as stage:
+            limited.enter_context(place.limited())
+            before = place.device.counters() if place.device else None
+            begun = _RecoveryStart(task, place, datetime.now(UTC), copy, cache_dropped, before)
+            instance = running.enter_context(Instance.start(server, folder, task.request, recorder.log))
+            clients = _clients(lab, image, throughput, instance, recorder)
+            if clients is not None:
+                running.enter_context(clients)
+            users_return = None if clients is None else partial(_start, lab, clients)
+            probe = Probe(instance, stage, place, task.stuck_after, users_return)
+            end = watched(task, instance, probe, place)
+            trial = _trial(begun, instance, probe, end, recorder)
+            recorder.trial(trial)
+            stage.outcome = _in_words(trial)
+        if end.outcome is not Outcome.READY:
+            _keep_evidence(lab, task, images, instance, end, recorder)
+            return
+        if clients is not None and clients.started:
+            _follow(lab, clients, task, recorder)
+        limited.close()
+        _judge(lab, task, instance, folder / DATA, recorder)
+
+
+def _trial(
+    begun: _RecoveryStart, instance: Instance, probe: Probe, end: WatchedRecovery, recorder: Recorder
+) -> RecoveryTrial:
+    task, timeline = begun.task, instance.recovery()
+    return RecoveryTrial(
+        image=task.image.name,
+        server=task.server.name,
+        version=task.server.version,
+        storage=begun.place.name,
+        log_size=task.image.spec.instance.log_size,
+        buffer_pool=task.pool,
+        settings=task.settings,
+        repeat=task.repeat,
+        started=begun.started,
+        copy=begun.copy,
+        cache_dropped=begun.cache_dropped,
+        buffered=begun.place.buffered,
+        outcome=end.outcome,
+        seconds_to_ready=instance.seconds_to(Event.READY),
+        first_connection=probe.connected,
+        first_write=probe.written,
+        rollback_ended=instance.seconds_to(Event.UNDO_END),
+        timeline=timeline,
+        instance=recorder.instance(_used(instance, probe)),
+        unfinished=end.unfinished,
+        longest_quiet=probe.watch.longest,
+        device=probe.device_since(begun.device),
+        cpu=probe.cpu,
+        lab_cpu_seconds=probe.lab_cpu,
+        # The server sets its count to 0 when it empties the pool between batches.
+        pages_read=probe.pages_read if timeline is not None and timeline.batches in (None, 1) else None,
+        late_share=begun.place.late_share(),
+    )
+
+
+def _used(instance: Instance, probe: Probe) -> UsedInstance:
+    """What the server says it uses, if it says anything."""
+    if probe.written is None or probe.connection is None:
+        return instance.asked()
+    try:
+        return instance.used(probe.connection)
+    except pymysql.MySQLError:
+        return instance.asked()
+
+
+def _in_words(trial: RecoveryTrial) -> str:
+    if trial.outcome is Outcome.READY and trial.seconds_to_ready is not None:
+        return f"ready after {format_duration(trial.seconds_to_ready)}"
+    where = "" if trial.unfinished is None else f" at {trial.unfinished.where}"
+    return f"{trial.outcome}{where}"
+
+
+def _keep_evidence(
+    lab: Lab, task: RecoveryTask, images: ImageStore, instance: Instance, end: WatchedRecovery, recorder: Recorder
+) -> None:
+    """Keep what shows why a recovery ended badly, and end it."""
+    if end.outcome is Outcome.STUCK and instance.pid is not None:
+        keep_stacks(lab, instance.pid, recorder.evidence)
+    keep_script(task.server, task.request, images.data(task.image), recorder.evidence)
+    instance.end()
+    cap_log(recorder.log)
+
+
+def _judge(lab: Lab, task: RecoveryTask, instance: Instance, data: Path, recorder: Recorder) -> None:
+    with lab.progress.stage("checking the recovered tables", "check") as stage:
+        found = judge(instance, task.image, task.turn, stage)
+        recorder.judgement(found)
+        if found.ruling is not Ruling.RIGHT:
+            stage.outcome = "WRONG" if found.ruling is Ruling.WRONG else f"unknown: {found.why}"
+    if found.ruling is Ruling.WRONG:
+        instance.end()
+        keep_data(lab, data, recorder.evidence / DATA)
+
+
+def _throughput_before(lab: Lab, image: CrashImage, images: ImageStore) -> Throughput | None:
+    """What the clients had before the crash; None, which is told, if they were too brief for it, and are not followed then."""
+    before = throughput_before(images.folder(image.name) / WORKLOAD)
+    if before is None or not before.commits:
+        lab.progress.note(
+            f"clients are not followed: they wrote too briefly before {image.name} (KILLAFTER=1m is long enough)"
+        )
+        return None
+    return before
+
+
+def _start(lab: Lab, clients: FollowedClients) -> None:
+    """Start the clients; that they cannot be started must not cost the recovery that is being timed."""
+    try:
+        clients.start()
+    except LabError as error:
+        lab.progress.note(f"the clients could not be started anew: {error}")
+
+
+def _follow(lab: Lab, clients: FollowedClients, task: RecoveryTask, recorder: Recorder) -> None:
+    """Follow the clients. If the server does not survive them, the judge finds it; if they end, the recovery is measured all the same."""
+    with lab.progress.stage("following the clients until throughput is back", "warm") as stage:
+        try:
+            found = clients.follow(task.warm_for, stage)
+        except (ServerFailed, WorkloadFailed) as error:
+            stage.outcome = error.problem
+            clients.close()
+            return
+    series = f"{recorder.series.parent.name}/{recorder.series.name}"
+    recorder.warm(msgspec.structs.replace(found, series=series))
+
+
+def _clients(
+    lab: Lab, image: CrashImage, before: Throughput | None, instance: Instance, recorder: Recorder
+) -> FollowedClients | None:
+    """Those of the workload that the crash stopped, if they are to be followed."""
+    if before is None:
+        return None
+    spec = image.spec
+    workload = workload_catalogue().get(spec.workload)
+    return FollowedClients(lab, workload, spec.dataset.data, spec.clients, before, instance, recorder.series)

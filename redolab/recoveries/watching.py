@@ -1,0 +1,96 @@
+"""Watching a recovery to its outcome: a bad one is a result, and no error of the lab."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from redolab.errors import InvalidInput, ServerFailed
+from redolab.records.recovery import Outcome, Repeated, Unfinished
+from redolab.recoveries.probe import Probe, RefusedError, StuckError
+from redolab.recoveries.task import RecoveryTask
+from redolab.servers.extra_settings import error_naming, settings_from
+from redolab.servers.instance import Instance
+from redolab.storage.place import Place
+from redolab.timeline.advance import standing
+from redolab.timeline.collapse import repetitions
+
+_LAST_LINES = 15
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedRecovery:
+    """How a recovery ended."""
+
+    outcome: Outcome
+    unfinished: Unfinished | None
+    """What is known of one that did not end as it should."""
+
+
+_LOOK = 0.005
+"""Seconds from one look at a recovery that is timed to the next."""
+
+
+def watched(task: RecoveryTask, instance: Instance, probe: Probe, place: Place) -> WatchedRecovery:
+    """Watch a recovery to its end. No patience has an end while it gets on: a rollback of nine hours was one that ended well.
+
+    Raises as `looked` does.
+    """
+    while True:
+        if (end := looked(task, instance, probe, place, _LOOK)) is not None:
+            return end
+
+
+def looked(
+    task: RecoveryTask, instance: Instance, probe: Probe, place: Place, seconds: float = 0.0
+) -> WatchedRecovery | None:
+    """How a recovery has ended; None while it has not. Its log is read for so long.
+
+    Raises `LabError` where the storage is at fault or the lab, `InvalidInput` where what was asked for is no setting of the
+    server.
+    """
+    try:
+        if not probe.recovered():
+            instance.look(seconds)
+            return None
+        outcome, why = Outcome.READY, ""
+    except StuckError:
+        outcome, why = Outcome.STUCK, ""
+    except RefusedError as error:
+        outcome, why = Outcome.REFUSED, str(error)
+    except ServerFailed:
+        place.check()
+        if instance.status is None:
+            raise
+        outcome, why = (Outcome.DIED if instance.is_ready else Outcome.GAVE_UP), ""
+    if outcome is Outcome.GAVE_UP and (refused := _refused_setting(task, instance)) is not None:
+        raise refused
+    if outcome is Outcome.READY and instance.recovery() is None:
+        outcome = Outcome.NO_CRASH_RECOVERY
+    return WatchedRecovery(outcome, None if outcome is Outcome.READY else _unfinished(instance, probe, outcome, why))
+
+
+def _refused_setting(task: RecoveryTask, instance: Instance) -> InvalidInput | None:
+    """That what was asked for is no setting of this server, if it ended by that: by an error that names the setting."""
+    said = error_naming(instance.log, settings_from(task.settings))
+    if said is None:
+        return None
+    return InvalidInput(f"{task.server.name} does not take {task.settings}: {said}", "give it settings of its version")
+
+
+def _unfinished(instance: Instance, probe: Probe, outcome: Outcome, why: str) -> Unfinished:
+    since, status = probe.since_progress(), instance.status
+    stands = standing(instance.log)
+    texts = [line.text for line in instance.log]
+    repeated = () if outcome is Outcome.NO_CRASH_RECOVERY else repetitions(texts)
+    return Unfinished(
+        phase=stands.phase,
+        percent=stands.percent,
+        progress_ended=since.progress_ended,
+        ended=since.now,
+        status=status,
+        why=why,
+        cpu_seconds=since.cpu_seconds,
+        device=since.device,
+        repeated=tuple(Repeated(text=each.text, times=each.times) for each in repeated),
+        last_lines=tuple(texts[-_LAST_LINES:]),
+    )

@@ -1,0 +1,1 @@
+"""Reading runs: nothing here starts, mounts or measures anything."""

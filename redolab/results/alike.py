@@ -1,0 +1,129 @@
+"""What runs measured, each with the key by which it may be compared (`redolab.records.alike`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from redolab.errors import InvalidInput, LabError
+from redolab.machine.machine_class import MachineClass, machine_classes
+from redolab.records.alike import Alike, StorageKey, alike, storage_key
+from redolab.records.crash import CrashImage
+from redolab.records.recovery import RecoveryTrial
+from redolab.results.crashes import crashes_of
+from redolab.results.recoveries import Recovery, recoveries_of
+from redolab.runs.machines import machines_of
+from redolab.runs.schema import TrialRecord
+from redolab.runs.store import Run
+from redolab.storage.profiles import StorageProfile
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """A recovery of a run, its crash, and what it may be compared by."""
+
+    run: str
+    key: Alike
+    machine: str
+    """What the machine is called in tables (`redolab.runs.machines`)."""
+    recovery: Recovery
+    image: CrashImage
+
+    @property
+    def record(self) -> TrialRecord[RecoveryTrial]:
+        """As the run has it."""
+        return self.recovery.record
+
+    @property
+    def trial(self) -> RecoveryTrial:
+        """What was measured."""
+        return self.recovery.trial
+
+
+class _Conditions(msgspec.Struct, frozen=True):
+    """Of a plan what is looked at here: those of other experiments have other fields."""
+
+    storages: Mapping[str, StorageProfile] = {}
+
+
+class _Planned(msgspec.Struct, frozen=True):
+    conditions: _Conditions = _Conditions()
+
+
+class Keys:
+    """The keys of what some runs measured: their machines are classed together."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self.runs = runs
+        sessions = {run.name: run.record().sessions for run in runs}
+        classes = iter(machine_classes([each.machine for of_run in sessions.values() for each in of_run]))
+        self._classes = {name: [next(classes) for _ in of_run] for name, of_run in sessions.items()}
+        self._storages = {run.name: _storages(run) for run in runs}
+
+    def machine(self, run: Run, session: int) -> MachineClass:
+        """The class of the machine of a run's session."""
+        return self._classes[run.name][session]
+
+    def storage(self, run: Run, name: str) -> StorageKey:
+        """The storage of that name in a run."""
+        return storage_key(name, self._storages[run.name].get(name))
+
+    def recovery(self, run: Run, record: TrialRecord[RecoveryTrial], image: CrashImage) -> Alike:
+        """The key of a recovery of an image."""
+        trial = record.trial
+        return alike(
+            machine=self.machine(run, record.session),
+            server=trial.server,
+            version=trial.version,
+            spec=image.spec,
+            storage=self.storage(run, trial.storage),
+            buffer_pool=trial.buffer_pool,
+            settings=trial.settings,
+        )
+
+    def load(self, run: Run, session: int, image: CrashImage) -> Alike:
+        """The key of a load, and of the crash at its end."""
+        spec = image.spec
+        return alike(
+            machine=self.machine(run, session),
+            server=spec.dataset.server,
+            version=spec.dataset.version,
+            spec=spec,
+            storage=self.storage(run, spec.storage),
+            buffer_pool=spec.instance.buffer_pool,
+        )
+
+
+def keys_of(runs: Sequence[Run]) -> Keys:
+    """The keys of what these runs measured. Raises `LabError` if one cannot be read."""
+    return Keys(runs)
+
+
+def keyed_recoveries(runs: Sequence[Run]) -> list[Keyed]:
+    """The recoveries of these runs, in the order of measuring. Raises `LabError` if one cannot be read."""
+    keys, named = keys_of(runs), machines_of(runs)
+    found = []
+    for run in runs:
+        crashes = {image.name: image for image in crashes_of(run)}
+        for recovery in recoveries_of(run):
+            record = recovery.record
+            image = crashes.get(record.trial.image)
+            if image is None:
+                raise LabError(
+                    f"the run {run.name} has no record of its crash {record.trial.image}",
+                    "leave that run out: what its recoveries had to do is not known",
+                )
+            machine = named[run.name][record.session]
+            found.append(Keyed(run.name, keys.recovery(run, record, image), machine, recovery, image))
+    return found
+
+
+def _storages(run: Run) -> Mapping[str, StorageProfile]:
+    try:
+        planned: _Planned = run.plan(_Planned)
+    except InvalidInput:
+        # A run by hand has no plan.
+        return {}
+    return planned.conditions.storages

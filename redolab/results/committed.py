@@ -1,0 +1,14 @@
+"""The runs that are committed with the project."""
+
+from __future__ import annotations
+
+from redolab.runs.pages import measured_runs
+from redolab.runs.store import Run
+
+RECOVERY_PAGES = ("model", "generations", "recovery", "stuck", "anatomy")
+"""The pages of results whose runs are recoveries on the project's own machine."""
+
+
+def committed_recoveries() -> list[Run]:
+    """All recoveries that are committed with the project, whichever page they are for. Raises `LabError` if there are none."""
+    return [run for page in RECOVERY_PAGES for run in measured_runs(page)]

@@ -1,0 +1,39 @@
+"""The crashes of a run, whether or not their images are still kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from redolab.counters import Sample
+from redolab.errors import LabError
+from redolab.records.crash import MARK, SAMPLES, CrashImage, decoded_image
+from redolab.results.series import read_samples
+from redolab.runs.store import Run
+
+CRASHES = "crashes"
+
+
+def crashes_of(run: Run) -> list[CrashImage]:
+    """What a run's crash images were, whether or not they are still kept. Raises `LabError`."""
+    images = []
+    for path in sorted((run.folder / CRASHES).glob(f"*/{MARK}")):
+        try:
+            images.append(decoded_image(path.read_bytes()))
+        except (msgspec.MsgspecError, KeyError) as error:
+            raise LabError(
+                f"the run {run.name} cannot be read ({path.name}: {error})", "it is left as it is"
+            ) from error
+    return images
+
+
+def story_folder(run: Run, image: str) -> Path:
+    """Where a run keeps the series that tell how an image came about."""
+    return run.folder / CRASHES / image
+
+
+def samples_of(run: Run, image: str) -> Sequence[Sample]:
+    """The counters from the start of the fill to the kill."""
+    return read_samples(story_folder(run, image) / SAMPLES)

@@ -1,0 +1,227 @@
+"""What a larger redo log gains, from loads that differ in its size: pure functions."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from scipy import stats
+
+from redolab.models.intervals import SHARE, Estimate, Ratio, connected, ratios, spread_within
+from redolab.models.plateau import Plateau, plateau
+from redolab.records.alike import Alike
+from redolab.records.dataset import DatasetSpec
+from redolab.records.kill_rule import KillRule
+from redolab.results.loads import Load, settings_in_words
+
+_EQUAL = 0.75
+"""Of the seconds that two loads were measured in, the share that must be equal ones: throughput changes in the course of a load."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """How the loads of one series were made, as tables say it; by what they are grouped is their key. Sizes in bytes."""
+
+    machine: str
+    dataset: DatasetSpec
+    storage: str
+    settings: str
+    workload: str
+    connections: int
+    pool: int
+    kill: KillRule
+
+    @property
+    def server(self) -> str:
+        """As the catalogue names it."""
+        return self.dataset.server
+
+    @property
+    def version(self) -> str:
+        """As the server itself says."""
+        return self.dataset.version
+
+    @property
+    def tables(self) -> int:
+        """Bytes of tables that were asked for."""
+        return self.dataset.size
+
+
+@dataclass(frozen=True, slots=True)
+class LoadCell:
+    """The loads with one size of log."""
+
+    log_size: int
+    loads: Sequence[Load]
+    rate: Estimate
+
+    @property
+    def typical(self) -> Load:
+        """The one whose throughput is the median, or the upper of two."""
+        return sorted(self.loads, key=lambda load: load.figures.rate.mean)[len(self.loads) // 2]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadSeries:
+    """The cells of one series, smallest log first, and what follows from them.
+
+    Its blocks compare all of them, some perhaps by way of others.
+    """
+
+    made: Conditions
+    cells: Sequence[LoadCell]
+    gains: Mapping[int, Ratio]
+    """Log size → its throughput against that of the smallest log; without an interval where no load was repeated.
+
+    Without the sizes that are `apart`.
+    """
+    apart: Sequence[int]
+    """Log sizes of which no load was measured in the seconds of its load in which one of the smallest log was."""
+    furthest: float
+    """The largest share by which throughput with a size, `apart` or not, is above or below that with the smallest log."""
+    repeated: bool
+    """Whether it is known how far loads made alike differ."""
+    plateau: Plateau | None
+    """None where a size is `apart`."""
+    uneven: bool
+    """Whether some blocks lack some of the sizes: throughput is then what it would have been in those of the smallest log."""
+
+
+LOG_SIZE = "spec.instance.log_size"
+"""In which the loads of a series differ."""
+
+
+def load_series(loads: Sequence[Load]) -> list[LoadSeries]:
+    """The series of these loads, in the order of measuring their first.
+
+    Loads that no block compares with the others of their kind are a series of their own.
+    """
+    # Machines of one class that have names of their own, as the workers of a cluster, stand apart in tables.
+    by_machine: dict[tuple[str, Alike], list[Load]] = defaultdict(list)
+    for load in loads:
+        by_machine[load.machine, load.key.but(LOG_SIZE)].append(load)
+    return [
+        _series([load for load in of_kind if load.image.spec.instance.log_size in sizes])
+        for of_kind in by_machine.values()
+        for sizes in connected([(load.block, load.image.spec.instance.log_size) for load in of_kind])
+    ]
+
+
+def _series(loads: Sequence[Load]) -> LoadSeries:
+    by_size: dict[int, list[Load]] = defaultdict(list)
+    for load in sorted(loads, key=lambda load: load.image.spec.instance.log_size):
+        by_size[load.image.spec.instance.log_size].append(load)
+    # Of a load in which nothing succeeded there is no logarithm.
+    succeeded = [(load, size) for size, own in by_size.items() for load in own if load.figures.rate.mean > 0]
+    measured = [(load.block, size, load.figures.rate.mean) for load, size in succeeded]
+    smallest = min(by_size)
+    deviation, freedom = spread_within(measured)
+    beside = ratios(measured, smallest)
+    equal = blocks_of_equal_seconds([load for load, _ in succeeded])
+    gains = ratios(
+        [(block, size, rate) for block, (_, size, rate) in zip(equal, measured, strict=True)],
+        smallest,
+        (deviation, freedom),
+    )
+    apart = [size for size in beside if size not in gains]
+    blocks = [Counter(load.block for load in own) for own in by_size.values()]
+    uneven = any(each != blocks[0] for each in blocks)
+    rates = {size: _pooled([load.figures.rate for load in own], deviation, freedom) for size, own in by_size.items()}
+    if uneven:
+        rates |= {size: _as_beside(rates[smallest], ratio) for size, ratio in beside.items()}
+    cells = [LoadCell(size, own, rates[size]) for size, own in by_size.items()]
+    return LoadSeries(
+        made=_conditions(loads[0]),
+        cells=cells,
+        gains=gains,
+        apart=apart,
+        furthest=max((abs(ratio.change) for ratio in beside.values()), default=0.0),
+        repeated=freedom > 0,
+        plateau=None if apart else plateau(_levels(cells, gains, deviation, freedom)),
+        uneven=uneven,
+    )
+
+
+def blocks_of_equal_seconds(loads: Sequence[Load]) -> list[str]:
+    """The block in which the throughput of each may be compared: of the loads of a block those measured in equal seconds.
+
+    Throughput changes in the course of a load, whatever the log, and a load that ends later is measured later.
+    """
+    stretches: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for load in loads:
+        known = stretches[load.block]
+        if not any(_are_equal(load.measured, each) for each in known):
+            known.append(load.measured)
+    return [
+        f"{load.block} {next(at for at, each in enumerate(stretches[load.block]) if _are_equal(load.measured, each))}"
+        for load in loads
+    ]
+
+
+def _are_equal(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    common = min(one[1], other[1]) - max(one[0], other[0])
+    return common >= _EQUAL * max(one[1] - one[0], other[1] - other[0])
+
+
+def _conditions(load: Load) -> Conditions:
+    spec = load.image.spec
+    return Conditions(
+        load.machine,
+        spec.dataset,
+        spec.storage,
+        settings_in_words(spec),
+        spec.workload,
+        spec.threads,
+        spec.instance.buffer_pool,
+        spec.kill,
+    )
+
+
+def _pooled(rates: Sequence[Estimate], deviation: float, freedom: int) -> Estimate:
+    """The mean of a cell's loads: its interval is that of what loads made alike differ by, in all cells of the series.
+
+    Of one load, where none was made alike, it is the interval within it; of several that are all that there is, each in a
+    block of its own, it is by what these differ by, blocks and all.
+    """
+    mean = statistics.fmean(rate.mean for rate in rates)
+    if freedom:
+        return _with_interval(mean, len(rates), deviation, freedom)
+    if len(rates) == 1:
+        return rates[0]
+    if min(rate.mean for rate in rates) <= 0:
+        return Estimate(mean, math.nan, math.nan)
+    return _with_interval(mean, len(rates), statistics.stdev(math.log(rate.mean) for rate in rates), len(rates) - 1)
+
+
+def _as_beside(smallest: Estimate, gain: Ratio) -> Estimate:
+    """What a size would have had in the blocks of the smallest log: with the interval of what it differs from that by."""
+    return Estimate(*(smallest.mean * (1 + each) for each in (gain.change, gain.low, gain.high)))
+
+
+def _levels(
+    cells: Sequence[LoadCell], gains: Mapping[int, Ratio], deviation: float, freedom: int
+) -> dict[int, Estimate]:
+    """Log size → throughput, that of the smallest log being 1, blocks aside; without sizes with which nothing succeeded.
+
+    Without an interval where no load was repeated: one load knows what chance did within it, and the next one made alike
+    differs by more than that.
+    """
+    if not gains:
+        return {cell.log_size: _with_interval(cell.rate.mean, 1, deviation, 0) for cell in cells}
+    changes = {cells[0].log_size: 0.0, **{size: gain.change for size, gain in gains.items()}}
+    return {
+        cell.log_size: _with_interval(1 + changes[cell.log_size], len(cell.loads), deviation, freedom)
+        for cell in cells
+        if cell.log_size in changes
+    }
+
+
+def _with_interval(mean: float, loads: int, deviation: float, freedom: int) -> Estimate:
+    """The mean of so many loads, by the standard deviation of the logarithm of one."""
+    if not freedom:
+        return Estimate(mean, math.nan, math.nan)
+    reach = float(stats.t.ppf(0.5 + SHARE / 2, freedom)) * deviation / math.sqrt(loads)
+    return Estimate(mean, mean * math.exp(-reach), mean * math.exp(reach))

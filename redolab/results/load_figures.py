@@ -1,0 +1,236 @@
+"""What a server under load came to, from the series that were taken of it: pure functions."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from redolab.counters import Sample
+from redolab.machine.facts import MachineSample
+from redolab.models.capacity import RedoCapacity
+from redolab.models.intervals import Estimate, batch_means
+from redolab.workloads.data import WorkloadMoment
+
+STALLED = 0.1
+"""Of the median: a second with less is a stall."""
+_SECOND = 1.0
+_SILENT = 3.0
+"""Seconds without a report before the end after which they count as such in which nothing ended."""
+_LATE = 0.1
+"""By so much of a second a report of the last whole one may come too early."""
+
+
+@dataclass(frozen=True, slots=True)
+class Second:
+    """What the clients did in one second."""
+
+    end: float
+    """Monotonic."""
+    commits: float
+    new_orders: float | None
+    latency_95_ms: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadFigures:
+    """A stretch of load; rates per second, sizes in bytes. None where a server or machine does not tell."""
+
+    seconds: float
+    commits: Estimate
+    new_orders: Estimate | None
+    """Of TPC-C: New-Order transactions a second; 60 times that is NOTPM."""
+    errors: float
+    """A second: transactions that failed."""
+    latency_95_ms: float | None
+    """The median of the seconds' 95th percentiles."""
+    worst_latency_ms: float | None
+    """The highest of them."""
+    worst_second: float
+    """The lowest throughput of a second, as a share of the median."""
+    stalled: int
+    """Seconds with less than `STALLED` of the median."""
+    age_share: float | None
+    """The mean checkpoint age, as a share of the age at which statements wait."""
+    highest_age_share: float | None
+    redo_per_second: float | None
+    """By the LSN."""
+    pages_flushed: float | None
+    """A second."""
+    log_waits: int | None
+    fillings: float | None
+    """How often the log was filled since the load began: redo by the age at which statements wait."""
+    measured_fillings: float | None
+    """And how often in the stretch itself."""
+    redo_per_commit: float | None
+    log_per_commit: float | None
+    """`Innodb_os_log_written`."""
+    pages_per_commit: float | None
+    """Bytes of pages that were flushed, the doublewrite buffer not counted."""
+    device_per_commit: float | None
+    """All that was written to the device."""
+    device_busy: float | None
+    """The share of the time in which the device had something to do."""
+    cpu_share: float | None
+    """What was used of all processors, by the server, its clients and all else."""
+
+    @property
+    def rate(self) -> Estimate:
+        """What it is compared by: new orders a minute of TPC-C, commits a second of other workloads."""
+        if self.new_orders is None:
+            return self.commits
+        return Estimate(*(60 * each for each in (self.new_orders.mean, self.new_orders.low, self.new_orders.high)))
+
+
+def load_figures(
+    moments: Sequence[WorkloadMoment],
+    samples: Sequence[Sample],
+    machine: Sequence[MachineSample],
+    capacity: RedoCapacity,
+    seconds: float,
+    killed: float,
+) -> LoadFigures | None:
+    """Of the last so many seconds before the last report; None if nothing was reported in them.
+
+    `killed`, monotonic, is when the load ended: a program that says nothing of seconds in which nothing ended may have said
+    nothing of the last ones.
+    """
+    if not moments:
+        return None
+    everything = [*per_second(moments), *_unheard(moments, killed)]
+    end = everything[-1].end if everything else moments[-1].monotonic
+    begin = end - seconds
+    by_second = [each for each in everything if begin < each.end <= end]
+    if not by_second:
+        return None
+    within = [sample for sample in samples if begin <= sample.monotonic <= end]
+    of_machine = [sample for sample in machine if begin <= sample.monotonic <= end]
+    commits = [each.commits for each in by_second]
+    orders = [each.new_orders for each in by_second if each.new_orders is not None]
+    latencies = [each.latency_95_ms for each in by_second if each.latency_95_ms is not None]
+    median = statistics.median(commits)
+    shares = _age_shares(within, capacity)
+    rate = statistics.fmean(commits)
+
+    def per_commit(grown: float | None) -> float | None:
+        return None if grown is None or not rate else grown / rate
+
+    pages = _grown(within, lambda sample: sample.pages_written)
+    page_size = next((sample.page_size for sample in within if sample.page_size), None)
+    failed = sum(
+        (moment.errors_per_second or 0.0) * (moment.monotonic - before.monotonic)
+        for before, moment in itertools.pairwise(moments)
+        if begin < moment.monotonic <= end
+    )
+    first, last = (within[0], within[-1]) if within else (None, None)
+    waits = (
+        None
+        if first is None or last is None or first.log_waits is None or last.log_waits is None
+        else (last.log_waits - first.log_waits)
+    )
+    return LoadFigures(
+        seconds=float(len(by_second)),
+        commits=batch_means(commits),
+        new_orders=batch_means(orders) if len(orders) == len(by_second) else None,
+        errors=failed / (end - max(begin, moments[0].monotonic)),
+        latency_95_ms=statistics.median(latencies) if latencies else None,
+        worst_latency_ms=max(latencies, default=None),
+        worst_second=min(commits) / median if median else 0.0,
+        stalled=sum(each <= STALLED * median for each in commits),
+        age_share=statistics.fmean(shares) if shares else None,
+        highest_age_share=max(shares, default=None),
+        redo_per_second=(redo := _grown(within, lambda sample: sample.lsn)),
+        pages_flushed=pages,
+        log_waits=waits,
+        fillings=_fillings(samples, capacity),
+        measured_fillings=_fillings(within, capacity),
+        redo_per_commit=per_commit(redo),
+        log_per_commit=per_commit(_grown(within, lambda sample: sample.os_log_written)),
+        pages_per_commit=None if pages is None or page_size is None else per_commit(pages * page_size),
+        device_per_commit=per_commit(_grown(of_machine, lambda sample: sample.written_bytes)),
+        device_busy=_grown(of_machine, lambda sample: sample.busy),
+        cpu_share=_cpu_share(of_machine),
+    )
+
+
+def per_second(moments: Sequence[WorkloadMoment]) -> list[Second]:
+    """The reports as seconds, or as near to these as they come.
+
+    A program that reports every second and says nothing of one in which nothing ended leaves a gap: in a report that comes
+    after several seconds all belongs to the last of them. Reports that come more often are put together.
+    """
+    found: list[Second] = []
+    parts: list[tuple[WorkloadMoment, float]] = []
+    for before, moment in itertools.pairwise(moments):
+        lasted = moment.monotonic - before.monotonic
+        parts.append((moment, lasted))
+        together = sum(each for _, each in parts)
+        # As soon as the next report would take it further from a second than it is.
+        if together + lasted / 2 < _SECOND:
+            continue
+        # One that only comes late speaks of all the time since the last.
+        silent = max(0, int(lasted / _SECOND + _LATE) - 1) if len(parts) == 1 else 0
+        none = None if moment.new_orders_per_second is None else 0.0
+        found += [Second(before.monotonic + _SECOND * each, 0.0, none, None) for each in range(1, silent + 1)]
+        found.append(_put_together(parts, together - silent * _SECOND))
+        parts = []
+    return found
+
+
+def _unheard(moments: Sequence[WorkloadMoment], killed: float) -> list[Second]:
+    """The seconds between the last report and the end of the load, if they are more than a report may be late by."""
+    last = moments[-1]
+    gap = killed - last.monotonic
+    none = None if last.new_orders_per_second is None else 0.0
+    seconds = int(gap / _SECOND) if gap > _SILENT else 0
+    return [Second(last.monotonic + _SECOND * each, 0.0, none, None) for each in range(1, seconds + 1)]
+
+
+def _put_together(parts: Sequence[tuple[WorkloadMoment, float]], seconds: float) -> Second:
+    """Reports, each with how long it speaks of, as one stretch of so many seconds."""
+    last = parts[-1][0]
+    orders = [(moment.new_orders_per_second, lasted) for moment, lasted in parts]
+    told = [rate * lasted for rate, lasted in orders if rate is not None]
+    latencies = [moment.latency_95_ms for moment, _ in parts if moment.latency_95_ms is not None]
+    return Second(
+        end=last.monotonic,
+        commits=sum(moment.commits_per_second * lasted for moment, lasted in parts) / seconds,
+        new_orders=sum(told) / seconds if len(told) == len(parts) else None,
+        latency_95_ms=max(latencies, default=None),
+    )
+
+
+def age_shares(samples: Sequence[Sample], capacity: RedoCapacity) -> list[tuple[float, float]]:
+    """(monotonic, checkpoint age as a share of the age at which statements wait)."""
+    return [
+        (sample.monotonic, sample.checkpoint_age / (sample.hard_limit or capacity.hard_limit))
+        for sample in samples
+        if sample.checkpoint_age is not None
+    ]
+
+
+def _age_shares(samples: Sequence[Sample], capacity: RedoCapacity) -> list[float]:
+    return [share for _, share in age_shares(samples, capacity)]
+
+
+def _grown(samples: Sequence[Sample] | Sequence[MachineSample], counter: Callable[..., float | None]) -> float | None:
+    """By how much a counter grew a second."""
+    known = [(sample.monotonic, value) for sample in samples if (value := counter(sample)) is not None]
+    if len(known) < 2:
+        return None
+    (first_at, first), (last_at, last) = known[0], known[-1]
+    return (last - first) / (last_at - first_at)
+
+
+def _fillings(samples: Sequence[Sample], capacity: RedoCapacity) -> float | None:
+    known = [sample for sample in samples if sample.lsn is not None]
+    if len(known) < 2 or known[0].lsn is None or known[-1].lsn is None:
+        return None
+    return (known[-1].lsn - known[0].lsn) / (known[-1].hard_limit or capacity.hard_limit)
+
+
+def _cpu_share(samples: Sequence[MachineSample]) -> float | None:
+    if len(samples) < 2 or samples[-1].cpu_all == samples[0].cpu_all:
+        return None
+    return (samples[-1].cpu_busy - samples[0].cpu_busy) / (samples[-1].cpu_all - samples[0].cpu_all)

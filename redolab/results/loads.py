@@ -1,0 +1,143 @@
+"""The loads of runs: each with its series, what came of it, and the recoveries after the crash at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redolab.counters import Sample
+from redolab.records.alike import Alike
+from redolab.records.crash import MACHINE, WORKLOAD, CrashImage, CrashSpec
+from redolab.records.kill_rule import KillRule
+from redolab.results.alike import keys_of
+from redolab.results.crashes import crashes_of, samples_of, story_folder
+from redolab.results.load_figures import LoadFigures, load_figures
+from redolab.results.recoveries import Recovery, recoveries_of
+from redolab.results.series import read_machine_samples, read_moments
+from redolab.runs.machines import machines_of
+from redolab.runs.store import Run
+from redolab.servers.dialects import Purpose
+from redolab.workloads.data import WorkloadMoment
+
+_MEASURED = 2 / 3
+"""Of a load that ends after a time, its last part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """One load and the crash at its end, with what its recoveries came to."""
+
+    run: str
+    group: int
+    """Its place in the run's plan."""
+    machine: str
+    """What it is called in tables."""
+    key: Alike
+    image: CrashImage
+    moments: Sequence[WorkloadMoment]
+    samples: Sequence[Sample]
+    figures: LoadFigures
+    recoveries: Sequence[Recovery]
+
+    @property
+    def late_share(self) -> float | None:
+        """Of the disk model's answers, those that came late: under load or in a recovery, whichever is more."""
+        shares = [self.image.late_share, *(each.trial.late_share for each in self.recoveries)]
+        return max((share for share in shares if share is not None), default=None)
+
+    @property
+    def buffered(self) -> bool:
+        """Whether its storage was read through the page cache."""
+        return any(each.trial.buffered for each in self.recoveries)
+
+    @property
+    def measured(self) -> tuple[float, float]:
+        """Seconds from its first report at which the stretch that its figures are of begins and ends."""
+        lasted = self.moments[-1].monotonic - self.moments[0].monotonic
+        return lasted - self.figures.seconds, lasted
+
+    @property
+    def block(self) -> str:
+        """Loads of one block are compared: those of one run on one machine with one number."""
+        return f"{self.run} {self.machine} {self.image.spec.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class WorstCase:
+    """A crash with flushing held back, and what its recoveries came to."""
+
+    run: str
+    machine: str
+    key: Alike
+    image: CrashImage
+    recoveries: Sequence[Recovery]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredLoads:
+    """What some runs have measured."""
+
+    loads: Sequence[Load]
+    worst: Sequence[WorstCase]
+
+
+def found_in(runs: Sequence[Run]) -> MeasuredLoads:
+    """The loads whose figures can be told, and the other crashes, in the order of measuring. Raises `LabError`."""
+    loads, worst = [], []
+    keys, named = keys_of(runs), machines_of(runs)
+    for run in runs:
+        places = {record.name: (place, record.session) for place, record in run.groups().items()}
+        measured = recoveries_of(run)
+        for image in sorted(crashes_of(run), key=lambda each: each.made):
+            # One whose group was not noted, or was made again, does not count.
+            if image.name not in places:
+                continue
+            group, session = places[image.name]
+            machine, key = named[run.name][session], keys.load(run, session, image)
+            recoveries = [each for each in measured if each.trial.image == image.name]
+            if image.spec.instance.purpose is not Purpose.PRODUCTION:
+                worst.append(WorstCase(run.name, machine, key, image, recoveries))
+            elif (load := _load(run, machine, key, group, image, recoveries)) is not None:
+                loads.append(load)
+    return MeasuredLoads(loads, worst)
+
+
+def settings_in_words(spec: CrashSpec) -> str:
+    """What was set of a loaded server and its clients beside what production has, as in `innodb_adaptive_flushing=0`."""
+    instance = spec.instance
+    commit = instance.flush_log_at_trx_commit
+    return "+".join(
+        [
+            *([] if commit == 1 else [f"innodb_flush_log_at_trx_commit={commit}"]),
+            *(["log_bin"] if instance.binary_log else []),
+            *(each.name if each.value is None else f"{each.name}={each.value}" for each in instance.overrides),
+            *(f"without {name}" for name in instance.without),
+            *(["think time"] if spec.think_time else []),
+        ]
+    )
+
+
+def measured_seconds(kill: KillRule, lasted: float) -> float | None:
+    """How long before its end a load of so many seconds is measured; None of one that ends by its checkpoint age.
+
+    Its start is never measured: there the clients start and the pool fills.
+    """
+    if kill.steady is not None:
+        return min(2 * kill.steady.window, max(lasted - kill.steady.warm_up, _MEASURED * lasted))
+    return None if kill.after is None else _MEASURED * kill.after
+
+
+def _load(
+    run: Run, machine: str, key: Alike, group: int, image: CrashImage, recoveries: Sequence[Recovery]
+) -> Load | None:
+    folder = story_folder(run, image.name)
+    moments, samples = read_moments(folder / WORKLOAD), samples_of(run, image.name)
+    killed = image.last_sample.monotonic
+    seconds = measured_seconds(image.spec.kill, killed - moments[0].monotonic if moments else 0.0)
+    if seconds is None:
+        return None
+    of_machine = read_machine_samples(folder / MACHINE) if (folder / MACHINE).exists() else []
+    figures = load_figures(moments, samples, of_machine, image.capacity, seconds, killed)
+    if figures is None:
+        return None
+    return Load(run.name, group, machine, key, image, moments, samples, figures, recoveries)

@@ -1,0 +1,96 @@
+"""Marks on rows that were measured on storages which were not the disks they stand for, and what fio found of these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol, TypeAlias
+
+from redolab.report.table import ReportTable
+from redolab.results.storages import storages_of
+from redolab.runs.machines import machines_of
+from redolab.runs.store import Run
+from redolab.storage.figures import OFF
+from redolab.storage.table import disk_dictionaries, disks_table, marks
+
+MARK = "!"
+Off: TypeAlias = Mapping[tuple[str, str], str]
+"""(machine, storage) → which of its figures were not as asked there."""
+
+
+class OnStorage(Protocol):
+    """A row of what was measured on one storage."""
+
+    @property
+    def machine(self) -> str:
+        """As a table names it."""
+
+    @property
+    def storage(self) -> str:
+        """As the user asked for it."""
+
+    @property
+    def late_share(self) -> float | None:
+        """Of the disk model's answers, those that came late; None of a disk that is no model."""
+
+    @property
+    def buffered(self) -> bool:
+        """Whether it was read through the page cache."""
+
+
+def marks_of(runs: Sequence[Run]) -> Off:
+    """The storages of some runs that were not as asked. Raises `LabError`."""
+    machines = machines_of(runs)
+    return {
+        (machines[run.name][record.session], storage): which
+        for run in runs
+        for record in storages_of(run).records
+        if record.check is not None
+        for storage, which in marks([record.check]).items()
+    }
+
+
+def storage_label(row: OnStorage, off: Off) -> str:
+    """A row's storage, marked if it was not the disk that it stands for."""
+    return row.storage + MARK * ((row.machine, row.storage) in off or is_late(row) or row.buffered)
+
+
+def is_late(row: OnStorage) -> bool:
+    """Whether the disk model answered much later than the modelled disk would have."""
+    return (row.late_share or 0.0) > OFF
+
+
+def storage_remarks(rows: Sequence[OnStorage], off: Off) -> list[str]:
+    """What a reader must know of the storages before using the rows, a sentence each."""
+    several = len({row.machine for row in rows}) > 1
+    said = [
+        f"{storage}{MARK}{f' on {machine}' if several else ''} was not the disk that was asked for: {which} ('--all' has the figures)."
+        for (machine, storage), which in off.items()
+        if any((row.machine, row.storage) == (machine, storage) for row in rows)
+    ]
+    if late := _storages(row for row in rows if is_late(row)):
+        said.append(
+            f"{late}{MARK} answered later than the disk it stands for: this machine is slower, and such a disk recovers sooner."
+        )
+    if buffered := _storages(row for row in rows if row.buffered):
+        said.append(
+            f"{buffered}{MARK} is read through the page cache, as its file system has no direct I/O: it is faster than the disk "
+            "it stands for. Put REDOLAB_LAB on ext4, XFS or btrfs."
+        )
+    return said
+
+
+def disks_of(run: Run) -> tuple[Sequence[ReportTable], Mapping[str, Sequence[Mapping[str, object]]]]:
+    """What fio found of a run's storages, as a table and, under its name, as CSV takes it; nothing where it looked at none.
+
+    Raises `LabError`.
+    """
+    names = machines_of([run])[run.name]
+    looked = [(names[each.session], each.check) for each in storages_of(run).records if each.check is not None]
+    if not looked:
+        return [], {}
+    checks, machines = [check for _, check in looked], [machine for machine, _ in looked]
+    return [disks_table(checks, machines)], {"disks": disk_dictionaries(checks, machines)}
+
+
+def _storages(rows: Iterable[OnStorage]) -> str:
+    return f"{MARK}, ".join(dict.fromkeys(row.storage for row in rows))

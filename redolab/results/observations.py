@@ -1,0 +1,157 @@
+"""Measured recoveries as the model of recovery times takes them."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from redolab.machine.machine_class import MachineClass
+from redolab.models.capacity import PAGE_SIZE
+from redolab.models.recovery_time.fit import Observation
+from redolab.models.recovery_time.terms import DiskRates, Part
+from redolab.models.recovery_time.work import Crash
+from redolab.records.alike import StorageKey, grouped
+from redolab.records.crash import CrashImage, CrashSpec
+from redolab.records.recovery import Outcome, RecoveryTrial
+from redolab.results.alike import Keyed, Keys
+from redolab.results.storages import storages_of
+from redolab.storage.figures import MeasuredDisk
+from redolab.timeline import Phase, Timeline
+
+
+def disk_figures(got: MeasuredDisk) -> DiskRates | None:
+    """What the model takes of what fio found; None where it was not asked for all of it."""
+    if got.in_order is None:
+        return None
+    return DiskRates(
+        read_us=got.read.latency_us,
+        write_us=got.write.latency_us,
+        queued_reads_per_s=got.queued_read.per_second,
+        in_order_mb_s=got.in_order.mb_s,
+        sequential_mb_s=got.sequential.mb_s,
+    )
+
+
+Disks = Mapping[tuple[MachineClass, StorageKey], DiskRates]
+"""What fio found of a storage on machines of a class, where it was last asked for all that the model takes."""
+
+
+def disks_of(keys: Keys) -> Disks:
+    """The disks of some runs. Raises `LabError` if a run cannot be read."""
+    return {
+        (keys.machine(run, record.session), keys.storage(run, record.storage)): disk
+        for run in keys.runs
+        for record in storages_of(run).records
+        if record.check is not None and (disk := disk_figures(record.check.got)) is not None
+    }
+
+
+def observations_of(recoveries: Sequence[Keyed], disks: Disks) -> list[Observation]:
+    """Those of these recoveries that ended well, on storages that fio has looked at on a machine of that class."""
+    found = []
+    for each in recoveries:
+        crash, disk = crash_of(each.image), disks.get((each.key.machine, each.key.storage))
+        if _is_usual(each.image.spec) and crash is not None and disk is not None:
+            found.append(_observation(each.trial, each.image, crash, disk))
+    return [each for each in found if each is not None]
+
+
+def _is_usual(spec: CrashSpec) -> bool:
+    """Whether it has nothing that the model's terms do not know."""
+    dataset = spec.dataset
+    return not (spec.prepared_transactions or dataset.empty_tables or dataset.page_size or spec.instance.overrides)
+
+
+def table_rates(recoveries: Sequence[Keyed]) -> Mapping[str, float]:
+    """Server → seconds that a table adds to the time to ready, by crashes that differ in their number of tables alone.
+
+    Servers without such crashes are left out. All recoveries of a server are of one version on one class of machine.
+    """
+    ready = [
+        (each.key, (each.image.spec.dataset.empty_tables, each.trial.seconds_to_ready))
+        for each in recoveries
+        if each.trial.outcome is Outcome.READY and each.trial.seconds_to_ready is not None and not each.trial.settings
+    ]
+    weighed: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    for key, measured in grouped(ready, "spec.dataset.empty_tables").items():
+        by_count: dict[int, list[float]] = defaultdict(list)
+        for count, seconds in measured:
+            by_count[count].append(seconds)
+        if 0 in by_count:
+            base = statistics.median(by_count[0])
+            weighed[key["server"]] += [
+                (count, statistics.median(seconds) - base) for count, seconds in by_count.items() if count
+            ]
+    return {
+        server: max(0.0, sum(count * added for count, added in told) / sum(count**2 for count, _ in told))
+        for server, told in weighed.items()
+        if told
+    }
+
+
+def crash_of(image: CrashImage) -> Crash | None:
+    """What a crash left to recover; None where its server did not tell."""
+    last = image.last_sample
+    if last.checkpoint_age is None or last.dirty_pages is None:
+        return None
+    return Crash(
+        redo=float(last.checkpoint_age),
+        dirty_pages=float(last.dirty_pages),
+    )
+
+
+def rollback_rates(recoveries: Sequence[Keyed]) -> Mapping[str, float]:
+    """Server → rows rolled back a second, the median of its recoveries; servers without any are left out.
+
+    All recoveries of a server are of one version on one class of machine.
+    """
+    rates: dict[str, list[float]] = defaultdict(list)
+    for each in recoveries:
+        timeline = each.trial.timeline
+        if timeline is not None and timeline.rows and timeline.rollback_seconds:
+            rates[each.trial.server].append(timeline.rows / timeline.rollback_seconds)
+    return {server: statistics.median(found) for server, found in rates.items()}
+
+
+def _observation(trial: RecoveryTrial, image: CrashImage, crash: Crash, disk: DiskRates) -> Observation | None:
+    timeline = trial.timeline
+    if trial.outcome is not Outcome.READY or trial.seconds_to_ready is None or timeline is None or trial.settings:
+        return None
+    return Observation(
+        server=trial.server,
+        storage=trial.storage,
+        crash_name=trial.image,
+        log_size=trial.log_size,
+        pool=trial.buffer_pool,
+        workload=image.spec.workload,
+        crash=crash,
+        disk=disk,
+        batches=timeline.batches,
+        pages=_pages(trial, timeline, crash),
+        stretches=_stretches(trial.seconds_to_ready, timeline),
+        ready=trial.seconds_to_ready,
+    )
+
+
+def _pages(trial: RecoveryTrial, timeline: Timeline, crash: Crash) -> float | None:
+    """Pages recovered by the log's count, else what the device read beyond the redo (MySQL to 5.7, MariaDB 10.2 count none)."""
+    if timeline.pages is not None:
+        return float(timeline.pages)
+    if trial.device is None:
+        return None
+    beyond = (trial.device.read_bytes - crash.redo) / PAGE_SIZE
+    return beyond if beyond > 0 else None
+
+
+def _stretches(ready: float, timeline: Timeline) -> Mapping[frozenset[Part], float]:
+    """The parts that the log tells apart; what comes before the server's first line is its start."""
+    phases = {time.phase: time.seconds for time in timeline.phases}
+    parts = {Part.SCAN: Phase.SCAN, Part.APPLY: Phase.APPLY, Part.OPEN: Phase.OPEN}
+    told = {frozenset({part}): seconds for part, phase in parts.items() if (seconds := phases[phase]) is not None}
+    around = [phases[phase] for phase in (Phase.DISCOVER, Phase.ACCEPT)]
+    in_log = timeline.seconds_to_ready
+    if in_log is not None and all(seconds is not None for seconds in around):
+        told[frozenset({Part.OTHER})] = max(0.0, ready - in_log) + sum(seconds or 0.0 for seconds in around)
+    untold = frozenset(Part) - frozenset().union(*told)
+    return {**told, untold: max(0.0, ready - sum(told.values()))} if untold else told

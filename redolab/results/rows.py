@@ -1,0 +1,184 @@
+"""Recoveries as rows: each with its crash image and what fio found of its storage, for frames (docs/run-data.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from redolab.errors import LabError
+from redolab.machine.facts import DeviceUse
+from redolab.records.crash import CrashImage
+from redolab.records.recovery import WarmTime
+from redolab.results.crashes import crashes_of
+from redolab.results.loads import Load, found_in, settings_in_words
+from redolab.results.recoveries import Recovery, recoveries_of
+from redolab.results.storages import storages_of
+from redolab.runs.experiment import Rows
+from redolab.runs.store import Run
+from redolab.storage.figures import FIGURES, StorageRecord
+from redolab.timeline import Phase
+from redolab.workloads.tpcc.tables import TpccTables
+
+
+def recovery_rows(run: Run) -> Rows:
+    """The recoveries of a run. Raises `LabError`."""
+    images = {image.name: image for image in crashes_of(run)}
+    storages = storages_of(run)
+    return [
+        (
+            each.record,
+            {
+                **_recovery(each),
+                **_image(_image_of(run, images, each.trial.image)),
+                **_storage(storages.of(each.trial.storage, each.record.session)),
+            },
+        )
+        for each in recoveries_of(run)
+    ]
+
+
+def load_rows(run: Run) -> Rows:
+    """The recoveries of a run, each with what came of the load that was crashed before it. Raises `LabError`."""
+    loads = {load.image.name: load for load in found_in([run]).loads}
+    return [(record, {**columns, **_load(loads.get(record.trial.image))}) for record, columns in recovery_rows(run)]
+
+
+def _load(load: Load | None) -> Mapping[str, object]:
+    figures = None if load is None else load.figures
+    orders = None if figures is None or figures.new_orders is None else figures.rate.mean
+    columns = {
+        "load_measured_s": "seconds",
+        "load_fillings": "fillings",
+        "failed_per_s": "errors",
+        "latency_95_ms": "latency_95_ms",
+        "worst_latency_ms": "worst_latency_ms",
+        "worst_second_share": "worst_second",
+        "stalled_s": "stalled",
+        "age_share": "age_share",
+        "highest_age_share": "highest_age_share",
+        "redo_per_commit_bytes": "redo_per_commit",
+        "os_log_written_per_commit_bytes": "log_per_commit",
+        "pages_per_commit_bytes": "pages_per_commit",
+        "device_per_commit_bytes": "device_per_commit",
+        "pages_flushed_per_s": "pages_flushed",
+        "log_waits": "log_waits",
+        "load_device_busy_share": "device_busy",
+        "load_cpu_share": "cpu_share",
+    }
+    return {
+        "load_steady": None if load is None else load.image.steady,
+        "load_settings": None if load is None else settings_in_words(load.image.spec),
+        "commits_per_s": None if figures is None else figures.commits.mean,
+        "commits_low_per_s": None if figures is None else figures.commits.low,
+        "commits_high_per_s": None if figures is None else figures.commits.high,
+        "notpm": orders,
+        **{column: None if figures is None else getattr(figures, name) for column, name in columns.items()},
+    }
+
+
+def _image_of(run: Run, images: Mapping[str, CrashImage], name: str) -> CrashImage:
+    if name not in images:
+        raise LabError(f"the run {run.name} cannot be read (it lacks crashes/{name})", "it is left as it is")
+    return images[name]
+
+
+def _recovery(recovery: Recovery) -> Mapping[str, object]:
+    trial, judgement = recovery.trial, recovery.judgement
+    timeline, cpu, device, end = trial.timeline, trial.cpu, trial.device, trial.unfinished
+    times = () if timeline is None else timeline.phases
+    seconds = {time.phase: time.seconds for time in times}
+    logged = None if timeline is None else timeline.seconds_to_ready
+    return {
+        "image": trial.image,
+        "server": trial.server,
+        "version": trial.version,
+        "storage": trial.storage,
+        "log_size_bytes": trial.log_size,
+        "buffer_pool_bytes": trial.buffer_pool,
+        "settings": trial.settings,
+        "repeat": trial.repeat,
+        "started": trial.started,
+        "outcome": str(trial.outcome),
+        "ready_s": trial.seconds_to_ready,
+        "start_s": None if logged is None else max(0.0, (trial.seconds_to_ready or logged) - logged),
+        **{f"{phase}_s": seconds.get(phase) for phase in Phase},
+        "first_connection_s": trial.first_connection,
+        "first_write_s": trial.first_write,
+        "rollback_ended_s": trial.rollback_ended,
+        "clock": None if timeline is None else timeline.clock,
+        "redo_bytes": None if timeline is None else timeline.redo_bytes,
+        "pages_to_recover": None if timeline is None else timeline.pages,
+        "pages_read": trial.pages_read,
+        "batches": None if timeline is None else timeline.batches,
+        "rows_rolled_back": None if timeline is None else timeline.rows,
+        "cpu_s": None if cpu is None else cpu.seconds,
+        "busiest_thread_s": None if cpu is None else cpu.busiest_thread,
+        "lab_cpu_s": trial.lab_cpu_seconds,
+        **{f"device_{name}": None if device is None else getattr(device, name) for name in DeviceUse.__struct_fields__},
+        "late_share": trial.late_share,
+        "buffered": trial.buffered,
+        "copy_s": trial.copy.seconds,
+        "copy_reflink": trial.copy.reflink,
+        "cache_dropped": trial.cache_dropped,
+        "ended_phase": None if end is None else str(end.phase),
+        "ended_percent": None if end is None else end.percent,
+        "progress_ended_s": None if end is None else end.progress_ended,
+        "longest_quiet_s": trial.longest_quiet,
+        **_warm(recovery.warm),
+        "failed_checks": None if judgement is None else len(judgement.failed_checks),
+        "verdict": None if judgement is None else str(judgement.ruling),
+        "instance": trial.instance,
+    }
+
+
+def _warm(warm: WarmTime | None) -> Mapping[str, object]:
+    orders = None if warm is None else warm.new_orders_before
+    return {
+        "commits_before_per_s": None if warm is None else warm.commits_before,
+        "notpm_before": None if orders is None else 60 * orders,
+        "first_commit_s": None if warm is None else warm.first_commit,
+        "back_s": None if warm is None else warm.back,
+        "best_share": None if warm is None else warm.best_share,
+        "followed_s": None if warm is None else warm.followed,
+    }
+
+
+def _image(image: CrashImage) -> Mapping[str, object]:
+    last, spec = image.last_sample, image.spec
+    return {
+        "crashed_server": spec.dataset.server,
+        "crashed_version": spec.dataset.version,
+        "redo_format": image.redo_format,
+        "workload": spec.workload,
+        "warehouses": spec.dataset.data.warehouses if isinstance(spec.dataset.data, TpccTables) else None,
+        "threads": spec.threads,
+        "think_time": spec.think_time,
+        "pool_dump": spec.pool_dump,
+        "trx_commit": spec.instance.flush_log_at_trx_commit,
+        "binary_log": spec.instance.binary_log,
+        "dataset_bytes": spec.dataset.size,
+        "open_transaction_rows": spec.dataset.open_transaction_rows,
+        "fill_pool_bytes": spec.instance.buffer_pool,
+        "crash_kind": spec.crash,
+        "crash_number": spec.number,
+        "crash_load": image.load,
+        "crash_moment_s": image.moment,
+        "fill_s": image.fill_seconds,
+        "filled_to": spec.kill.filled_to(),
+        "why_killed": image.why_killed,
+        "checkpoint_age_bytes": last.checkpoint_age,
+        "dirty_pages": last.dirty_pages,
+        "undo_growth_bytes": image.undo_growth,
+        "sync_flush_point_bytes": image.sync_flush_point,
+        "hard_limit_bytes": image.hard_limit,
+    }
+
+
+def _storage(record: StorageRecord | None) -> Mapping[str, object]:
+    check = None if record is None else record.check
+    lies_on = None if record is None else record.lies_on
+    return {
+        "storage_device": None if lies_on is None else lies_on.device,
+        "storage_file_system": None if lies_on is None else lies_on.file_system,
+        **{f"fio_{figure.column}": None if check is None else figure.got(check.got) for figure in FIGURES},
+        "disk_model_overhead_us": None if check is None else check.overhead_us,
+    }

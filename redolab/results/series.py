@@ -1,0 +1,64 @@
+"""The series that tell how an image came about, as they were written, one CSV file each."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+from redolab.counters import Sample
+from redolab.machine.facts import MachineSample
+from redolab.workloads.data import WorkloadMoment
+
+
+def read_moments(path: Path) -> Sequence[WorkloadMoment]:
+    """The reports in a file of them; a torn last line is left out."""
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    return [moment for row in rows if (moment := _moment(row)) is not None]
+
+
+def _moment(row: dict[str, str | None]) -> WorkloadMoment | None:
+    try:
+        return WorkloadMoment(**{name: float(value) for name, value in row.items() if value})
+    except (TypeError, ValueError):
+        return None
+
+
+def read_machine_samples(path: Path) -> Sequence[MachineSample]:
+    """The samples in a CSV file of them; a torn last line is left out."""
+    with path.open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if None not in row.values()]
+    return [
+        MachineSample(
+            monotonic=float(row["monotonic"]),
+            cpu_busy=float(row["cpu_busy"]),
+            cpu_all=float(row["cpu_all"]),
+            reads=int(row["reads"]),
+            read_bytes=int(row["read_bytes"]),
+            writes=int(row["writes"]),
+            written_bytes=int(row["written_bytes"]),
+            busy=float(row["busy"]),
+            waited=float(row["waited"]),
+        )
+        for row in rows
+    ]
+
+
+def read_samples(path: Path) -> Sequence[Sample]:
+    """The samples in a file that a `SampleFile` wrote; a torn last line is left out."""
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    return [sample for row in rows if (sample := _sample(row)) is not None]
+
+
+def _sample(row: dict[str, str | None]) -> Sample | None:
+    if any(value is None for value in row.values()):
+        return None
+    clocks = {"monotonic", "wall"}
+    try:
+        counters = {name: int(value) for name, value in row.items() if value and name not in clocks}
+        wall = float(row["wall"]) if row["wall"] else None
+        return Sample(monotonic=float(row["monotonic"] or ""), wall=wall, **counters)
+    except ValueError:
+        return None

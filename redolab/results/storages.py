@@ -1,0 +1,40 @@
+"""The storages of a run as they were recorded, on each of its machines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redolab.runs.machines import on_one_machine
+from redolab.runs.schema import Session
+from redolab.runs.store import Run
+from redolab.storage.figures import DiskCheck, StorageRecord
+
+STORAGES = "storages"
+
+
+class RunStorages:
+    """The storages of a run as they were recorded, on each of its machines."""
+
+    def __init__(self, sessions: Sequence[Session], records: Sequence[StorageRecord]) -> None:
+        self.records = records
+        self._sessions = sessions
+
+    def of(self, storage: str, session: int) -> StorageRecord | None:
+        """A storage as it was last recorded on the machine of a session."""
+        return next((record for record in reversed(self.on_machine_of(session)) if record.storage == storage), None)
+
+    def on_machine_of(self, session: int) -> list[StorageRecord]:
+        """All that was recorded on the machine of a session."""
+        wanted = self._sessions[session]
+        return [record for record in self.records if on_one_machine(self._sessions[record.session], wanted)]
+
+
+def storages_of(run: Run) -> RunStorages:
+    """A run's storages. Raises `LabError`."""
+    records = run.lines(STORAGES, StorageRecord)
+    return RunStorages(run.record().sessions, records)
+
+
+def checks_of(run: Run) -> list[DiskCheck]:
+    """What fio found of a run's storages, of those that it looked at. Raises `LabError`."""
+    return [record.check for record in storages_of(run).records if record.check is not None]

@@ -1,0 +1,35 @@
+"""The servers there are: the project's own catalogue and what the user added."""
+
+from __future__ import annotations
+
+from redolab.catalogue import Catalogue
+from redolab.project import PROJECT
+from redolab.servers.entry import CatalogueEntry
+from redolab.servers.own import OwnServers
+
+
+def server_catalogue() -> Catalogue[CatalogueEntry]:
+    """All servers by name."""
+    ours = Catalogue.read("server", PROJECT.provision / "servers.toml", CatalogueEntry)
+    return Catalogue(ours.noun, {**dict(ours.items()), **own_servers().entries()})
+
+
+def expected_versions() -> dict[str, str]:
+    """Server → the version that the catalogue expects of it."""
+    return {name: entry.version for name, entry in server_catalogue().items()}
+
+
+def own_servers() -> OwnServers:
+    """The servers that the user added."""
+    return OwnServers(PROJECT.own_servers)
+
+
+def server_names(text: str) -> tuple[str, ...]:
+    """The reading of names of servers with commas, or of `all`. Raises `InvalidInput`."""
+    catalogue = server_catalogue()
+    if text == "all":
+        return tuple(catalogue.names())
+    names = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
+    for name in names:
+        catalogue.get(name)
+    return names

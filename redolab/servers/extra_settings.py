@@ -1,0 +1,73 @@
+"""Settings of a recovering server that a person asks for, beyond the lab's own.
+
+As text they are `name=value`, several that go together with `+` between them; the empty text is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from redolab.errors import InvalidInput
+from redolab.lines import Line
+from redolab.servers.dialects import Setting
+
+NONE = "none"
+"""What a person writes for the lab's own settings alone."""
+_SETTING = re.compile(r"([a-z][a-z0-9_]*)(?:=([\w./:%-]+))?", re.ASCII)
+_OTHERWISE = {
+    "innodb_buffer_pool_size": "POOL= sets it",
+    "innodb_log_file_size": "LOGSIZE= sets it",
+    "innodb_log_files_in_group": "LOGSIZE= sets it",
+    "innodb_redo_log_capacity": "LOGSIZE= sets it",
+}
+_ERROR = "[ERROR]"
+_STAMPS = re.compile(r"^(?:\s*\[[^\]]*\])+")
+"""As in `[MY-000067] [Server]`."""
+_PLACES = frozenset(
+    {
+        "basedir", "bind_address", "datadir", "init_file", "innodb_data_home_dir", "innodb_log_group_home_dir",
+        "innodb_undo_directory", "log_error", "pid_file", "plugin_dir", "port", "socket", "tmpdir", "user",
+    }
+)  # fmt: skip
+
+
+def asked_settings(text: str) -> str:
+    """The text of asked settings as a plan keeps it, names with `_`. Raises `InvalidInput` if it is none."""
+    if text == NONE:
+        return ""
+    return "+".join(_checked(part.strip()) for part in text.split("+"))
+
+
+def settings_from(text: str) -> tuple[Setting, ...]:
+    """The settings that a plan's text stands for."""
+    parts = [part.partition("=") for part in text.split("+") if part]
+    return tuple(Setting(name, value if is_set else None, "asked for") for name, is_set, value in parts)
+
+
+def _checked(part: str) -> str:
+    name, is_set, value = part.partition("=")
+    setting = name.strip().replace("-", "_").lower() + is_set + value.strip()
+    if not (match := _SETTING.fullmatch(setting)):
+        raise InvalidInput(f"'{part}' is no setting", "write it as in innodb_read_io_threads=16, or none")
+    if match[1] in _OTHERWISE:
+        raise InvalidInput(f"{match[1]} cannot be set here", _OTHERWISE[match[1]])
+    if match[1] in _PLACES:
+        raise InvalidInput(f"{match[1]} cannot be set", "where a server lies and listens is the lab's own affair")
+    return setting
+
+
+def what_was_refused(log: Sequence[Line], settings: Sequence[Setting]) -> str:
+    """What a server that did not start said of these settings: the first error that names one, else its first error."""
+    return error_naming(log, settings) or next(iter(_errors(log)), "it ended without a word")
+
+
+def error_naming(log: Sequence[Line], settings: Sequence[Setting]) -> str | None:
+    """The first error in a log that names one of these settings; None if there is none."""
+    return next((text for text in _errors(log) if any(each.name in text.replace("-", "_") for each in settings)), None)
+
+
+def _errors(log: Sequence[Line]) -> list[str]:
+    """The errors in a log, without what stands before them."""
+    texts = [line.text.partition(_ERROR)[2] for line in log if _ERROR in line.text]
+    return [_STAMPS.sub("", text).strip().rstrip(".") for text in texts]

@@ -1,0 +1,61 @@
+"""Datasets: loaded, cleanly shut-down data directories, kept and reused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from redolab.machine import files
+from redolab.machine.clean_up_journal import Journal
+from redolab.records.dataset import DatasetSpec
+
+DATASET_MARK = "dataset.json"
+_DATASETS = "datasets"
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A dataset that is there."""
+
+    spec: DatasetSpec
+    folder: Path
+    """Holds the data directory as `data`."""
+    size: int
+    """Bytes on the disk."""
+
+
+def find_dataset(storage: Path, spec: DatasetSpec) -> Dataset | None:
+    """The dataset if it is there whole."""
+    folder = storage / _DATASETS / spec.key
+    if not (folder / DATASET_MARK).exists():
+        return None
+    return Dataset(spec, folder, files.folder_size(folder))
+
+
+def datasets(storage: Path) -> list[Dataset]:
+    """All datasets that this version of the lab can read, by name."""
+    found = [
+        (folder, spec)
+        for name in dataset_names(storage)
+        if (spec := _spec(folder := storage / _DATASETS / name)) is not None
+    ]
+    return [Dataset(spec, folder, files.folder_size(folder)) for folder, spec in found]
+
+
+def dataset_names(storage: Path) -> list[str]:
+    """The names of all datasets, those included that another version of the lab made."""
+    return [name for name in files.names(storage / _DATASETS) if (storage / _DATASETS / name / DATASET_MARK).exists()]
+
+
+def _spec(folder: Path) -> DatasetSpec | None:
+    try:
+        return msgspec.json.decode((folder / DATASET_MARK).read_bytes(), type=DatasetSpec)
+    except (msgspec.MsgspecError, OSError):
+        return None
+
+
+def remove_dataset(storage: Path, name: str, journal: Journal) -> None:
+    """Remove the dataset of that name; where that is broken off, the next command ends it."""
+    journal.remove(storage / _DATASETS / name, DATASET_MARK, f"the dataset {name} half removed")

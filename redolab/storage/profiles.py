@@ -1,0 +1,222 @@
+"""The storage profiles as data: what the lab is told of a disk, and what it then has to reach."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from redolab.machine.facts import RequestQueue, Scheduler
+from redolab.storage.figures import DiskTarget
+from redolab.units import parse_size
+
+_PAGE = 16 * 1024
+_SEQUENTIAL = 1024 * 1024
+_QUEUED = 32
+_MEGABYTE = 1_000_000
+_MINUTE_MS = 60_000
+
+
+class FlashDisk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind", tag="flash"):
+    """A disk without moving parts, local or across a network. Latencies are of 16 KiB."""
+
+    about: str
+    sources: Mapping[str, str]
+    read_us: float
+    read_on_us: float | None = None
+    """Of a read that goes on where another ended."""
+    write_us: float
+    flush_us: float
+    read_iops: int | None = None
+    write_iops: int | None = None
+    read_mb_s: float
+    write_mb_s: float | None = None
+    shared: bool = False
+    """Whether reads and writes draw on the same limits, those of reads."""
+    unit: str | None = None
+    """What follows on counts as one operation up to this size; otherwise each request counts."""
+    depth: int
+    """Requests served at a time."""
+    scheduler: Scheduler = "none"
+    """The I/O scheduler that a production host has for such a disk."""
+
+    def __post_init__(self) -> None:
+        _check_positive(read_us=self.read_us, write_us=self.write_us, read_mb_s=self.read_mb_s, depth=self.depth)
+
+    @property
+    def what(self) -> str:
+        """What stands behind it, in a word."""
+        return "modelled"
+
+    def request_queue(self) -> RequestQueue:
+        """How the kernel of a production host treats its requests."""
+        return RequestQueue(scheduler=self.scheduler, depth=self.depth)
+
+    def parameters(self) -> list[str]:
+        """What the disk model is told. Raises `InvalidInput`."""
+        given = {
+            "read": _ns(self.read_us),
+            "read_on": None if self.read_on_us is None else _ns(self.read_on_us),
+            "write": _ns(self.write_us),
+            "flush": _ns(self.flush_us),
+            "read_iops": self.read_iops,
+            "write_iops": self.write_iops,
+            "read_rate": round(self.read_mb_s * _MEGABYTE),
+            "write_rate": None if self.write_mb_s is None else round(self.write_mb_s * _MEGABYTE),
+            "shared": int(self.shared),
+            "unit": None if self.unit is None else parse_size(self.unit),
+            "depth": self.depth,
+        }
+        return ["kind=flash", *(f"{name}={value}" for name, value in given.items() if value is not None)]
+
+    def asked(self) -> DiskTarget:
+        """What fio has to find: the latencies as they are, the rates from whichever limit comes first."""
+        read_us = max(self.read_us, 1e6 / self.read_iops if self.read_iops else 0.0)
+        write_iops = self.read_iops if self.shared else self.write_iops
+        write_us = max(self.write_us, 1e6 / write_iops if write_iops else 0.0)
+        served = min(_QUEUED, self.depth) / self.read_us * 1e6
+        by_rate = self.read_mb_s * _MEGABYTE / _PAGE
+        return DiskTarget(
+            read_us=read_us,
+            queued_reads_per_second=min(served, by_rate, self.read_iops or served),
+            write_us=write_us,
+            sequential_mb_s=self.read_mb_s,
+            append_us=max(self.write_us + self.flush_us, write_us),
+        )
+
+
+class SpinningDisk(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind", tag="spinning"
+):
+    """Disks that turn; more than one are striped over sets of `mirrors` with the same content."""
+
+    about: str
+    sources: Mapping[str, str]
+    rpm: int
+    seek_track_ms: float
+    seek_average_ms: float
+    seek_full_ms: float
+    mb_s: float
+    """Under one head."""
+    command_us: float = 0.0
+    queue: int = 32
+    """Commands among which a disk chooses the nearest."""
+    read_ahead: str = "1M"
+    cache: str | None = None
+    """Write cache of all together; without it writes wait for the platter."""
+    battery: bool = False
+    """Whether a flush need not wait for what is in the write cache."""
+    spindles: int = 1
+    mirrors: int = 1
+    stripe: str | None = None
+    scheduler: Scheduler = "mq-deadline"
+    """The I/O scheduler that a production host has for such disks."""
+
+    def __post_init__(self) -> None:
+        _check_positive(rpm=self.rpm, mb_s=self.mb_s, queue=self.queue, spindles=self.spindles, mirrors=self.mirrors)
+        rise, full = self.seek_average_ms - self.seek_track_ms, self.seek_full_ms - self.seek_track_ms
+        # The curve through them must rise with the distance (timing_seek in diskmodel/timing.c).
+        if not full / 3 <= rise <= full * 8 / 15:
+            raise ValueError("the seek times to the next track, on average and over all tracks belong to no disk")
+        if self.spindles % self.mirrors:
+            raise ValueError(f"{self.spindles} spindles are not a multiple of {self.mirrors} mirrors")
+        if self.spindles > self.mirrors and self.stripe is None:
+            raise ValueError("more than one spindle needs a stripe")
+
+    @property
+    def what(self) -> str:
+        """What stands behind it, in a word."""
+        return "modelled"
+
+    def request_queue(self) -> RequestQueue:
+        """How the kernel of a production host treats its requests."""
+        return RequestQueue(scheduler=self.scheduler, rotational=True, depth=self.queue * self.spindles)
+
+    def parameters(self) -> list[str]:
+        """What the disk model is told. Raises `InvalidInput`."""
+        given = {
+            "revolution": round(_MINUTE_MS * 1e6 / self.rpm),
+            "seek_track": round(self.seek_track_ms * 1e6),
+            "seek_average": round(self.seek_average_ms * 1e6),
+            "seek_full": round(self.seek_full_ms * 1e6),
+            "rate": round(self.mb_s * _MEGABYTE),
+            "command": _ns(self.command_us),
+            "queue": self.queue,
+            "read_ahead": parse_size(self.read_ahead),
+            "cache": None if self.cache is None else parse_size(self.cache),
+            "battery": int(self.battery),
+            "spindles": self.spindles,
+            "mirrors": self.mirrors,
+            "stripe": None if self.stripe is None else parse_size(self.stripe),
+        }
+        return ["kind=spinning", *(f"{name}={value}" for name, value in given.items() if value is not None)]
+
+    def asked(self) -> DiskTarget:
+        """What fio has to find over the whole disk: a read is a seek, half a turn and the transfer.
+
+        What mirrors, queues, caches and batteries make of it is the model's result, and nothing that could be asked.
+        """
+        turn_us = _MINUTE_MS * 1000 / self.rpm
+        one_read_us = self.seek_average_ms * 1000 + turn_us / 2 + _PAGE / self.mb_s + self.command_us
+        cached = self.cache is not None
+        return DiskTarget(
+            read_us=None if self.mirrors > 1 else one_read_us,
+            sequential_mb_s=self.mb_s * self.spindles / self.mirrors,
+            append_us=None if cached and self.battery else turn_us,
+        )
+
+
+ModelledDisk = FlashDisk | SpinningDisk
+"""Any disk that only a disk model can be."""
+
+
+class FolderStorage(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind", tag="folder"
+):
+    """A folder, as fast as the disk it lies on; what is not absolute lies in the lab's own folder."""
+
+    path: str
+    about: str
+
+    @property
+    def what(self) -> str:
+        """What stands behind it, in a word."""
+        return "folder"
+
+
+def _check_positive(**figures: float) -> None:
+    for name, value in figures.items():
+        if value <= 0:
+            raise ValueError(f"{name} is not more than 0")
+
+
+def _ns(microseconds: float) -> int:
+    return round(microseconds * 1000)
+
+
+class TmpfsStorage(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind", tag="tmpfs"
+):
+    """A file system in memory, made for each recovery."""
+
+    about: str
+
+    @property
+    def what(self) -> str:
+        """What stands behind it, in a word."""
+        return "memory"
+
+
+HOME = "native"
+"""The storage profile on which datasets and crash images are kept."""
+
+
+StorageProfile = FolderStorage | TmpfsStorage | ModelledDisk
+"""Any kind of profile."""
+
+_PROSE = ("about", "sources")
+
+
+def storage_figures(profile: StorageProfile) -> Mapping[str, object]:
+    """What decides how a storage of this profile behaves: all but what is said of it."""
+    return {name: value for name, value in msgspec.to_builtins(profile).items() if name not in _PROSE}

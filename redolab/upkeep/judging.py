@@ -1,0 +1,142 @@
+"""Verdicts on runs, given again; and a kept crash image recovered many times, for what the recovered servers hold alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from redolab.bench.judging import judge_positions, judgeable
+from redolab.bench.planning import plan_of_image
+from redolab.errors import FindingsMade, InvalidInput, LabError
+from redolab.lab import open_lab
+from redolab.progress import Progress
+from redolab.records.plan import CrashPlan
+from redolab.records.verdict import Judgement
+from redolab.report.table import Column, ReportTable, write_tables
+from redolab.runs.beginning import session_here
+from redolab.runs.factors import words
+from redolab.runs.reporting import ALL_TABLES, TABLE
+from redolab.runs.schema import GroupRecord, Ruling, VerdictRecord
+from redolab.runs.store import Run, RunStore
+from redolab.servers.catalogue import server_catalogue
+from redolab.states.images import ImageStore, check_format
+
+_EXPERIMENT = "recovery"
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """The verdicts on one state by one server."""
+
+    image: str
+    server: str
+    rulings: Counter[Ruling]
+    checks: int
+
+
+def judge_run(name: str, jobs: int, progress: Progress) -> None:
+    """Recover the states of a run again, and add verdicts. Raises `LabError`, `FindingsMade` where a state was recovered wrongly."""
+    store = RunStore()
+    with open_lab(progress, store.clear_unfinished) as lab:
+        run = store.get(name)
+        if run.record().experiment == "inflation" or not (positions := judgeable(run)):
+            raise InvalidInput(f"the run {run.name} has recovered nothing", "'redolab runs' lists the others")
+        plan: CrashPlan = run.plan(CrashPlan)
+        gone = judge_positions(lab, run, plan, positions, jobs)
+        for image in gone:
+            progress.note(f"{image} is gone: what was recovered from it keeps the verdict it has")
+        if len(gone) == len({record.name for record in run.groups().values()}):
+            raise LabError(f"all crash images of the run {run.name} are gone", "its verdicts stay as they are")
+        _show(run, progress)
+
+
+def check_image(
+    name: str, server: str | None, *, pool: int | None, settings: str, repeat: int, jobs: int, progress: Progress
+) -> None:
+    """Recover a kept image so many times for what the recovered servers hold. Raises `LabError`, `FindingsMade`."""
+    store = RunStore()
+    with open_lab(progress, store.clear_unfinished) as lab:
+        image = ImageStore(lab.home).get(name)
+        recovering = server or image.spec.dataset.server
+        check_format(image, recovering, server_catalogue().get(recovering).dialect())
+        lab.server(recovering)
+        plan = plan_of_image(
+            image,
+            recovering,
+            () if pool is None else (pool,),
+            (),
+            (settings,),
+            repeat=repeat,
+            seed=1,
+            check_disks=False,
+            small=True,
+        )
+        options = {
+            "image": name,
+            "server": recovering,
+            "pool": words(tuple(dict.fromkeys(planned.step.pool for planned in plan.steps))),
+            "repeat": str(repeat),
+            "checked": "on",
+        }
+        run = store.create(
+            _EXPERIMENT,
+            options,
+            session_here(lab),
+        )
+        run.write_plan(plan)
+        with store.running(run, progress.seconds):
+            ImageStore(lab.home).note_use(name, run.folder)
+            run.add_group(GroupRecord(group=0, attempt=1, session=0, name=name, made=False, seconds=0.0))
+            judge_positions(lab, run, plan, range(len(plan.steps)), jobs)
+        _show(run, progress)
+
+
+def _show(run: Run, progress: Progress) -> None:
+    """Print the verdicts, and keep them where `redolab show` finds them; findings end in `FindingsMade`."""
+    verdicts = run.verdicts(Judgement)
+    answer = _answer(verdicts)
+    table = _table(verdicts)
+    write_tables(run.folder, "verdicts", answer, [table])
+    if not run.trial_count():
+        for stem in (TABLE, ALL_TABLES):
+            write_tables(run.folder, stem, answer, [table])
+    progress.console.print()
+    progress.console.print(answer, style="bold", highlight=False, markup=False, soft_wrap=True)
+    table.show(progress.console)
+    progress.note(f"everything is in {run.folder}")
+    findings = [finding for verdict in verdicts for finding in verdict.findings]
+    if findings:
+        many = f"{len(findings)} finding{'s' * (len(findings) > 1)}"
+        raise FindingsMade(f"{many} in {len(verdicts)} recoveries", f"the evidence is in {run.folder}")
+
+
+def _answer(verdicts: list[VerdictRecord[Judgement]]) -> str:
+    rulings = Counter(each.verdict.ruling for each in verdicts)
+    told = ", ".join(f"{rulings[ruling]} {ruling}" for ruling in Ruling if rulings[ruling])
+    return f"{len(verdicts)} recoveries judged: {told}."
+
+
+def _table(verdicts: list[VerdictRecord[Judgement]]) -> ReportTable:
+    found: dict[tuple[str, str], list[Judgement]] = {}
+    for each in verdicts:
+        found.setdefault((each.verdict.image, each.verdict.server), []).append(each.verdict)
+    rows = [
+        _Row(image, server, Counter(each.ruling for each in own), sum(len(each.checks) for each in own))
+        for (image, server), own in found.items()
+    ]
+    columns = [
+        Column[_Row]("state", lambda row: row.image),
+        Column[_Row]("server", lambda row: row.server),
+        *(_column(ruling) for ruling in Ruling),
+        Column[_Row]("checks", lambda row: f"{row.checks:,}", right=True),
+    ]
+    why = dict.fromkeys(each.verdict.why for each in verdicts if each.verdict.why)
+    notes = [
+        *(f"Unknown: {each}." for each in why),
+        *(f"FINDING: {f.what}" for each in verdicts for f in each.findings),
+    ]
+    return ReportTable.of("Verdicts", rows, columns, notes)
+
+
+def _column(ruling: Ruling) -> Column[_Row]:
+    return Column(str(ruling), lambda row: str(row.rulings[ruling]), right=True)

@@ -1,0 +1,18 @@
+"""The workloads there are, and what they load."""
+
+from __future__ import annotations
+
+from redolab.catalogue import Catalogue
+from redolab.project import PROJECT
+from redolab.workloads.contract import Workload
+from redolab.workloads.storm import StormWorkload
+from redolab.workloads.sysbench import SysbenchWorkload
+from redolab.workloads.tpcc.go_tpc import GoTpcWorkload
+from redolab.workloads.tpcc.tpcc_mysql import TpccMysqlWorkload
+
+
+def workload_catalogue() -> Catalogue[Workload]:
+    """All workloads by name."""
+    kinds = SysbenchWorkload | GoTpcWorkload | TpccMysqlWorkload | StormWorkload
+    entries: Catalogue[Workload] = Catalogue.read("workload", PROJECT.provision / "workloads.toml", kinds)
+    return entries

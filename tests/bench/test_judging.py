@@ -1,0 +1,85 @@
+"""Verdicts that are given later, and again: by RESUME, by `redolab judge`, and of an image alone."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from redolab.lab import native_folder
+from redolab.machine import files
+from redolab.project import PROJECT
+from redolab.records.recovery import RecoveryTrial
+from redolab.records.verdict import Judgement
+from redolab.runs.schema import Ruling, RunState
+from redolab.runs.store import Run, RunStore
+from redolab.servers.instance import DATA
+from redolab.states.images import ImageStore
+from tests.command import SMALL, nothing_is_left, redolab, signal_at
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Run]:
+    """A run that was interrupted while its first recovery was judged."""
+    asked = ["run", "recovery", *SMALL, "--repeat", "2", "--keep", "off"]
+    status, said = signal_at("… checking the recovered tables", signal.SIGINT, asked)
+    assert status == 130, said
+    made = RunStore().get("latest")
+    yield made
+    redolab("rm", made.name)
+    assert nothing_is_left()
+
+
+def test_what_was_measured_and_not_judged_is_judged_by_a_resume_and_not_timed_again(run: Run) -> None:
+    assert run.record().state is RunState.STOPPED
+    (first,) = run.trials(RecoveryTrial)
+    assert run.verdicts(Judgement) == []
+    done = redolab("run", "recovery", "--resume", run.name)
+    assert done.returncode == 0, done.stderr
+    assert "measured and not judged: 1 of the recoveries" in done.stdout
+    trials = run.trials(RecoveryTrial)
+    assert trials[0] == first
+    assert len(trials) == 2
+    verdicts = {each.position: each.verdict for each in run.verdicts(Judgement)}
+    assert {verdict.ruling for verdict in verdicts.values()} == {Ruling.RIGHT}
+    assert verdicts[first.position].afresh
+    assert [each.afresh for position, each in verdicts.items() if position != first.position] == [False]
+
+
+def test_an_image_is_recovered_many_times_for_what_it_holds_and_one_that_is_torn_is_a_finding() -> None:
+    made = redolab("run", "recovery", *SMALL, "--repeat", "1")
+    assert made.returncode == 0, made.stderr
+    of_trials = RunStore().get("latest")
+    images = ImageStore(native_folder(PROJECT.lab))
+    name = of_trials.groups()[0].name
+    image = images.get(name)
+    try:
+        right = redolab("recover", name, "--checked", "--jobs", "2", "--repeat", "3", "--pool", "64M")
+        assert right.returncode == 0, right.stderr
+        assert "3 recoveries judged: 3 right." in right.stdout
+        checked = RunStore().get("latest")
+        assert checked.trial_count() == 0
+        assert [each.verdict.afresh for each in checked.verdicts(Judgement)] == [True] * 3
+        assert "3 recoveries judged" in redolab("show", checked.name).stdout
+        # The first page of the system tablespace, without which InnoDB does not start.
+        system = images.data(image) / "ibdata1"
+        content = system.read_bytes()
+        system.write_bytes(b"torn" * 4096 + content[16384:])
+        again = redolab("judge", of_trials.name)
+        assert again.returncode == 3, again.stderr
+        assert "the recovery: gave up instead of ready" in again.stdout
+        (verdict,) = of_trials.verdicts(Judgement)
+        assert verdict.verdict.ruling is Ruling.WRONG
+        (finding,) = of_trials.findings()
+        assert (of_trials.folder / finding.evidence[1] / DATA / "ibdata1").exists()
+        # The figures stay as they were measured.
+        assert of_trials.trials(RecoveryTrial)[0].trial.seconds_to_ready is not None
+        files.remove(images.folder(name))
+        gone = redolab("judge", of_trials.name)
+        assert gone.returncode == 1
+        assert f"all crash images of the run {of_trials.name} are gone" in gone.stderr
+        assert nothing_is_left()
+    finally:
+        for each in (checked, of_trials):
+            redolab("rm", each.name)

@@ -1,0 +1,206 @@
+"""A cluster on one machine without certificates of anybody's: it works for its own account, and no other has anything run."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+
+import psutil
+import pytest
+
+from redolab.cluster.certificate import CERTIFICATE
+from redolab.project import PROJECT
+from redolab.units import MIB
+from tests.command import as_somebody, folder_for_everybody
+
+_DASHBOARD = "DASK_DISTRIBUTED__SCHEDULER__DASHBOARD__BOKEH_APPLICATION__"
+_WEBSOCKET = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+}
+
+
+@dataclass(frozen=True)
+class Loopback:
+    """A scheduler and its workers."""
+
+    folder: Path
+    port: int
+    scheduler: subprocess.Popen[str]
+    workers: list[subprocess.Popen[str]]
+    said: str
+
+    @property
+    def address(self) -> str:
+        """What a person types."""
+        return f"tls://127.0.0.1:{self.port}"
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[Path]:
+    """A folder that every account reaches."""
+    with folder_for_everybody() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def there(folder: Path) -> Iterator[Loopback]:
+    """A scheduler as it is started without a word more, and two workers."""
+    with _cluster(folder, "one", "two") as started:
+        yield started
+
+
+@contextmanager
+def _cluster(folder: Path, *names: str, dashboard: bool = False) -> Iterator[Loopback]:
+    port = _free_port()
+    with ExitStack() as held:
+        asked = ("scheduler", "--port", str(port), *(["--dashboard"] if dashboard else []))
+        scheduler = held.enter_context(_started(folder, "control", *asked))
+        said = _read_until(scheduler, "it starts nothing" if dashboard else "scheduler at")
+        workers = []
+        for name in names:
+            worker = held.enter_context(_started(folder, name, "worker", f"tls://127.0.0.1:{port}", "--name", name))
+            _read_until(worker, f"{name} has joined tls://127.0.0.1:{port}")
+            workers.append(worker)
+        yield Loopback(folder, port, scheduler, workers, said)
+
+
+@contextmanager
+def _started(folder: Path, name: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(
+        [sys.executable, "-m", "redolab", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        cwd=PROJECT.root, env={**os.environ, **_environment(folder, name)},
+    ) as process:  # fmt: skip
+        try:
+            yield process
+        finally:
+            process.terminate()
+
+
+def _environment(folder: Path, name: str) -> Mapping[str, str]:
+    # Dask's own configuration of whoever runs the tests may name certificates.
+    return {
+        "DASK_CONFIG": str(folder / "dask"),
+        # A page that nobody looks at is forgotten after a second: else all of them at once keep a scheduler busy.
+        f"{_DASHBOARD}UNUSED_SESSION_LIFETIME_MILLISECONDS": "1000",
+        "PYTHONUNBUFFERED": "1",
+        "REDOLAB_EXPERIMENTS": str(PROJECT.root / "tests/toy"),
+        "REDOLAB_LAB": str(folder / name),
+        "REDOLAB_RUNS": str(folder / "runs"),
+        "XDG_CONFIG_HOME": str(folder / "config"),
+    }
+
+
+def _read_until(process: subprocess.Popen[str], marker: str) -> str:
+    assert process.stdout is not None
+    said = ""
+    for line in process.stdout:
+        said += line
+        if marker in line:
+            return said
+    raise AssertionError(said)
+
+
+def _free_port() -> int:
+    with socket.socket() as asking:
+        asking.bind(("127.0.0.1", 0))
+        return int(asking.getsockname()[1])
+
+
+def _listening(process: subprocess.Popen[str]) -> list[tuple[str, int]]:
+    """All on which a process and its children can be reached, by TCP or UDP."""
+    ours = psutil.Process(process.pid)
+    found = [each for one in (ours, *ours.children(recursive=True)) for each in one.net_connections("inet")]
+    return [
+        (each.laddr.ip, each.laddr.port)
+        for each in found
+        if each.status == psutil.CONN_LISTEN or each.type == socket.SOCK_DGRAM
+    ]
+
+
+def _ports(there: Loopback) -> list[int]:
+    return [port for each in (there.scheduler, *there.workers) for _, port in _listening(each)]
+
+
+def test_one_port_each_and_none_of_who_asks(there: Loopback) -> None:
+    assert _listening(there.scheduler) == [("127.0.0.1", there.port)]
+    for worker in there.workers:
+        ((host, _),) = _listening(worker)
+        assert host == "127.0.0.1"
+    assert there.said.count("\n") == 1
+    _dice(there)
+
+
+def _dice(there: Loopback) -> None:
+    """A run of one group, which one of the workers measures; who asks for it listens on nothing."""
+    asked = ("run", "dice", "--seed", "5", "--beside-others", "--pause-ms", "100", "--cluster", there.address)
+    with _started(there.folder, "control", *asked) as client:
+        said = _read_until(client, "check cell")
+        assert _listening(client) == []
+        assert client.stdout is not None
+        said += client.stdout.read()
+        assert client.wait(60) == 0, said
+
+
+def test_another_account_has_nothing_run(there: Loopback, folder: Path) -> None:
+    held = folder / "config/redolab/cluster" / CERTIFICATE
+    refused = as_somebody("-c", f"open({str(held)!r})", folder=folder)
+    assert "PermissionError" in refused.stderr
+    for place, port in enumerate(_ports(there)):
+        for ours in ("", held.read_text()):
+            made_in = folder / f"{place}-{'with' if ours else 'without'}"
+            made_in.mkdir()
+            made_in.chmod(0o777)
+            asked = as_somebody(
+                "-m", "tests.cluster.stranger", str(port), str(made_in / "made"), folder=folder, said=ours
+            )  # fmt: skip
+            lines = asked.stdout.splitlines()
+            assert [line.partition(" (")[0] for line in lines[:2]] == [
+                "without TLS: nothing run", "with its own: nothing run",
+            ], asked.stdout + asked.stderr  # fmt: skip
+            # What it asked for would have been done: it is, as root, for who holds the certificate.
+            assert [line.partition(" (")[0] for line in lines[2:]] == (["with ours: run"] if ours else [])
+            assert [path.stat().st_uid for path in made_in.iterdir()] == ([0] if ours else [])
+
+
+def test_a_page_of_the_dashboard_has_no_machine_do_anything(folder: Path) -> None:
+    from distributed.dashboard.scheduler import applications
+
+    with _cluster(folder, "three", dashboard=True) as there:
+        ((host, port),) = [each for each in _listening(there.scheduler) if each[1] != there.port]
+        assert host == "127.0.0.1"
+        assert len(_listening(there.workers[0])) == 1
+        assert f"dashboard at http://127.0.0.1:{port}/status" in there.said
+        assert "warning: every account of this machine can open it" in there.said
+        worker = psutil.Process(there.workers[0].pid)
+        before = worker.io_counters().write_chars
+        # Of those that are a single plot of another page each, there are thirty.
+        pages = [page for page in applications if not page.startswith("/individual-")]
+        for page in [*pages, "/info/main/workers.html", "/json/identity.json", "/health"]:
+            wanted = 404 if page == "/hardware" else 200
+            assert _status(port, page) == wanted, page
+        assert _status(port, "/api/v1/get_workers") == 404
+        assert _status(port, f"/proxy/{there.port}/127.0.0.1/status") == 404
+        # What another page asks that is open in the browser of somebody here.
+        assert _status(port, "/status/ws", origin="http://page.example") == 403
+        assert _status(port, "/status/ws", origin=f"http://localhost:{port}") == 101
+        # Whatever a page had asked of the worker is done before a group is. A benchmark of its disk would write 2G.
+        _dice(there)
+        assert worker.io_counters().write_chars - before < MIB
+
+
+def _status(port: int, page: str, origin: str = "") -> int:
+    """How a page answers; a websocket, where it is asked by a page of that origin."""
+    headers = {**_WEBSOCKET, "Origin": origin} if origin else {}
+    with closing(HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
+        connection.request("GET", page, headers=headers)
+        return connection.getresponse().status

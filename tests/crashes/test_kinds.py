@@ -1,0 +1,97 @@
+"""The kinds of crash, on real servers."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from pathlib import Path
+
+import pytest
+
+from redolab.crashes.dataset import make_dataset
+from redolab.crashes.kinds import KINDS, crash_kind
+from redolab.crashes.kinds.files_left import bring_home
+from redolab.crashes.kinds.freeze import Freeze
+from redolab.errors import InvalidInput
+from redolab.lab import Lab, native_folder
+from redolab.machine import files, processes
+from redolab.machine.copies import copy_folder
+from redolab.machine.device import BlockDevice
+from redolab.project import PROJECT
+from redolab.records.recovery import RecoveryTrial
+from redolab.results.crashes import crashes_of
+from redolab.runs.store import RunStore
+from redolab.servers.dialects import InstanceRequest, Purpose
+from redolab.servers.instance import DATA, Instance, prepare_folder
+from redolab.states.images import ImageStore
+from redolab.storage.place import Place
+from redolab.units import MIB
+from redolab.workloads.catalogue import workload_catalogue
+from redolab.workloads.data import Clients
+from tests.command import UNCHECKED, nothing_is_left, redolab
+from tests.small_crash import WORKLOAD, small_dataset
+
+
+def test_a_kind_that_is_not_there_is_refused_with_those_that_are() -> None:
+    with pytest.raises(InvalidInput, match="choose from kill, freeze"):
+        crash_kind("trip-over-the-cable")
+
+
+def test_each_kind_is_made_anew_for_each_crash() -> None:
+    for name in KINDS:
+        assert crash_kind(name) is not crash_kind(name)
+
+
+@pytest.mark.parametrize("name", ["mariadb-10.11", "mysql-9"])
+def test_a_freeze_copies_what_a_kill_at_the_same_moment_leaves(name: str, lab: Lab, home: Path) -> None:
+    server, workload = lab.server(name), workload_catalogue().get(WORKLOAD)
+    dataset = make_dataset(lab, home, server, workload, small_dataset(server, workload))
+    folder, copied = home / "instances/struck", home / "instances/copied"
+    request = InstanceRequest(purpose=Purpose.FILL, log_size=32 * MIB, buffer_pool=128 * MIB)
+    place = Place(name="native", folder=home, device=BlockDevice.under(home))
+    with lab.journal.making(folder, "the instance of a test"), lab.journal.making(copied, "the copy of a test"):
+        for each in (folder, copied):
+            prepare_folder(server, each)
+        files.remove(folder / DATA)
+        copy_folder(dataset.folder / DATA, folder / DATA)
+        for log_file in server.dialect.old_log_files:
+            files.remove(folder / DATA / log_file)
+        with Instance.start(server, folder, request, folder / "error.log") as instance:
+            instance.wait_ready()
+            clients = Clients(connections=4)
+            with workload.run(lab.tools, instance, dataset.spec.data, clients, folder / "workload.log"):
+                time.sleep(2)
+                freeze = Freeze()
+                freeze.strike(instance, place)
+                assert instance.pid is not None
+                frozen = processes.identity(instance.pid)
+                assert frozen is not None
+                assert processes.is_stopped(frozen)
+                bring_home(folder, copied)
+                instance.kill()
+        assert files.hash_folder(copied / DATA) == files.hash_folder(folder / DATA)
+
+
+def test_one_load_is_frozen_at_moments_of_its_own_and_each_state_recovers() -> None:
+    done = redolab(
+        *("run", "recovery", "--log-size", "64M", "--dataset", "32M", "--pool", "64M", "--open-transaction", "1000"),
+        *("--crash", "freeze", "--moment", "2s-6s", "--crashes", "3", "--repeat", "1", "--keep", "off", "--seed", "7"),
+        *UNCHECKED,
+    )
+    assert done.returncode == 0, done.stderr
+    run = RunStore().get("latest")
+    images = crashes_of(run)
+    assert len({image.load for image in images}) == 1
+    moments = [image.moment for image in images if image.moment is not None]
+    assert len(set(moments)) == 3
+    assert all(2 <= moment <= 6 for moment in moments)
+    for image in images:
+        assert image.moment is not None
+        assert image.moment <= image.fill_seconds < image.moment + 2
+    by_moment = sorted(images, key=lambda image: image.moment or 0.0)
+    assert all(
+        (one.last_sample.lsn or 0) < (later.last_sample.lsn or 0) for one, later in itertools.pairwise(by_moment)
+    )
+    assert {record.trial.image for record in run.trials(RecoveryTrial)} == {image.name for image in images}
+    assert nothing_is_left()
+    assert not {image.name for image in images} & set(ImageStore(native_folder(PROJECT.lab)).names())

@@ -1,0 +1,142 @@
+"""Which folders the lab takes for its own: by what is in them, before anything is written there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from redolab.errors import InvalidInput
+from redolab.machine.lab_folder import MARK, check_lab_folder, claim_lab_folder
+from redolab.project import PROJECT
+
+NOTE = "0123456789abcdef.json"
+EARLIER_LAB = {
+    "lock": "",
+    f"journal/{NOTE}": '{"path": "/nowhere", "what": "a thing"}',
+    f"journal/.{NOTE}.8521": "",
+    "ledger/": "",
+    "servers/mariadb-10.11/server.json": "{}",
+    "servers/mysql-9.partial/": "",
+    "storage/native/images/mysql-9-64M/image.json": "{}",
+    "storage/disks/": "",
+    "tools/diskmodel-0123456789abcdef/diskmodel": "",
+    "machines/lab/": "",
+    "vagrant/up.log": "",
+    "lost+found/": "",
+}
+"""As labs left their folders that did not mark them."""
+
+
+def make(folder: Path, content: Mapping[str, str]) -> None:
+    for name, text in content.items():
+        path = folder / name
+        (path if name.endswith("/") else path.parent).mkdir(parents=True, exist_ok=True)
+        if not name.endswith("/"):
+            path.write_text(text)
+
+
+def held(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {},
+        {"lost+found/": ""},
+        {"lock": "process 7 on somewhere\n", f".{MARK}.71": "This fo"},
+        EARLIER_LAB,
+        {"vagrant/machine/machines/": "", "vagrant/home/": ""},
+        {"cluster/dask/": ""},
+        {"machines/packages/": "", "machines/journal/": ""},
+    ],
+    ids=["empty", "file system", "killed at its beginning", "earlier lab", "only a guest's", "worker's", "luggage"],
+)
+def test_a_folder_of_the_labs_is_taken_and_marked(content: Mapping[str, str], tmp_path: Path) -> None:
+    make(tmp_path, content)
+    claim_lab_folder(tmp_path)
+    assert (tmp_path / MARK).is_file()
+    # From now on, whatever else is put there.
+    make(tmp_path, {"photos/wedding.jpg": ""})
+    check_lab_folder(tmp_path)
+
+
+def test_a_folder_that_is_not_there_is_made(tmp_path: Path) -> None:
+    claim_lab_folder(tmp_path / "large/redolab")
+    assert held(tmp_path / "large/redolab") == [MARK]
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ({"photos/wedding.jpg": ""}, "photos"),
+        ({"journal/notes.txt": "precious"}, "journal/notes.txt"),
+        ({"ledger/2025.json": "{}"}, "ledger/2025.json"),
+        ({"lock": "the door's"}, "lock"),
+        ({"servers/": "", "tools/": "", "storage/native/": ""}, "servers, storage, tools"),
+        ({**EARLIER_LAB, "photos/": ""}, "photos"),
+        ({**EARLIER_LAB, "journal/notes.txt": ""}, "journal/notes.txt"),
+        ({**EARLIER_LAB, "tools/hammer.txt": ""}, "tools/hammer.txt"),
+        ({**EARLIER_LAB, "servers/web/index.html": ""}, "servers/web"),
+        ({**EARLIER_LAB, "vagrant/Vagrantfile": ""}, "vagrant/Vagrantfile"),
+        ({"a/": "", "b/": "", "c/": "", "d/": ""}, "a, b, c, …"),
+    ],
+)  # fmt: skip
+def test_a_folder_of_somebody_elses_is_refused_and_nothing_changes(
+    content: Mapping[str, str], found: str, tmp_path: Path
+) -> None:
+    make(tmp_path, content)
+    before = held(tmp_path)
+    with pytest.raises(InvalidInput) as refused:
+        claim_lab_folder(tmp_path)
+    assert refused.value.problem == f"{tmp_path} is no folder of the lab's, and not empty ({found})"
+    assert refused.value.remedy == f"name one for the lab alone: REDOLAB_LAB={tmp_path}/redolab"
+    assert held(tmp_path) == before
+
+
+def test_the_folder_that_is_suggested_is_one_that_will_be_taken(tmp_path: Path) -> None:
+    make(tmp_path, {"photos/": "", "redolab/thesis.txt": "", "redolab-2": ""})
+    with pytest.raises(InvalidInput, match=rf"REDOLAB_LAB={tmp_path}/redolab-3$"):
+        check_lab_folder(tmp_path)
+
+
+def test_runs_that_are_to_lie_there_are_no_reason_to_refuse_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDOLAB_RUNS", str(tmp_path / "runs"))
+    make(tmp_path, {"runs/20261124-000000-recovery/run.json": ""})
+    claim_lab_folder(tmp_path)
+
+
+def test_where_a_lab_usually_lies_it_is_the_labs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(PROJECT), "usual_lab", tmp_path)
+    make(tmp_path, {"tests/lab/": ""})
+    claim_lab_folder(tmp_path)
+
+
+def test_what_is_no_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("precious")
+    (tmp_path / "link").symlink_to("nowhere")
+    for name, said in (("file", "file"), ("file/deep/in/it", "file"), ("link", "link")):
+        with pytest.raises(InvalidInput, match=f"/{said} is no folder"):
+            claim_lab_folder(tmp_path / name)
+    assert (tmp_path / "file").read_text() == "precious"
+
+
+def test_a_link_to_the_labs_folder_is_good_and_one_in_it_is_not(tmp_path: Path) -> None:
+    (tmp_path / "lab").mkdir()
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "link").symlink_to("lab")
+    claim_lab_folder(tmp_path / "link")
+    assert held(tmp_path / "lab") == [MARK]
+    (tmp_path / "lab/storage").symlink_to(tmp_path / "theirs")
+    with pytest.raises(InvalidInput, match=r"lab/storage is a link, and the lab removes nothing behind one"):
+        check_lab_folder(tmp_path / "lab")
+
+
+def test_a_mark_that_is_a_link_marks_nothing(tmp_path: Path) -> None:
+    make(tmp_path, {"photos/": "", "theirs.txt": "precious"})
+    (tmp_path / MARK).symlink_to("theirs.txt")
+    with pytest.raises(InvalidInput):
+        claim_lab_folder(tmp_path)
+    assert (tmp_path / "theirs.txt").read_text() == "precious"

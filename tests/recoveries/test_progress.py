@@ -1,0 +1,65 @@
+"""Whether a recovery gets on: told from its log and from what its server reads and writes."""
+
+from __future__ import annotations
+
+from redolab.lines import Line
+from redolab.recoveries.progress import Watch
+from redolab.timeline import Phase
+from redolab.timeline.advance import RecoveryProgress, progress_in, standing
+from redolab.timeline.collapse import KEPT, collapsed, repetitions
+
+BEGUN = [
+    "2026-11-22T05:00:00.1Z 0 [Note] [MY-012551] [InnoDB] Database was not shutdown normally!",
+    "2026-11-22T05:00:01.1Z 0 [Note] [MY-012550] [InnoDB] Doing recovery: scanned up to log sequence number 125789",
+    "2026-11-22T05:00:02.1Z 1 [Note] [MY-012532] [InnoDB] Applying a batch of 15191 redo log records ...",
+    "2026-11-22T05:00:03.1Z 1 [Note] [MY-012533] [InnoDB] 10%",
+    "2026-11-22T05:00:04.1Z 1 [Note] [MY-012533] [InnoDB] 50%",
+]
+NO_BLOCK = (
+    "2026-11-22T05:00:{second:02}.1Z 1 [Warning] [MY-011958] [InnoDB] Difficult to find free blocks in the buffer pool "
+    "({times} search iterations)! {times} failed attempts to flush a page!"
+)
+
+
+def test_a_log_says_how_far_it_is() -> None:
+    assert standing([]) == RecoveryProgress(Phase.DISCOVER)
+    assert standing([Line(text) for text in BEGUN[:3]]) == RecoveryProgress(Phase.APPLY)
+    assert str(standing([Line(text) for text in BEGUN])) == "50 % of apply"
+
+
+def test_a_complaint_is_no_progress_however_often_it_comes() -> None:
+    assert all(progress_in(line) is not None for line in BEGUN)
+    assert progress_in(NO_BLOCK.format(second=5, times=21)) is None
+    watch = Watch(0.0)
+    for second, line in enumerate(BEGUN, 1):
+        watch.hear(float(second), [line])
+    for second in range(6, 60):
+        watch.hear(float(second), [NO_BLOCK.format(second=second, times=second * 100)])
+        # The same percent again is none either.
+        watch.hear(float(second), [BEGUN[-1].replace(":04.1", f":{second:02}.1")])
+        watch.see(float(second), 0, 100)
+    assert watch.quiet(60.0) == 55.0
+    assert watch.longest == 1.0
+
+
+def test_a_page_read_or_written_is_progress_though_nothing_is_said() -> None:
+    watch = Watch(0.0)
+    assert watch.see(10.0, 16384, 0)
+    assert watch.see(50.0, 16384, 16384)
+    assert not watch.see(60.0, 16384 + 512, 16384 + 512)
+    assert (watch.quiet(60.0), watch.longest) == (10.0, 40.0)
+
+
+def test_what_a_log_repeats_is_counted_and_left_out() -> None:
+    lines = [
+        *BEGUN,
+        *(NO_BLOCK.format(second=5, times=times) for times in range(1000)),
+        "2026-11-22T05:01:00.1Z 0 the end",
+    ]
+    (repeated,) = repetitions(lines)
+    assert repeated.times == 1000
+    assert repeated.text.startswith("Difficult to find free blocks in the buffer pool (0 search")
+    kept = [line for line, _ in collapsed(lines, lines)]
+    assert len(kept) == len(BEGUN) + KEPT + 2
+    assert kept[-2] == f"[redolab left out {1000 - KEPT} lines that say what stands above already]"
+    assert kept[-1].endswith("the end")

@@ -1,0 +1,49 @@
+"""Who reads runs starts nothing: what `load_runs` imports, and what experiments name without importing it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from functools import partial
+
+import pytest
+
+from redolab.project import PROJECT
+from redolab.runs.experiment import Named, experiment_names, load_experiment
+
+
+def forbidden() -> list[str]:
+    contracts = tomllib.loads((PROJECT.root / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (found,) = [each for each in contracts if "redolab.results" in each.get("source_modules", [])]
+    modules: list[str] = found["forbidden_modules"]
+    return modules
+
+
+@pytest.mark.parametrize("experiment", experiment_names())
+def test_reading_runs_imports_nothing_that_acts(experiment: str) -> None:
+    folder = PROJECT.measured / ("model" if experiment == "calibrate" else experiment)
+    program = (
+        "import sys, redolab; "
+        f"frame = redolab.load_runs({experiment!r}, {str(folder)!r}); "
+        "print(frame.height); print(*sys.modules, sep='\\n')"
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split(
+        "\n"
+    )
+    assert int(said[0]) > 0
+    imported = set(said[1:])
+    assert "redolab.runs.frames" in imported
+    assert not [module for module in forbidden() if module in imported]
+
+
+@pytest.mark.parametrize("experiment", experiment_names())
+def test_what_an_experiment_names_is_there(experiment: str) -> None:
+    declared = load_experiment(experiment)
+    check = declared.check and declared.check.factors
+    for each in (declared.plan, declared.bench, declared.report, *declared.pages.values(), *([check] if check else [])):
+        assert isinstance(each, Named)
+        assert callable(each.found())
+    for of_type in (declared.factors, declared.plan_type):
+        assert isinstance(of_type, partial)
+        assert of_type() is not None

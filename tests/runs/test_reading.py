@@ -1,0 +1,97 @@
+"""Runs as they are read: those of other formats, and those that are damaged, are named; every column is documented."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pytest
+
+import redolab
+from redolab.project import PROJECT
+from redolab.runs.schema import RUN_FORMAT
+from redolab.runs.store import RunStore
+from tests.command import redolab as command
+
+DOCUMENTED = PROJECT.root / "docs/run-data.md"
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """A run of recoveries and one of inserts."""
+    for page in ("recovery", "inflation"):
+        run = sorted((PROJECT.measured / page).iterdir())[0]
+        shutil.copytree(run, tmp_path / "runs" / run.name)
+    return tmp_path / "runs"
+
+
+def only(runs: Path, experiment: str) -> Path:
+    (run,) = runs.glob(f"*-{experiment}")
+    return run
+
+
+@pytest.mark.parametrize(("format_", "reader"), [(RUN_FORMAT - 1, "an older"), (RUN_FORMAT + 1, "a newer")])
+def test_a_run_of_another_format_is_named_and_left_as_it_is(runs: Path, format_: int, reader: str) -> None:
+    run = only(runs, "recovery")
+    record = (run / "run.json").read_text().replace(f'"format": {RUN_FORMAT}', f'"format": {format_}')
+    (run / "run.json").write_text(record.replace('"complete"', '"running"'))
+    kept = (run / "run.json").read_bytes()
+    why = f"the run {run.name} has format {format_}, and this lab reads {RUN_FORMAT}: {reader} redolab reads it"
+    with pytest.warns(UserWarning, match=f"left out: {why}"):
+        assert redolab.load_runs(folder=runs).height == 0
+    shown = command("show", run.name, environment={"REDOLAB_RUNS": str(runs)})
+    assert shown.returncode == 1
+    assert why in shown.stderr
+    assert RunStore(runs).clear_unfinished() == []
+    assert (run / "run.json").read_bytes() == kept
+
+
+@pytest.mark.parametrize("rubbish", [b'{"image": 1}\n', b"\0\0\0\n"])
+@pytest.mark.parametrize("experiment", ["recovery", "inflation"])
+def test_a_run_that_cannot_be_read_is_named_and_left_out(runs: Path, experiment: str, rubbish: bytes) -> None:
+    run = only(runs, experiment)
+    with (run / "trials.jsonl").open("ab") as file:
+        file.write(rubbish)
+    with pytest.warns(UserWarning, match=f"left out: the run {run.name} cannot be read"):
+        assert redolab.load_runs(experiment, runs).height == 0
+
+
+def test_a_committed_run_is_listed_shown_and_reported_again(runs: Path) -> None:
+    environment = {"REDOLAB_RUNS": str(runs)}
+    listed = command("runs", environment=environment).stdout
+    for run in RunStore(runs).all():
+        kept = (run.folder / "run.json").read_bytes()
+        assert run.name in listed
+        shown = command("report", run.name, environment=environment)
+        assert shown.returncode == 0, shown.stderr
+        assert "could not be drawn" not in shown.stdout
+        assert (run.folder / "run.json").read_bytes() == kept
+        assert command("show", run.name, environment=environment).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("experiment", "heading"),
+    [("recovery", "Columns of recoveries"), ("inflation", "Columns of the inflation experiment")],
+)
+def test_every_column_is_documented_and_nothing_else(runs: Path, experiment: str, heading: str) -> None:
+    columns = redolab.load_runs(experiment, runs).columns
+    assert sorted(columns) == sorted([*_documented("Columns of all experiments"), *_documented(heading)])
+
+
+def _documented(heading: str) -> list[str]:
+    section = DOCUMENTED.read_text().split(f"## {heading}\n")[1].split("\n## ")[0]
+    rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| ")][2:]
+    return [name for row in rows for name in re.findall(r"\w+", row)]
+
+
+def test_the_example_for_notebooks_draws(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDOLAB_RUNS", str(runs))
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    blocks = re.findall(r"```python\n(.*?)```", DOCUMENTED.read_text(), re.DOTALL)
+    (example,) = [block for block in blocks if "plt.plot" in block]
+    exec(example, {})
+    labels = [line.get_label() for line in plt.gca().lines]
+    plt.close("all")
+    assert labels == ["mariadb-10.11, native"]
