@@ -55,7 +55,7 @@ class WantedState:
 
     spec: CrashSpec
     moment: float | None = None
-    """Seconds after the load began at which the server is struck, if the spec's rule draws that; else None."""
+    """Seconds of the load after which the server is struck, if the spec's rule draws that; else None."""
     called_besides: str = ""
     """Behind server, log and time in its name."""
 
@@ -244,19 +244,22 @@ def _under_load(
             take, record = _sampling(instance, sampling, spec, samples, running_load, folder, place)
             with Sampler(take, every, record) as sampler:
                 for each in sorted(wanted, key=lambda state: state.moment or 0.0):
-                    fill = Fill(spec.kill, load.capacity, began, each.moment)
-                    why = _wait_for_the_moment(instance, control, fill, running, moments, sampler, stage)
-                    late_share = place.late_share()
+                    fill, kind = Fill(spec.kill, load.capacity, began, each.moment), crash_kind(spec.crash)
+                    why, last = _wait_for_the_moment(instance, control, fill, running, moments, sampler, stage)
                     if spec.pool_dump:
                         dump_pool(control, stage)
-                    kind, last = crash_kind(spec.crash), instance.sample(control)
+                        last = instance.sample(control)
+                    # At once: a server at its limit may answer one more question only when its checkpoint has moved on.
                     moment = kind.strike(instance, place)
+                    late_share = place.late_share()
                     samples.append(last)
                     steady = None if spec.kill.steady is None else fill.is_steady(last.monotonic, last)
                     struck = _Struck(each, kind, why, moment.monotonic - began, last, used, steady, late_share)
                     if kind.goes_on:
                         stage.say("keeping what the crash left")
                         keep(_keep_state(load, struck))
+                        # The load stood still meanwhile.
+                        began += now().monotonic - moment.monotonic
         # Only now: until the crash, whoever holds it must not be collected, which would roll it back.
         held_open.close()
         age = format_size(last.checkpoint_age or 0)
@@ -306,7 +309,8 @@ def _wait_for_the_moment(
     moments: CsvFile[WorkloadMoment],
     sampler: Sampler,
     stage: Stage,
-) -> str:
+) -> tuple[str, Sample]:
+    """Why the moment has come, and the sample that tells it."""
     commits_per_second: float | None = None
     while True:
         reported = running.moments()
@@ -320,7 +324,7 @@ def _wait_for_the_moment(
             raise sampler.failure
         sample = instance.sample(control)
         if why := fill.reason_to_kill(sample.monotonic, sample):
-            return why
+            return why, sample
         done, total = fill.progress(sample.monotonic, sample)
         stage.advance(done, total, fill.words(sample.monotonic, sample, commits_per_second))
         time.sleep(fill.pause(sample.monotonic, sample))

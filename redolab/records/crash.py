@@ -70,6 +70,7 @@ class CrashImage(msgspec.Struct, frozen=True, kw_only=True):
     made: datetime
     why_killed: str
     fill_seconds: float
+    """Of the load, without what it stood still for earlier states of it."""
     last_sample: Sample
     """Taken right before the SIGKILL."""
     settings: tuple[Setting, ...]
@@ -86,7 +87,7 @@ class CrashImage(msgspec.Struct, frozen=True, kw_only=True):
     late_share: float | None = None
     """Of a load on a disk model: how late it answered, as a share of all its latencies."""
     moment: float | None = None
-    """Seconds after the load began at which it was to be struck, as drawn; None where the rule draws none."""
+    """Seconds of the load after which it was to be struck, as drawn; None where the rule draws none."""
     load: str = ""
     """Of which load it is: those of one load share its history, and are no crashes made alike."""
 
