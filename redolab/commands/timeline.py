@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from redolab.commands.console import console
+from redolab.errors import FindingsMade
 
 
 @click.command()
@@ -16,9 +17,13 @@ from redolab.commands.console import console
 def timeline(files: tuple[Path, ...], as_json: bool) -> None:
     """Show the recoveries in error logs.
 
-    For every crash recovery in the files (- for standard input): its phases, how much redo, and what could not be told.
+    For every crash recovery in the files (- for standard input): its phases, how much redo, and what could not be told; crash
+    loops, and how many starts were clean. Exit status 3 if the last start in a file is not ready.
     """
     from redolab.timeline.report import report_timelines
 
-    if not report_timelines(console(), files, as_json):
+    reported = report_timelines(console(), files, as_json)
+    if not reported.all_read:
         sys.exit(1)
+    if reported.ends_badly:
+        sys.exit(FindingsMade.exit_status)

@@ -1,4 +1,4 @@
-"""Recoveries and their phases, from error logs of MySQL and Percona Server 5.1 to 9.7 and MariaDB 10.1 to
+"""Recoveries and their phases, from error logs of MySQL and Percona Server 5.0 to 9.7 and MariaDB 5.5 to
 11.8.
 
 The phases, in seconds, one beginning where the one before ends:
@@ -34,11 +34,12 @@ verbosity proves the crash, else an `UndecidedStart`. Nothing here touches a fil
 from redolab.timeline.events import Event
 from redolab.timeline.parts import PhasePart
 from redolab.timeline.phase import Phase
-from redolab.timeline.phases import PhaseTime, Timeline, UndecidedStart, to_json
+from redolab.timeline.phases import FoundStart, PhaseTime, Timeline, UndecidedStart, to_json
 from redolab.timeline.reader import events, starts, timelines
 
 __all__ = [
     "Event",
+    "FoundStart",
     "Phase",
     "PhasePart",
     "PhaseTime",

@@ -24,7 +24,9 @@ class Event(StrEnum):
     INNODB_DONE = auto()
     TABLESPACES = auto()
     TABLESPACES_DONE = auto()
+    DOUBLEWRITE = auto()
     CHECKPOINT = auto()
+    MISMATCH = auto()
     PROGRESSED = auto()
     NOT_SHUT_DOWN = auto()
     CRASH_RECOVERY = auto()
@@ -55,9 +57,14 @@ class Event(StrEnum):
     STOPPED = auto()
     SIGNAL = auto()
     ABORT = auto()
+    STARTED_BY_SAFE = auto()
     ENDED_BY_SAFE = auto()
     RESTARTED_BY_SAFE = auto()
     WSREP_RECOVERED = auto()
+    INITIALISING = auto()
+    INITIALISED = auto()
+    BACKUP = auto()
+    BACKUP_DONE = auto()
 
 
 class Family(StrEnum):
@@ -88,7 +95,6 @@ class LogEvent(msgspec.Struct, frozen=True, gc=False):
 _LSN = r"(?P<lsn>\d+(?: \d+)?)"
 # Where a server is installed and what its file is called; never more than one line, never a quoted name.
 _PROGRAM = r"(?:(?:(?:\d{6} )?[ \d]?\d:\d\d:\d\d )?(?:UTC )?- )?(?:[A-Za-z]:)?[^:'\"\n]{0,300}?"
-_SAFE = r"(?:\d{6} [ \d]?\d:\d\d:\d\d )?mysqld_safe "
 _E = Event
 _MARIADB = Family.MARIADB
 _MYSQL = Family.MYSQL
@@ -119,7 +125,7 @@ TABLE = (
     Row(_E.TABLESPACES, r"Directories to scan ", _MYSQL),  # 8.0, fil0fil.cc
     Row(_E.TABLESPACES_DONE, r"Completed space ID check of \d+ files", _MYSQL),
     Row(_E.TABLESPACES, r"Reading tablespace information from the \.ibd files"),  # to 5.6
-    Row(_E.TABLESPACES_DONE, r"Restoring possible half-written data pages"),  # from the doublewrite buffer
+    Row(_E.DOUBLEWRITE, r"Restoring possible half-written data pages"),  # to 5.6, MariaDB to 10.1
     # --- the server knows that it must recover
     Row(_E.CHECKPOINT, r"The latest found checkpoint is at lsn = (?P<lsn>\d+)", _MYSQL),  # 8.0.30+, also clean starts
     Row(
@@ -127,6 +133,16 @@ TABLE = (
         r"Starting to parse redo log at lsn = \d+, whereas checkpoint_lsn = (?P<lsn>\d+)",
         _MYSQL,
     ),  # 8.0
+    Row(
+        _E.CHECKPOINT, rf"log sequence number {_LSN}\.\s*$"
+    ),  # to 5.1, behind "Starting log scan based on checkpoint at"
+    # Nothing was written after the checkpoint, yet the data files were not closed: log0recv.cc. MariaDB 10.1 says no more.
+    Row(
+        _E.MISMATCH,
+        r"The log sequence numbers? (?:\d+ and )?\d+ in (?:ibdata files?|the system tablespace) do(?:es)? not match"
+        r" the log sequence number (?P<lsn>\d+) in the (?:ib_logfiles|redo log files)",
+    ),
+    Row(_E.MISMATCH, r"The log sequence number in ibdata files does not match\s*$"),  # 5.5, in two lines
     Row(_E.PROGRESSED, rf"Log scan progressed past the checkpoint (?:lsn|LSN):? {_LSN}"),
     Row(_E.NOT_SHUT_DOWN, r"Database was not shut ?down normally"),
     Row(_E.CRASH_RECOVERY, r"Starting crash recovery\.?\s*$"),  # with three dots it is the binary log's
@@ -199,10 +215,16 @@ TABLE = (
     Row(_E.SIGNAL, rf"{_PROGRAM}(?:mysqld|mariadbd)(?:\.exe)? got signal (?P<signal>\d+)"),
     Row(_E.ABORT, r"(?:Plugin 'InnoDB' init function returned error|Plugin initialization aborted)"),
     Row(_E.ABORT, r"Aborting\s*$"),
-    # It writes its own stamp, which no server's text follows.
-    Row(_E.ENDED_BY_SAFE, rf"{_SAFE}\S+ from pid file \S+ ended\s*$"),
-    Row(_E.RESTARTED_BY_SAFE, rf"{_SAFE}\S+ restarted\s*$"),
-    Row(_E.WSREP_RECOVERED, r"WSREP: Recovered position"),
+    # What the script around the server says; to 5.0 without its own name.
+    Row(_E.STARTED_BY_SAFE, r"(?:mysqld_safe Starting \S+ daemon with databases from |mysqld started\s*$)"),
+    Row(_E.ENDED_BY_SAFE, r"(?:mysqld_safe \S+ from pid file \S+|mysqld) ended\s*$"),
+    Row(_E.RESTARTED_BY_SAFE, r"(?:mysqld_safe \S+|mysqld) restarted\s*$"),
+    # --- starts that are to serve nobody
+    Row(_E.WSREP_RECOVERED, r"WSREP: Recovered position:? *(?P<position>\S*)"),
+    Row(_E.INITIALISING, rf"{_PROGRAM}\(\S+ (?P<version>\d[^\s)]*)\) initializing of server in progress"),  # 5.7.?, 8.0
+    Row(_E.INITIALISED, rf"{_PROGRAM}\(\S+ (?P<version>\d[^\s)]*)\) initializing of server has completed"),
+    Row(_E.BACKUP, r"(?:(?:xtra|maria)backup: )?Starting InnoDB instance for recovery"),
+    Row(_E.BACKUP_DONE, r"(?:(?:xtra|maria)backup: |innobackupex: )?completed OK!"),
 )
 _PATTERNS = tuple(re.compile(row.text, re.ASCII) for row in TABLE)
 # What the server says outside of InnoDB.
@@ -217,6 +239,8 @@ _OUTSIDE = frozenset(
         _E.VERSION,
         _E.STOPPED,
         _E.SIGNAL,
+        _E.INITIALISING,
+        _E.INITIALISED,
     )
 )
 _UNNAMED = [re.sub(r"\(\?P<\w+>", "(?:", row.text) for row in TABLE]
@@ -263,10 +287,33 @@ NEEDLES = (
     Needle("InnoDB", rf"InnoDB(?:(?![:\]] )|[:\]] +(?:{_INNODB}))"),
     Needle("Percona XtraDB", "Percona XtraDB", near=True),
     # A pattern that begins with its word is looked for as fast as that.
-    Needle("ecover", r"ecover(?:y(?:\.\.\.| finished\.)|ing after a crash using )", near=True),
+    # The latter two, and the five literal ones below: xtrabackup 8.0 to 8.0.26 writes neither stamp nor `InnoDB:`.
+    Needle(
+        "ecover",
+        r"ecover(?:y(?:\.\.\.| finished\.|: scanned up|\.?\s*$)|ing after a crash using )",
+        near=True,
+    ),
+    *(
+        Needle(word, re.escape(word), near=True)
+        for word in (
+            "WSREP: Recovered position",
+            "initializing of server has",
+            "InnoDB instance for recovery",
+            "completed OK!",
+            "FATAL ERROR: ",
+            "Database was not shut",
+            "atch the log sequence number",
+            "Applying a batch of",
+            "Apply batch completed",
+            "; log sequence number",
+            "rolled back or cleaned up",
+        )
+    ),
     Needle("ERROR]", r"\[ERROR\]", near=True),
-    Needle("mysqld_safe", r"mysqld_safe \S+ (?:restarted|from pid file)", near=True),
-    Needle("WSREP: Recovered position", "WSREP: Recovered position", near=True),
+    Needle(
+        "mysqld", r"mysqld(?:_safe \S+)? (?:restarted|ended|started|from pid file|daemon with databases)", near=True
+    ),
+    Needle("backup: ", r"backup: [Ee]rror", near=True),
     *(
         Needle(word, re.escape(word))
         for word in (

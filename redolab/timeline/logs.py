@@ -72,10 +72,12 @@ def _hits(piece: bytes, end: int, near: bool) -> tuple[list[Line], bool]:
     for word, pattern in _NEAR if found or near else ():
         if piece.find(word, 0, end) >= 0:
             spans += _lines_around(piece, pattern, end)
-    # In runs that are sorted already, one for each word; a line can be in several.
-    spans.sort()
-    whole = dict.fromkeys(spans)
-    return [Line(piece[begin:close].rstrip(b"\r").decode("utf-8", "replace")) for begin, close in whole], found
+    # In runs that are sorted already, one for each word; a line can be in several, and a very long one with several beginnings.
+    spans.sort(reverse=True)
+    whole = {close: begin for begin, close in spans}
+    return [
+        Line(piece[begin:close].rstrip(b"\r").decode("utf-8", "replace")) for close, begin in reversed(whole.items())
+    ], found
 
 
 def _lines_around(piece: bytes, pattern: re.Pattern[bytes], end: int) -> list[tuple[int, int]]:
@@ -92,6 +94,8 @@ def _lines_around(piece: bytes, pattern: re.Pattern[bytes], end: int) -> list[tu
         close = piece.find(b"\n", at, last if last < end else end)
         if close < 0:
             close = last if last < end else end
+            # Of an endless line the text around every other hit would be its square.
+            same = at + _REACH // 2
         # Other hits in a line of ordinary length have the same line around them.
         elif close - begin < _REACH:
             same = close

@@ -17,6 +17,7 @@ from redolab.timeline.stamps import MICROSECONDS, Clock, Stamp
 # Threads stamp their lines before they take turns at writing them: so much disorder is no clock set back.
 _DISORDER_US = 2 * MICROSECONDS
 _ARRIVAL_STEP = 1000
+_DAY = 24 * 3600 * MICROSECONDS
 _CLOCKS = tuple(Clock)
 # Lines without a stamp that wait for the next stamped one.
 _WAITING = 64
@@ -45,6 +46,11 @@ class LogMoment(msgspec.Struct, gc=False):
     server: Tick | None
     collector: Tick | None
 
+    @property
+    def has_stamp(self) -> bool:
+        """Whether any clock said something by now."""
+        return (self.server or self.arrival or self.collector) is not None
+
     def tick(self, clock: Clock) -> Tick | None:
         """What `clock` said."""
         return (self.arrival, self.server, self.collector)[clock]
@@ -58,7 +64,7 @@ class Clocks:
     server: Tick | None = None
     collector: Tick | None = None
     # The last stamps of forms that cannot be compared with the last one, by their clock and form.
-    others: dict[tuple[Clock, bool, bool], Stamp] = field(default_factory=dict)
+    others: dict[tuple[Clock, bool, bool, bool], Stamp] = field(default_factory=dict)
     waiting: deque[LogMoment] = field(default_factory=lambda: deque(maxlen=_WAITING))
 
     def in_use(self) -> Iterator[Clock]:
@@ -105,8 +111,16 @@ class Clocks:
         if not _comparable(stamp, last.stamp):
             self.others[clock, *_form(last.stamp)] = last.stamp
             before = self.others.get((clock, *_form(stamp)))
+        if stamp.of_day and before is not None:
+            stamp = _on_its_day(stamp, before)
         set_back = before is not None and stamp.us < before.us - _DISORDER_US
         return Tick(stamp, last.era + set_back)
+
+
+def _on_its_day(stamp: Stamp, before: Stamp) -> Stamp:
+    """A time of day after another one, from the same midnight: one that is earlier by more than half a day is of the next."""
+    us = before.us - before.us % _DAY + stamp.us
+    return msgspec.structs.replace(stamp, us=us + _DAY if us < before.us - _DAY // 2 else us)
 
 
 def between(begin: LogMoment, end: LogMoment, clock: Clock) -> int | str:
@@ -122,11 +136,11 @@ def between(begin: LogMoment, end: LogMoment, clock: Clock) -> int | str:
 
 
 def _comparable(a: Stamp, b: Stamp) -> bool:
-    return (a.offset is None) == (b.offset is None) and a.dated == b.dated
+    return (a.offset is None) == (b.offset is None) and a.dated == b.dated and a.of_day == b.of_day
 
 
-def _form(stamp: Stamp) -> tuple[bool, bool]:
-    return stamp.offset is None, stamp.dated
+def _form(stamp: Stamp) -> tuple[bool, bool, bool]:
+    return stamp.offset is None, stamp.dated, stamp.of_day
 
 
 @dataclass(slots=True)

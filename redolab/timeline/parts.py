@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -13,6 +13,8 @@ from redolab.timeline.stamps import MICROSECONDS, Clock
 from redolab.timeline.start import Start
 
 TABLESPACES = "tablespaces"
+DOUBLEWRITE = "doublewrite"
+REDO = "redo"
 UNDO_RESURRECTION = "undo resurrection"
 BINARY_LOG = "binary log and XA recovery"
 
@@ -25,20 +27,38 @@ class PhasePart(msgspec.Struct, frozen=True):
     seconds: float
 
 
-def parts(start: Start, clock: Clock) -> tuple[PhasePart, ...]:
-    """The parts of its phases that `start` told, in their order, as `clock` times them."""
-    return tuple(
+def parts(start: Start, clock: Clock, phases: Mapping[Phase, float | None]) -> tuple[PhasePart, ...]:
+    """The parts of its phases that `start` told, in their order, as `clock` times them; `phases`: their own seconds.
+
+    What is left of a scan that has parts is that of the redo.
+    """
+    told = [
         PhasePart(phase, part, took / MICROSECONDS)
         for phase, part, begin, end in _spans(start)
         if isinstance(took := between(begin, end, clock), int)
-    )
+    ]
+    found: list[PhasePart] = []
+    for phase in dict.fromkeys(part.phase for part in told):
+        own, whole = [part for part in told if part.phase is phase], phases[phase]
+        rest = None if whole is None else round(whole - sum(part.seconds for part in own), 6)
+        # Stamps that are out of order make parts that are longer than their phase, and worth nothing.
+        if rest is not None and rest < 0:
+            continue
+        found += [PhasePart(phase, REDO, rest)] if phase is Phase.SCAN and rest is not None else []
+        found += own
+    return tuple(found)
 
 
 def _spans(start: Start) -> Iterator[tuple[Phase, str, LogMoment, LogMoment]]:
     marks = start.marks
-    begin, end = marks.get(Event.TABLESPACES), marks.get(Event.TABLESPACES_DONE)
+    doublewrite = marks.get(Event.DOUBLEWRITE)
+    begin, end = marks.get(Event.TABLESPACES), marks.get(Event.TABLESPACES_DONE) or doublewrite
+    # To 5.6 the lines of both stand behind the one that shows the crash, and where there is no redo behind all of the scan.
+    late = Phase.OPEN if start.had_no_redo else Phase.SCAN
     if begin and end and start.discovered:
-        yield Phase.DISCOVER if end.number < start.discovered.number else Phase.SCAN, TABLESPACES, begin, end
+        yield Phase.DISCOVER if end.number < start.discovered.number else late, TABLESPACES, begin, end
+    if doublewrite and start.restored and start.discovered:
+        yield late, DOUBLEWRITE, doublewrite, start.restored
     if undo := start.resurrected:
         # MySQL to 5.7 and MariaDB apply what is left of the redo after it, later MySQL before it.
         phase = Phase.SCAN if start.redo.batches > undo.batches else Phase.OPEN

@@ -15,11 +15,12 @@ from redolab.timeline.moments import DISORDER, MIXED, SET_BACK, LogMoment, betwe
 from redolab.timeline.parts import PhasePart, parts
 from redolab.timeline.phase import Phase
 from redolab.timeline.stamps import MICROSECONDS, Clock
-from redolab.timeline.start import LOG_BEGINS_LATER, MIXED_TURNS, Reached, Start
+from redolab.timeline.start import LOG_BEGINS_LATER, MIXED_TURNS, Reached, Start, StartKind, generation
 
 NO_NOTES = "InnoDB's notes are not in the log"
 ClockName = Literal["arrival", "log", "collector"]
 _MARKED = ("10.2.", "10.3.", "10.4.")
+_ROUNDING = 1e-6
 _PIECE = 64 * 1024
 """Bytes of redo that MySQL reads at a time in the scan (RECV_SCAN_SIZE)."""
 _CLOCK_NAMES: dict[Clock, ClockName] = {
@@ -55,6 +56,9 @@ class Timeline:
     can be in several); `transactions`, `rows`: found to be rolled back or cleaned up; `rolled_back`:
     transactions reported as rolled back; `prepared`: found prepared, for the binary log or XA COMMIT to decide.
     `parts`: of the phases, where lines of their own time them.
+    `kind`: what the server was started for, or that it is no server but the prepare of a backup.
+    `seconds_at_least`: of one that did not come to its end, from its beginning to its last line in the log;
+    `reached_lsn`: the last LSN of which it said that it had come to it.
     `complete`: whether the log holds all of it, from the server's start to the end; `ended`: how it ended, in
     words.
     """
@@ -84,6 +88,9 @@ class Timeline:
     notes: tuple[str, ...] = field(default=())
     prepared: int | None = None
     parts: tuple[PhasePart, ...] = ()
+    kind: StartKind = StartKind.SERVER
+    seconds_at_least: float | None = None
+    reached_lsn: int | None = None
 
     @property
     def redo_bytes(self) -> int | None:
@@ -103,8 +110,8 @@ def to_json(timeline: Timeline) -> dict[str, Any]:
     return {**plain, "redo_bytes": timeline.redo_bytes}
 
 
-def timeline(start: Start, ended: str, error: str | None = None) -> Timeline:
-    """What `start` told; `ended`: why no more lines of it follow; `error`: the last that the server gave, where that is why."""
+def timeline(start: Start, ended: str, last: LogMoment | None, error: str | None = None) -> Timeline:
+    """What `start` told; `ended`: why no more lines of it follow after `last`; `error`: the last that it gave, where that is why."""
     start.redo.settle()
     measure, times = _measured(start, ended)
     clock = measure.clock
@@ -113,8 +120,14 @@ def timeline(start: Start, ended: str, error: str | None = None) -> Timeline:
     end = max((moment for moment in (ready, undone) if moment), key=lambda moment: moment.number, default=None)
     # A clock that goes wrong within a recovery leaves its total as little worth as the phase.
     unsound = [time for time in times if time.why in (SET_BACK, DISORDER, MIXED)]
+    to_ready = _seconds(_between(origin, ready, clock))
+    known = sum(time.seconds for time in times if time.seconds is not None and time.phase is not Phase.ROLLBACK)
+    if not unsound and to_ready is not None and known > to_ready + _ROUNDING:
+        unsound = [PhaseTime(Phase.ACCEPT, None, DISORDER)]
     sound_to_ready = all(time.phase is Phase.ROLLBACK for time in unsound)
     done = _rollback_done(start)
+    end_lsn = _end_lsn(start)
+    by_phase = {time.phase: time.seconds for time in times}
     return Timeline(
         source=start.source or None,
         family=start.family,
@@ -124,13 +137,13 @@ def timeline(start: Start, ended: str, error: str | None = None) -> Timeline:
         end=_datetime(end, clock) if done else None,
         clock=_CLOCK_NAMES[clock],
         resolution=_resolution(start, clock),
-        seconds_to_ready=_seconds(_between(origin, ready, clock)) if sound_to_ready else None,
+        seconds_to_ready=to_ready if sound_to_ready else None,
         seconds=_seconds(_between(origin, end, clock)) if done and not unsound else None,
         phases=times,
         rollback_start=_datetime(start.marks.get(Event.UNDO_START), clock),
         rollback_seconds=_seconds(_between(start.marks.get(Event.UNDO_START), undone, clock)),
         checkpoint_lsn=None if _names_the_marker(start) else start.checkpoint_lsn,
-        end_lsn=_end_lsn(start),
+        end_lsn=end_lsn,
         pages=start.pages,
         batches=start.redo.batches or None,
         transactions=start.transactions,
@@ -144,8 +157,35 @@ def timeline(start: Start, ended: str, error: str | None = None) -> Timeline:
             *([f"no totals: {unsound[0].why}"] if unsound else measure.together(times)),
         ),
         prepared=start.prepared or None,
-        parts=parts(start, clock),
+        parts=parts(start, clock, by_phase),
+        kind=start.kind,
+        seconds_at_least=_seconds(_between(origin, last, clock)) if _is_unfinished(start) else None,
+        reached_lsn=start.scanned_lsn if end_lsn is None else None,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class FoundStart:
+    """One start of a server, whatever it came to.
+
+    `source`: as of `Timeline`; `began`, `last`: its first line and its last, as stamped.
+    `reached`: whether it came to where it was to come: a server took connections, a backup is prepared.
+    `ended`: why no more lines of it follow, in words, with the error where that is why; `shut_down`: whether that was in order;
+    `is_replaced`: whether the log has no word of its end, but the next start; `ends_log`: whether its log ends with it.
+    `recovery`: its timeline, if the log proves that it recovered; `undecided`: if the log cannot tell.
+    """
+
+    source: str | None
+    kind: StartKind
+    began: datetime | None
+    last: datetime | None
+    reached: bool
+    ended: str
+    shut_down: bool
+    is_replaced: bool
+    ends_log: bool
+    recovery: Timeline | None = None
+    undecided: UndecidedStart | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +221,7 @@ def undecided(start: Start, before: str | None) -> UndecidedStart | None:
 
 
 def _can_hide_notes(start: Start) -> bool:
-    version = tuple(int(part) for part in (start.version or "0").split(".")[:2])
-    return start.family is not Family.MARIADB and version >= (5, 7)
+    return start.family is not Family.MARIADB and generation(start.version or "") >= (5, 7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +273,12 @@ class _Measure:
         """The last line of a scan that no batch followed."""
         if self.start.hides_notes:
             return NO_NOTES
-        lines = [self.start.marks[e] for e in (Event.SCANNED, Event.END_OF_LOG) if e in self.start.marks]
-        if lines and self.start.marks.keys() & _LATER:
+        marks = self.start.marks
+        lines = [marks[e] for e in (Event.SCANNED, Event.END_OF_LOG) if e in marks]
+        if self.start.had_no_redo:
+            # The checkpoint is the end of the log: nothing is scanned behind the line that says so.
+            lines = [marks[Event.MISMATCH], *([self.start.discovered] if self.start.discovered else [])]
+        if lines and marks.keys() & _LATER:
             return max(lines, key=lambda moment: moment.number)
         return self._missing("the scan ended", _LATER)
 
@@ -261,7 +304,8 @@ class _Measure:
         if done is None:
             if _rollback_known(self.start):
                 return f"not completed: {self.ended}"
-            return "nothing was rolled back" if ready else self.ended
+            serves_nobody = self.start.kind is not StartKind.SERVER and Event.OPENED in marks
+            return "nothing was rolled back" if ready or serves_nobody else self.ended
         if ready is None:
             return "the log does not say when the server was ready"
         if done.number < ready.number:
@@ -278,6 +322,8 @@ class _Measure:
         return LOG_BEGINS_LATER
 
     def _mark(self, event: Event, what: str) -> LogMoment | str:
+        if event is Event.READY and event not in self.start.marks and self.start.kind is not StartKind.SERVER:
+            return f"{self.start.kind}: nobody connects"
         if event not in self.start.marks and self.start.hides_notes:
             return NO_NOTES
         return self.start.marks.get(event) or self._missing(what, frozenset((Event.READY,)))
@@ -334,6 +380,11 @@ def _resolution(start: Start, clock: Clock) -> float:
     return max(steps, default=MICROSECONDS) / MICROSECONDS
 
 
+def stamped(start: Start, moment: LogMoment | None) -> datetime | None:
+    """When a line stands in the log, by the better of its stamps."""
+    return _datetime(moment, next(start.clocks.in_use()))
+
+
 def _datetime(moment: LogMoment | None, clock: Clock) -> datetime | None:
     """As the log stamps it: by the clock used, or where that has no date by another."""
     if moment is None:
@@ -352,6 +403,13 @@ def _rollback_done(start: Start) -> bool:
     if Event.UNDO_END in start.marks:
         return True
     return Event.READY in start.marks and not _rollback_known(start) and not start.hides_notes
+
+
+def _is_unfinished(start: Start) -> bool:
+    """Whether the last line of it is one of its recovery."""
+    if start.outcome is not None:
+        return False
+    return Event.READY not in start.marks or (_rollback_known(start) and not _rollback_done(start))
 
 
 def _end_lsn(start: Start) -> int | None:
@@ -375,18 +433,18 @@ def _scan_went_on(start: Start) -> bool:
 
 
 def _ended(start: Start, ended: str, why: str) -> str:
+    if start.kind is not StartKind.SERVER:
+        return start.outcome or f"{ended}{why}"
     ready, undone = start.marks.get(Event.READY), start.marks.get(Event.UNDO_END)
-    if ready and undone and undone.number > ready.number:
-        return "rollback completed"
-    if ready and (_rollback_done(start) or start.hides_notes):
-        return "ready"
     if ready:
-        return f"{ended} before the rollback was completed{why}"
+        if undone and undone.number > ready.number:
+            return "rollback completed"
+        done = _rollback_done(start) or start.hides_notes
+        return "ready" if done else f"{ended} before the rollback was completed{why}"
     if start.hides_notes and not start.began:
         return f"{ended}, and has no line that says whether it was ready"
-    if undone:
-        return f"rollback completed, then {ended} before it was ready{why}"
-    return f"{ended} before it was ready{why}"
+    first = "rollback completed, then " if undone else ""
+    return f"{first}{ended} before it was ready{why}"
 
 
 def _names_the_marker(start: Start) -> bool:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 from redolab.lines import Line
 from redolab.timeline.events import Event, matters, told
-from redolab.timeline.moments import Clocks
-from redolab.timeline.phases import Timeline, UndecidedStart, timeline, undecided
+from redolab.timeline.moments import Clocks, LogMoment
+from redolab.timeline.phases import FoundStart, Timeline, stamped, timeline, undecided
 from redolab.timeline.recall import Recall, RecordText
 from redolab.timeline.stamps import records
-from redolab.timeline.start import STAGES, UNDO, Heard, Reached, Start
+from redolab.timeline.start import STAGES, UNDO, Heard, Reached, Start, StartKind
 
 # Writers followed at the same time; the one longest silent makes room.
 _STREAMS = 256
@@ -28,11 +28,11 @@ def timelines(lines: Iterable[Line]) -> Iterator[Timeline]:
 
     Memory does not grow with the log.
     """
-    return (start for start in starts(lines) if isinstance(start, Timeline))
+    return (start.recovery for start in starts(lines) if start.recovery is not None)
 
 
-def starts(lines: Iterable[Line]) -> Iterator[Timeline | UndecidedStart]:
-    """The recoveries that the lines tell of, and the starts that may have been one, each when it is known to be over."""
+def starts(lines: Iterable[Line]) -> Iterator[FoundStart]:
+    """The starts that the lines tell of, each when it is known to be over."""
     streams: OrderedDict[str, _Stream] = OrderedDict()
     recall = Recall()
     stream, name = None, ""
@@ -49,10 +49,11 @@ def starts(lines: Iterable[Line]) -> Iterator[Timeline | UndecidedStart]:
             if over := stream.take(said, number, line.arrival):
                 yield over
         while len(streams) > _STREAMS:
-            if over := streams.popitem(last=False)[1].finish(LOG_ENDS):
+            _, silent = streams.popitem(last=False)
+            if over := silent.finish(LOG_ENDS, silent.last):
                 yield over
     for each in streams.values():
-        if over := each.finish(_last_word(each, streams.values())):
+        if over := each.finish(_last_word(each, streams.values()), each.last):
             yield over
 
 
@@ -71,19 +72,22 @@ class _Stream:
     clocks: Clocks = field(default_factory=Clocks)
     start: Start | None = None
     first: int | None = None
-    last: int = 0
+    latest: int = -1
+    """The number of its last record."""
+    last: LogMoment | None = None
+    """Its last record that told something and when."""
     leaving: str | None = None
     error: str | None = None
     """The last error that says more than that the server ends."""
     before: str | None = None
     """How the server before the one of `start` ended."""
 
-    def take(self, said: RecordText, number: int, arrival: float | None) -> Timeline | UndecidedStart | None:
-        """Take in the next record; a recovery that it shows to be over comes out."""
+    def take(self, said: RecordText, number: int, arrival: float | None) -> FoundStart | None:
+        """Take in the next record; a start that it shows to be over comes out."""
         moment = self.clocks.moment(number, said.server, said.collector, arrival)
         if self.first is None:
             self.first = number
-        self.last = number
+        self.latest = number
         told_now = said.told
         if said.error and not (told_now and told_now.event in _LEAVING) and not said.error.startswith(_CONSEQUENCES):
             self.error = said.error[:_LONGEST_ERROR]
@@ -92,15 +96,21 @@ class _Stream:
         event = told_now.event
         if event is Event.INIT and told_now.values.get("pools", _FIRST_POOL) != _FIRST_POOL:
             return None
+        before = self.last
+        if moment.has_stamp:
+            self.last = moment
         if event in _LEAVING:
             self.leaving = self.leaving or _LEAVING[event].format(**told_now.values)
             # After these the next line is another server's.
-            return self.finish(self.leaving) if event in _GONE else None
+            return self.finish(self.leaving, moment) if event in _GONE else None
         over = None
         start = self.start
         if start is not None and not start.belongs(event):
-            over = self.finish(STARTED_AGAIN)
+            over = self.finish(STARTED_AGAIN, before)
             start = None
+        if event is Event.STARTED_BY_SAFE:
+            # Only now is it known that the server before is gone: it may be followed by few lines of its own.
+            return self.finish(STARTED_AGAIN, before) if start is not None else None
         if start is None and (event in STAGES or event in UNDO or event is Event.PERCENTS):
             start = self.start = Start(self.group, self.clocks)
             if self.leaving and STAGES.get(event) is Reached.STARTING:
@@ -110,15 +120,32 @@ class _Stream:
             start.hear(Heard(told_now, moment, said.late_form, said.process_form))
         return over
 
-    def finish(self, ended: str) -> Timeline | UndecidedStart | None:
-        """No more lines of the current start follow; its recovery comes out, if it was one or may have been."""
+    def finish(self, ended: str, last: LogMoment | None) -> FoundStart | None:
+        """No lines of the current start follow after `last`: it comes out, if there was one."""
         start, before, ended = self.start, self.before, self.leaving or ended
-        error = None if ended in (_SHUT_DOWN, LOG_ENDS) else self.error
+        in_order, is_replaced = ended == _SHUT_DOWN, ended == STARTED_AGAIN
+        if start is not None and start.kind is StartKind.BACKUP:
+            ended = "InnoDB was shut down" if in_order else ended.replace("server", "prepare", 1)
+        error = None if in_order or ended == LOG_ENDS else self.error
         self.start = self.leaving = self.error = None
-        self.before = f"{ended}: {error}" if error else ended
+        in_words = f"{ended}: {error}" if error else ended
+        self.before = in_words
         if start is None:
             return None
-        return timeline(start, ended, error) if start.proven else undecided(start, before)
+        recovery = timeline(start, ended, last, error) if start.proven else None
+        return FoundStart(
+            source=start.source or None,
+            kind=start.kind,
+            began=stamped(start, start.began or start.discovered),
+            last=stamped(start, last),
+            reached=Event.READY in start.marks if start.kind is StartKind.SERVER else start.outcome is not None,
+            ended=in_words if start.outcome is None else start.outcome,
+            shut_down=in_order,
+            is_replaced=is_replaced,
+            ends_log=ended == LOG_ENDS,
+            recovery=recovery,
+            undecided=undecided(start, before) if recovery is None else None,
+        )
 
 
 _LEAVING = {
@@ -128,7 +155,6 @@ _LEAVING = {
     Event.ABORT: "server gave up",
     Event.ENDED_BY_SAFE: "server ended",
     Event.RESTARTED_BY_SAFE: "server died without a word (mysqld_safe started it again)",
-    Event.WSREP_RECOVERED: "server was only to say where it stands in its cluster (wsrep_recover)",
 }
 _GONE = frozenset((Event.STOPPED, Event.ENDED_BY_SAFE, Event.RESTARTED_BY_SAFE))
 _LONGEST_ERROR = 200
@@ -139,10 +165,11 @@ _CONSEQUENCES = (
     "Unknown/unsupported storage engine: InnoDB",
     "Failed to initialize",
     "Data Dictionary initialization failed",
+    "innodb_init(): Error occurred",
 )
 
 
 def _last_word(stream: _Stream, streams: Iterable[_Stream]) -> str:
     """A process that says no more, and after which another of the same program began, has crashed."""
-    later = any(s.group == stream.group and s.first is not None and s.first > stream.last for s in streams)
+    later = any(s.group == stream.group and s.first is not None and s.first > stream.latest for s in streams)
     return STARTED_AGAIN if later else LOG_ENDS

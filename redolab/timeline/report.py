@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -13,15 +14,19 @@ import msgspec
 from rich.console import Console
 from rich.markup import escape
 
-from redolab.timeline import Phase, PhaseTime, Timeline, UndecidedStart, starts, to_json
+from redolab.timeline import FoundStart, Phase, PhaseTime, Timeline, UndecidedStart, starts, to_json
 from redolab.timeline.compressed import TORN, open_file
 from redolab.timeline.logs import read_log
 from redolab.timeline.phases import NO_NOTES
+from redolab.timeline.start import StartKind
+from redolab.timeline.summary import CrashLoop, StartSummary
 from redolab.units import format_duration, format_size
 
 _STANDARD_INPUT = "-"
 _HIDDEN = " (MySQL 5.7 and later write its lines only with log_error_verbosity=3)"
 _ZSTD = b"(\xb5/\xfd"
+_MOST_ENDS = 5
+"""Of a crash loop, the most frequent."""
 _MOST = 20
 """Starts of which a log does not tell whether they recovered, that are shown: the last of them."""
 _LABELS = {Phase.ROLLBACK: "rollback after ready"}
@@ -31,81 +36,161 @@ class _Unreadable(Exception):
     """A file cannot be read; nothing else than that, such as a reader of the output that went away."""
 
 
-def report_timelines(console: Console, files: Sequence[Path], as_json: bool) -> bool:
-    """Print the recoveries in every file; whether all could be read. What is wrong with one is said and the next is read."""
-    all_read = True
+class Reported(msgspec.Struct, frozen=True):
+    """Whether every file could be read, and whether in one of them the last start did not come to where it was to come."""
+
+    all_read: bool
+    ends_badly: bool
+
+
+def report_timelines(console: Console, files: Sequence[Path], as_json: bool) -> Reported:
+    """Print the recoveries in every file. What is wrong with one is said and the next is read."""
+    all_read, ends_badly = True, False
     for path in files:
+        log = _Log(path)
         try:
             if as_json:
-                _write_json(path)
+                _write_json(log)
             else:
-                _print(console, path)
+                _print(console, log)
+            ends_badly = ends_badly or bool(log.summary.bad)
         except _Unreadable as problem:
             sys.stderr.write(f"redolab: {path} cannot be read ({problem}): give the server's error log\n")
             all_read = False
-    return all_read
+    return Reported(all_read, ends_badly)
 
 
 @dataclass(slots=True)
-class _Undecided:
-    """The starts of a log of which it does not tell whether they recovered: the last of them, and how many there are."""
+class _Log:
+    """What is read of a log: its recoveries one by one, and what all its starts come to."""
 
-    count: int = 0
-    last: deque[UndecidedStart] = field(default_factory=lambda: deque(maxlen=_MOST))
+    path: Path
+    summary: StartSummary = field(default_factory=StartSummary)
+    undecided: int = 0
+    last_undecided: deque[UndecidedStart] = field(default_factory=lambda: deque(maxlen=_MOST))
+    """Starts of which the log does not tell whether they recovered: the last of them."""
 
-    def recoveries(self, path: Path) -> Iterator[Timeline]:
-        """The recoveries in a file; the other starts are kept here."""
+    def recoveries(self) -> Iterator[tuple[int, Timeline]]:
+        """The recoveries, each with the number of its start; the other starts are kept here."""
         try:
-            for start in starts(read_log(sys.stdin.buffer if str(path) == _STANDARD_INPUT else path)):
-                if isinstance(start, Timeline):
-                    yield start
-                else:
-                    self.count += 1
-                    self.last.append(start)
+            for start in starts(read_log(sys.stdin.buffer if str(self.path) == _STANDARD_INPUT else self.path)):
+                number = self.summary.add(start)
+                if start.recovery is not None:
+                    yield number, start.recovery
+                elif start.undecided is not None:
+                    self.undecided += 1
+                    self.last_undecided.append(start.undecided)
+            self.summary.finish()
         except OSError as error:
             raise _Unreadable(error.strerror) from error
 
 
-def _write_json(path: Path) -> None:
+def _write_json(log: _Log) -> None:
     """One line, written as the recoveries are found: a log can hold more of them than memory."""
-    begin = f'{{"file":{msgspec.json.encode(str(path)).decode()},"recoveries":['
+    begin = f'{{"file":{msgspec.json.encode(str(log.path)).decode()},"recoveries":['
     before = begin
-    others = _Undecided()
     try:
-        for timeline in others.recoveries(path):
+        for _, timeline in log.recoveries():
             sys.stdout.write(before + msgspec.json.encode(to_json(timeline)).decode())
             before = ","
     except _Unreadable:
         # What was found until then is a whole line too.
         sys.stdout.write("" if before is begin else "]}\n")
         raise
-    last = msgspec.json.encode(list(others.last)).decode()
-    sys.stdout.write(f'{begin if before is begin else ""}],"undecided":{{"count":{others.count},"last":{last}}}}}\n')
+    summary = log.summary
+    rest = {
+        "undecided": {"count": log.undecided, "last": list(log.last_undecided)},
+        "starts": {
+            "count": summary.starts,
+            "clean": summary.clean,
+            "last": [_last_as_json(start) for start in summary.last.values()],
+        },
+        "crash_loops": summary.loops,
+    }
+    sys.stdout.write(f"{begin if before is begin else ''}],{msgspec.json.encode(rest).decode()[1:]}\n")
 
 
-def _print(console: Console, path: Path) -> None:
-    others = _Undecided()
-    found = list(others.recoveries(path))
-    if not found and not others.count:
-        why = _why_none(path)
-        console.print(f"{path}: no crash recovery in it{why}", markup=False, highlight=False, soft_wrap=True)
+def _last_as_json(start: FoundStart) -> dict[str, object]:
+    names = ("source", "kind", "began", "reached", "ended")
+    return {name: getattr(start, name) for name in names}
+
+
+def _print(console: Console, log: _Log) -> None:
+    found = list(log.recoveries())
+    summary = log.summary
+    if not (found or log.undecided or summary.bad):
+        what = _why_none(log.path) if not summary.starts else f": {_count(summary.clean, 'clean start')}"
+        console.print(f"{log.path}: no crash recovery in it{what}", markup=False, highlight=False, soft_wrap=True)
         return
     with console.capture() as capture:
-        console.print(f"[bold]{escape(str(path))}[/]", highlight=False, soft_wrap=True, end="")
+        console.print(f"[bold]{escape(str(log.path))}[/]", highlight=False, soft_wrap=True, end="")
     # Nothing but the name has a style, and through the console these lines would take longer than reading the log.
     name = capture.get()
-    for number, timeline in enumerate(found, 1):
+    loops, told = _Loops(summary), set[int]()
+    for number, (start, timeline) in enumerate(found, 1):
+        loop = loops.around(start, timeline.source)
+        if loop is not None and loop in told:
+            continue
         lines = "".join(f"  {line}\n" for line in _lines(timeline))
         console.file.write(f"{name}: recovery {number} of {len(found)}\n{lines}")
-    if others.count:
-        console.file.write(f"{name}: {_undecided(others)}")
+        if loop is not None:
+            told.add(loop)
+            console.file.write(f"{name}: {_loop(summary.loops[loop])}\n")
+    for number, untold in enumerate(summary.loops):
+        if number not in told:
+            console.file.write(f"{name}: {_loop(untold)}\n")
+    if log.undecided:
+        console.file.write(f"{name}: {_undecided(log)}")
+    if summary.clean:
+        console.file.write(f"{name}: {_count(summary.clean, 'clean start')}\n")
+    for last in summary.last.values():
+        if not last.reached or last.kind is not StartKind.SERVER:
+            console.file.write(f"{name}: {_last(last)}\n")
 
 
-def _undecided(others: _Undecided) -> str:
-    these = "1 start" if others.count == 1 else f"{others.count:,} starts"
-    last = f" (the last {len(others.last)} of them)" if others.count > len(others.last) else ""
+class _Loops:
+    """Which loop a start is of."""
+
+    def __init__(self, summary: StartSummary) -> None:
+        self._within: dict[str | None, list[tuple[int, int, int]]] = {}
+        for number, (source, first, last) in enumerate(summary.within):
+            self._within.setdefault(source, []).append((first, last, number))
+
+    def around(self, start: int, source: str | None) -> int | None:
+        """The loop of that number's start, unless it is the last in it: the first and the last are both shown."""
+        loops = self._within.get(source, [])
+        at = bisect_right(loops, start, key=lambda loop: loop[0]) - 1
+        return loops[at][2] if at >= 0 and start < loops[at][1] else None
+
+
+def _loop(loop: CrashLoop) -> str:
+    source = f"{loop.source}, " if loop.source else ""
+    took = "" if loop.seconds is None else f" in {format_duration(loop.seconds)}"
+    when = "" if loop.first is None else f" (from {loop.first} to {loop.last})"
+    reached = f", {loop.reached:,} of them ready before they ended" if loop.reached else ""
+    ends = "".join(f"  {each.count:>7,} × {each.ended}\n" for each in loop.ended[:_MOST_ENDS])
+    rest = len(loop.ended) - _MOST_ENDS
+    more = f"  and {_count(rest, 'other end')}\n" if rest > 0 else ""
+    return f"{source}crash loop, {loop.starts:,} starts{took}{when}{reached}; each ended by\n{ends}{more}"
+
+
+def _last(start: FoundStart) -> str:
+    source = f" of {start.source}" if start.source else ""
+    known = [str(each) for each in (None if start.kind is StartKind.SERVER else start.kind, start.began) if each]
+    which = f" ({', '.join(known)})" if known else ""
+    return f"the last start{source}{which}{'' if start.reached else ' is not ready'}: {start.ended}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"
+
+
+def _undecided(log: _Log) -> str:
+    these = "1 start" if log.undecided == 1 else f"{log.undecided:,} starts"
+    shown = log.last_undecided
+    last = f" (the last {len(shown)} of them)" if log.undecided > len(shown) else ""
     begin = f"whether {these} recovered, the log cannot tell{last}: {NO_NOTES}, log_error_verbosity=3 has them written"
-    return "".join(f"{line}\n" for line in (begin, *map(_undecided_line, others.last), ""))
+    return "".join(f"{line}\n" for line in (begin, *map(_undecided_line, shown), ""))
 
 
 def _undecided_line(start: UndecidedStart) -> str:
@@ -123,11 +208,14 @@ def _lines(timeline: Timeline) -> list[str]:
     redo = timeline.redo_bytes
     known = [
         ("server", server),
+        ("started for", None if timeline.kind is StartKind.SERVER else timeline.kind),
         ("start", timeline.start),
         ("ready", timeline.ready),
         ("ended", timeline.ended),
         ("to ready", None if timeline.seconds_to_ready is None else format_duration(timeline.seconds_to_ready)),
         ("in all", None if timeline.seconds is None else format_duration(timeline.seconds)),
+        ("took at least", None if timeline.seconds_at_least is None else format_duration(timeline.seconds_at_least)),
+        ("came to LSN", timeline.reached_lsn),
         ("redo", None if redo is None else f"{format_size(redo)} (LSN {timeline.checkpoint_lsn} to {timeline.end_lsn})"),
         ("pages", timeline.pages),
         ("batches", timeline.batches),

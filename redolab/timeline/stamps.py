@@ -48,13 +48,14 @@ class Stamp(msgspec.Struct, frozen=True, gc=False):
     `us`: microseconds since 1970, in UTC when `offset` is known, else in the unnamed local time of the stamp;
     `offset`: minutes east of UTC, or None; `step`: microseconds between two stamps that the form can tell
     apart;
-    `dated`: whether the stamp has a year.
+    `dated`: whether the stamp has a year; `of_day`: whether it has no day either, and `us` counts from midnight.
     """
 
     us: int
     offset: int | None
     step: int
     dated: bool = True
+    of_day: bool = False
 
     def datetime(self) -> datetime | None:
         """The stamp as a date and time, with its own offset where it has one."""
@@ -93,13 +94,21 @@ _OLD = rf"\d{{6}} {{1,2}}{_TIME}"
 _SYSLOG = rf"(?:{'|'.join(_MONTHS)}) [ \d]\d {_TIME}(?:\.\d{{1,9}})?"
 _LABEL = r"\[(?:Note|Warning|Warn|ERROR|Error|System)\]"
 
+# What backup programs write themselves, with the time in front.
+_BACKUP = r"(?:(?:xtra|maria)backup: |innobackupex: )?(?:Starting InnoDB instance for recovery|completed OK!)"
+
 # A server's own stamp is told from any other date by what follows it: thread and label, `InnoDB:` or the like.
 _SERVER_STAMP = re.compile(
-    rf"(?P<iso>{_ISO})(?= (?:\d+ {_LABEL}|[0-9a-fx]{{4,16}} {{1,2}}InnoDB:|UTC - ))"
-    rf"|(?P<old>{_OLD})(?= {{1,2}}(?:InnoDB:|{_LABEL}|Percona XtraDB))"
+    rf"(?P<iso>{_ISO})(?= (?:\d+ {_LABEL}|[0-9a-fx]{{4,16}} {{1,2}}InnoDB:|UTC - |mysqld_safe ))"
+    rf"|(?P<old>{_OLD})(?= {{1,2}}(?:InnoDB:|{_LABEL}|Percona XtraDB|mysqld_safe |mysqld (?:re)?(?:start|end)ed))"
+    # Without a day, as some log shippers leave it: not the end of a longer stamp.
+    rf"|(?<![\d:.T-])(?<!\d )(?P<time>\d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?)(?= (?:\d{{1,20}} )?{_LABEL})"
+    # Of mariabackup, behind the number of the thread, and of xtrabackup 2.
+    rf"|(?P<backup>{_ISO}|{_OLD})(?= {_BACKUP})"
 )
 _SOURCE = re.compile(
-    r"\s*(?:(?P<service>[\w.-]+)\s*\| ?"  # docker compose
+    r"\s*(?:> ?)*"  # quoted in a message
+    r"(?:(?P<service>[\w.-]+)\s*\| ?"  # docker compose
     r"|\[(?P<pod>pod/[^\s\]]+)\] "  # kubectl logs --prefix
     rf"|(?P<stern>[a-z0-9][\w.-]* [a-z0-9][\w.-]*) (?={_ISO}))?"  # stern: pod and container
 )
@@ -109,18 +118,22 @@ _COLLECTED = re.compile(
     r"|(?P<host>[\w.-]+) (?P<program>[\w./@-]+?)(?:\[(?P<pid>\d+)\])?: )?"  # journald, syslog
 )
 _STAMP_FIELDS = re.compile(
-    r"(?:(?P<Y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)"
+    r"(?:(?:(?P<Y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)"
     r"|(?P<y2>\d\d)(?P<m2>\d\d)(?P<d2>\d\d)|(?P<b>[A-Z][a-z]{2}) (?P<bd>[ \d]\d))"
-    r"[T ] ?(?P<H>\d{1,2}):(?P<M>\d\d):(?P<S>\d\d)(?:[.,](?P<f>\d+))?(?P<z>Z|[+-]\d\d:?\d\d)?"
+    r"[T ] ?)?(?P<H>\d{1,2}):(?P<M>\d\d):(?P<S>\d\d)(?:[.,](?P<f>\d+))?(?P<z>Z|[+-]\d\d:?\d\d)?"
 )
 # The rollback's percentages come without line ends, whatever the log's format.
 _JSON = re.compile(r"(?:InnoDB: Progress in percents:)?[\d ]*(?=\{)")
 # A process has at most 7 digits. MariaDB 10.1 and 10.2 have their threads' addresses there, MariaDB 10.0 nothing.
 _PROCESS = re.compile(rf" \d{{1,7}} {_LABEL}")
 _HEADER = re.compile(
-    rf"\s*(?:(?:0x)?[0-9a-f]+\s+(?=\[|InnoDB:))?(?P<label>{_LABEL}\s*)?(?P<code>\[MY-\d+\]\s*)?(?:\[(?:InnoDB|Server)\]\s*)?"
+    rf"\s*(?:(?:0x)?[0-9a-f]+\s+(?=\[|InnoDB:))?(?P<label>{_LABEL}\s*)?(?P<code>\[MY-\d+\]\s*)?(?:\[(?:InnoDB|Server|Xtrabackup)\]\s*)?"
     r"(?:InnoDB:\s*)?"
 )
+
+
+# Programs of backups have no labels.
+_BACKUP_ERROR = re.compile(r"(?:(?:xtra|maria)backup: [Ee]rror\b|(?:\[\d+\] )?FATAL ERROR: )")
 
 
 def records(text: str) -> Iterator[Record]:
@@ -150,8 +163,10 @@ def parse_stamp(text: str) -> Stamp | None:
             day = datetime(int(m["Y"]), int(m["m"]), int(m["d"]))
         elif m["y2"]:
             day = datetime(2000 + int(m["y2"]), int(m["m2"]), int(m["d2"]))
-        else:
+        elif m["b"]:
             day = datetime(_NO_YEAR, _MONTHS[m["b"]], int(m["bd"]))
+        else:
+            day = _EPOCH
         moment = day.replace(
             hour=int(m["H"]),
             minute=int(m["M"]),
@@ -162,7 +177,8 @@ def parse_stamp(text: str) -> Stamp | None:
         return None
     offset = _offset(m["z"])
     us = (moment - _EPOCH) // timedelta(microseconds=1) - (offset or 0) * 60 * MICROSECONDS
-    return Stamp(us, offset, 10 ** max(0, 6 - len(fraction)), m["b"] is None)
+    of_day = not (m["Y"] or m["y2"] or m["b"])
+    return Stamp(us, offset, 10 ** max(0, 6 - len(fraction)), not (m["b"] or of_day), of_day)
 
 
 def _offset(zone: str | None) -> int | None:
@@ -208,8 +224,12 @@ def _record(text: str, stamp: Stamp | None, utc_form: bool, base: Record) -> Rec
         modern=modern,
         utc_form=utc_form,
         process_form=stamp is not None and not utc_form and _PROCESS.match(text) is not None,
-        error=header is not None and (header["label"] or "").upper().startswith("[ERROR]"),
+        error=_is_error(header["label"] or "" if header else "", body),
     )
+
+
+def _is_error(label: str, body: str) -> bool:
+    return label.upper().startswith("[ERROR]") or _BACKUP_ERROR.match(body) is not None
 
 
 def _from_json(rest: str, base: Record) -> Iterator[Record]:

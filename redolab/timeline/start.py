@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from typing import NamedTuple
 
 import msgspec
@@ -24,6 +24,8 @@ _PERCONA_VERSION = re.compile(r"\d+\.\d+\.\d+-(?:rel)?\d+\.\d+(?:-log|-debug)*$"
 _NUMBER = re.compile(r"\d+(?:\.\d+)+")
 
 _LAST_BATCH = "last"
+_DIGITS = 20
+"""Of the largest number of 64 bits."""
 
 MIXED_TURNS = "MariaDB scans on between batches and does not say when one ends"
 LOG_BEGINS_LATER = "the log begins after this"
@@ -38,13 +40,28 @@ class Reached(IntEnum):
     READY = 3
 
 
+class StartKind(StrEnum):
+    """What a server was started for."""
+
+    SERVER = "server"
+    BACKUP = "backup prepare"
+    """`xtrabackup --prepare` or `mariabackup --prepare`: an InnoDB of their own recovers the copied files."""
+    POSITION = "wsrep-recover"
+    """Galera asks a node where it stands, before it starts it."""
+    INITIALISE = "initialise"
+    """`mysqld --initialize`: a data directory is made."""
+
+
 # The stage that a line belongs to. A line of an earlier stage than reached is of another start.
 STAGES = {
     Event.PROCESS_START: Reached.STARTING,
     Event.START: Reached.STARTING,
     Event.INIT: Reached.STARTING,
     Event.INNODB_BEGINS: Reached.STARTING,
+    Event.INITIALISING: Reached.STARTING,
+    Event.BACKUP: Reached.STARTING,
     Event.CHECKPOINT: Reached.RECOVERING,
+    Event.MISMATCH: Reached.RECOVERING,
     Event.PROGRESSED: Reached.RECOVERING,
     Event.NOT_SHUT_DOWN: Reached.RECOVERING,
     Event.CRASH_RECOVERY: Reached.RECOVERING,
@@ -71,6 +88,8 @@ UNDO = frozenset((Event.UNDO_START, Event.UNDONE, Event.UNDO_END, Event.TRANSACT
 # Lines of a recovery and of nothing else. A clean start of MySQL 8 applies a batch too, of 0 records.
 _PROOF = frozenset(
     (
+        Event.MISMATCH,
+        Event.DOUBLEWRITE,
         Event.NOT_SHUT_DOWN,
         Event.CRASH_RECOVERY,
         Event.FROM_CHECKPOINT,
@@ -86,6 +105,8 @@ _NOT_NOTES = frozenset(
     (
         Event.PROCESS_START,
         Event.START,
+        Event.INITIALISING,
+        Event.INITIALISED,
         Event.INNODB_BEGINS,
         Event.INNODB_DONE,
         Event.PERCENTS,
@@ -222,6 +243,11 @@ class Start:
     last: Heard | None = None
     """The line of the scan, of a batch or of the undo tablespaces that was heard last."""
     resurrected: Resurrection | None = None
+    restored: LogMoment | None = None
+    """When the first line came after the one that the doublewrite buffer is looked through."""
+    kind: StartKind = StartKind.SERVER
+    outcome: str | None = None
+    """What a start that serves nobody came to, in words; None while it has not."""
     late_notice: bool = False
     notes: bool = False
     """Whether any of its lines was a note of InnoDB."""
@@ -233,6 +259,12 @@ class Start:
     def hides_notes(self) -> bool:
         """Whether InnoDB wrote no notes, as far as its lines tell: log_error_verbosity was below 3."""
         return not self.notes and bool(self.marks.keys() & _VISIBLE)
+
+    @property
+    def had_no_redo(self) -> bool:
+        """Whether the log said only that the checkpoint is its end, and the data files were not closed."""
+        said = self.marks.keys()
+        return Event.MISMATCH in said and not (self.redo.batches or said & {Event.SCANNED, Event.END_OF_LOG})
 
     @property
     def began(self) -> LogMoment | None:
@@ -272,6 +304,8 @@ class Start:
             self.no_free_block += 1
         else:
             self.no_free_block, self.no_free_block_since = 0, None
+        if self.restored is None and Event.DOUBLEWRITE in self.marks:
+            self.restored = line.moment
         if role.handler:
             role.handler(self, line)
         if role.stage is Reached.RECOVERING:
@@ -298,6 +332,9 @@ _FIRST = frozenset(
         Event.START,
         Event.INIT,
         Event.INNODB_BEGINS,
+        Event.INITIALISING,
+        Event.BACKUP,
+        Event.DOUBLEWRITE,
         Event.PERCENTS,
         Event.XA_RECOVERY,
         Event.UNDO_START,
@@ -307,13 +344,44 @@ _FIRST = frozenset(
     )
 )
 # The better witness of a server's start first.
-_FIRST_LINES = {Event.PROCESS_START: 0, Event.START: 1, Event.INIT: 2, Event.INNODB_BEGINS: 2}
+_FIRST_LINES = {
+    Event.PROCESS_START: 0,
+    Event.START: 1,
+    Event.INITIALISING: 1,
+    Event.BACKUP: 1,
+    Event.INIT: 2,
+    Event.INNODB_BEGINS: 2,
+}
 
 
 def _on_start(start: Start, line: Heard) -> None:
     if start.begun_by is None or _FIRST_LINES[line.event] < _FIRST_LINES[start.begun_by]:
         start.begun_by = line.event
     _on_version(start, line)
+
+
+def _on_backup(start: Start, line: Heard) -> None:
+    start.kind = StartKind.BACKUP
+    _on_start(start, line)
+
+
+def _on_backup_done(start: Start, _line: Heard) -> None:
+    if start.kind is StartKind.BACKUP:
+        start.outcome = "completed OK!"
+
+
+def _on_initialising(start: Start, line: Heard) -> None:
+    start.kind = StartKind.INITIALISE
+    _on_start(start, line)
+
+
+def _on_initialised(start: Start, _line: Heard) -> None:
+    start.outcome = "initialised"
+
+
+def _on_position(start: Start, line: Heard) -> None:
+    start.kind = StartKind.POSITION
+    start.outcome = f"recovered position {line.value('position') or 'not told'}"
 
 
 def _on_version(start: Start, line: Heard) -> None:
@@ -333,9 +401,11 @@ def _on_discovered(start: Start, line: Heard) -> None:
     start.checkpoint_lsn = start.checkpoint_lsn or _lsn(line.value("lsn"))
     # 5.7 prints this pair only after the scan.
     late = line.event in (Event.NOT_SHUT_DOWN, Event.CRASH_RECOVERY) and _prints_late(start)
-    # In 5.1 the first of these lines, printed at once, has no stamp but the second has.
-    better = start.discovered is None or (
-        start.discovered.tick(Clock.SERVER) is None and line.moment.tick(Clock.SERVER) is not None
+    # In 5.1 the first of these lines, printed at once, has no stamp but the second has. Where two say it, the usual one counts.
+    better = (
+        start.discovered is None
+        or start.discovered is start.marks.get(Event.MISMATCH)
+        or (start.discovered.tick(Clock.SERVER) is None and line.moment.tick(Clock.SERVER) is not None)
     )
     if better and not (late or start.redo.batches or Event.SCANNED in start.marks):
         start.discovered = line.moment
@@ -359,8 +429,8 @@ def _on_scanned(start: Start, line: Heard) -> None:
 
 def _on_batch(start: Start, line: Heard) -> None:
     start.redo.batch(line.moment)
-    if pages := line.told.values.get("pages"):
-        start.pages = (start.pages or 0) + int(pages)
+    if (pages := _integer(line.value("pages"))) is not None:
+        start.pages = (start.pages or 0) + pages
 
 
 def _on_batch_end(start: Start, line: Heard) -> None:
@@ -399,19 +469,17 @@ def _on_undo_opened(start: Start, line: Heard) -> None:
 
 def _on_prepared(start: Start, line: Heard) -> None:
     # One line for each, and their number, which stands in MariaDB's log more than once.
-    if count := line.value("prepared"):
-        start.prepared = max(start.prepared, int(count))
-    else:
-        start.prepared += 1
+    count = _integer(line.value("prepared"))
+    start.prepared = start.prepared + 1 if count is None else max(start.prepared, count)
 
 
 def _on_transactions(start: Start, line: Heard) -> None:
-    if transactions := line.value("transactions"):
-        start.transactions = int(transactions)
+    if (transactions := _integer(line.value("transactions"))) is not None:
+        start.transactions = transactions
         if begin := _undo_begins(start):
             start.resurrected = Resurrection(begin, line.moment, start.redo.batches)
-    if rows := line.value("rows"):
-        start.rows = int(rows) * (1_000_000 if line.value("millions") else 1)
+    if (rows := _integer(line.value("rows"))) is not None:
+        start.rows = rows * (1_000_000 if line.value("millions") else 1)
 
 
 def _on_undone(start: Start, line: Heard) -> None:
@@ -427,8 +495,7 @@ def _on_opened(start: Start, line: Heard) -> None:
     number = _NUMBER.match(line.value("version") or line.value("xtradb") or "")
     if number is None:
         return
-    major, minor = (int(part) for part in number[0].split(".")[:2])
-    family, is_servers = _named_at_open((major, minor), line)
+    family, is_servers = _named_at_open(generation(number[0]), line)
     # Percona Server writes most of its lines as MySQL does.
     if start.family is None or (start.family is Family.MYSQL and family is Family.PERCONA):
         start.family = family
@@ -448,29 +515,40 @@ def _on_xa_recovery(start: Start, _line: Heard) -> None:
         start.proven = True
 
 
-def _named_at_open(generation: tuple[int, int], line: Heard) -> tuple[Family | None, bool]:
-    """Whose InnoDB is opened as of this generation, where only one can be, and whether the number is the server's too.
+def _named_at_open(numbers: tuple[int, ...], line: Heard) -> tuple[Family | None, bool]:
+    """Whose InnoDB is opened as of these numbers, where only one can be, and whether the number is the server's too.
 
     5.5 and older have a number of InnoDB's own, and MariaDB before 10.3 has that of the MySQL from which it took InnoDB.
     """
     if line.value("xtradb"):
         # XtraDB 5.6 is in MariaDB 10.0 and 10.1 as well.
-        percona = generation >= (5, 7)
+        percona = numbers >= (5, 7)
         return (Family.PERCONA if percona else None), percona
     if line.value("transaction"):
         return Family.MARIADB, True
-    if generation == (5, 6):
+    if numbers == (5, 6):
         return (Family.MYSQL if line.process_form else None), line.process_form
-    if generation == (5, 7):
+    if numbers == (5, 7):
         return None, line.late_form
-    return (Family.MYSQL, True) if (8, 0) <= generation < (10, 0) else (None, False)
+    # MySQL's versions are years from 26.7 on.
+    return (Family.MYSQL, True) if (8, 0) <= numbers < (10, 0) or numbers >= (26, 0) else (None, False)
+
+
+def generation(version: str) -> tuple[int, ...]:
+    """The first two numbers of a version, as in `(8, 0)`; none of what is no version."""
+    return tuple(number for part in version.split(".")[:2] if (number := _integer(part)) is not None)
+
+
+def _integer(text: str | None) -> int | None:
+    """A number of a line; None where it has none, or one with more digits than a server writes."""
+    return int(text) if text and len(text) <= _DIGITS and text.isdecimal() else None
 
 
 def _lsn(text: str | None) -> int | None:
-    if not text:
-        return None
-    high, _, low = text.partition(" ")
-    return (int(high) << 32 | int(low)) if low else int(high)
+    """An LSN of a line, which is of two numbers to 5.1."""
+    high, _, low = (text or "").partition(" ")
+    first, second = _integer(high), _integer(low)
+    return first if first is None or second is None else first << 32 | second
 
 
 _HANDLERS: dict[Event, Callable[[Start, Heard], None]] = {
@@ -478,7 +556,13 @@ _HANDLERS: dict[Event, Callable[[Start, Heard], None]] = {
     Event.START: _on_start,
     Event.INIT: _on_start,
     Event.INNODB_BEGINS: _on_start,
+    Event.INITIALISING: _on_initialising,
+    Event.INITIALISED: _on_initialised,
+    Event.BACKUP: _on_backup,
+    Event.BACKUP_DONE: _on_backup_done,
+    Event.WSREP_RECOVERED: _on_position,
     Event.CHECKPOINT: _on_checkpoint,
+    Event.MISMATCH: _on_discovered,
     Event.PROGRESSED: _on_discovered,
     Event.NOT_SHUT_DOWN: _on_discovered,
     Event.CRASH_RECOVERY: _on_discovered,

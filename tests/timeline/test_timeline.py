@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -12,13 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redolab.lines import Line
-from redolab.timeline import Phase, Timeline, UndecidedStart, starts, timelines, to_json
+from redolab.timeline import FoundStart, Phase, Timeline, starts, timelines, to_json
 from redolab.timeline.logs import read_log
 from redolab.timeline.phases import NO_NOTES
+from tests.timeline.mutating import FIRST_FIVE, LOGS, check, mutated, read_through, whole_logs
 
-LOGS = Path(__file__).parent.parent / "logs"
 FORMS = LOGS / "forms"
-FIRST_FIVE = tuple(Phase)[:5]
 
 
 def of(name: str) -> list[Timeline]:
@@ -241,7 +239,7 @@ def test_undo_that_is_resurrected_is_told_from_the_scan_of_the_redo() -> None:
     timeline = only("mysql-5.7-undo-resurrection")
     assert timeline.redo_bytes == 227
     assert timeline.phase(Phase.SCAN).seconds == 118.61
-    assert parts(timeline) == {(Phase.SCAN, "undo resurrection"): 118.6}
+    assert parts(timeline) == {(Phase.SCAN, "redo"): 0.01, (Phase.SCAN, "undo resurrection"): 118.6}
 
 
 @pytest.mark.parametrize(
@@ -253,6 +251,7 @@ def test_undo_that_is_resurrected_is_told_from_the_scan_of_the_redo() -> None:
         ("mysql-9-rollback", Phase.OPEN, "undo resurrection"),
         ("mysql-9-binlog", Phase.ACCEPT, "binary log and XA recovery"),
         ("mysql-5.6-plain", Phase.SCAN, "tablespaces"),
+        ("mysql-5.6-small-pool", Phase.SCAN, "doublewrite"),
         ("mariadb-10.11-prepared", Phase.SCAN, "undo resurrection"),
         ("mariadb-11.4-binlog", Phase.ACCEPT, "binary log and XA recovery"),
     ],
@@ -284,6 +283,100 @@ def test_no_part_is_longer_than_its_phase(log: Path) -> None:
 def test_prepared_transactions_are_counted(name: str, prepared: int) -> None:
     (timeline,) = timelines(read_log(LOGS / f"real/{name}.log"))
     assert timeline.prepared == prepared
+
+
+def test_a_checkpoint_that_is_the_end_of_the_log_leaves_nothing_to_scan() -> None:
+    timeline = only("mariadb-10.1-checkpoint-is-the-end")
+    assert timeline.redo_bytes == 0
+    assert seconds(timeline)[:5] == [1.0, 0.0, None, 2.0, 2.0]
+    assert parts(timeline)[Phase.OPEN, "doublewrite"] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("name", "server", "redo"),
+    [
+        ("mysql-8.0-times-without-a-day", ("mysql", "8.0.32"), 2_004_709),
+        ("mysql-5.5-quoted-in-a-message", ("mysql", "5.5.31"), 5_196_568),
+        ("mysql-26.7", ("mysql", "26.7.0"), 6_880_068),
+        ("mysql-5.0-started-by-its-script", ("mysql", "5.0.51"), 504_010),
+        ("xtrabackup-8.0.26-prepare", ("mysql", "8.0.26"), 516_703),
+    ],
+)
+def test_rarer_forms(name: str, server: tuple[str, str], redo: int) -> None:
+    timeline = only(name)
+    assert (timeline.family, timeline.version) == server
+    assert timeline.redo_bytes == redo
+
+
+def test_a_version_that_is_a_year_is_mysqls_where_innodb_alone_is_heard() -> None:
+    lines = innodb_alone(FORMS / "mysql-26.7.log")
+    assert not any("mysqld 26.7.0" in line or "Version:" in line for line in lines)
+    (timeline,) = timelines(map(Line, lines))
+    assert (timeline.family, timeline.version) == ("mysql", "26.7.0")
+
+
+def test_midnight_is_no_clock_set_back() -> None:
+    timeline = only("mysql-8.0-times-without-a-day")
+    assert timeline.seconds_to_ready == 7.886161
+    assert timeline.start is None
+
+
+def test_times_without_a_day_that_go_back_a_little_are_a_clock_set_back() -> None:
+    lines = [line.replace("00:00:0", "22:00:0") for line in texts("mysql-8.0-times-without-a-day")]
+    (timeline,) = timelines(map(Line, lines))
+    assert timeline.phase(Phase.APPLY).why == "the clock was set back meanwhile"
+
+
+def test_a_server_that_never_came_up_is_not_ready_weeks_later() -> None:
+    (timeline,) = of("mysql-5.1-ready-weeks-later")
+    assert timeline.ended == "server started again (crash during recovery) before it was ready"
+    assert timeline.seconds_to_ready is None
+    assert timeline.reached_lsn == 31 << 32 | 4022770176
+
+
+def test_what_is_unfinished_took_at_least_so_long_and_came_so_far() -> None:
+    log = texts("percona-8.0-batches-in-the-middle-of-the-scan")
+    for end in range(len(log)):
+        for timeline in timelines(map(Line, log[:end])):
+            if timeline.ready is None:
+                assert timeline.seconds_at_least is not None
+                assert timeline.seconds_at_least >= 0
+            assert timeline.reached_lsn is None or timeline.end_lsn is None
+    (scanning,) = timelines(map(Line, texts("mysql-26.7")[:9]))
+    assert (scanning.seconds_at_least, scanning.reached_lsn) == (0.519901, 95000112)
+    assert only("mysql-26.7").seconds_at_least is None
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "ended"),
+    [
+        ("xtrabackup-2.4-prepare", "backup prepare", "InnoDB was shut down"),
+        ("xtrabackup-8.0.26-prepare", "backup prepare", "completed OK!"),
+        ("xtrabackup-8.0.35-fails", "backup prepare", "prepare gave up: Unable to open './ibdata1'"),
+        (
+            "mariadb-10.6-asked-for-its-position",
+            "wsrep-recover",
+            "recovered position 6a4b0b2c-0000-11ee-8b1d-8b5b3d0a1b2c:3456,0-1-77",
+        ),
+        ("mysql-26.7", "server", "ready"),
+    ],
+)
+def test_what_it_was_started_for_and_what_came_of_it(name: str, kind: str, ended: str) -> None:
+    timeline = only(name)
+    assert (timeline.kind, timeline.ended) == (kind, ended)
+
+
+def test_a_data_directory_that_was_made_is_no_start_that_failed() -> None:
+    lines = (
+        "2025-03-09T02:11:40.1Z 0 [System] [MY-013169] [Server] mysqld (mysqld 8.0.36) initializing of server in progress as process 71",
+        "2025-03-09T02:11:40.2Z 1 [System] [MY-013576] [InnoDB] InnoDB initialization has started.",
+        "2025-03-09T02:11:42.1Z 1 [System] [MY-013577] [InnoDB] InnoDB initialization has ended.",
+        "2025-03-09T02:11:47.1Z 0 [System] [MY-015018] [Server] /usr/sbin/mysqld (mysqld 8.0.36) initializing of server has completed",
+        "2025-03-09T02:12:40.1Z 0 [System] [MY-010116] [Server] /usr/sbin/mysqld (mysqld 8.0.36) starting as process 99",
+    )
+    made, started = starts(map(Line, lines))
+    assert (made.kind, made.reached, made.ended) == ("initialise", True, "initialised")
+    assert (started.kind, started.reached) == ("server", False)
 
 
 def test_the_words_of_a_crash_recovery_alone_are_found_in_a_file(tmp_path: Path) -> None:
@@ -355,7 +448,7 @@ KILLED_IN_APPLY = texts("mariadb-10.11")[:6]
                 "2026-11-21  4:39:00 0 [Note] WSREP: Recovered position: 6a4b0b2c-0000-11ee-8b1d-8b5b3d0a1b2c:77",
                 "2026-11-21  4:39:00 0 [Note] InnoDB: Starting shutdown...",
             ],
-            "server was only to say where it stands in its cluster (wsrep_recover) before it was ready",
+            "recovered position 6a4b0b2c-0000-11ee-8b1d-8b5b3d0a1b2c:77",
         ),
         # An error that did not end the server is not why it was shut down.
         (
@@ -384,35 +477,38 @@ def test_the_line_of_the_version_is_the_one_of_a_server_that_is_ready() -> None:
     assert timeline.ended == only("mysql-5.6-unstamped-lines-between-equal-stamps").ended
 
 
-def starts_in(name: str) -> list[Timeline | UndecidedStart]:
+def starts_in(name: str) -> list[FoundStart]:
     return list(starts(read_log(LOGS / f"real/{name}.log")))
 
 
 @pytest.mark.parametrize("name", ["mysql-8.0-verbosity2-binlog", "mysql-9-verbosity2-binlog"])
 def test_without_notes_the_binary_logs_recovery_proves_the_crash(name: str) -> None:
     crashed, clean = starts_in(name)
-    assert isinstance(crashed, Timeline)
-    assert crashed.ended == "ready"
-    assert crashed.seconds_to_ready is not None
-    assert crashed.seconds is None
-    assert "the crash recovery of the binary log" in crashed.notes[0]
-    assert isinstance(clean, UndecidedStart)
-    assert clean.before == "server was shut down"
+    assert crashed.recovery is not None
+    assert crashed.recovery.ended == "ready"
+    assert crashed.recovery.seconds_to_ready is not None
+    assert crashed.recovery.seconds is None
+    assert "the crash recovery of the binary log" in crashed.recovery.notes[0]
+    assert clean.recovery is None
+    assert clean.undecided is not None
+    assert clean.undecided.before == "server was shut down"
 
 
 def test_without_notes_innodbs_own_lines_time_its_start() -> None:
     crashed, clean = starts_in("mysql-9-verbosity2-binlog")
-    assert isinstance(crashed, Timeline)
-    assert crashed.phase(Phase.ACCEPT).seconds is not None
-    assert all(crashed.phase(phase).why == NO_NOTES for phase in FIRST_FIVE[:-1])
-    assert crashed.notes[1].startswith("discover, scan, apply and open together took ")
-    assert isinstance(clean, UndecidedStart)
-    assert clean.innodb_seconds is not None
+    assert crashed.recovery is not None
+    assert crashed.recovery.phase(Phase.ACCEPT).seconds is not None
+    assert all(crashed.recovery.phase(phase).why == NO_NOTES for phase in FIRST_FIVE[:-1])
+    assert crashed.recovery.notes[1].startswith("discover, scan, apply and open together took ")
+    assert clean.undecided is not None
+    assert clean.undecided.innodb_seconds is not None
 
 
 @pytest.mark.parametrize("name", ["mysql-8.0-verbosity2", "mysql-9-verbosity2"])
 def test_without_notes_and_binary_log_a_recovery_and_a_clean_start_look_alike(name: str) -> None:
-    assert [type(start) for start in starts_in(name)] == [UndecidedStart, UndecidedStart]
+    found = starts_in(name)
+    assert len(found) == 2
+    assert all(start.recovery is None and start.undecided is not None for start in found)
 
 
 @pytest.mark.parametrize("name", ["mysql-8.0", "mysql-9"])
@@ -427,7 +523,8 @@ def test_with_notes_the_binary_logs_recovery_alone_is_no_recovery() -> None:
     whole = (LOGS / "real/mysql-9-binlog.log").read_text().splitlines()
     clean = [line for line in whole if not any(word in line for word in CRASH_WORDS)]
     assert any("Starting XA crash recovery..." in line for line in clean)
-    assert list(starts(map(Line, clean))) == []
+    (start,) = starts(map(Line, clean))
+    assert (start.reached, start.recovery, start.undecided) == (True, None, None)
 
 
 CRASH_WORDS = (
@@ -524,34 +621,6 @@ ALL_LINES = [
 ]
 
 
-def check(found: list[Timeline]) -> None:
-    """What holds for every timeline, however little sense its log makes."""
-    for timeline in found:
-        assert tuple(time.phase for time in timeline.phases) == tuple(Phase)
-        for time in timeline.phases:
-            assert (time.seconds is None) == bool(time.why)
-            assert time.seconds is None or time.seconds >= 0
-        first = [timeline.phase(phase).seconds for phase in FIRST_FIVE]
-        known = sum(s for s in first if s is not None)
-        if timeline.seconds_to_ready is not None:
-            assert known <= timeline.seconds_to_ready + 1e-9
-            if None not in first:
-                assert known == pytest.approx(timeline.seconds_to_ready, abs=1e-9)
-        if timeline.seconds is not None:
-            rollback = timeline.phase(Phase.ROLLBACK).seconds
-            if timeline.seconds_to_ready is not None:
-                assert timeline.seconds == pytest.approx(timeline.seconds_to_ready + (rollback or 0), abs=1e-9)
-        json.dumps(to_json(timeline))
-
-
-def mangled(seed: int, text: str) -> str:
-    """Cut, repeated, overwritten or thrown together, as a crash of the machine or a log shipper may leave it."""
-    chance = random.Random(seed)
-    pieces = [text[a:b] for a, b in pairwise(sorted(chance.choices(range(len(text) + 1), k=8)))]
-    chance.shuffle(pieces)
-    return chance.choice(("\n", "", "\0", "\r\n")).join(pieces)
-
-
 lines_of_logs = st.lists(st.sampled_from(ALL_LINES), max_size=60)
 
 
@@ -567,11 +636,20 @@ def test_lines_arriving_in_any_order(lines: list[str], arrivals: list[float]) ->
     check(list(timelines(Line(text, at) for text, at in zip(lines, sorted(arrivals), strict=False))))
 
 
-@settings(max_examples=300, deadline=None)
-@given(st.sampled_from(sorted(FORMS.glob("*.log"))), st.integers(0, 2**32))
-def test_mangled_logs(log: Path, seed: int) -> None:
-    text = mangled(seed, log.read_bytes().decode("utf-8", "replace"))
-    check(list(timelines(map(Line, text.split("\n")))))
+def test_mutated_logs() -> None:
+    """A million more by `python -m tests.timeline.fuzz`."""
+    logs = whole_logs()
+    for seed in range(2_000):
+        read_through(mutated(seed, logs))
+
+
+@pytest.mark.parametrize("digits", [21, 5_000])
+def test_a_number_that_no_server_writes_is_none(digits: int) -> None:
+    lines = [line.replace("402964500", "4" * digits) for line in texts("mariadb-10.11")]
+    assert lines != texts("mariadb-10.11")
+    (timeline,) = timelines(map(Line, lines))
+    assert timeline.end_lsn != only("mariadb-10.11").end_lsn
+    assert seconds(timeline) == seconds(only("mariadb-10.11"))
 
 
 @settings(max_examples=300, deadline=None)

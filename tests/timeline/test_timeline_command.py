@@ -120,6 +120,62 @@ def test_starts_without_notes_are_told_apart_from_recoveries() -> None:
     assert "no crash recovery in it" not in alike
 
 
+def test_a_crash_loop_is_told_once() -> None:
+    log = str(FORMS / "mysql-8.0-crash-loop.log")
+    said = redolab("timeline", log).stdout
+    assert "crash loop, 6 starts in 1 min 1 s" in said
+    assert "4 × server crashed (signal 6): Assertion failure: page0page.h:512" in said
+    assert [number for number in range(1, 8) if f"recovery {number} of 7" in said] == [1, 6, 7]
+    found = json.loads(redolab("timeline", "--json", log).stdout)
+    assert len(found["recoveries"]) == 7
+    (loop,) = found["crash_loops"]
+    assert (loop["starts"], loop["recoveries"], loop["reached"], loop["seconds"]) == (6, 6, 0, 61.0)
+    assert [each["count"] for each in loop["ended"]] == [4, 2]
+
+
+def test_a_server_that_dies_after_ready_again_and_again_is_a_crash_loop_too(tmp_path: Path) -> None:
+    log = tmp_path / "error.log"
+    recovery = MARIADB.read_text()
+    log.write_text(3 * (recovery + "261121  4:41:00 [ERROR] mysqld got signal 11 ;\n") + recovery)
+    (loop,) = json.loads(redolab("timeline", "--json", str(log)).stdout)["crash_loops"]
+    assert (loop["starts"], loop["reached"]) == (3, 3)
+    assert loop["ended"] == [{"count": 3, "ended": "server crashed (signal 11)"}]
+
+
+def test_starts_that_were_clean_are_counted_and_are_no_loop() -> None:
+    log = str(FORMS / "clean-starts.log")
+    said = redolab("timeline", log).stdout
+    found = json.loads(redolab("timeline", "--json", log).stdout)
+    assert found["starts"]["clean"] == found["starts"]["count"] > 0
+    assert found["crash_loops"] == []
+    assert f"no crash recovery in it: {found['starts']['clean']} clean starts" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "said"),
+    [
+        (
+            "mysql-8.0-port-in-use-at-the-end",
+            3,
+            "is not ready: server gave up: Do you already have another mysqld server running on port: 3306 ?",
+        ),
+        ("mariadb-5.5-dies-in-the-doublewrite-buffer", 3, "is not ready: server ended"),
+        (
+            "xtrabackup-8.0.35-fails",
+            3,
+            "(backup prepare, 2024-01-19 12:23:11.312444+00:00) is not ready: prepare gave up",
+        ),
+        ("xtrabackup-2.4-prepare", 0, "the last start (backup prepare): completed OK!"),
+        ("mariadb-10.6-asked-for-its-position", 0, "recovered position"),
+        ("mysql-8.0-crash-loop", 0, "recovery 7 of 7"),
+    ],
+)
+def test_the_exit_status_says_whether_the_last_start_is_ready(name: str, status: int, said: str) -> None:
+    done = redolab("timeline", str(FORMS / f"{name}.log"))
+    assert (done.returncode, done.stderr) == (status, "")
+    assert said in done.stdout
+
+
 def test_several_recoveries_and_a_truncated_last_line(tmp_path: Path) -> None:
     log = tmp_path / "error.log"
     whole = MARIADB.read_bytes()

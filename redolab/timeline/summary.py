@@ -1,0 +1,134 @@
+"""What the starts in a log come to together: how many were clean, starts in a row that all ended badly, and the last."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import msgspec
+
+from redolab.timeline.phases import FoundStart
+from redolab.timeline.start import StartKind
+
+_A_LOOP = 3
+"""So many starts in a row that ended badly are told as one."""
+_SILENTLY = "server was ready, and died without a word"
+
+
+class HowOften(msgspec.Struct, frozen=True):
+    """How many starts ended so."""
+
+    count: int
+    ended: str
+
+
+class CrashLoop(msgspec.Struct, frozen=True, kw_only=True):
+    """Starts in a row of which none was shut down in order.
+
+    `source`: as of a timeline; `starts`: how many, `recoveries` of them are known to have recovered, `reached`: were ready before
+    they ended; `first`, `last`: when the first of them began and the last line of the last stands; `seconds` between; `ended`: the
+    most frequent first.
+    """
+
+    source: str | None
+    starts: int
+    recoveries: int
+    reached: int
+    first: datetime | None
+    last: datetime | None
+    seconds: float | None
+    ended: tuple[HowOften, ...]
+
+
+@dataclass(slots=True)
+class _Row:
+    """Starts of one server in a row that ended badly."""
+
+    numbers: list[int] = field(default_factory=list)
+    """Of the first and the last of them, counted over the whole log."""
+    starts: int = 0
+    recoveries: int = 0
+    reached: int = 0
+    first: datetime | None = None
+    last: datetime | None = None
+    ended: Counter[str] = field(default_factory=Counter)
+
+    def add(self, start: FoundStart, number: int, ended: str) -> None:
+        """One more of them."""
+        self.numbers = [*self.numbers[:1], number]
+        self.first = self.first or start.began
+        self.last = start.last or self.last
+        self.starts += 1
+        self.recoveries += start.recovery is not None
+        self.reached += start.reached
+        self.ended[ended] += 1
+
+    def loop(self, source: str | None) -> CrashLoop:
+        """What they come to."""
+        apart = None
+        if self.first and self.last and (self.first.tzinfo is None) == (self.last.tzinfo is None):
+            apart = (self.last - self.first).total_seconds()
+        return CrashLoop(
+            source=source,
+            starts=self.starts,
+            recoveries=self.recoveries,
+            reached=self.reached,
+            first=self.first,
+            last=self.last,
+            seconds=None if apart is None or apart < 0 else apart,
+            ended=tuple(HowOften(count, ended) for ended, count in self.ended.most_common()),
+        )
+
+
+@dataclass(slots=True)
+class StartSummary:
+    """Takes in starts one after the other; memory does not grow with them, but with the servers in the log and the loops."""
+
+    starts: int = 0
+    clean: int = 0
+    """Starts of which the log says that there was nothing to recover: it has InnoDB's lines, and none of a recovery."""
+    loops: list[CrashLoop] = field(default_factory=list)
+    within: list[tuple[str | None, int, int]] = field(default_factory=list)
+    """Of each loop: the server, and the numbers of its first start and its last."""
+    last: dict[str | None, FoundStart] = field(default_factory=dict)
+    """Server → its last start."""
+    _rows: dict[str | None, _Row] = field(default_factory=dict)
+    _open: dict[str | None, tuple[FoundStart, int]] = field(default_factory=dict)
+    """Server → its start that was ready, and of whose end there is no word: the next one tells whether it was in order."""
+
+    def add(self, start: FoundStart) -> int:
+        """Take in the next start; its number."""
+        source, number = start.source, self.starts
+        self.starts += 1
+        is_server = start.kind is StartKind.SERVER
+        self.clean += is_server and start.reached and start.recovery is None and start.undecided is None
+        self.last[source] = start
+        if (before := self._open.pop(source, None)) is not None:
+            if start.recovery is None:
+                self._end_row(source)
+            else:
+                self._rows.setdefault(source, _Row()).add(*before, _SILENTLY)
+        if start.shut_down or (start.reached and (start.ends_log or not is_server)):
+            self._end_row(source)
+        elif start.reached and start.is_replaced:
+            self._open[source] = start, number
+        else:
+            self._rows.setdefault(source, _Row()).add(start, number, start.ended)
+        return number
+
+    def finish(self) -> None:
+        """No more starts follow."""
+        for source in list(self._rows):
+            self._end_row(source)
+
+    @property
+    def bad(self) -> list[FoundStart]:
+        """The last starts that did not come to where they were to come."""
+        return [start for start in self.last.values() if not start.reached]
+
+    def _end_row(self, source: str | None) -> None:
+        row = self._rows.pop(source, None)
+        if row is not None and row.starts >= _A_LOOP:
+            self.loops.append(row.loop(source))
+            self.within.append((source, row.numbers[0], row.numbers[-1]))
