@@ -8,7 +8,7 @@ from redolab.crashes.crash import WantedState, make_states
 from redolab.lab import Lab
 from redolab.records.crash import CrashImage, CrashSpec
 from redolab.records.dataset import DatasetSpec
-from redolab.records.kill_rule import HIGHEST_AGE
+from redolab.records.kill_rule import KillRule
 from redolab.servers.dialects import InstanceRequest, Purpose
 from redolab.servers.install import InstalledServer
 from redolab.units import MIB
@@ -45,7 +45,8 @@ def small_crash(
         dataset=small_dataset(server, workload, open_transaction_rows),
         workload=WORKLOAD,
         threads=4,
-        kill=HIGHEST_AGE,
+        # Well below the highest: a log as small as this is there for a moment only, and the next sample is seconds later.
+        kill=KillRule(age_fraction=0.9),
         prepared_transactions=prepared_transactions,
         instance=InstanceRequest(purpose=Purpose.FILL, log_size=log_size, buffer_pool=128 * MIB, binary_log=binary_log),
     )
