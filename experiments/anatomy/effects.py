@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from scipy import stats
 
-from redolab.records.alike import Alike, grouped
+from redolab.records.alike import Alike, grouped, pooled
 from redolab.records.recovery import Outcome, RecoveryTrial
 from redolab.report.labels import server_label
 from redolab.timeline import Phase
@@ -31,6 +31,9 @@ class MeasuredCase:
     level: str
     trial: RecoveryTrial
     key: Alike
+    run: str = ""
+    crash: str = ""
+    """How its crash was made, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +63,16 @@ class FactorEffect:
     """Recoveries that did not end in a server that was ready."""
     on: str = ""
     """The machine, where the server was measured on several."""
+    baseline: int = 1
+    """Which of the baselines it is compared with, in the order in which they were first measured."""
 
     @property
     def label(self) -> str:
-        """Whose it is: the server, and the machine where there are several."""
-        return server_label(self.server, self.version) + (f" on {self.on}" if self.on else "")
+        """Whose it is: the server, and what tells it apart where it has several baselines."""
+        on = f" on {self.on}" if self.on else ""
+        return (
+            server_label(self.server, self.version) + on + (f", baseline {self.baseline}" if self.baseline > 1 else "")
+        )
 
     @property
     def is_told(self) -> bool:
@@ -73,23 +81,34 @@ class FactorEffect:
 
 
 def effects(measured: Sequence[MeasuredCase]) -> list[FactorEffect]:
-    """The baseline of each server, and after it every other level: the factor that adds the most first, its levels together."""
+    """The baseline of each server, and after it every other level: the factor that adds the most first, its levels together.
+
+    What several runs measured is put together where their baselines are alike in all.
+    """
     found: list[FactorEffect] = []
-    kinds = grouped([(each.key, each) for each in measured], *_OF_A_CASE)
-    several = {server for server, count in Counter(key["server"] for key in kinds).items() if count > 1}
-    for key, own in kinds.items():
+    kinds = _of_one_baseline(measured)
+    machines = {(key["server"], key.machine) for key, _, _ in kinds}
+    several_machines = {server for server, count in Counter(server for server, _ in machines).items() if count > 1}
+    baselines = list(dict.fromkeys(each.crash for _, _, own in kinds for each in own if each.factor == BASELINE))
+    for key, _, own in kinds:
         server = key["server"]
-        on = key.machine.in_words() if server in several else ""
         cells: dict[tuple[str, str], list[RecoveryTrial]] = defaultdict(list)
         for each in own:
             cells[each.factor, each.level].append(each.trial)
         base = _ready(cells[BASELINE, BASELINE])
         if not base:
             continue
+        (crash,) = {each.crash for each in own if each.factor == BASELINE}
         within, between = _deviations(cells)
         for (factor, level), trials in sorted(cells.items(), key=lambda cell: cell[0][0] != BASELINE):
             effect = _effect(server, factor, level, trials, cells[BASELINE, BASELINE], within, between)
-            found.append(replace(effect, on=on))
+            found.append(
+                replace(
+                    effect,
+                    on=key.machine.in_words() if server in several_machines else "",
+                    baseline=baselines.index(crash) + 1,
+                )
+            )
     most: dict[str, float] = defaultdict(float)
     for effect in found:
         # One that was never ready adds more than any other.
@@ -105,6 +124,17 @@ def effects(measured: Sequence[MeasuredCase]) -> list[FactorEffect]:
             effect.added if effect.n else math.inf,
         ),
     )
+
+
+def _of_one_baseline(measured: Sequence[MeasuredCase]) -> list[tuple[Alike, Alike, list[MeasuredCase]]]:
+    """What can be levels of one baseline, with the key of that: of a run what is alike but for its case, of several if theirs are."""
+    found: dict[tuple[Alike, Alike], list[MeasuredCase]] = {}
+    for run in dict.fromkeys(each.run for each in measured):
+        kinds = grouped([(each.key, each) for each in measured if each.run == run], *_OF_A_CASE)
+        for key, own in kinds.items():
+            if bases := [each.key for each in own if each.factor == BASELINE]:
+                found.setdefault((key, pooled(bases)), []).extend(own)
+    return [(key, base, own) for (key, base), own in found.items()]
 
 
 def _effect(

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 
+from redolab.records.crash import CrashSpec
 from redolab.report.contents import Plot, Report
 from redolab.report.table import Column, ReportTable
 from redolab.results.alike import keyed_recoveries
 from redolab.runs.store import Run
+from redolab.units import format_size
 
 from .cases import BASELINE
 from .effects import FactorEffect, MeasuredCase, effects
@@ -41,9 +43,24 @@ def measured_of(runs: Sequence[Run]) -> list[MeasuredCase]:
         assert each.record.position is not None
         planned = plans[each.run].steps[each.record.position]
         server = plans[each.run].groups[planned.group].server
-        measured = MeasuredCase(server, planned.step.factor, planned.step.level, each.trial, each.key)
+        measured = MeasuredCase(
+            server,
+            planned.step.factor,
+            planned.step.level,
+            each.trial,
+            each.key,
+            each.run,
+            crash_in_words(each.image.spec),
+        )
         found.append((order[each.run], planned.group, measured))
     return [each for *_, each in sorted(found, key=lambda placed: placed[:2])]
+
+
+def crash_in_words(spec: CrashSpec) -> str:
+    """How a crash is made, as the baselines differ in it."""
+    size, dataset = format_size(spec.instance.log_size), format_size(spec.dataset.size)
+    filled_to = spec.kill.filled_to()
+    return f"a redo log of {size} filled by `{spec.workload}` to {filled_to}, a dataset of {dataset}"
 
 
 def answer(found: Sequence[FactorEffect]) -> str:

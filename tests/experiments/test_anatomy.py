@@ -13,9 +13,10 @@ from experiments.anatomy.cases import BASELINE, FACTORS, cases
 from experiments.anatomy.effects import FactorEffect, MeasuredCase, effects
 from experiments.anatomy.plots import plot_effects
 from experiments.anatomy.report import answer, effects_table
+from redolab.records.kill_rule import HIGHEST_AGE, KillRule
 from redolab.servers.catalogue import server_catalogue
 from redolab.units import MIB
-from tests.examples import MACHINE, keyed, record, trial
+from tests.examples import MACHINE, image, keyed, record, trial
 
 
 def measured(
@@ -82,6 +83,28 @@ def test_a_level_is_compared_with_the_baseline_of_its_own_machine() -> None:
         "another CPU": 3.0,
     }
     assert [each.on for each in effects(here)] == ["", ""]
+
+
+def test_runs_whose_baselines_were_made_otherwise_are_not_put_together() -> None:
+    def filled(rule: KillRule, run: str, *levels: tuple[str, float]) -> list[MeasuredCase]:
+        crash = msgspec.structs.replace(image(), spec=msgspec.structs.replace(image().spec, kill=rule))
+        return [
+            replace(measured(level, level, seconds), key=keyed(None, crash).key, run=run, crash=rule.filled_to())
+            for level, seconds in levels
+        ]
+
+    old = filled(KillRule(), "old", (BASELINE, 3.0), ("20,000 files", 5.0))
+    new = filled(HIGHEST_AGE, "new", (BASELINE, 4.0), ("20,000 files", 5.0))
+    again = filled(HIGHEST_AGE, "again", (BASELINE, 6.0), ("2,000 files", 5.5))
+    of = effects([*old, *new, *again])
+    assert {(each.baseline, each.level): (each.base, each.added) for each in of} == {
+        (1, BASELINE): (3.0, 0.0),
+        (1, "20,000 files"): (3.0, 2.0),
+        (2, BASELINE): (5.0, 0.0),
+        (2, "20,000 files"): (5.0, 0.0),
+        (2, "2,000 files"): (5.0, 0.5),
+    }
+    assert list(dict.fromkeys(each.label for each in of)) == ["MariaDB 10.11.19", "MariaDB 10.11.19, baseline 2"]
 
 
 def test_the_answer_the_table_and_the_picture_name_what_is_told(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,7 @@ from ..cases import BASELINE
 from ..effects import FactorEffect, effects
 from ..plan import AnatomyPlan
 from ..plots import plot_effects
-from ..report import effects_table, measured_of
+from ..report import crash_in_words, effects_table, measured_of
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
 _MOST = 3
@@ -25,20 +26,31 @@ def page(runs: Sequence[Run]) -> Page:
     """The page and its picture."""
     found = effects(measured_of(runs))
     plans: list[AnatomyPlan] = [run.plan(AnatomyPlan) for run in runs]
-    base = next(step for plan in plans for step in plan.steps if step.step.factor == BASELINE)
-    spec = plans[0].groups[base.group].spec
+    specs = [
+        plan.groups[next(step.group for step in plan.steps if step.step.factor == BASELINE)].spec for plan in plans
+    ]
     last = runs[-1].record().sessions[-1]
     values = {
         "servers": [_in_words(found, label) for label in dict.fromkeys(each.label for each in found)],
         "table": effects_table(found).as_markdown(),
-        "log_size": format_size(spec.instance.log_size),
-        "dataset": format_size(spec.dataset.size),
-        "filled_to": spec.kill.filled_to(),
+        "log_size": format_size(specs[0].instance.log_size),
+        "baselines": list(dict.fromkeys(map(crash_in_words, specs))),
         "recoveries": sum(each.n for each in found),
         "machine": f"{last.machine.in_words()}, {last.machine.system}",
     }
     title = "What a recovery takes longer for: seconds added, and the phase they hit"
-    return Page(filled(_TEMPLATE, values), [Plot("effects", partial(plot_effects, effects=found, title=title))])
+    drawn = _of_whole_baselines(found)
+    return Page(filled(_TEMPLATE, values), [Plot("effects", partial(plot_effects, effects=drawn, title=title))])
+
+
+def _of_whole_baselines(found: Sequence[FactorEffect]) -> list[FactorEffect]:
+    """Of each server those of the baseline with the most levels: one with a few of them would be an empty panel."""
+    levels = Counter(each.label for each in found)
+    most = {
+        server: max((each.label for each in found if each.server == server), key=lambda label: levels[label])
+        for server in dict.fromkeys(each.server for each in found)
+    }
+    return [each for each in found if each.label == most[each.server]]
 
 
 def _where(effect: FactorEffect) -> str:
