@@ -75,7 +75,7 @@ class FactorEffect:
         )
 
     @property
-    def is_told(self) -> bool:
+    def excludes_zero(self) -> bool:
         """Whether the interval leaves out 0."""
         return self.low > 0 or self.high < 0
 

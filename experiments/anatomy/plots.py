@@ -31,7 +31,7 @@ def plot_effects(folder: Path, effects: Sequence[FactorEffect], title: str, stem
             if not each.n:
                 axes.text(0, place, " never ready", va="center", fontsize="x-small", color=LIMIT)
                 continue
-            axes.barh(place, each.added, color=MEASURED if each.is_told else "#CCCCCC", height=0.65)
+            axes.barh(place, each.added, color=MEASURED if each.excludes_zero else "#CCCCCC", height=0.65)
             axes.plot([each.low, each.high], [place, place], color="black", linewidth=1)
             edge = max(each.added, each.high, 0.0)
             axes.text(edge, place, f" {each.added:+.1f} s {each.phase}", va="center", fontsize="x-small")

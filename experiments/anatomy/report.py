@@ -69,7 +69,7 @@ def answer(found: Sequence[FactorEffect]) -> str:
     for label in dict.fromkeys(each.label for each in found):
         own = [each for each in found if each.label == label]
         base = next(each for each in own if each.factor == BASELINE)
-        told = sorted((each for each in own if each.is_told), key=lambda each: -abs(each.added))[:_TOLD]
+        told = sorted((each for each in own if each.excludes_zero), key=lambda each: -abs(each.added))[:_TOLD]
         most = (
             ", ".join(f"{each.added:+.0f} s by {each.factor} ({each.level})" for each in told) or "nothing told apart"
         )

@@ -97,7 +97,9 @@ class SettingEffect:
     @property
     def size(self) -> float:
         """By which it is sorted: how much throughput it changes, or recovery where that is more; what is not told counts less."""
-        told = [abs(each.change) for each in (self.throughput, self.recovery) if each is not None and each.is_told]
+        told = [
+            abs(each.change) for each in (self.throughput, self.recovery) if each is not None and each.excludes_zero
+        ]
         return 1 + max(told) if told else abs(self.throughput.change) if self.throughput else 0.0
 
 

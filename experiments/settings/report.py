@@ -118,7 +118,7 @@ def _compared(found: Sequence[SettingEffect]) -> int:
 
 def _resolved_effects(found: Sequence[SettingEffect]) -> list[tuple[SettingEffect, Ratio]]:
     """The levels of which chance alone does not explain what they changed throughput by, the largest effect first."""
-    told = [(each, each.throughput) for each in found if each.throughput is not None and each.throughput.is_told]
+    told = [(each, each.throughput) for each in found if each.throughput is not None and each.throughput.excludes_zero]
     return sorted(told, key=lambda pair: -abs(math.log1p(pair[1].change)))
 
 

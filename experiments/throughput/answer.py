@@ -70,7 +70,7 @@ def _worth_it(one: ThroughputSeries) -> ThroughputRow | None:
 
 def is_shown(gain: Ratio) -> bool:
     """Whether a gain is one: not where its interval has none in it. Of one load each there is no interval."""
-    return math.isnan(gain.low) or gain.is_told
+    return math.isnan(gain.low) or gain.excludes_zero
 
 
 def _why_no_gain(one: ThroughputSeries) -> str:

@@ -181,7 +181,15 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
                 self._keep_story(run, image)
 
             make_states(
-                self._lab, home, server, workload, wanted, every, kept, run.keep_failed, self._storages.attached
+                self._lab,
+                home,
+                server,
+                workload,
+                wanted,
+                every,
+                kept,
+                run.keep_failed_instance,
+                self._storages.attached,
             )
         finally:
             # The lab disk that a server was under load on.

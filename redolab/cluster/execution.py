@@ -216,7 +216,7 @@ class ClusterExecution:
                 bundle.unpack(outcome.group, folder / "group")
             if outcome.failure is not None:
                 if outcome.group:
-                    self._merging.keep_failed(Run(folder / "group"))
+                    self._merging.keep_failed_run(Run(folder / "group"))
                 failure = outcome.failure
                 raise LabError(f"{outcome.machine}: {failure.problem}", failure.remedy, failure.details)
             self._merging.merge(ended.group, Run(folder / "group"))

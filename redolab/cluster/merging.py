@@ -77,7 +77,7 @@ class Merging:
             folder = folder.with_name(f"{name}-{number}")
         files.move(arrived.folder, folder)
 
-    def keep_failed(self, arrived: Run) -> None:
+    def keep_failed_run(self, arrived: Run) -> None:
         """Keep the logs of a group that failed on a machine: its error speaks of them."""
         for path in sorted(arrived.folder.rglob("*")):
             relative = path.relative_to(arrived.folder)

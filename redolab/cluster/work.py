@@ -98,7 +98,7 @@ def _outcome(task: Task, machine: str, is_wanted: Callable[[], bool], say: Calla
             machine=machine,
             group=b"" if group is None else bundle.pack(group.folder, [f"logs/{name}" for name in task.logs]),
             check=b"" if check is None else bundle.pack(check.folder),
-            failure=_failure(folder, lines, is_whole=group is not None),
+            failure=_failure_of_job(folder, lines, is_whole=group is not None),
         )
         if outcome.failure is None and group is not None:
             done.checked, done.known = True, _lines_of_the_machine(group)
@@ -135,7 +135,7 @@ def _run(folder: Path, machine: str, is_wanted: Callable[[], bool], say: Callabl
     return last
 
 
-def _failure(folder: Path, lines: list[str], *, is_whole: bool) -> Failure | None:
+def _failure_of_job(folder: Path, lines: list[str], *, is_whole: bool) -> Failure | None:
     """Why the job failed, in the words of the lab that did it; None if it did not."""
     if (folder / FAILURE).exists():
         return msgspec.json.decode((folder / FAILURE).read_bytes(), type=Failure)

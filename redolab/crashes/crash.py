@@ -105,7 +105,7 @@ def make_states(
     wanted: Sequence[WantedState],
     every: float,
     kept: Callable[[CrashImage], None],
-    keep_failed: Callable[[Path], None] = lambda _: None,
+    keep_failed_instance: Callable[[Path], None] = lambda _: None,
     attach: Attach | None = None,
 ) -> None:
     """Load, put under load, strike, and keep what that leaves; `kept` is told of each state as soon as it is.
@@ -114,7 +114,7 @@ def make_states(
     alone, and there is more than one only of a kind of crash after which the load goes on. `attach` is needed for a load on
     another storage than the lab's own.
 
-    Raises `LabError`, after `keep_failed` has been given the folder of the instance that failed; states that were kept
+    Raises `LabError`, after `keep_failed_instance` has been given the folder of the instance that failed; states that were kept
     before stay.
     """
     spec = wanted[0].spec.alike()
@@ -139,7 +139,7 @@ def make_states(
                 try:
                     ended = _under_load(load, workload, wanted, every, stage, kept)
                 except LabError:
-                    keep_failed(folder)
+                    keep_failed_instance(folder)
                     raise
             if ended is not None:
                 lab.progress.note(f"struck because {ended.why}")

@@ -40,13 +40,13 @@ class Ratio:
     """In how many blocks it was measured beside something else."""
 
     @property
-    def is_told(self) -> bool:
+    def excludes_zero(self) -> bool:
         """Whether the interval leaves out no difference."""
         return self.low > 0 or self.high < 0
 
     def in_words(self) -> str:
         """As in `+18 % (+12 to +25)`, or `no measurable effect (±3 %)`: how large one could be that is not seen."""
-        if math.isnan(self.low) or self.is_told:
+        if math.isnan(self.low) or self.excludes_zero:
             return self.with_interval()
         return f"no measurable effect (±{100 * max(-self.low, self.high):.0f} %)"
 

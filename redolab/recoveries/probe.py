@@ -110,7 +110,7 @@ class Probe:
             try:
                 # Whoever has greeted answers, or counts as stuck like one that never did.
                 self.connection = self._instance.connections.connect(_GREETING, self._stuck_after)
-                self.connected = self._since_start()
+                self.connected = self._since_server_start()
             except pymysql.MySQLError as error:
                 if error.args[0] not in _NOT_YET:
                     raise
@@ -122,7 +122,7 @@ class Probe:
                 row = cursor.fetchone()
                 self.pages_read = int(row[1]) if row else None
                 cursor.execute(f"INSERT INTO {PROBE_TABLE} (written) VALUES (CURRENT_TIMESTAMP)")
-            self.written = self._since_start()
+            self.written = self._since_server_start()
 
     def since_progress(self) -> SinceProgress:
         """What happened since it got on last."""
@@ -173,12 +173,12 @@ class Probe:
         """What the device and the processor have done up to ready, or to the first write where that comes before."""
         if self._at_ready is None:
             device = self._place.device
-            self._at_ready = (device.counters() if device else None, self._since_start())
+            self._at_ready = (device.counters() if device else None, self._since_server_start())
             self.lab_cpu = time.process_time() - self._lab_cpu_before
             use = self._instance.cpu_use()
             if use is not None:
                 busiest = max(self._busiest, use.busiest_thread or 0.0)
                 self.cpu = msgspec.structs.replace(use, busiest_thread=busiest)
 
-    def _since_start(self) -> float:
+    def _since_server_start(self) -> float:
         return now().monotonic - self._instance.started.monotonic

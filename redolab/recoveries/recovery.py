@@ -139,11 +139,11 @@ def _trial(
 def _used(instance: Instance, probe: Probe) -> UsedInstance:
     """What the server says it uses, if it says anything."""
     if probe.written is None or probe.connection is None:
-        return instance.asked()
+        return instance.requested()
     try:
         return instance.used(probe.connection)
     except pymysql.MySQLError:
-        return instance.asked()
+        return instance.requested()
 
 
 def _in_words(trial: RecoveryTrial) -> str:

@@ -184,7 +184,7 @@ class Run:
             path = self.folder / "logs" / f"{trial}-again{number}.log"
         return path
 
-    def keep_failed(self, instance: Path) -> None:
+    def keep_failed_instance(self, instance: Path) -> None:
         """Keep the logs and samples of an instance that failed before anything could be measured of it."""
         for path in [*instance.glob("*.log"), *instance.glob("*.csv")]:
             kept = self.folder / "failed" / instance.name

@@ -65,7 +65,7 @@ class LayerReader:
         deadline = time.monotonic() + _PATIENCE
         while time.monotonic() < deadline:
             if self.disk is not None:
-                self.disk.bytes_written()
+                self.disk.device_bytes_written()
             before = self._layers()
             if before is not None:
                 time.sleep(_LOOK_EVERY)
@@ -90,7 +90,7 @@ class LayerReader:
             log_padded=counters.log_padded,
             file_bytes=int(file_bytes) if file_rows else None,
             file_writes=int(file_writes) if file_rows else None,
-            device_bytes=self.disk.bytes_written() if self.disk is not None else None,
+            device_bytes=self.disk.device_bytes_written() if self.disk is not None else None,
         )
 
     def _counters(self) -> Counters:

@@ -211,7 +211,7 @@ class Instance(AbstractContextManager["Instance"]):
             variables = {name: str(value) for name, value in cursor.fetchall()}
         return UsedInstance(settings=tuple(self.server.dialect.settings(self.request)), variables=variables)
 
-    def asked(self) -> UsedInstance:
+    def requested(self) -> UsedInstance:
         """The settings that the lab gave it, of a server that cannot be asked what it uses."""
         return UsedInstance(settings=tuple(self.server.dialect.settings(self.request)), variables={})
 

@@ -309,7 +309,7 @@ def _table(found: Sized) -> ReportTable:
 
 
 def _throughput(row: SizeLine) -> str:
-    return "" if row.throughput is None or not row.throughput.is_told else row.throughput.with_interval()
+    return "" if row.throughput is None or not row.throughput.excludes_zero else row.throughput.with_interval()
 
 
 def _held(minutes: float) -> str:

@@ -75,7 +75,7 @@ class Trade(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def gains_something(self) -> bool:
         """Whether a larger log is told to have another throughput than the smallest."""
-        return any(each.throughput is not None and each.throughput.is_told for each in self.gains)
+        return any(each.throughput is not None and each.throughput.excludes_zero for each in self.gains)
 
     def gain(self, log_size: int) -> Gain | None:
         """What was measured with a log of that size; None if nothing was."""

@@ -143,7 +143,7 @@ class Storages(AbstractContextManager["Storages"]):
                 storage=name,
                 about=profile.about,
                 scheduler=profile.scheduler,
-                asked=profile.asked(),
+                asked=profile.target(),
                 got=got,
                 overhead_us=self._overhead() / 1000,
             )

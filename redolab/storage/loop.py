@@ -78,7 +78,7 @@ class LoopDisk:
         finally:
             files.remove(file)
 
-    def bytes_written(self) -> int:
+    def device_bytes_written(self) -> int:
         """Bytes sent to the device so far, those that still waited in the page cache included: they are sent first."""
         processes.run(Command(["sync", "--file-system", str(self.folder)]))
         return self._device.counters().written_bytes

@@ -69,7 +69,7 @@ class FlashDisk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         }
         return ["kind=flash", *(f"{name}={value}" for name, value in given.items() if value is not None)]
 
-    def asked(self) -> DiskTarget:
+    def target(self) -> DiskTarget:
         """What fio has to find: the latencies as they are, the rates from whichever limit comes first."""
         read_us = max(self.read_us, 1e6 / self.read_iops if self.read_iops else 0.0)
         write_iops = self.read_iops if self.shared else self.write_iops
@@ -151,7 +151,7 @@ class SpinningDisk(
         }
         return ["kind=spinning", *(f"{name}={value}" for name, value in given.items() if value is not None)]
 
-    def asked(self) -> DiskTarget:
+    def target(self) -> DiskTarget:
         """What fio has to find over the whole disk: a read is a seek, half a turn and the transfer.
 
         What mirrors, queues, caches and batteries make of it is the model's result, and nothing that could be asked.

@@ -82,7 +82,7 @@ def marks(checks: Sequence[DiskCheck]) -> dict[str, str]:
 
 
 def _promised(profile: StorageProfile, figure: Figure) -> float | None:
-    return figure.asked(profile.asked() if isinstance(profile, ModelledDisk) else DiskTarget())
+    return figure.asked(profile.target() if isinstance(profile, ModelledDisk) else DiskTarget())
 
 
 def _asked_column(figure: Figure) -> Column[tuple[str, StorageProfile]]:

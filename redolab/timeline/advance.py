@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from redolab.lines import Line
-from redolab.timeline.events import Event, told
+from redolab.timeline.events import Event, event_in
 from redolab.timeline.phase import Phase
 from redolab.timeline.stamps import records
 
@@ -35,7 +35,7 @@ _BEGINS = {
 def progress_in(line: str) -> str | None:
     """What a line of a log says of progress, without its stamp; None for what a server that is stuck can say too."""
     for record in records(line):
-        known = told(record.text)
+        known = event_in(record.text)
         if known is not None and known.event is Event.NO_FREE_BLOCK:
             continue
         if known is not None or _GETS_ON.search(record.text):
@@ -59,7 +59,7 @@ def standing(lines: Iterable[Line]) -> RecoveryProgress:
     stands = RecoveryProgress()
     for line in lines:
         for record in records(line.text):
-            known = told(record.text)
+            known = event_in(record.text)
             phase = None if known is None else _BEGINS.get(known.event)
             if phase is not None:
                 stands = RecoveryProgress(phase)

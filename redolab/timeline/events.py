@@ -250,10 +250,10 @@ _INNODB = "|".join(text for row, text in zip(TABLE, _UNNAMED, strict=True) if ro
 _ANY = re.compile("|".join(f"({text})" for text in _UNNAMED), re.ASCII)
 
 
-def told(text: str) -> LogEvent | None:
+def event_in(text: str) -> LogEvent | None:
     """What the message `text` tells, or None."""
     number = row_of(text)
-    return None if number is None else told_by(number, text, 0, len(text))
+    return None if number is None else event_of_row(number, text, 0, len(text))
 
 
 def row_of(text: str) -> int | None:
@@ -262,7 +262,7 @@ def row_of(text: str) -> int | None:
     return found.lastindex - 1 if found and found.lastindex else None
 
 
-def told_by(number: int, text: str, begin: int, end: int) -> LogEvent:
+def event_of_row(number: int, text: str, begin: int, end: int) -> LogEvent:
     """What the message from `begin` to `end` tells, which fits the row of that number."""
     row = TABLE[number]
     values = _PATTERNS[number].match(text, begin, end)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from redolab.lines import Line
-from redolab.timeline.events import Event, matters, told
+from redolab.timeline.events import Event, event_in, matters
 from redolab.timeline.moments import Clocks, LogMoment
 from redolab.timeline.phases import FoundStart, Timeline, stamped, timeline, undecided
 from redolab.timeline.recall import Recall, RecordText
@@ -60,8 +60,8 @@ def starts(lines: Iterable[Line]) -> Iterator[FoundStart]:
 def events(line: Line) -> Iterator[Event]:
     """What a line tells, for whoever watches a log as it grows: usually nothing or one event."""
     for record in records(line.text) if matters(line.text) else ():
-        if told_now := told(record.text):
-            yield told_now.event
+        if log_event := event_in(record.text):
+            yield log_event.event
 
 
 @dataclass(slots=True)
@@ -88,19 +88,19 @@ class _Stream:
         if self.first is None:
             self.first = number
         self.latest = number
-        told_now = said.told
-        if said.error and not (told_now and told_now.event in _LEAVING) and not said.error.startswith(_CONSEQUENCES):
+        log_event = said.event
+        if said.error and not (log_event and log_event.event in _LEAVING) and not said.error.startswith(_CONSEQUENCES):
             self.error = said.error[:_LONGEST_ERROR]
-        if told_now is None:
+        if log_event is None:
             return None
-        event = told_now.event
-        if event is Event.INIT and told_now.values.get("pools", _FIRST_POOL) != _FIRST_POOL:
+        event = log_event.event
+        if event is Event.INIT and log_event.values.get("pools", _FIRST_POOL) != _FIRST_POOL:
             return None
         before = self.last
         if moment.has_stamp:
             self.last = moment
         if event in _LEAVING:
-            self.leaving = self.leaving or _LEAVING[event].format(**told_now.values)
+            self.leaving = self.leaving or _LEAVING[event].format(**log_event.values)
             # After these the next line is another server's.
             return self.finish(self.leaving, moment) if event in _GONE else None
         over = None
@@ -117,7 +117,7 @@ class _Stream:
                 # RecordText of a server whose start is not in the log.
                 self.before, self.leaving = self.leaving, None
         if start is not None:
-            start.hear(Heard(told_now, moment, said.late_form, said.process_form))
+            start.hear(Heard(log_event, moment, said.late_form, said.process_form))
         return over
 
     def finish(self, ended: str, last: LogMoment | None) -> FoundStart | None:

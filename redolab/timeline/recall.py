@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from redolab.timeline.events import LogEvent, matters, row_of, told, told_by
+from redolab.timeline.events import LogEvent, event_in, event_of_row, matters, row_of
 from redolab.timeline.stamps import MICROSECONDS, Record, Stamp, leading_stamp, parse_stamp, records
 
 # Remembered at a time: many times what one recovery writes, and little memory.
@@ -29,10 +29,11 @@ _SECONDS, _SECONDS_END, _FRACTION, _ZONE = 17, 19, 20, 26
 class RecordText(msgspec.Struct, frozen=True, gc=False):
     """What a record says, when and who says it.
 
-    `late_form`: it has the form that only MySQL 5.7 writes; `process_form`: that of MySQL 5.6.
+    `event`: what it tells, None where that is nothing. `late_form`: it has the form that only MySQL 5.7 writes; `process_form`:
+    that of MySQL 5.6.
     """
 
-    told: LogEvent | None
+    event: LogEvent | None
     late_form: bool
     process_form: bool
     server: Stamp | None = None
@@ -120,7 +121,7 @@ class Recall:
         stamp = self._stamp(text, cut)
         if stamp is None:
             return self._learn(text, cut, known)
-        return (RecordText(said.told, said.late_form, said.process_form, stamp, None, "", "", said.error),)
+        return (RecordText(said.event, said.late_form, said.process_form, stamp, None, "", "", said.error),)
 
     def _stamp(self, text: str, cut: int) -> Stamp | None:
         """The server's stamp that a line begins with, if that ends at `cut`."""
@@ -188,14 +189,14 @@ def _late_form(record: Record) -> bool:
 
 
 def _said_as(shape: _Shape, text: str) -> RecordText:
-    found = None if shape.row is None else told_by(shape.row, text, shape.begin, len(text.rstrip()))
+    found = None if shape.row is None else event_of_row(shape.row, text, shape.begin, len(text.rstrip()))
     error = text[shape.begin :].rstrip() if shape.error else None
     return RecordText(found, shape.late_form, shape.process_form, error=error)
 
 
 def _said(record: Record) -> RecordText:
     return RecordText(
-        told(record.text),
+        event_in(record.text),
         _late_form(record),
         record.process_form,
         record.server,

@@ -129,7 +129,7 @@ class Heard(msgspec.Struct, gc=False):
     `late_form`: it has the form that only MySQL 5.7 writes; `process_form`: that of MySQL 5.6, and of MariaDB from 10.3 on.
     """
 
-    told: LogEvent
+    log_event: LogEvent
     moment: LogMoment
     late_form: bool
     process_form: bool
@@ -137,11 +137,11 @@ class Heard(msgspec.Struct, gc=False):
     @property
     def event(self) -> Event:
         """What the line tells."""
-        return self.told.event
+        return self.log_event.event
 
     def value(self, name: str) -> str | None:
         """A value that the line gives, None where it does not."""
-        return self.told.values.get(name) or None
+        return self.log_event.values.get(name) or None
 
 
 @dataclass(slots=True)
@@ -285,17 +285,17 @@ class Start:
 
     def hear(self, line: Heard) -> None:
         """Take in a line of this start."""
-        told = line.told
-        event = told.event
+        log_event = line.log_event
+        event = log_event.event
         role = _ROLES[event]
         if role.once and line.late_form:
             self.late_notice = True
         if self.family is None:
-            self.family = told.family
+            self.family = log_event.family
         if role.stage is not None and role.stage > self.stage:
             self.stage = role.stage
         # A rollback alone is no recovery of redo, unless this is the end of a log whose beginning is lost.
-        if (role.proof and told.values.get("pages") != "0") or (role.undo and self.begun_by is None):
+        if (role.proof and log_event.values.get("pages") != "0") or (role.undo and self.begun_by is None):
             self.proven = True
         if role.note:
             self.notes = True
@@ -439,7 +439,7 @@ def _on_batch_end(start: Start, line: Heard) -> None:
 
 def _on_to_recover(start: Start, line: Heard) -> None:
     """A batch of MariaDB begins, or it says again, 15 s later, how large it is."""
-    values = line.told.values
+    values = line.log_event.values
     one_of_many = values.get("which") == "a"
     key = f"a {line.moment.number}" if one_of_many else values.get("upto") or _LAST_BATCH
     if key != start.batch_key:

@@ -10,7 +10,7 @@ import pytest
 
 from redolab.crashes.dataset import make_dataset
 from redolab.crashes.kinds import KINDS, crash_kind
-from redolab.crashes.kinds.files_left import bring_home
+from redolab.crashes.kinds.crashed_files import copy_crashed_files
 from redolab.crashes.kinds.freeze import Freeze
 from redolab.errors import InvalidInput
 from redolab.lab import Lab, native_folder
@@ -67,7 +67,7 @@ def test_a_freeze_copies_what_a_kill_at_the_same_moment_leaves(name: str, lab: L
                 frozen = processes.identity(instance.pid)
                 assert frozen is not None
                 assert processes.is_stopped(frozen)
-                bring_home(folder, copied)
+                copy_crashed_files(folder, copied)
                 instance.kill()
         assert files.hash_folder(copied / DATA) == files.hash_folder(folder / DATA)
 

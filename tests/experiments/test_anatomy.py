@@ -43,10 +43,10 @@ def test_what_is_added_is_to_the_baseline_with_what_crashes_differ_by_in_the_int
     of = found()
     assert of[BASELINE].added == pytest.approx(0)
     assert of["20,000 files"].added == pytest.approx(3.8)
-    assert (of["20,000 files"].is_told, of["20,000 files"].phase) == (True, "apply")
+    assert (of["20,000 files"].excludes_zero, of["20,000 files"].phase) == (True, "apply")
     assert of["20,000 files"].low < 3.8 < of["20,000 files"].high
     # 0.1 s more than a baseline whose crashes lie 0.2 s apart is nothing.
-    assert not of["2,000 files"].is_told
+    assert not of["2,000 files"].excludes_zero
 
 
 def test_a_log_that_ends_before_the_server_was_ready_names_no_phase() -> None:
@@ -65,7 +65,7 @@ def test_a_log_that_ends_before_the_server_was_ready_names_no_phase() -> None:
 def test_single_recoveries_tell_no_interval() -> None:
     alone = effects([measured(BASELINE, "a", 3.3), measured(BASELINE, "b", 3.5), measured("20,000 files", "c", 9.0)])
     assert math.isnan(alone[-1].low)
-    assert not alone[-1].is_told
+    assert not alone[-1].excludes_zero
     assert "–" in effects_table(alone).cells[-1]
 
 

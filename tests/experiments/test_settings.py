@@ -140,7 +140,7 @@ def blocks(*rates: float, level: float = 0.8, run: str = "one", log_size: int = 
 def test_blocks_that_differ_as_a_whole_are_no_effect() -> None:
     (found,) = effects(blocks(1000, 1300, 800))
     assert found.throughput is not None
-    assert found.throughput.is_told
+    assert found.throughput.excludes_zero
     assert found.throughput.change == pytest.approx(-0.2, abs=0.001)
     assert found.recovery is not None
     assert found.blocks == 3

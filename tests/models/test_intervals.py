@@ -46,10 +46,10 @@ def test_blocks_that_differ_as_a_whole_do_not_hide_an_effect() -> None:
     ]
     found = ratios(measured, "base")
     assert found["more"].change == pytest.approx(0.1, abs=0.002)
-    assert found["more"].is_told
+    assert found["more"].excludes_zero
     assert found["more"].low < 0.1 < found["more"].high
     assert found["more"].blocks == 3
-    assert not found["same"].is_told
+    assert not found["same"].excludes_zero
     assert "base" not in found
 
 
@@ -57,7 +57,7 @@ def test_without_a_second_block_there_is_no_interval() -> None:
     found = ratios([("a", "base", 100.0), ("a", "more", 120.0)], "base")
     assert found["more"].change == pytest.approx(0.2)
     assert math.isnan(found["more"].low)
-    assert not found["more"].is_told
+    assert not found["more"].excludes_zero
 
 
 def test_a_treatment_that_no_block_compares_with_the_baseline_is_left_out() -> None:

@@ -66,7 +66,7 @@ def test_a_failed_run_stays_with_its_reason_and_its_evidence(store: RunStore, tm
     instance = tmp_path / "instance"
     instance.mkdir()
     (instance / "fill.log").write_text("[ERROR] why")
-    run.keep_failed(instance)
+    run.keep_failed_instance(instance)
     with pytest.raises(LabError), store.running(run, {}):
         raise LabError("it broke", "mend it")
     assert (run.record().state, run.record().why_stopped) == (RunState.STOPPED, "it broke: mend it")

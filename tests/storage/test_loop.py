@@ -32,11 +32,11 @@ def disk_possible(tmp_path: Path) -> None:
 def test_its_counters_tell_what_reached_it(tmp_path: Path) -> None:
     before = loops()
     with LoopDisk.attached(tmp_path / "disk", 64 * MIB, None) as disk:
-        first = disk.bytes_written()
+        first = disk.device_bytes_written()
         (disk.folder / "file").write_bytes(b"x" * MIB)
-        second = disk.bytes_written()
+        second = disk.device_bytes_written()
         assert MIB <= second - first < MIB + 64 * 1024
-        assert disk.bytes_written() == second
+        assert disk.device_bytes_written() == second
     assert loops() == before
     assert not (tmp_path / "disk.disk").exists()
 

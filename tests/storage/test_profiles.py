@@ -51,29 +51,29 @@ def test_the_catalogue_has_every_kind_and_a_source_for_every_disk() -> None:
 def test_what_is_asked_follows_from_the_figures() -> None:
     cloud, hdd, raid = (storage_profile(name) for name in ("cloud-ssd", "hdd", "hdd-raid10"))
     assert isinstance(cloud, FlashDisk)
-    assert cloud.asked() == DiskTarget(
+    assert cloud.target() == DiskTarget(
         read_us=640, queued_reads_per_second=3000, write_us=590, sequential_mb_s=131.072, append_us=900
     )
     assert isinstance(hdd, SpinningDisk)
     # 7.5 ms of seek, half of 8.33 ms, 16 KiB at 123.5 MB/s, 0.2 ms for the command.
-    assert hdd.asked().read_us == pytest.approx(7500 + 4166.7 + 132.7 + 200, abs=0.1)
-    assert hdd.asked().append_us == pytest.approx(8333.3, abs=0.1)
-    assert hdd.asked().queued_reads_per_second is None
+    assert hdd.target().read_us == pytest.approx(7500 + 4166.7 + 132.7 + 200, abs=0.1)
+    assert hdd.target().append_us == pytest.approx(8333.3, abs=0.1)
+    assert hdd.target().queued_reads_per_second is None
     sata = storage_profile("sata-ssd")
     assert isinstance(sata, FlashDisk)
     assert sata.request_queue() == RequestQueue(scheduler="mq-deadline", rotational=False, depth=32)
     assert hdd.request_queue() == RequestQueue(scheduler="mq-deadline", rotational=True, depth=32)
     assert cloud.request_queue() == RequestQueue(scheduler="none", rotational=False, depth=64)
     assert isinstance(raid, SpinningDisk)
-    assert raid.asked().sequential_mb_s == 4 * 163
-    assert raid.asked().read_us is None
+    assert raid.target().sequential_mb_s == 4 * 163
+    assert raid.target().read_us is None
 
 
 def test_a_limit_on_bytes_or_on_depth_may_come_first() -> None:
     disk = FlashDisk(about="", sources={}, read_us=100, write_us=100, flush_us=0, read_mb_s=16.384, depth=4)
-    assert disk.asked().queued_reads_per_second == 1000
+    assert disk.target().queued_reads_per_second == 1000
     quicker = msgspec.structs.replace(disk, read_mb_s=10_000)
-    assert quicker.asked().queued_reads_per_second == 40_000
+    assert quicker.target().queued_reads_per_second == 40_000
 
 
 def test_what_is_off_by_more_than_a_tenth_is_named() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redolab.timeline import timelines
-from redolab.timeline.events import Event, matters, told
+from redolab.timeline.events import Event, event_in, matters
 from redolab.timeline.logs import read_log
 from redolab.timeline.recall import Recall
 from redolab.timeline.stamps import Record, parse_stamp, records
@@ -160,7 +160,7 @@ def test_stamps_in_the_middle_of_a_line(line: str, said: list[str]) -> None:
     ],
 )
 def test_events(text: str, event: Event | None) -> None:
-    found = told(text)
+    found = event_in(text)
     assert (found and found.event) == event
 
 
@@ -194,7 +194,7 @@ def test_a_text_seen_before_takes_its_time_from_its_own_stamp() -> None:
     )
     for stamp in (*stamps, *reversed(stamps)):
         (said,) = recall.read(f"{stamp} 0 [Note] {SHUT_DOWN}" if "T" in stamp else f"{stamp} {SHUT_DOWN}")
-        assert said.told == told(SHUT_DOWN.removeprefix("InnoDB: "))
+        assert said.event == event_in(SHUT_DOWN.removeprefix("InnoDB: "))
         assert said.server == parse_stamp(stamp)
 
 

@@ -60,6 +60,8 @@ def _where(effect: FactorEffect) -> str:
 def _in_words(found: Sequence[FactorEffect], label: str) -> str:
     own = [each for each in found if each.label == label]
     base = next(each for each in own if each.factor == BASELINE)
-    told = sorted((each for each in own if each.is_told and each.factor != BASELINE), key=lambda each: -each.added)
+    told = sorted(
+        (each for each in own if each.excludes_zero and each.factor != BASELINE), key=lambda each: -each.added
+    )
     most = ", ".join(f"{each.factor}, {each.level}: {each.added:+.1f} s{_where(each)}" for each in told[:_MOST])
     return f"{label}, {base.ready:.1f} s from the baseline: {most}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from redolab.clock import Instant
-from redolab.crashes.kinds.files_left import bring_home
+from redolab.crashes.kinds.crashed_files import copy_crashed_files
 from redolab.errors import LabError
 from redolab.servers.instance import Instance
 from redolab.storage.place import Place
@@ -48,6 +48,6 @@ class Freeze:
         assert self._instance is not None
         try:
             with place.unlimited():
-                bring_home(self._instance.folder, home)
+                copy_crashed_files(self._instance.folder, home)
         finally:
             self._instance.thaw()

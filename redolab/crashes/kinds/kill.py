@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from redolab.clock import Instant
-from redolab.crashes.kinds.files_left import bring_home
+from redolab.crashes.kinds.crashed_files import copy_crashed_files
 from redolab.servers.instance import Instance
 from redolab.storage.place import Place
 
@@ -28,4 +28,4 @@ class Kill:
         """See `CrashKind`."""
         assert self._folder is not None
         if self._folder != home:
-            bring_home(self._folder, home)
+            copy_crashed_files(self._folder, home)

@@ -28,8 +28,8 @@ class GoTpcReports:
     report.
     """
 
-    def __init__(self, began: float) -> None:
-        self._last = began
+    def __init__(self, load_began: float) -> None:
+        self._last = load_began
 
     def moment(self, text: str, arrival: float) -> WorkloadMoment | None:
         """What a line says of the time since the report before it; None if it is no report of transactions."""

@@ -10,7 +10,7 @@ from redolab.records.crash import STORY
 from redolab.servers.instance import DATA
 
 
-def bring_home(folder: Path, home: Path) -> None:
+def copy_crashed_files(folder: Path, home: Path) -> None:
     """Copy the data directory of an instance, and the files that tell how it came about, to the prepared folder `home`."""
     files.remove(home / DATA)
     copies.copy_folder(folder / DATA, home / DATA)
