@@ -30,7 +30,7 @@ _AT_REST = 4096
 class CountedDevice(Protocol):
     """A device on which a redo log lies alone."""
 
-    def bytes_written(self) -> int:
+    def device_bytes_written(self) -> int:
         """Bytes sent to it so far, those that still waited in the page cache included."""
 
 
