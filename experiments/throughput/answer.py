@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from redolab.models.intervals import Ratio
-from redolab.models.plateau import less_than
+from redolab.models.plateau import throughput_difference_in_words
 from redolab.records.kill_rule import KillRule
 from redolab.report.labels import server_label
 from redolab.units import format_duration, format_size
@@ -39,7 +39,7 @@ def sentence(one: ThroughputSeries, among: Sequence[ThroughputSeries] = ()) -> s
         return f"{which}: {in_rate(first)} with a redo log of {format_size(first.log_size)}{_recovery_of(first)}."
     gained = _worth_it(one)
     if gained is None:
-        parts = [f"throughput differs by {less_than(one.furthest)}", *_recoveries(first, last)]
+        parts = [f"throughput differs by {throughput_difference_in_words(one.furthest)}", *_recoveries(first, last)]
         return f"{which}: {_sizes(first, last)}: {', '.join(parts)}; {_why_no_gain(one)}."
     beyond = _why_no_gain(one) if one.plateau is None else one.plateau.in_words(first.log_size, last.log_size)
     return f"{which}: {_sizes(first, gained)}: {step(one, gained)}; {beyond}."
@@ -51,7 +51,7 @@ def _in_brief(one: ThroughputSeries, among: Sequence[ThroughputSeries]) -> str:
     last = one.rows[-1] if gained is None else gained
     if last is first:
         return f"{name_of(one, among)}: {in_rate(first)} with {format_size(first.log_size)}"
-    differs = f"throughput differs by {less_than(one.furthest)}"
+    differs = f"throughput differs by {throughput_difference_in_words(one.furthest)}"
     parts = [differs if gained is None else f"{one.gains[gained.log_size].change:+.0%} throughput"]
     parts += _added("recovery", first.ready, last.ready)
     return f"{name_of(one, among)}: {_sizes(first, last)}: {', '.join(parts)}"

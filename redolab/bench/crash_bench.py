@@ -384,7 +384,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
             for name in unknown:
                 self._record(run, name, None)
             return
-        for check in self._storages.checks(unknown):
+        for check in self._storages.disk_checks(unknown):
             self._record(run, check.storage, check)
             names = ", ".join(figure.name for figure in figures_off(check))
             if names:

@@ -16,7 +16,7 @@ import msgspec
 from redolab.cluster import bundle, work
 from redolab.cluster.address import ClusterAddress
 from redolab.cluster.dask import MACHINE, WHOSE, prepare, reasons, security
-from redolab.cluster.merging import Merging, complete_groups
+from redolab.cluster.merging import Merging, groups_merged_whole
 from redolab.cluster.task import TOPIC, Task, TaskOutcome, WorkerMessage
 from redolab.errors import LabError, StepsFailed
 from redolab.machine import files
@@ -108,7 +108,7 @@ class ClusterExecution:
         self._options = options
         self._progress = progress
         self._merging = Merging(run, plan)
-        self._complete = complete_groups(run, plan)
+        self._complete = groups_merged_whole(run, plan)
         done = {position for group in self._complete for position in plan.positions(group)}
         self.todo: Sequence[int] = remaining(plan, done)
         """The positions of the steps that are still to be done."""

@@ -23,7 +23,7 @@ _LOGS = ("logs", "failed")
 """What of a group that failed is kept."""
 
 
-def complete_groups(run: Run, plan: Plan[Any, Any, Any]) -> set[int]:
+def groups_merged_whole(run: Run, plan: Plan[Any, Any, Any]) -> set[int]:
     """The groups of which every step is measured."""
     measured: dict[int, set[int]] = {}
     for record in run.trials(object):
@@ -43,7 +43,7 @@ class Merging:
 
     def merge(self, group: int, arrived: Run) -> bool:
         """Take over what a machine measured of a group; False if the run has it already. Raises `LabError` if a step is just missing."""
-        if group in complete_groups(self._run, self._plan):
+        if group in groups_merged_whole(self._run, self._plan):
             return False
         trials = _only(arrived.lines("trials", TrialRecord[Any]), group, arrived)
         groups = _only(arrived.lines("groups", GroupRecord), group, arrived)

@@ -56,7 +56,7 @@ def plateau(throughput: Mapping[int, Estimate]) -> Plateau:
     return Plateau(sizes[_first(means)], sizes[low], sizes[high])
 
 
-def less_than(furthest: float) -> str:
+def throughput_difference_in_words(furthest: float) -> str:
     """As in `less than 5 % either way`, of what differs by such a share at most."""
     return f"less than {100 * _STEP * (1 + furthest // _STEP):.0f} % either way"
 

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from redolab.errors import InvalidInput
 from redolab.models.intervals import Ratio
-from redolab.models.plateau import Plateau, less_than
+from redolab.models.plateau import Plateau, throughput_difference_in_words
 from redolab.models.recovery_time.predict import Until
 from redolab.models.sizing import Advice, SizeRow, advise
 from redolab.report.table import Column, ReportTable
@@ -257,7 +257,7 @@ def _reached(trade: Trade, smallest: int, largest: int) -> str:
     ):
         return Plateau(trade.nothing_beyond, *trade.between).in_words(smallest, largest)
     sizes = f"{format_size(smallest)} to {format_size(largest)}"
-    return f"with {sizes} it differs by {less_than(trade.furthest)}"
+    return f"with {sizes} it differs by {throughput_difference_in_words(trade.furthest)}"
 
 
 def _loads(trade: Trade) -> str:

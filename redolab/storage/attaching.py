@@ -119,7 +119,7 @@ class Storages(AbstractContextManager["Storages"]):
         if kept is not None:
             kept[1].close()
 
-    def checks(self, names: Sequence[str]) -> Iterator[DiskCheck]:
+    def disk_checks(self, names: Sequence[str]) -> Iterator[DiskCheck]:
         """These storages as they were asked for and as fio finds them, one after the other. Raises `LabError`."""
         if not names:
             return

@@ -19,7 +19,7 @@ def check_storages(names: Sequence[str], progress: Progress) -> bool:
     with open_lab(progress, RunStore().clear_unfinished) as lab:
         check_possible(profiles)
         with Storages(lab, profiles) as storages:
-            checks = list(storages.checks(list(profiles)))
+            checks = list(storages.disk_checks(list(profiles)))
     progress.console.print()
     disks_table(checks).show(progress.console)
     return not any(figures_off(check) for check in checks)

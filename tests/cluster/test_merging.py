@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from redolab.cluster import bundle
-from redolab.cluster.merging import Merging, complete_groups
+from redolab.cluster.merging import Merging, groups_merged_whole
 from redolab.errors import LabError
 from redolab.machine.facts import Machine
 from redolab.runs.plan import draw_plan
@@ -133,7 +133,7 @@ def test_a_group_half_measured_before_is_measured_anew_and_only_that_counts(
     first = plan.positions(0)[0]
     run.add_group(GroupRecord(group=0, attempt=1, session=0, name="die-0", made=True, seconds=1.0))
     run.add_trial(TrialRecord(position=first, group=0, trial=Thrown(sides=6, hand="left", eyes=5)))
-    assert complete_groups(run, plan) == set()
+    assert groups_merged_whole(run, plan) == set()
     merging = Merging(run, plan)
     again = arrived(tmp_path / "a", plan, 0, "one")
     again.add_verdict(VerdictRecord(position=first, group=0, attempt=1, session=0, verdict={}))
@@ -141,7 +141,7 @@ def test_a_group_half_measured_before_is_measured_anew_and_only_that_counts(
     assert [(each.position, each.attempt, each.session) for each in run.verdicts(dict)] == [(first, 2, 1)]
     assert sorted(positions(run), key=str) == sorted(plan.positions(0), key=str)
     assert {record.attempt for record in run.trials(Thrown)} == {2}
-    assert complete_groups(run, plan) == {0}
+    assert groups_merged_whole(run, plan) == {0}
 
 
 def failed(arrived: Run, plan: DicePlan, group: int, position: int | None) -> None:
@@ -165,11 +165,11 @@ def test_a_group_with_a_failed_step_is_merged_and_not_complete(tmp_path: Path, r
     broken = arrived(tmp_path / "a", plan, 0, "one", lost=1)
     failed(broken, plan, 0, lost)
     assert merging.merge(0, broken)
-    assert complete_groups(run, plan) == set()
+    assert groups_merged_whole(run, plan) == set()
     assert [(each.position, each.attempt, each.session) for each in run.failures()] == [(lost, 1, 1)]
     assert sorted(positions(run), key=str) == plan.positions(0)[:-1]
     assert merging.merge(0, arrived(tmp_path / "b", plan, 0, "one"))
-    assert complete_groups(run, plan) == {0}
+    assert groups_merged_whole(run, plan) == {0}
     assert (run.failures(), {record.attempt for record in run.trials(Thrown)}) == ([], {2})
 
 
@@ -183,7 +183,7 @@ def test_a_group_that_could_not_be_made_is_merged_as_a_failure_and_nothing_else(
     assert merging.merge(0, broken)
     assert [(each.group, each.position) for each in run.failures()] == [(0, None)]
     assert (run.group_records(), run.trial_count()) == ([], 0)
-    assert complete_groups(run, plan) == set()
+    assert groups_merged_whole(run, plan) == set()
 
 
 def test_the_check_cell_is_kept_by_the_name_of_its_machine(tmp_path: Path, run: Run, plan: DicePlan) -> None:
