@@ -36,3 +36,18 @@ def test_it_says_what_crashed_and_where_that_is_published() -> None:
 def test_the_parser_finds_the_same() -> None:
     found = [next(timelines(read_log(log))).seconds for log in LOGS.glob("published-stamps-*.log")]
     assert sorted(seconds or 0 for seconds in found) == sorted(crash["seconds"] for crash in CRASHES)
+
+
+QUERY_LOGS = tomllib.loads((PROJECT.root / "data/published/query-logs.toml").read_text())
+
+
+def test_each_part_of_the_query_logs_says_who_published_it() -> None:
+    assert set(QUERY_LOGS) == {"capture", "rotation", "impact", "worth_optimising", "lower_impact", "binary_log"}
+    assert all(part["source"] for part in QUERY_LOGS.values())
+
+
+def test_what_logging_costs_is_the_ratio_of_what_was_published() -> None:
+    rows = [row for each in QUERY_LOGS["impact"]["measured"] for row in each["rows"] if "ratio" in row]
+    assert len(rows) == 6
+    for row in rows:
+        assert row["all"] / row["none"] == pytest.approx(row["ratio"], abs=0.005)
