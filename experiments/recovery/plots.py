@@ -92,6 +92,10 @@ def plot_age(folder: Path, image: CrashImage, samples: Sequence[Sample], stem: s
     save(figure, folder / (stem or f"age-{image.name}"))
 
 
+_IN_A_ROW = 4
+"""Of the legend: more are wider than the picture in the fonts of some viewers."""
+
+
 def plot_phases(
     folder: Path, rows: Sequence[RecoveryRow], title: str, off: Off | None = None, stem: str = "phases"
 ) -> None:
@@ -118,7 +122,9 @@ def plot_phases(
         panels[0][1].set_title("the same, enlarged", fontsize="medium")
     head(figure, title, shared)
     handles, labels = first.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=6, fontsize="small", frameon=False)
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=min(_IN_A_ROW, len(handles)), fontsize="small", frameon=False
+    )
     save(figure, folder / stem)
 
 

@@ -76,6 +76,10 @@ class Sized(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
 
 
+_NOISE = 0.07
+"""Share by which the median prediction is off at best, as crashes and recoveries made alike differ: less is no effect."""
+
+
 def check_recovery_time(rto: float) -> None:
     """Raises `InvalidInput` for one that nothing can meet."""
     if rto <= 0:
@@ -171,7 +175,7 @@ def _changes(model: Model, demand: Demand, rto: float, found: Advice, trades: Tr
     pool = math.ceil(model.one_batch(wanted.log_size) / GIB) * GIB
     if pool > model.question.pool:
         larger = model.with_pool(pool).at(wanted.log_size)
-        if larger.ninety[1] < upper:
+        if larger.ninety[1] < (1 - _NOISE) * upper:
             said.append(
                 f"buffer pool: with {format_size(pool)}, which holds the redo in one batch, {_effect(larger.ninety[1], upper, wanted)}"
             )
