@@ -32,9 +32,10 @@ verbosity proves the crash, else an `UndecidedStart`. Nothing here touches a fil
 """
 
 from redolab.timeline.events import Event
+from redolab.timeline.found import FoundStart, UndecidedStart
 from redolab.timeline.parts import PhasePart
 from redolab.timeline.phase import Phase
-from redolab.timeline.phases import FoundStart, PhaseTime, Timeline, UndecidedStart, to_json
+from redolab.timeline.phases import PhaseTime, Timeline, to_json
 from redolab.timeline.reader import events, starts, timelines
 
 __all__ = [

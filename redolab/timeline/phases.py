@@ -15,7 +15,7 @@ from redolab.timeline.moments import DISORDER, MIXED, SET_BACK, LogMoment, betwe
 from redolab.timeline.parts import PhasePart, parts
 from redolab.timeline.phase import Phase
 from redolab.timeline.stamps import MICROSECONDS, Clock
-from redolab.timeline.start import LOG_BEGINS_LATER, MIXED_TURNS, Reached, Start, StartKind, generation
+from redolab.timeline.start import LOG_BEGINS_LATER, MIXED_TURNS, Reached, Start, StartKind
 
 NO_NOTES = "InnoDB's notes are not in the log"
 ClockName = Literal["arrival", "log", "collector"]
@@ -120,7 +120,7 @@ def timeline(start: Start, ended: str, last: LogMoment | None, error: str | None
     end = max((moment for moment in (ready, undone) if moment), key=lambda moment: moment.number, default=None)
     # A clock that goes wrong within a recovery leaves its total as little worth as the phase.
     unsound = [time for time in times if time.why in (SET_BACK, DISORDER, MIXED)]
-    to_ready = _seconds(_between(origin, ready, clock))
+    to_ready = seconds_of(time_between(origin, ready, clock))
     known = sum(time.seconds for time in times if time.seconds is not None and time.phase is not Phase.ROLLBACK)
     if not unsound and to_ready is not None and known > to_ready + _ROUNDING:
         unsound = [PhaseTime(Phase.ACCEPT, None, DISORDER)]
@@ -132,16 +132,16 @@ def timeline(start: Start, ended: str, last: LogMoment | None, error: str | None
         source=start.source or None,
         family=start.family,
         version=start.version,
-        start=_datetime(origin, clock),
-        ready=_datetime(ready, clock),
-        end=_datetime(end, clock) if done else None,
+        start=datetime_of(origin, clock),
+        ready=datetime_of(ready, clock),
+        end=datetime_of(end, clock) if done else None,
         clock=_CLOCK_NAMES[clock],
         resolution=_resolution(start, clock),
         seconds_to_ready=to_ready if sound_to_ready else None,
-        seconds=_seconds(_between(origin, end, clock)) if done and not unsound else None,
+        seconds=seconds_of(time_between(origin, end, clock)) if done and not unsound else None,
         phases=times,
-        rollback_start=_datetime(start.marks.get(Event.UNDO_START), clock),
-        rollback_seconds=_seconds(_between(start.marks.get(Event.UNDO_START), undone, clock)),
+        rollback_start=datetime_of(start.marks.get(Event.UNDO_START), clock),
+        rollback_seconds=seconds_of(time_between(start.marks.get(Event.UNDO_START), undone, clock)),
         checkpoint_lsn=None if _names_the_marker(start) else start.checkpoint_lsn,
         end_lsn=end_lsn,
         pages=start.pages,
@@ -159,69 +159,9 @@ def timeline(start: Start, ended: str, last: LogMoment | None, error: str | None
         prepared=start.prepared or None,
         parts=parts(start, clock, by_phase),
         kind=start.kind,
-        seconds_at_least=_seconds(_between(origin, last, clock)) if _is_unfinished(start) else None,
+        seconds_at_least=seconds_of(time_between(origin, last, clock)) if _is_unfinished(start) else None,
         reached_lsn=start.scanned_lsn if end_lsn is None else None,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class FoundStart:
-    """One start of a server, whatever it came to.
-
-    `source`: as of `Timeline`; `began`, `last`: its first line and its last, as stamped.
-    `reached`: whether it came to where it was to come: a server took connections, a backup is prepared.
-    `ended`: why no more lines of it follow, in words, with the error where that is why; `shut_down`: whether that was in order;
-    `is_replaced`: whether the log has no word of its end, but the next start; `ends_log`: whether its log ends with it.
-    `recovery`: its timeline, if the log proves that it recovered; `undecided`: if the log cannot tell.
-    """
-
-    source: str | None
-    kind: StartKind
-    began: datetime | None
-    last: datetime | None
-    reached: bool
-    ended: str
-    shut_down: bool
-    is_replaced: bool
-    ends_log: bool
-    recovery: Timeline | None = None
-    undecided: UndecidedStart | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class UndecidedStart:
-    """A start of which the log does not tell whether it recovered: InnoDB's notes are not in it, and nothing else is proof.
-
-    `innodb_seconds`: of InnoDB's own start, recovery included, where the log has its lines; `before`: how the server before it in
-    the log ended, None where the log has nothing of it.
-    """
-
-    start: datetime | None
-    ready: datetime | None
-    seconds_to_ready: float | None
-    innodb_seconds: float | None
-    before: str | None
-
-
-def undecided(start: Start, before: str | None) -> UndecidedStart | None:
-    """What `start` told, if that is too little to know whether it recovered."""
-    if Event.READY not in start.marks or not start.hides_notes or not _can_hide_notes(start):
-        return None
-    clocks = list(start.clocks.in_use())
-    began, ready = start.began, start.marks[Event.READY]
-    opening, opened = start.marks.get(Event.INNODB_BEGINS), start.marks.get(Event.OPENED)
-    clock = next((each for each in clocks if isinstance(_between(began, ready, each), int)), clocks[0])
-    return UndecidedStart(
-        start=_datetime(began, clock),
-        ready=_datetime(ready, clock),
-        seconds_to_ready=_seconds(_between(began, ready, clock)),
-        innodb_seconds=_seconds(_between(opening, opened, clock)),
-        before=before,
-    )
-
-
-def _can_hide_notes(start: Start) -> bool:
-    return start.family is not Family.MARIADB and generation(start.version or "") >= (5, 7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +184,7 @@ class _Measure:
             Phase.ACCEPT: self._between(opened, ready),
             Phase.ROLLBACK: self._rollback(),
         }
-        return tuple(PhaseTime(p, _seconds(s), s if isinstance(s, str) else None) for p, s in spans.items())
+        return tuple(PhaseTime(p, seconds_of(s), s if isinstance(s, str) else None) for p, s in spans.items())
 
     def bounds(self) -> tuple[LogMoment | str, ...]:
         """Where the phases up to ready begin and end, or why the log does not tell."""
@@ -351,11 +291,13 @@ class _Measure:
 _LATER = frozenset((Event.OPENED, Event.READY, Event.UNDO_END))
 
 
-def _between(begin: LogMoment | None, end: LogMoment | None, clock: Clock) -> int | str:
+def time_between(begin: LogMoment | None, end: LogMoment | None, clock: Clock) -> int | str:
+    """Microseconds from one line to another on a clock, or why there are none."""
     return between(begin, end, clock) if begin and end else LOG_BEGINS_LATER
 
 
-def _seconds(us: int | str) -> float | None:
+def seconds_of(us: int | str) -> float | None:
+    """Seconds of so many microseconds; None of a reason why there are none."""
     return us / MICROSECONDS if isinstance(us, int) else None
 
 
@@ -380,12 +322,7 @@ def _resolution(start: Start, clock: Clock) -> float:
     return max(steps, default=MICROSECONDS) / MICROSECONDS
 
 
-def stamped(start: Start, moment: LogMoment | None) -> datetime | None:
-    """When a line stands in the log, by the better of its stamps."""
-    return _datetime(moment, next(start.clocks.in_use()))
-
-
-def _datetime(moment: LogMoment | None, clock: Clock) -> datetime | None:
+def datetime_of(moment: LogMoment | None, clock: Clock) -> datetime | None:
     """As the log stamps it: by the clock used, or where that has no date by another."""
     if moment is None:
         return None
@@ -468,7 +405,7 @@ def _stuck(start: Start, clock: Clock) -> Iterator[str]:
     """That the recovery got no further, and what to do."""
     if start.no_free_block < _STUCK or start.stage is Reached.READY:
         return
-    since = _datetime(start.no_free_block_since, clock)
+    since = datetime_of(start.no_free_block_since, clock)
     when = f" since {since}" if since else ""
     yield (
         f"stuck{when}: {start.no_free_block:,} times no free block was found in the buffer pool, and nothing else was told. It may "

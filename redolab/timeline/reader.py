@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 
 from redolab.lines import Line
 from redolab.timeline.events import Event, event_in, matters
+from redolab.timeline.found import FoundStart, stamped, undecided
+from redolab.timeline.hearing import STAGES, UNDO, belongs, hear
 from redolab.timeline.moments import Clocks, LogMoment
-from redolab.timeline.phases import FoundStart, Timeline, stamped, timeline, undecided
+from redolab.timeline.phases import Timeline, timeline
 from redolab.timeline.recall import Recall, RecordText
 from redolab.timeline.stamps import records
-from redolab.timeline.start import STAGES, UNDO, Heard, Reached, Start, StartKind
+from redolab.timeline.start import Heard, Reached, Start, StartKind
 
 # Writers followed at the same time; the one longest silent makes room.
 _STREAMS = 256
@@ -105,7 +107,7 @@ class _Stream:
             return self.finish(self.leaving, moment) if event in _GONE else None
         over = None
         start = self.start
-        if start is not None and not start.belongs(event):
+        if start is not None and not belongs(start, event):
             over = self.finish(STARTED_AGAIN, before)
             start = None
         if event is Event.STARTED_BY_SAFE:
@@ -117,7 +119,7 @@ class _Stream:
                 # RecordText of a server whose start is not in the log.
                 self.before, self.leaving = self.leaving, None
         if start is not None:
-            start.hear(Heard(log_event, moment, said.late_form, said.process_form))
+            hear(start, Heard(log_event, moment, said.late_form, said.process_form))
         return over
 
     def finish(self, ended: str, last: LogMoment | None) -> FoundStart | None:

@@ -236,7 +236,7 @@ def _from_json(rest: str, base: Record) -> Iterator[Record]:
     """MySQL's own JSON error log, Docker's json-file logs and `journalctl -o json`."""
     try:
         entry = msgspec.json.decode(rest)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return
     if not isinstance(entry, Mapping):
         return

@@ -8,7 +8,7 @@ from datetime import datetime
 
 import msgspec
 
-from redolab.timeline.phases import FoundStart
+from redolab.timeline.found import FoundStart
 from redolab.timeline.start import StartKind
 
 _A_LOOP = 3

@@ -643,6 +643,11 @@ def test_mutated_logs() -> None:
         read_through(mutated(seed, logs))
 
 
+def test_json_within_json_without_end_is_no_record() -> None:
+    assert list(timelines([Line('InnoDB: {"msg":' * 2_000)])) == []
+    assert list(timelines([Line('{"InnoDB":' * 1_500)])) == []
+
+
 @pytest.mark.parametrize("digits", [21, 5_000])
 def test_a_number_that_no_server_writes_is_none(digits: int) -> None:
     lines = [line.replace("402964500", "4" * digits) for line in texts("mariadb-10.11")]
