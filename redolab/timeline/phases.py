@@ -122,8 +122,8 @@ def timeline(start: Start, ended: str, last: LogMoment | None, error: str | None
     unsound = [time for time in times if time.why in (SET_BACK, DISORDER, MIXED)]
     to_ready = seconds_of(time_between(origin, ready, clock))
     known = sum(time.seconds for time in times if time.seconds is not None and time.phase is not Phase.ROLLBACK)
-    if not unsound and to_ready is not None and known > to_ready + _ROUNDING:
-        unsound = [PhaseTime(Phase.ACCEPT, None, DISORDER)]
+    if to_ready is not None and known > to_ready + _ROUNDING:
+        unsound = [PhaseTime(Phase.ACCEPT, None, DISORDER), *unsound]
     sound_to_ready = all(time.phase is Phase.ROLLBACK for time in unsound)
     done = _rollback_done(start)
     end_lsn = _end_lsn(start)

@@ -13,6 +13,7 @@ from redolab.progress import Progress
 from redolab.records.plan import CrashPlan
 from redolab.records.verdict import Judgement
 from redolab.report.table import Column, ReportTable, write_tables
+from redolab.results.crashes import CRASHES
 from redolab.runs.beginning import session_here
 from redolab.runs.factors import words
 from redolab.runs.reporting import ALL_TABLES, TABLE
@@ -39,7 +40,7 @@ def judge_run(name: str, jobs: int, progress: Progress) -> None:
     store = RunStore()
     with open_lab(progress, store.clear_unfinished) as lab:
         run = store.get(name)
-        if run.record().experiment == "inflation" or not (positions := judgeable(run)):
+        if not (run.folder / CRASHES).exists() or not (positions := judgeable(run)):
             raise InvalidInput(f"the run {run.name} has recovered nothing", "'redolab runs' lists the others")
         plan: CrashPlan = run.plan(CrashPlan)
         gone = judge_positions(lab, run, plan, positions, jobs)

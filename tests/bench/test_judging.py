@@ -83,3 +83,10 @@ def test_an_image_is_recovered_many_times_for_what_it_holds_and_one_that_is_torn
     finally:
         for each in (checked, of_trials):
             redolab("rm", each.name)
+
+
+def test_a_run_without_crashes_has_nothing_to_judge() -> None:
+    (inflation,) = (PROJECT.measured / "inflation").iterdir()
+    done = redolab("judge", inflation.name, environment={"REDOLAB_RUNS": str(inflation.parent)})
+    assert done.returncode == 2
+    assert f"the run {inflation.name} has recovered nothing" in done.stderr

@@ -32,7 +32,7 @@ from tests.examples import image, load_key
 
 SMALL_SETTINGS = [
     "run", "settings", "--server", "mariadb-10.11", "--vary", "max_connections,skip_name_resolve",
-    "--log-size", "64M", "--warehouses", "1", "--seconds", "6s", "--repeat", "1", "--storm", "16", "--seed", "5",
+    "--log-size", "64M", "--warehouses", "1", "--seconds", "10s", "--repeat", "1", "--storm", "16", "--seed", "5",
     *UNCHECKED,
 ]  # fmt: skip
 

@@ -34,7 +34,7 @@ LATER = ((GIB, 1000, 60), (4 * GIB, 1040, 600))
 SMALL, LARGE = 16 * 2**20, 48 * 2**20
 SMALL_THROUGHPUT = [
     "run", "throughput", "--server", "mariadb-10.11", "--log-size", "16M,48M", "--warehouses", "1", "--pool", "512M",
-    "--window", "5s", "--limit", "14s", "--warmup", "0s", "--seed", "3", *UNCHECKED,
+    "--window", "8s", "--limit", "22s", "--warmup", "0s", "--seed", "3", *UNCHECKED,
 ]  # fmt: skip
 
 
