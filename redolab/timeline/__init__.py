@@ -34,8 +34,8 @@ verbosity proves the crash, else an `UndecidedStart`. Nothing here touches a fil
 from redolab.timeline.events import Event
 from redolab.timeline.found import FoundStart, UndecidedStart
 from redolab.timeline.parts import PhasePart
-from redolab.timeline.phase import Phase
-from redolab.timeline.phases import PhaseTime, Timeline, to_json
+from redolab.timeline.phase import Phase, PhaseTime
+from redolab.timeline.phases import Timeline, as_json, to_json
 from redolab.timeline.reader import events, starts, timelines
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "PhaseTime",
     "Timeline",
     "UndecidedStart",
+    "as_json",
     "events",
     "starts",
     "timelines",

@@ -8,7 +8,7 @@ not look like an event.
 from __future__ import annotations
 
 import re
-from enum import StrEnum, auto
+from enum import IntEnum, StrEnum, auto
 from typing import NamedTuple
 
 import msgspec
@@ -16,6 +16,9 @@ import msgspec
 
 class Event(StrEnum):
     """Something that a line tells."""
+
+    # That of enumerations is a function in Python, and each line is looked up by its event several times.
+    __hash__ = str.__hash__
 
     PROCESS_START = auto()
     START = auto()
@@ -269,15 +272,22 @@ def event_of_row(number: int, text: str, begin: int, end: int) -> LogEvent:
     return LogEvent(row.event, row.family, values.groupdict() if values else {})
 
 
-class Needle(NamedTuple):
-    """A word that is quick to look for, and what must stand around it to make its line one that matters.
+class Near(IntEnum):
+    """Where a needle is looked for: everywhere, or only where something else stands in the same piece of a log or the one before."""
 
-    `near`: its lines matter only near those of InnoDB or of a server's start, so that it need not be looked for elsewhere.
-    """
+    ANYTHING = 0
+    INNODB = 1
+    """Lines of InnoDB's or of a server's start."""
+    BACKUP = 2
+    """Lines of a backup program's."""
+
+
+class Needle(NamedTuple):
+    """A word that is quick to look for, and what must stand around it to make its line one that matters."""
 
     word: str
     pattern: str
-    near: bool = False
+    near: Near = Near.ANYTHING
 
 
 # Every line that an event can stand in holds one of these, whatever stands before it and also as JSON.
@@ -285,35 +295,32 @@ class Needle(NamedTuple):
 # behind is looked at.
 NEEDLES = (
     Needle("InnoDB", rf"InnoDB(?:(?![:\]] )|[:\]] +(?:{_INNODB}))"),
-    Needle("Percona XtraDB", "Percona XtraDB", near=True),
+    Needle("Percona XtraDB", "Percona XtraDB", Near.INNODB),
     # A pattern that begins with its word is looked for as fast as that.
-    # The latter two, and the five literal ones below: xtrabackup 8.0 to 8.0.26 writes neither stamp nor `InnoDB:`.
+    Needle("ecover", r"ecover(?:y(?:\.\.\.| finished\.)|ing after a crash using )", Near.INNODB),
+    Needle("ERROR]", r"\[ERROR\]", Near.INNODB),
     Needle(
-        "ecover",
-        r"ecover(?:y(?:\.\.\.| finished\.|: scanned up|\.?\s*$)|ing after a crash using )",
-        near=True,
+        "mysqld", r"mysqld(?:_safe \S+)? (?:restarted|ended|started|from pid file|daemon with databases)", Near.INNODB
     ),
+    Needle("WSREP: Recovered position", "WSREP: Recovered position", Near.INNODB),
+    Needle("initializing of server has", "initializing of server has", Near.INNODB),
+    Needle("backup: ", r"backup: [Ee]rror", Near.BACKUP),
+    # What a backup program says itself, and InnoDB's lines in it: xtrabackup 8.0 to 8.0.26 writes neither stamp nor `InnoDB:`.
     *(
-        Needle(word, re.escape(word), near=True)
+        Needle(word, re.escape(word), Near.BACKUP)
         for word in (
-            "WSREP: Recovered position",
-            "initializing of server has",
-            "InnoDB instance for recovery",
             "completed OK!",
             "FATAL ERROR: ",
+            "Starting crash recovery",
+            "Doing recovery: scanned up",
             "Database was not shut",
-            "atch the log sequence number",
             "Applying a batch of",
             "Apply batch completed",
+            "atch the log sequence number",
             "; log sequence number",
             "rolled back or cleaned up",
         )
     ),
-    Needle("ERROR]", r"\[ERROR\]", near=True),
-    Needle(
-        "mysqld", r"mysqld(?:_safe \S+)? (?:restarted|ended|started|from pid file|daemon with databases)", near=True
-    ),
-    Needle("backup: ", r"backup: [Ee]rror", near=True),
     *(
         Needle(word, re.escape(word))
         for word in (

@@ -5,18 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+import msgspec
+
 from redolab.timeline.events import Event, Family
 from redolab.timeline.moments import LogMoment
 from redolab.timeline.numbers import generation
 from redolab.timeline.phases import Timeline, datetime_of, seconds_of, time_between
+from redolab.timeline.stamps import Clock
 from redolab.timeline.start import Start, StartKind
 
 
-@dataclass(frozen=True, slots=True)
-class FoundStart:
+class FoundStart(msgspec.Struct, gc=False):
     """One start of a server, whatever it came to.
 
-    `source`: as of `Timeline`; `began`, `last`: its first line and its last, as stamped.
+    `source`: as of `Timeline`; `first_line`, `last_line`: of its lines.
     `reached`: whether it came to where it was to come: a server took connections, a backup is prepared.
     `ended`: why no more lines of it follow, in words, with the error where that is why; `shut_down`: whether that was in order;
     `is_replaced`: whether the log has no word of its end, but the next start; `ends_log`: whether its log ends with it.
@@ -25,8 +27,9 @@ class FoundStart:
 
     source: str | None
     kind: StartKind
-    began: datetime | None
-    last: datetime | None
+    first_line: LogMoment | None
+    last_line: LogMoment | None
+    clock: Clock
     reached: bool
     ended: str
     shut_down: bool
@@ -34,6 +37,16 @@ class FoundStart:
     ends_log: bool
     recovery: Timeline | None = None
     undecided: UndecidedStart | None = None
+
+    @property
+    def began(self) -> datetime | None:
+        """When its first line stands, as stamped."""
+        return datetime_of(self.first_line, self.clock)
+
+    @property
+    def last(self) -> datetime | None:
+        """When its last line stands, as stamped."""
+        return datetime_of(self.last_line, self.clock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +83,3 @@ def undecided(start: Start, before: str | None) -> UndecidedStart | None:
 
 def _can_hide_notes(start: Start) -> bool:
     return start.family is not Family.MARIADB and generation(start.version or "") >= (5, 7)
-
-
-def stamped(start: Start, moment: LogMoment | None) -> datetime | None:
-    """When a line stands in the log, by the better of its stamps."""
-    return datetime_of(moment, next(start.clocks.in_use()))

@@ -117,8 +117,8 @@ def hear(start: Start, line: Heard) -> None:
         start.no_free_block += 1
     else:
         start.no_free_block, start.no_free_block_since = 0, None
-    if start.restored is None and Event.DOUBLEWRITE in start.marks:
-        start.restored = line.moment
+    if start.is_restoring:
+        start.restored, start.is_restoring = line.moment, False
     if role.handler:
         role.handler(start, line)
     if role.stage is Reached.RECOVERING:
@@ -197,6 +197,10 @@ def _on_version_line(start: Start, line: Heard) -> None:
     if Event.READY not in start.marks and start.stage > Reached.STARTING:
         start.marks[Event.READY] = line.moment
         start.stage = Reached.READY
+
+
+def _on_doublewrite(start: Start, _line: Heard) -> None:
+    start.is_restoring = start.restored is None
 
 
 def _on_discovered(start: Start, line: Heard) -> None:
@@ -348,6 +352,7 @@ _HANDLERS: dict[Event, Callable[[Start, Heard], None]] = {
     Event.WSREP_RECOVERED: _on_position,
     Event.CHECKPOINT: _on_checkpoint,
     Event.MISMATCH: _on_discovered,
+    Event.DOUBLEWRITE: _on_doublewrite,
     Event.PROGRESSED: _on_discovered,
     Event.NOT_SHUT_DOWN: _on_discovered,
     Event.CRASH_RECOVERY: _on_discovered,

@@ -16,17 +16,18 @@ from typing import IO
 
 from redolab.lines import Line
 from redolab.timeline.compressed import TORN, open_file
-from redolab.timeline.events import NEEDLES
+from redolab.timeline.events import NEEDLES, Near
 
 # Fits the processor's cache, as each piece is looked through once for each word.
 _PIECE = 1 << 18
 # On each side of a hit: what is longer is no line of an error log, but can be binary rubbish before one.
 _REACH = 8192
-_NEEDLES, _NEAR = (
-    tuple((n.word.encode(), re.compile(n.pattern.encode(), re.MULTILINE)) for n in NEEDLES if n.near is near)
-    for near in (False, True)
-)
+_NEEDLES = {
+    near: tuple((n.word.encode(), re.compile(n.pattern.encode(), re.MULTILINE)) for n in NEEDLES if n.near is near)
+    for near in Near
+}
 _BESIDE = (b"InnoDB", b" as process ")
+_BACKUP = b"backup"
 _NUL_ENDS_LINE = bytes.maketrans(b"\0", b"\n")
 
 
@@ -44,7 +45,7 @@ def read_log(source: str | os.PathLike[str] | IO[bytes]) -> Iterator[Line]:
 
 def _lines(stream: IO[bytes]) -> Iterator[Line]:
     rest = b""
-    near = False
+    near: frozenset[Near] = frozenset()
     while piece := stream.read(_PIECE):
         if b"\0" in piece:
             piece = piece.translate(_NUL_ENDS_LINE)
@@ -57,27 +58,31 @@ def _lines(stream: IO[bytes]) -> Iterator[Line]:
     yield from _hits(rest, len(rest), near)[0]
 
 
-def _hits(piece: bytes, end: int, near: bool) -> tuple[list[Line], bool]:
-    """The lines of `piece` up to `end` that hold one of the needles, and whether InnoDB or a server's start is in it.
+def _hits(piece: bytes, end: int, before: frozenset[Near]) -> tuple[list[Line], frozenset[Near]]:
+    """The lines of `piece` up to `end` that hold one of the needles, and near what they are.
 
-    Those that only matter near such a one are looked for only then, or if there was one in the piece before (`near`).
+    Those that only matter near something are looked for only where that is in it, or was in the piece before.
     """
     spans: list[tuple[int, int]] = []
-    found = False
-    for word, pattern in _NEEDLES:
+    here: set[Near] = set()
+    for word, pattern in _NEEDLES[Near.ANYTHING]:
         # A word is found several times as fast as a pattern, and most pieces do not have it.
         if piece.find(word, 0, end) >= 0:
-            found = found or word in _BESIDE
+            if word in _BESIDE:
+                here.add(Near.INNODB)
             spans += _lines_around(piece, pattern, end)
-    for word, pattern in _NEAR if found or near else ():
-        if piece.find(word, 0, end) >= 0:
-            spans += _lines_around(piece, pattern, end)
+    if (here or before) and piece.find(_BACKUP, 0, end) >= 0:
+        here.add(Near.BACKUP)
+    for near in here | before:
+        for word, pattern in _NEEDLES[near]:
+            if piece.find(word, 0, end) >= 0:
+                spans += _lines_around(piece, pattern, end)
     # In runs that are sorted already, one for each word; a line can be in several, and a very long one with several beginnings.
     spans.sort(reverse=True)
     whole = {close: begin for begin, close in spans}
     return [
         Line(piece[begin:close].rstrip(b"\r").decode("utf-8", "replace")) for close, begin in reversed(whole.items())
-    ], found
+    ], frozenset(here)
 
 
 def _lines_around(piece: bytes, pattern: re.Pattern[bytes], end: int) -> list[tuple[int, int]]:

@@ -46,11 +46,6 @@ class LogMoment(msgspec.Struct, gc=False):
     server: Tick | None
     collector: Tick | None
 
-    @property
-    def has_stamp(self) -> bool:
-        """Whether any clock said something by now."""
-        return (self.server or self.arrival or self.collector) is not None
-
     def tick(self, clock: Clock) -> Tick | None:
         """What `clock` said."""
         return (self.arrival, self.server, self.collector)[clock]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from redolab.timeline.events import Event
 from redolab.timeline.moments import LogMoment, between
-from redolab.timeline.phase import Phase
+from redolab.timeline.phase import Phase, PhaseTime
 from redolab.timeline.stamps import MICROSECONDS, Clock
 from redolab.timeline.start import Start
 
@@ -27,8 +27,8 @@ class PhasePart(msgspec.Struct, frozen=True):
     seconds: float
 
 
-def parts(start: Start, clock: Clock, phases: Mapping[Phase, float | None]) -> tuple[PhasePart, ...]:
-    """The parts of its phases that `start` told, in their order, as `clock` times them; `phases`: their own seconds.
+def parts(start: Start, clock: Clock, phases: Sequence[PhaseTime]) -> tuple[PhasePart, ...]:
+    """The parts of its phases that `start` told, in their order, as `clock` times them; `phases`: all of them.
 
     What is left of a scan that has parts is that of the redo.
     """
@@ -37,14 +37,16 @@ def parts(start: Start, clock: Clock, phases: Mapping[Phase, float | None]) -> t
         for phase, part, begin, end in _spans(start)
         if isinstance(took := between(begin, end, clock), int)
     ]
+    if not told:
+        return ()
     found: list[PhasePart] = []
-    for phase in dict.fromkeys(part.phase for part in told):
-        own, whole = [part for part in told if part.phase is phase], phases[phase]
-        rest = None if whole is None else round(whole - sum(part.seconds for part in own), 6)
+    for time in phases:
+        own = [part for part in told if part.phase is time.phase]
+        rest = None if time.seconds is None else round(time.seconds - sum(part.seconds for part in own), 6)
         # Stamps that are out of order make parts that are longer than their phase, and worth nothing.
-        if rest is not None and rest < 0:
+        if not own or (rest is not None and rest < 0):
             continue
-        found += [PhasePart(phase, REDO, rest)] if phase is Phase.SCAN and rest is not None else []
+        found += [PhasePart(time.phase, REDO, rest)] if time.phase is Phase.SCAN and rest is not None else []
         found += own
     return tuple(found)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from typing import Any, Literal
@@ -13,7 +13,7 @@ import msgspec
 from redolab.timeline.events import Event, Family
 from redolab.timeline.moments import DISORDER, MIXED, SET_BACK, LogMoment, between
 from redolab.timeline.parts import PhasePart, parts
-from redolab.timeline.phase import Phase
+from redolab.timeline.phase import Phase, PhaseTime
 from redolab.timeline.stamps import MICROSECONDS, Clock
 from redolab.timeline.start import LOG_BEGINS_LATER, MIXED_TURNS, Reached, Start, StartKind
 
@@ -30,16 +30,7 @@ _CLOCK_NAMES: dict[Clock, ClockName] = {
 }
 
 
-class PhaseTime(msgspec.Struct, frozen=True):
-    """How long a phase took: `seconds`, or None and in `why` the reason in words."""
-
-    phase: Phase
-    seconds: float | None
-    why: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Timeline:
+class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     """One recovery.
 
     `source`: the server as the collector of the log names it, None where nothing does.
@@ -85,7 +76,7 @@ class Timeline:
     rolled_back: int | None
     complete: bool
     ended: str
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
     prepared: int | None = None
     parts: tuple[PhasePart, ...] = ()
     kind: StartKind = StartKind.SERVER
@@ -104,10 +95,16 @@ class Timeline:
         return next(time for time in self.phases if time.phase is phase)
 
 
+def as_json(timeline: Timeline) -> bytes:
+    """The timeline as JSON, with its redo in bytes."""
+    redo = b"null" if timeline.redo_bytes is None else b"%d" % timeline.redo_bytes
+    return msgspec.json.encode(timeline)[:-1] + b',"redo_bytes":' + redo + b"}"
+
+
 def to_json(timeline: Timeline) -> dict[str, Any]:
     """The timeline as plain values, for JSON."""
-    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(timeline))
-    return {**plain, "redo_bytes": timeline.redo_bytes}
+    plain: dict[str, Any] = msgspec.json.decode(as_json(timeline))
+    return plain
 
 
 def timeline(start: Start, ended: str, last: LogMoment | None, error: str | None = None) -> Timeline:
@@ -127,7 +124,6 @@ def timeline(start: Start, ended: str, last: LogMoment | None, error: str | None
     sound_to_ready = all(time.phase is Phase.ROLLBACK for time in unsound)
     done = _rollback_done(start)
     end_lsn = _end_lsn(start)
-    by_phase = {time.phase: time.seconds for time in times}
     return Timeline(
         source=start.source or None,
         family=start.family,
@@ -157,7 +153,7 @@ def timeline(start: Start, ended: str, last: LogMoment | None, error: str | None
             *([f"no totals: {unsound[0].why}"] if unsound else measure.together(times)),
         ),
         prepared=start.prepared or None,
-        parts=parts(start, clock, by_phase),
+        parts=parts(start, clock, times),
         kind=start.kind,
         seconds_at_least=seconds_of(time_between(origin, last, clock)) if _is_unfinished(start) else None,
         reached_lsn=start.scanned_lsn if end_lsn is None else None,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from redolab.lines import Line
 from redolab.timeline.events import Event, event_in, matters
-from redolab.timeline.found import FoundStart, stamped, undecided
+from redolab.timeline.found import FoundStart, undecided
 from redolab.timeline.hearing import STAGES, UNDO, belongs, hear
 from redolab.timeline.moments import Clocks, LogMoment
 from redolab.timeline.phases import Timeline, timeline
@@ -96,12 +96,15 @@ class _Stream:
         if log_event is None:
             return None
         event = log_event.event
-        if event is Event.INIT and log_event.values.get("pools", _FIRST_POOL) != _FIRST_POOL:
+        if "pools" in log_event.values and log_event.values["pools"] not in (None, _FIRST_POOL):
             return None
         before = self.last
-        if moment.has_stamp:
+        if moment.server is not None or moment.arrival is not None or moment.collector is not None:
             self.last = moment
-        if event in _LEAVING:
+        if event in _OUTSIDE:
+            if event not in _LEAVING:
+                # Only now is it known that the server before is gone: it may be followed by few lines of its own.
+                return self.finish(STARTED_AGAIN, before) if self.start is not None else None
             self.leaving = self.leaving or _LEAVING[event].format(**log_event.values)
             # After these the next line is another server's.
             return self.finish(self.leaving, moment) if event in _GONE else None
@@ -110,9 +113,6 @@ class _Stream:
         if start is not None and not belongs(start, event):
             over = self.finish(STARTED_AGAIN, before)
             start = None
-        if event is Event.STARTED_BY_SAFE:
-            # Only now is it known that the server before is gone: it may be followed by few lines of its own.
-            return self.finish(STARTED_AGAIN, before) if start is not None else None
         if start is None and (event in STAGES or event in UNDO or event is Event.PERCENTS):
             start = self.start = Start(self.group, self.clocks)
             if self.leaving and STAGES.get(event) is Reached.STARTING:
@@ -138,8 +138,9 @@ class _Stream:
         return FoundStart(
             source=start.source or None,
             kind=start.kind,
-            began=stamped(start, start.began or start.discovered),
-            last=stamped(start, last),
+            first_line=start.began or start.discovered,
+            last_line=last,
+            clock=next(start.clocks.in_use()),
             reached=Event.READY in start.marks if start.kind is StartKind.SERVER else start.outcome is not None,
             ended=in_words if start.outcome is None else start.outcome,
             shut_down=in_order,
@@ -158,6 +159,8 @@ _LEAVING = {
     Event.ENDED_BY_SAFE: "server ended",
     Event.RESTARTED_BY_SAFE: "server died without a word (mysqld_safe started it again)",
 }
+_OUTSIDE = frozenset((Event.STARTED_BY_SAFE, *_LEAVING))
+"""Of none of the lines of a start."""
 _GONE = frozenset((Event.STOPPED, Event.ENDED_BY_SAFE, Event.RESTARTED_BY_SAFE))
 _LONGEST_ERROR = 200
 # What a server says after the error that ends it.

@@ -14,7 +14,7 @@ import msgspec
 from rich.console import Console
 from rich.markup import escape
 
-from redolab.timeline import FoundStart, Phase, PhaseTime, Timeline, UndecidedStart, starts, to_json
+from redolab.timeline import FoundStart, Phase, PhaseTime, Timeline, UndecidedStart, as_json, starts
 from redolab.timeline.compressed import TORN, open_file
 from redolab.timeline.logs import read_log
 from redolab.timeline.phases import NO_NOTES
@@ -91,7 +91,7 @@ def _write_json(log: _Log) -> None:
     before = begin
     try:
         for _, timeline in log.recoveries():
-            sys.stdout.write(before + msgspec.json.encode(to_json(timeline)).decode())
+            sys.stdout.write(before + as_json(timeline).decode())
             before = ","
     except _Unreadable:
         # What was found until then is a whole line too.

@@ -169,6 +169,8 @@ class Start:
     last: Heard | None = None
     """The line of the scan, of a batch or of the undo tablespaces that was heard last."""
     resurrected: Resurrection | None = None
+    is_restoring: bool = False
+    """Whether the line that the doublewrite buffer is looked through was its last."""
     restored: LogMoment | None = None
     """When the first line came after the one that the doublewrite buffer is looked through."""
     kind: StartKind = StartKind.SERVER

@@ -50,15 +50,15 @@ class _Row:
     starts: int = 0
     recoveries: int = 0
     reached: int = 0
-    first: datetime | None = None
-    last: datetime | None = None
+    first: FoundStart | None = None
+    last: FoundStart | None = None
     ended: Counter[str] = field(default_factory=Counter)
 
     def add(self, start: FoundStart, number: int, ended: str) -> None:
         """One more of them."""
         self.numbers = [*self.numbers[:1], number]
-        self.first = self.first or start.began
-        self.last = start.last or self.last
+        self.first = self.first or start
+        self.last = start
         self.starts += 1
         self.recoveries += start.recovery is not None
         self.reached += start.reached
@@ -66,16 +66,17 @@ class _Row:
 
     def loop(self, source: str | None) -> CrashLoop:
         """What they come to."""
-        apart = None
-        if self.first and self.last and (self.first.tzinfo is None) == (self.last.tzinfo is None):
-            apart = (self.last - self.first).total_seconds()
+        first = None if self.first is None else self.first.began
+        last, apart = None if self.last is None else self.last.last, None
+        if first and last and (first.tzinfo is None) == (last.tzinfo is None):
+            apart = (last - first).total_seconds()
         return CrashLoop(
             source=source,
             starts=self.starts,
             recoveries=self.recoveries,
             reached=self.reached,
-            first=self.first,
-            last=self.last,
+            first=first,
+            last=last,
             seconds=None if apart is None or apart < 0 else apart,
             ended=tuple(HowOften(count, ended) for ended, count in self.ended.most_common()),
         )

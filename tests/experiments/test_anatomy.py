@@ -53,7 +53,7 @@ def test_a_log_that_ends_before_the_server_was_ready_names_no_phase() -> None:
     """What it lacks is the longest of it, as in a log that was misread."""
     timeline = trial().timeline
     assert timeline is not None
-    cut = replace(timeline, seconds_to_ready=None, ready=None)
+    cut = msgspec.structs.replace(timeline, seconds_to_ready=None, ready=None)
     base = [measured(BASELINE, f"base-{number}", 3.3 + number / 10) for number in range(3)]
     short = [
         replace(each, trial=msgspec.structs.replace(each.trial, timeline=cut))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -78,7 +77,7 @@ def test_what_the_log_cannot_time_is_blank_with_the_reason_and_never_drawn_as_no
         PhaseTime(each.phase, None, "the log does not tell") if each.phase in (Phase.SCAN, Phase.APPLY) else each
         for each in whole.timeline.phases
     ]
-    blank = msgspec.structs.replace(whole, timeline=replace(whole.timeline, phases=tuple(untold)))
+    blank = msgspec.structs.replace(whole, timeline=msgspec.structs.replace(whole.timeline, phases=tuple(untold)))
     (row,) = recovery_rows([record(blank)], [image()])
     assert row.scan_s is None
     table = recovery_table([row], [image()])
@@ -112,7 +111,7 @@ def test_the_bar_of_two_recoveries_is_that_of_one_of_them() -> None:
             PhaseTime(each.phase, None, "the log does not tell") if each.phase is Phase.SCAN else each
             for each in whole.timeline.phases
         ]
-        return msgspec.structs.replace(whole, timeline=replace(whole.timeline, phases=tuple(phases)))
+        return msgspec.structs.replace(whole, timeline=msgspec.structs.replace(whole.timeline, phases=tuple(phases)))
 
     (row,) = recovery_rows([record(untold(3.3, 0.0)), record(untold(9.3, 6.0))], [image()])
     assert row.ready_median_s == pytest.approx(6.3)
@@ -201,7 +200,7 @@ def test_bars_end_where_a_recovery_got_no_further(tmp_path: Path) -> None:
     )
     stuck = msgspec.structs.replace(
         whole, outcome=Outcome.STUCK, seconds_to_ready=None, unfinished=end, buffer_pool=1 << 30,
-        timeline=replace(whole.timeline, phases=untold),
+        timeline=msgspec.structs.replace(whole.timeline, phases=untold),
     )  # fmt: skip
     rows = recovery_rows([record(trial()), record(stuck)], [image()])
     assert [phase for phase, _ in bar_segments(rows[1])] == ["discover", "scan", "apply"]
