@@ -310,6 +310,7 @@ NEEDLES = (
         Needle(word, re.escape(word), Near.BACKUP)
         for word in (
             "completed OK!",
+            "Last binlog file",
             "FATAL ERROR: ",
             "Starting crash recovery",
             "Doing recovery: scanned up",

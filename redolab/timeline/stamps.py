@@ -95,7 +95,7 @@ _SYSLOG = rf"(?:{'|'.join(_MONTHS)}) [ \d]\d {_TIME}(?:\.\d{{1,9}})?"
 _LABEL = r"\[(?:Note|Warning|Warn|ERROR|Error|System)\]"
 
 # What backup programs write themselves, with the time in front.
-_BACKUP = r"(?:(?:xtra|maria)backup: |innobackupex: )?(?:Starting InnoDB instance for recovery|completed OK!)"
+_BACKUP = r"(?:(?:xtra|maria)backup: |innobackupex: )?(?:Starting InnoDB instance for recovery|Last binlog file|completed OK!)"
 
 # A server's own stamp is told from any other date by what follows it: thread and label, `InnoDB:` or the like.
 _SERVER_STAMP = re.compile(

@@ -366,6 +366,13 @@ def test_what_it_was_started_for_and_what_came_of_it(name: str, kind: str, ended
     assert (timeline.kind, timeline.ended) == (kind, ended)
 
 
+def test_a_real_prepare_of_a_backup() -> None:
+    (timeline,) = timelines(read_log(LOGS / "real/mariadb-10.11-backup-prepare.log"))
+    assert (timeline.kind, timeline.ended, timeline.family) == ("backup prepare", "completed OK!", "mariadb")
+    assert timeline.redo_bytes == 298354455 - 181662594
+    assert (timeline.batches, timeline.phase(Phase.APPLY).seconds) == (2, 1.0)
+
+
 def test_a_data_directory_that_was_made_is_no_start_that_failed() -> None:
     lines = (
         "2025-03-09T02:11:40.1Z 0 [System] [MY-013169] [Server] mysqld (mysqld 8.0.36) initializing of server in progress as process 71",
