@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,6 +14,8 @@ from redolab.timeline.start import StartKind
 
 _A_LOOP = 3
 """So many starts in a row that ended badly are told as one."""
+_THREAD = re.compile(r"thread (?:0x)?[0-9a-f]{5,}")
+"""Another one in each start that fails in the same place."""
 _SILENTLY = "server was ready, and died without a word"
 
 
@@ -62,7 +65,7 @@ class _Row:
         self.starts += 1
         self.recoveries += start.recovery is not None
         self.reached += start.reached
-        self.ended[ended] += 1
+        self.ended[_THREAD.sub("thread …", ended)] += 1
 
     def loop(self, source: str | None) -> CrashLoop:
         """What they come to."""

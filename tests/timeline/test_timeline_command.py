@@ -142,6 +142,17 @@ def test_a_server_that_dies_after_ready_again_and_again_is_a_crash_loop_too(tmp_
     assert loop["ended"] == [{"count": 3, "ended": "server crashed (signal 11)"}]
 
 
+def test_the_thread_that_fails_is_another_each_time_and_the_end_is_the_same(tmp_path: Path) -> None:
+    log = tmp_path / "error.log"
+    died = (
+        "2026-11-21  4:41:00 0 [ERROR] InnoDB: Assertion failure in thread {} in file a.cc\n"
+        "261121  4:41:00 [ERROR] mysqld got signal 6 ;\n"
+    )
+    log.write_text("".join(MARIADB.read_text() + died.format(140690101622528 + number) for number in range(3)))
+    (loop,) = json.loads(redolab("timeline", "--json", str(log)).stdout)["crash_loops"]
+    assert [each["count"] for each in loop["ended"]] == [3]
+
+
 def test_starts_that_were_clean_are_counted_and_are_no_loop() -> None:
     log = str(FORMS / "clean-starts.log")
     said = redolab("timeline", log).stdout
