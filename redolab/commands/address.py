@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from redolab.samples.live.connecting import Address
+    from redolab.servers.address import Address
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -34,7 +34,7 @@ def address_of(
     defaults_file: Path | None, socket: str | None, host: str | None, port: int | None, user: str | None
 ) -> Address:
     """What they name; without a password yet."""
-    from redolab.samples.live.connecting import Address
+    from redolab.servers.address import Address
 
     return Address(defaults_file, socket, host, port, user)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
-from redolab.samples.live.connecting import Address
+from redolab.servers.address import Address
 from redolab.samples.live.server import LiveServer
 from redolab.samples.live.watching import sample_live
 from redolab.servers.dialects import Version, family_of

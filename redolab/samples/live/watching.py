@@ -16,7 +16,7 @@ from redolab.counters import Sample
 from redolab.errors import InvalidInput
 from redolab.report.table import ReportTable
 from redolab.samples.live.collected import read_collected
-from redolab.samples.live.connecting import Address
+from redolab.servers.address import Address
 from redolab.samples.live.output import check_output, kept_in
 from redolab.samples.live.server import LiveServer
 from redolab.samples.live.view import LiveMoment, heading, line, live_table, summary

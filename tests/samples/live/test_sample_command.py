@@ -132,4 +132,4 @@ def test_a_server_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     done = redolab("sample", "--socket", str(tmp_path / "none.sock"))
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
-    assert done.stderr.startswith(f"redolab: {tmp_path / 'none.sock'} cannot be sampled (")
+    assert done.stderr.startswith(f"redolab: {tmp_path / 'none.sock'} cannot be asked (")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from redolab.errors import InvalidInput
-from redolab.samples.live.connecting import PASSWORD, Address
+from redolab.servers.address import PASSWORD, Address
 
 SECRET = "correct horse"
 

@@ -68,7 +68,7 @@ class Address:
             connect_timeout=_PATIENCE,
             read_timeout=answer,
             autocommit=True,
-            program_name="redolab sample",
+            program_name="redolab",
         )
 
     def _file_has(self, option: str) -> bool:
@@ -88,4 +88,4 @@ class Address:
 def refused(address: Address, error: pymysql.MySQLError) -> LabError:
     """Why a server cannot be had, in one line."""
     said = error.args[1] if len(error.args) > 1 else str(error)
-    return LabError(f"{address} cannot be sampled ({said})", "look at address, user and password")
+    return LabError(f"{address} cannot be asked ({said})", "look at address, user and password")
