@@ -33,8 +33,8 @@ def sample(
     It is only read: one connection, one statement a sample. With FILEs, what was collected before is worked out
     instead: mysqladmin extended-status -i, pt-stalk's -mysqladmin, CSV or Parquet with a time and a counter.
     """
-    from redolab.servers.address import Address
     from redolab.samples.live.watching import sample_files, sample_live
+    from redolab.servers.address import Address
     from redolab.units import parse_duration
 
     address = address_of(defaults_file, socket, host, port, user)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
-from redolab.servers.address import Address
 from redolab.samples.live.server import LiveServer
 from redolab.samples.live.watching import sample_live
+from redolab.servers.address import Address
 from redolab.servers.dialects import Version, family_of
 from redolab.sizing.demand import Demand, demand_of_samples
 

@@ -12,8 +12,8 @@ from pymysql.connections import Connection
 from redolab.clock import Instant
 from redolab.counters import Counters, Sample, sample_at
 from redolab.errors import InvalidInput, LabError
-from redolab.servers.address import Address, refused
 from redolab.samples.live.readings import WITHOUT_LSN, WITHOUT_OS_LOG_WRITTEN, Reading, readings
+from redolab.servers.address import Address, refused
 from redolab.servers.dialects import Version, dialect_of, family_of
 
 _LOST = (pymysql.err.OperationalError, pymysql.err.InterfaceError, OSError)

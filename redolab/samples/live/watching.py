@@ -16,11 +16,11 @@ from redolab.counters import Sample
 from redolab.errors import InvalidInput
 from redolab.report.table import ReportTable
 from redolab.samples.live.collected import read_collected
-from redolab.servers.address import Address
 from redolab.samples.live.output import check_output, kept_in
 from redolab.samples.live.server import LiveServer
 from redolab.samples.live.view import LiveMoment, heading, line, live_table, summary
 from redolab.samples.series import Series, gap_after, series_of
+from redolab.servers.address import Address
 from redolab.units import format_duration
 
 SHORTEST, LONGEST = 0.1, 3600.0
