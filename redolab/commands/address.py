@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _OPTIONS = (
-    click.option("--defaults-file", type=click.Path(path_type=Path), metavar="FILE", help="An option file's [client] part."),
+    click.option("-c", "--defaults-file", type=click.Path(path_type=Path), metavar="FILE", help="An option file's [client] part."),
     click.option("--socket", metavar="PATH", help="The server's unix socket."),
     click.option("--host", metavar="NAME", help="The server's host."),
     click.option("--port", type=int, metavar="N", help="Its port.  [default: 3306]"),

@@ -1,0 +1,153 @@
+"""Slow query logs of a server of the user's own: captured, put back, rotated, read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from redolab.commands.address import address_of, address_options, with_password
+from redolab.commands.console import progress
+
+if TYPE_CHECKING:
+    from redolab.servers.address import Address
+
+
+@click.group()
+def slowlog() -> None:
+    """Capture, rotate and read slow query logs of a server of yours."""
+
+
+_verbose = click.option("-v", "--verbose", is_flag=True, help="Say each step.")
+
+
+@slowlog.command()
+@address_options
+@click.option("-s", "--seconds", metavar="TIME", help="How long.  [default: 5s; from afar it must be said]")
+@click.option("--max-size", default="4G", metavar="SIZE", help="Stop when the log has that much.  [default: 4G]")
+@click.option("--min-free", default="20%", metavar="PERCENT", help="Stop when its disk has less free.  [default: 20%]")
+@click.option("--event", is_flag=True, help="Put back by an event on the server too, where its scheduler is on.")
+@_verbose
+def capture(
+    defaults_file: Path | None,
+    socket: str | None,
+    host: str | None,
+    port: int | None,
+    user: str | None,
+    ask_password: bool,
+    seconds: str | None,
+    max_size: str,
+    min_free: str,
+    event: bool,
+    verbose: bool,
+) -> None:
+    """Log every statement into a file of its own for a while, then put everything back.
+
+    By SET GLOBAL alone. Everything is put back also if this command is killed: by a process that is started first, and later
+    by 'redolab slowlog restore'. It needs SUPER (or SYSTEM_VARIABLES_ADMIN), RELOAD and PROCESS.
+    """
+    from redolab.querylogs.capture import CaptureLimits, in_words
+    from redolab.querylogs.capture import capture as do_capture
+    from redolab.units import parse_duration, parse_percent, parse_size
+
+    address = with_password(address_of(defaults_file, socket, host, port, user), ask_password)
+    limits = CaptureLimits(parse_duration(seconds) if seconds else None, parse_size(max_size), parse_percent(min_free))
+    for line in in_words(do_capture(progress(), address, limits, _sayer(verbose), event=event)):
+        click.echo(line)
+
+
+@slowlog.command()
+@click.argument("notes", nargs=-1, metavar="[NOTE…]", type=click.Path(path_type=Path))
+@address_options
+def restore(
+    notes: tuple[Path, ...],
+    defaults_file: Path | None,
+    socket: str | None,
+    host: str | None,
+    port: int | None,
+    user: str | None,
+    ask_password: bool,
+) -> None:
+    """Put back what a capture or a rotation could not.
+
+    By its NOTE, or all that there are. The address is the note's unless another is given. What somebody else has changed
+    meanwhile is left, and named; after a restart of the server nothing is changed.
+    """
+    from redolab.querylogs.pending import restore as do_restore
+    from redolab.servers.address import Address
+
+    given = address_of(defaults_file, socket, host, port, user)
+
+    def complete(address: Address) -> Address:
+        return with_password(address, ask_password)
+
+    done = do_restore(notes, None if given == Address() else given, complete, _sayer(True))
+    click.echo(f"{done} put back" if done else "nothing is to be put back: no capture or rotation has left a note")
+
+
+@slowlog.command()
+@address_options
+@click.option("--wait", default="2s", metavar="TIME", help="Quiet before and after.  [default: 2s]")
+@click.option("--renamed", is_flag=True, help="The file is renamed already, as logrotate does: only open it anew.")
+@click.option("--logrotate", is_flag=True, help="Print a configuration for logrotate instead.")
+@_verbose
+def rotate(
+    defaults_file: Path | None,
+    socket: str | None,
+    host: str | None,
+    port: int | None,
+    user: str | None,
+    ask_password: bool,
+    wait: str,
+    renamed: bool,
+    logrotate: bool,
+    verbose: bool,
+) -> None:
+    """Rotate the slow query log while the server runs: rename it, have it opened anew.
+
+    Logging is quiet meanwhile (long_query_time 2000), and put back as by capture. Nothing is truncated, removed or signalled.
+    """
+    from redolab.querylogs.rotation import logrotate_configuration
+    from redolab.querylogs.rotation import rotate as do_rotate
+    from redolab.querylogs.settings.server import UserServer
+    from redolab.units import format_size, parse_duration
+
+    address = with_password(address_of(defaults_file, socket, host, port, user), ask_password)
+    if logrotate:
+        server = UserServer(address)
+        try:
+            click.echo(logrotate_configuration(server, _command_again(address)), nl=False)
+        finally:
+            server.close()
+        return
+    done = do_rotate(progress(), address, _sayer(verbose), wait=parse_duration(wait), renamed=renamed)
+    click.echo(f"{done.file} is opened anew" + (f"; {format_size(done.size)} are in {done.old}" if done.old else ""))
+
+
+def _command_again(address: Address) -> str:
+    """The command that rotates this server's log once logrotate has renamed it, by the whole path of this program."""
+    import shlex
+    import sys
+
+    program = str(Path(sys.argv[0]).absolute())
+    options = [
+        (name, str(value))
+        for name, value in (
+            ("--defaults-file", address.defaults_file and Path(address.defaults_file).absolute()),
+            ("--socket", address.socket),
+            ("--host", address.host),
+            ("--port", address.port),
+            ("--user", address.user),
+        )
+        if value
+    ]
+    return shlex.join([program, "slowlog", "rotate", "--renamed", *(part for option in options for part in option)])
+
+
+def _sayer(verbose: bool) -> Callable[[str], None]:
+    def say(text: str) -> None:
+        click.echo(text)
+
+    return say if verbose else lambda _: None

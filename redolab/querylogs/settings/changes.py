@@ -1,0 +1,180 @@
+"""Which global variables a server needs so that every statement is logged, and which of them are put back: pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from redolab.errors import InvalidInput
+
+FILE = "slow_query_log_file"
+LOG = "slow_query_log"
+TIME = "long_query_time"
+QUIET = "2000"
+"""Seconds of long_query_time at which nothing is logged, as P. Boros sets it (data/published/query-logs.toml)."""
+
+
+class Change(msgspec.Struct, frozen=True):
+    """One global variable: what it was, and what it is for a while."""
+
+    name: str
+    before: str
+    during: str
+
+    @property
+    def to_do(self) -> str:
+        """The statement that makes the change."""
+        return statement(self.name, self.during)
+
+    @property
+    def to_undo(self) -> str:
+        """The statement that takes it back."""
+        return statement(self.name, self.before)
+
+
+@dataclass(frozen=True, slots=True)
+class Undoing:
+    """What is to be done about the changes that were made on a server."""
+
+    undo: Sequence[Change]
+    """Those that are still in force, in the order in which they are taken back."""
+    left: Sequence[tuple[Change, str]]
+    """Those that somebody else has changed since, each with its value now."""
+
+
+def statement(name: str, value: str) -> str:
+    """`SET GLOBAL` of a variable, its value quoted as its type wants it."""
+    quoted = value if name in _NUMBERS else "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
+    return f"SET GLOBAL {name} = {quoted}"
+
+
+def changes_to_log_all(variables: Mapping[str, str], file: str) -> list[Change]:
+    """What makes a server with these global variables log every statement into `file`, in the order to be made.
+
+    The log is switched on last but for the time, so that nothing of it goes to the file that was in use. Raises
+    `InvalidInput` for a server that cannot be made to, or whose general log would be changed by it.
+    """
+    if LOG not in variables and "log_slow_query" not in variables:
+        raise InvalidInput(
+            "this server has no variable slow_query_log", "MySQL 5.0 and older cannot be asked while they run"
+        )
+    changes = [change for change in _to_widen(variables) if not same_value(change.before, change.during)]
+    output = _output(variables)
+    if output is not None:
+        changes.append(output)
+    for names, value in (((FILE, "log_slow_query_file"), file), ((LOG, "log_slow_query"), "ON"), (_TIMES, "0")):
+        name = _first_of(names, variables)
+        if name is not None and not same_value(variables[name], value):
+            changes.append(Change(name, variables[name], value))
+    return changes
+
+
+def changes_to_be_quiet(variables: Mapping[str, str]) -> list[Change]:
+    """What makes new connections log nothing; none where the log is off."""
+    name = _first_of(_TIMES, variables)
+    if name is None or float(variables[name]) >= float(QUIET) or not is_on(variables):
+        return []
+    return [*_global_control(variables), Change(name, variables[name], QUIET)]
+
+
+def is_on(variables: Mapping[str, str]) -> bool:
+    """Whether the server writes a slow query log."""
+    name = _first_of((LOG, "log_slow_query"), variables)
+    return name is not None and same_value(variables[name], "ON")
+
+
+def file_of(variables: Mapping[str, str]) -> str:
+    """The slow query log's file, as the server names it."""
+    name = _first_of((FILE, "log_slow_query_file"), variables)
+    return variables[name] if name is not None else ""
+
+
+def undoing(changes: Iterable[Change], variables: Mapping[str, str]) -> Undoing:
+    """What of these changes is to be taken back on a server that has these global variables now, the last first."""
+    undo, left = [], []
+    for change in reversed(list(changes)):
+        now = variables.get(change.name, change.before)
+        if same_value(now, change.before):
+            continue
+        if same_value(now, change.during):
+            undo.append(change)
+        else:
+            left.append((change, now))
+    return Undoing(undo, left)
+
+
+def same_value(one: str, other: str) -> bool:
+    """Whether two texts are one value of a variable: 10 and 10.000000, ON and 1, sets in any order."""
+    return _canonical(one) == _canonical(other)
+
+
+_TIMES = (TIME, "log_slow_query_time")
+_NUMBERS = {
+    TIME, "log_slow_query_time", "min_examined_row_limit", "log_slow_min_examined_row_limit", "log_slow_rate_limit",
+    "log_throttle_queries_not_using_indexes",
+}  # fmt: skip
+# Each once, by the first name that the server has: MariaDB 10.11 has its own name beside the old one for several,
+# MySQL 8.0.26 one without "slave", and setting either sets both.
+_WIDEN: Sequence[tuple[Sequence[str], str]] = (
+    (("min_examined_row_limit", "log_slow_min_examined_row_limit"), "0"),
+    (("log_slow_filter",), ""),
+    (("log_slow_disabled_statements",), ""),
+    (("log_slow_admin_statements",), "ON"),
+    (("log_slow_replica_statements", "log_slow_slave_statements"), "ON"),
+    (("log_slow_sp_statements",), "ON"),
+    (("log_slow_extra",), "ON"),
+    (("log_throttle_queries_not_using_indexes",), "0"),
+    (("log_slow_rate_limit",), "1"),
+)
+_MARIADB_DETAIL = "query_plan,innodb"
+_PERCONA_DETAIL = "microtime,query_plan,innodb"
+
+
+def _to_widen(variables: Mapping[str, str]) -> Iterable[Change]:
+    for names, value in _WIDEN:
+        name = _first_of(names, variables)
+        if name is not None:
+            yield Change(name, variables[name], value)
+    if "log_slow_verbosity" in variables:
+        detail = _PERCONA_DETAIL if "log_slow_rate_type" in variables else _MARIADB_DETAIL
+        yield Change("log_slow_verbosity", variables["log_slow_verbosity"], detail)
+    yield from _global_control(variables)
+
+
+def _global_control(variables: Mapping[str, str]) -> Iterable[Change]:
+    """Percona Server: connections that are there already follow the global values."""
+    name = "slow_query_log_use_global_control"
+    if name in variables:
+        yield Change(name, variables[name], "all")
+
+
+def _output(variables: Mapping[str, str]) -> Change | None:
+    """`log_output` also says where the general log goes, which is to stay where it is."""
+    before = variables.get("log_output", "FILE")
+    targets = {each.strip().upper() for each in before.split(",")}
+    if "FILE" in targets and "NONE" not in targets:
+        return None
+    general = same_value(variables.get("general_log", "OFF"), "ON")
+    if general and "NONE" in targets:
+        raise InvalidInput(
+            "log_output is NONE and general_log is ON: the general log would be written too",
+            "switch general_log off first",
+        )
+    return Change("log_output", before, "FILE,TABLE" if general else "FILE")
+
+
+def _first_of(names: Iterable[str], variables: Mapping[str, str]) -> str | None:
+    return next((name for name in names if name in variables), None)
+
+
+def _canonical(value: str) -> object:
+    text = value.strip().lower()
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    if text in {"on", "off"}:
+        return float(text == "on")
+    return frozenset(part.strip() for part in text.split(","))

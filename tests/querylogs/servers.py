@@ -1,0 +1,63 @@
+"""Servers of the catalogue as a user's own: with slow log settings that somebody has chosen, reached by their socket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from redolab.servers.dialects import SOCKET, InstanceRequest, Purpose, Setting
+from redolab.servers.initialise import initialise
+from redolab.servers.install import InstalledServer
+from redolab.servers.instance import Instance
+from redolab.units import MIB
+
+_POOL = 64 * MIB
+CHOSEN = {"slow_query_log": "1", "long_query_time": "3.5", "min_examined_row_limit": "100", "log_output": "TABLE"}
+"""As nobody's default is."""
+_NOT_SETTINGS = ("gtid", "timestamp", "rand_seed")
+
+
+@dataclass(frozen=True, slots=True)
+class UsersServer:
+    """A running server and where it is."""
+
+    instance: Instance
+    socket: Path
+
+    @property
+    def arguments(self) -> list[str]:
+        """The options that name it."""
+        return ["--socket", str(self.socket), "--user", "root"]
+
+    def variables(self) -> dict[str, str]:
+        """All its global variables."""
+        with self.instance.connections.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("SHOW GLOBAL VARIABLES")
+            return {name: str(value) for name, value in cursor.fetchall() if not name.startswith(_NOT_SETTINGS)}
+
+    def do(self, *statements: str) -> None:
+        """Carry these out as root."""
+        with self.instance.connections.connect() as connection, connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+
+
+@contextmanager
+def users_server(
+    server: InstalledServer, folder: Path, settings: Mapping[str, str] = CHOSEN, *, network: bool = False
+) -> Iterator[UsersServer]:
+    """While in it: a server with these settings runs."""
+    overrides = tuple(Setting(name, value, "as its user has it") for name, value in settings.items())
+    request = InstanceRequest(
+        purpose=Purpose.PRODUCTION,
+        log_size=max(16 * MIB, server.dialect.smallest_log),
+        buffer_pool=_POOL,
+        overrides=overrides,
+        network=network,
+    )
+    initialise(server, folder, request)
+    with Instance.start(server, folder, request, folder / "error.log") as instance:
+        instance.wait_ready(120)
+        yield UsersServer(instance, folder / SOCKET)
