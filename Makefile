@@ -18,11 +18,12 @@ $(NAME):
 	@:
 else
 
-.PHONY: help experiment doctor runs report notebooks lab cluster box up status ssh halt destroy test test-vm lint format clean
+.PHONY: help experiment doctor runs slowlog report notebooks lab cluster box up status ssh halt destroy test test-vm lint format clean
 help:
 	@echo "make experiment NAME VAR=value…   run an experiment: $(notdir $(patsubst %/__init__.py,%,$(wildcard experiments/*/__init__.py)))"
 	@echo "make doctor [LOGSIZE=8G]          what this machine offers and lacks for it"
 	@echo "make runs                         list the runs that are kept"
+	@echo "make slowlog DEFAULTS_FILE=~/.my.cnf [SECONDS=5]   log every statement of a server of yours: docs/query-logs.md"
 	@echo "make report                       report.html: results and a sizing calculator, in one page without a network"
 	@echo "make notebooks [RUNS=data/runs]   the notebooks, executed on the committed runs or your own, as HTML"
 	@echo "make lab                          open them in Jupyter"
@@ -44,6 +45,10 @@ doctor: setup
 
 runs: setup
 	@$(REDOLAB) runs
+
+slowlog: setup
+	@$(REDOLAB) slowlog capture -v $(if $(SECONDS),-s '$(SECONDS)') $(if $(DEFAULTS_FILE),-c '$(DEFAULTS_FILE)') \
+		$(if $(SOCKET),--socket '$(SOCKET)') $(if $(HOST),--host '$(HOST)') $(if $(DB_USER),--user '$(DB_USER)')
 
 report: setup
 	@$(REDOLAB) page --output report.html

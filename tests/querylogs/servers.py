@@ -46,18 +46,18 @@ class UsersServer:
 
 @contextmanager
 def users_server(
-    server: InstalledServer, folder: Path, settings: Mapping[str, str] = CHOSEN, *, network: bool = False
+    server: InstalledServer, folder: Path, settings: Mapping[str, str] = CHOSEN, *, made: bool = False
 ) -> Iterator[UsersServer]:
-    """While in it: a server with these settings runs."""
+    """While in it: a server with these settings runs, in a folder that is made unless it is `made`."""
     overrides = tuple(Setting(name, value, "as its user has it") for name, value in settings.items())
     request = InstanceRequest(
         purpose=Purpose.PRODUCTION,
         log_size=max(16 * MIB, server.dialect.smallest_log),
         buffer_pool=_POOL,
         overrides=overrides,
-        network=network,
     )
-    initialise(server, folder, request)
+    if not made:
+        initialise(server, folder, request)
     with Instance.start(server, folder, request, folder / "error.log") as instance:
         instance.wait_ready(120)
         yield UsersServer(instance, folder / SOCKET)

@@ -1,0 +1,196 @@
+"""Captures on real servers, and whatever may end one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from redolab.lab import Lab
+from redolab.querylogs.settings.note import Note
+from redolab.servers.catalogue import server_catalogue
+from tests.querylogs.killing import TABLE, KilledCaptures, killed_at_every_step, wait_until_put_back
+from tests.querylogs.servers import CHOSEN, UsersServer, users_server
+
+_SOME = 5
+"""Of the steps of a capture: tests.querylogs.killing does all, on all servers."""
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the notes are."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+def slowlog(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "redolab", "slowlog", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def notes(state: Path) -> list[Path]:
+    return list(state.glob("redolab/slowlog/*.json"))
+
+
+def begun(server: UsersServer, *arguments: str) -> subprocess.Popen[str]:
+    """A capture of a minute that is sleeping."""
+    command = [sys.executable, "-m", "redolab", "slowlog", "capture", *server.arguments, "-s", "60", "-v", *arguments]
+    process = subprocess.Popen(
+        [*command, "--min-free", "1%"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.startswith("sleeping"):
+            return process
+    raise AssertionError(f"it never slept: {process.wait()}")
+
+
+def killed_with_its_guardian(process: subprocess.Popen[str], state: Path) -> None:
+    (path,) = notes(state)
+    os.kill(msgspec.json.decode(path.read_bytes(), type=Note).guardian, signal.SIGKILL)
+    process.kill()
+    process.communicate()
+
+
+@pytest.fixture(params=["mariadb-11.8", "mysql-9"])
+def server(request: pytest.FixtureRequest, lab: Lab, tmp_path: Path, state: Path) -> Iterator[UsersServer]:
+    with users_server(lab.server(request.param), tmp_path / "server") as running:
+        yield running
+
+
+def test_every_statement_is_captured_and_everything_put_back(server: UsersServer, state: Path, tmp_path: Path) -> None:
+    before = server.variables()
+    process = begun(server)
+    server.do("SELECT 'a query of a new connection'", "DO 1")
+    process.send_signal(signal.SIGTERM)
+    said, _ = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert server.variables() == before
+    assert notes(state) == []
+    (log,) = (tmp_path / "server/data").glob("*-full-*")
+    text = log.read_text()
+    assert "SELECT 'a query of a new connection'" in text
+    assert "DO 1" in text
+    assert "SET GLOBAL" not in text
+
+    steps, different = killed_at_every_step(server, signal.SIGKILL, state, _SOME)
+    assert len(steps) >= 3
+    assert different == []
+
+    # The guardian too is killed: the note puts back, but for what somebody has set since.
+    killed_with_its_guardian(begun(server), state)
+    assert server.variables() != before
+    server.do("SET GLOBAL min_examined_row_limit = 7")
+    done = slowlog("restore")
+    assert done.returncode == 0, done.stderr
+    assert "min_examined_row_limit was set to '7' by somebody else meanwhile: left" in done.stdout
+    assert "1 put back" in done.stdout
+    server.do("SET GLOBAL min_examined_row_limit = 100")
+    assert server.variables() == before
+    assert slowlog("restore").stdout.startswith("nothing is to be put back")
+
+    # The connection is lost while it sleeps, and it goes on.
+    process = begun(server)
+    with server.instance.connections.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT id FROM information_schema.processlist WHERE user = 'root' AND id <> CONNECTION_ID()")
+        others = [row[0] for row in cursor.fetchall()]
+        for other in others:
+            cursor.execute(f"KILL {other}")
+    time.sleep(2.5)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=30)
+    assert "the connection is lost" in said
+    assert "connected again" in said
+    assert server.variables() == before
+
+
+def test_it_stops_at_a_size_and_before_the_disk_is_full(lab: Lab, state: Path, tmp_path: Path) -> None:
+    with users_server(lab.server("mariadb-10.11"), tmp_path / "server", {}) as server:
+        before = server.variables()
+        full = slowlog("capture", *server.arguments, "--min-free", "100%")
+        assert full.returncode == 2
+        assert "free, less than 100%: free some space, or say --min-free" in full.stderr
+        done = slowlog("capture", *server.arguments, "-s", "30", "--max-size", "400", "--min-free", "1%")
+        assert done.returncode == 0, done.stderr
+        assert "the log has" in done.stdout
+        assert "as much as --max-size allows" in done.stdout
+        assert server.variables() == before
+
+        event = slowlog("capture", *server.arguments, "--event")
+        assert event.returncode == 2
+        assert "event_scheduler is OFF" in event.stderr
+
+        server.do("CREATE USER poor@localhost", "GRANT PROCESS ON *.* TO poor@localhost")
+        refused = slowlog("capture", "--socket", str(server.socket), "--user", "poor")
+        assert refused.returncode == 1
+        assert "the account poor@localhost lacks SUPER or SYSTEM_VARIABLES_ADMIN, RELOAD" in refused.stderr
+        assert "on a managed service as RDS no account may SET GLOBAL" in refused.stderr
+        assert len(refused.stderr.splitlines()) == 1
+        assert server.variables() == before
+
+        # The server puts back by itself when nothing else is left, and says nothing of it to replicas.
+        server.do("SET GLOBAL event_scheduler = ON")
+        killed_with_its_guardian(begun(server, "--event"), state)
+        with server.instance.connections.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT event_name, event_definition FROM information_schema.events")
+            ((name, definition),) = cursor.fetchall()
+            # What it does at its time, now.
+            cursor.execute("CREATE DATABASE app")
+            cursor.execute(f"CREATE PROCEDURE app.fired() {definition}")
+            cursor.execute("CALL app.fired()")
+            cursor.execute(f"DROP EVENT mysql.{name}")
+            cursor.execute("SET GLOBAL event_scheduler = OFF")
+        assert server.variables() == before
+
+
+def test_after_a_restart_nothing_is_changed(lab: Lab, state: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "server"
+    with users_server(lab.server("mariadb-10.11"), folder) as server:
+        killed_with_its_guardian(begun(server), state)
+        server.instance.shut_down(60)
+    time.sleep(1)
+    (path,) = notes(state)
+    note = msgspec.json.decode(path.read_bytes(), type=Note)
+    # As if it had been an hour ago: two starts within seconds of each other are told apart by nothing else.
+    early = msgspec.structs.replace(note.identity, started=note.identity.started - 3600)
+    path.write_bytes(msgspec.json.encode(msgspec.structs.replace(note, identity=early)))
+    with users_server(lab.server("mariadb-10.11"), folder, CHOSEN, made=True) as server:
+        before = server.variables()
+        done = slowlog("restore")
+        assert done.returncode == 0, done.stderr
+        assert "the server was restarted" in done.stdout
+        assert server.variables() == before
+        assert notes(state) == []
+
+
+def test_captures_were_killed_at_every_step_on_all_servers() -> None:
+    rows = msgspec.json.decode(TABLE.read_bytes(), type=list[KilledCaptures])
+    assert {row.server for row in rows if row.signal == "SIGKILL"} == set(server_catalogue().names())
+    assert [row for row in rows if row.different] == []
+    assert min(row.steps for row in rows if row.signal == "SIGKILL") > len(CHOSEN)
+
+
+def test_wrong_input_starts_nothing(state: Path) -> None:
+    nowhere = slowlog("capture")
+    assert (nowhere.returncode, nowhere.stderr) == (
+        2,
+        "redolab: no server was named: give --defaults-file FILE, --socket PATH or --host NAME\n",
+    )
+    gone = slowlog("capture", "--socket", "/nowhere.sock")
+    assert gone.returncode == 1
+    assert gone.stderr.startswith("redolab: /nowhere.sock cannot be asked")
+    no_note = slowlog("restore", "nowhere.json")
+    assert (no_note.returncode, no_note.stderr) == (2, "redolab: there is no note nowhere.json\n")
+    assert wait_until_put_back(state)

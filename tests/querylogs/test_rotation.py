@@ -1,0 +1,64 @@
+"""Rotating the slow query log of real servers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from redolab.lab import Lab
+from tests.querylogs.servers import users_server
+from tests.querylogs.test_capture import notes, slowlog
+
+LOGGED = {"slow_query_log": "1", "long_query_time": "0"}
+
+
+@pytest.mark.parametrize("name", ["mariadb-10.11", "mysql-5.7"])
+def test_nothing_is_lost_and_everything_put_back(
+    lab: Lab, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    with users_server(lab.server(name), tmp_path / "server", LOGGED) as server:
+        before = server.variables()
+        server.do("SELECT 'before'")
+        with server.instance.connections.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT 'connected before'")
+            done = slowlog("rotate", *server.arguments, "--wait", "100ms", "-v")
+            assert done.returncode == 0, done.stderr
+            cursor.execute("SELECT 'after, by one who was there'")
+        server.do("SELECT 'after'")
+        assert server.variables() == before
+        assert notes(tmp_path / "state") == []
+        old, new = sorted((tmp_path / "server/data").glob("*slow.log*"), key=lambda path: -len(path.name))
+        assert "SELECT 'before'" in old.read_text()
+        assert "SELECT 'after" not in old.read_text()
+        assert "SELECT 'after'" in new.read_text()
+        assert "SELECT 'after, by one who was there'" in new.read_text()
+        assert "SET GLOBAL" not in old.read_text() + new.read_text()
+        assert old.name.rsplit("-", 1)[1].isdigit()
+
+        # As logrotate has it: it renames, and this opens anew.
+        printed = slowlog("rotate", *server.arguments, "--logrotate").stdout
+        directives = [line.strip() for line in printed.splitlines() if not line.startswith("#")]
+        assert not any(line.startswith(("copytruncate", "compress", "shred")) for line in directives)
+        assert "rotate 150" in directives
+        command = directives[directives.index("postrotate") + 1]
+        assert command.split()[1:] == ["slowlog", "rotate", "--renamed", *server.arguments]
+        new.rename(new.with_name("renamed"))
+        renamed = slowlog("rotate", "--renamed", *server.arguments, "--wait", "0s")
+        assert renamed.returncode == 0, renamed.stderr
+        assert new.exists()
+
+        server.do("SET GLOBAL slow_query_log = OFF")
+        off = slowlog("rotate", *server.arguments)
+        assert (off.returncode, len(off.stderr.splitlines())) == (2, 1)
+        assert "there is nothing to rotate" in off.stderr
+
+
+def test_help_says_what_is_never_done() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "redolab", "slowlog", "rotate", "-h"], capture_output=True, text=True, check=True
+    )
+    assert "Nothing is truncated, removed or signalled" in " ".join(done.stdout.split())
