@@ -46,6 +46,8 @@ class Captured:
 
     file: str
     """As the server names it."""
+    to_read: str
+    """As it is named where the capture ran, or as the server does if it cannot be read there."""
     size: int
     """Bytes."""
     size_is_estimate: bool
@@ -156,7 +158,15 @@ def _watched(
     took = time.monotonic() - began
     if stopped:
         progress.note(f"stopped after {format_duration(took)}: {stopped}")
-    return Captured(named, size, log is None, took, max(0, last.statements - first.statements), stopped)
+    return Captured(
+        named,
+        log.to_read if log is not None else named,
+        size,
+        log is None,
+        took,
+        max(0, last.statements - first.statements),
+        stopped,
+    )
 
 
 def _reason_to_stop(size: int, log: LogFile | None, limits: CaptureLimits) -> str:
@@ -174,5 +184,5 @@ def in_words(captured: Captured) -> list[str]:
     return [
         f"{captured.file}: {about}{format_size(captured.size)} in {format_duration(captured.seconds)} "
         f"({format_size(rate)} and {captured.statements / max(captured.seconds, 0.001):,.0f} statements a second)",
-        f"read it with: redolab slowlog digest {captured.file}",
+        f"read it with: redolab slowlog digest {captured.to_read}",
     ]

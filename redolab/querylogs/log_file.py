@@ -19,6 +19,14 @@ class LogFile:
     """The same from this machine's root."""
 
     @property
+    def to_read(self) -> str:
+        """Its name for whoever reads it on this machine: the server's own, unless that has a root of its own."""
+        try:
+            return self.named if self.here.samefile(self.named) else str(self.here)
+        except FileNotFoundError:
+            return str(self.here)
+
+    @property
     def size(self) -> int:
         """Bytes; 0 while it is not there."""
         try:

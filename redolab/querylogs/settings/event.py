@@ -54,7 +54,11 @@ def _without_binary_log(server: UserServer, statement: str) -> None:
 
 def _holds(change: Change) -> str:
     value = f"@@GLOBAL.{change.name}"
-    during = change.to_do.partition(" = ")[2]
-    if during in {"'ON'", "'OFF'"}:
-        return f"{value} = {int(during == chr(39) + 'ON' + chr(39))}"
-    return f"{value} = {during}"
+    if same_value(change.during, "ON"):
+        return f"{value} = 1"
+    parts = change.during.split(",")
+    if len(parts) > 1 and not change.name.endswith("_file"):
+        # A set: which order the server gives it is not known before it is set.
+        found = "".join(f"FIND_IN_SET('{part}', {value}) AND " for part in parts)
+        return f"{found}LENGTH({value}) = {len(change.during)}"
+    return f"{value} = {change.to_do.partition(' = ')[2]}"

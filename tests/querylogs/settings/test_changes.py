@@ -145,6 +145,8 @@ def test_the_event_changes_only_what_is_still_ours() -> None:
     )
     assert "INTERVAL 65 SECOND" in made
     assert "IF @@GLOBAL.long_query_time = 0 THEN SET GLOBAL long_query_time = 10; END IF;" in made
+    of_a_set = event_statement("mysql.e", [Change("log_output", "TABLE", "FILE,TABLE")], 65.0)
+    assert "IF FIND_IN_SET('FILE', @@GLOBAL.log_output) AND FIND_IN_SET('TABLE', @@GLOBAL.log_output) AND " in of_a_set
     assert "IF @@GLOBAL.slow_query_log = 1 THEN SET GLOBAL slow_query_log = 'OFF'; END IF;" in made
 
 
