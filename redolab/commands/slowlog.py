@@ -1,0 +1,15 @@
+"""Slow query logs."""
+
+from __future__ import annotations
+
+import click
+
+from redolab.commands.slowlog_digest import digest
+
+
+@click.group()
+def slowlog() -> None:
+    """Read the slow query logs of servers."""
+
+
+slowlog.add_command(digest)
