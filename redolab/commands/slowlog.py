@@ -1,15 +1,15 @@
-"""Slow query logs."""
+"""Slow query logs of a server of the user's own."""
 
 from __future__ import annotations
 
 import click
 
-from redolab.commands.slowlog_digest import digest
+from redolab.commands.slowlog_worth import worth
 
 
 @click.group()
 def slowlog() -> None:
-    """Read the slow query logs of servers."""
+    """Read slow query logs of a server of yours."""
 
 
-slowlog.add_command(digest)
+slowlog.add_command(worth)

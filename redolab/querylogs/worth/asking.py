@@ -27,6 +27,8 @@ _READS_WITHOUT_LOCKS = frozenset({"INNODB", "ROCKSDB", "TOKUDB"})
 _TIMED_OUT = frozenset({1028, 1205, 1317, 1969, 3024})
 """Error numbers of a statement that was ended, by its time limit, by KILL QUERY, or waiting for another's DDL."""
 _SYNTAX = 1064
+_NOT_THERE = frozenset({_SYNTAX, 1193})
+"""How versions without it refuse a statement: MySQL 5.5 takes TRANSACTION READ ONLY for a variable."""
 _LOST = frozenset({0, 2006, 2013, 2055})
 _LONGEST_QUERY_TIME = 31_536_000
 _GRACE = 2.0
@@ -163,7 +165,7 @@ class AskedServer(AbstractContextManager["AskedServer"]):
             try:
                 cursor.execute("SET SESSION TRANSACTION READ ONLY")
             except pymysql.MySQLError as error:
-                if _number(error) != _SYNTAX:
+                if _number(error) not in _NOT_THERE:
                     raise
             cursor.execute(
                 "SHOW SESSION VARIABLES WHERE Variable_name IN ('max_execution_time', 'max_statement_time', 'sql_mode')"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
@@ -83,12 +83,6 @@ class Server(Protocol):
 
     def count(self, countable: Countable, database: str | None) -> int:
         """The rows that the statement joins."""
-
-
-def judge_all(queries: Sequence[ClassOfQueries], server: Server | None, measure: bool) -> Iterator[Judged]:
-    """Each class with its judgement, in their order."""
-    for rank, query in enumerate(queries, 1):
-        yield Judged(rank=rank, query=query, judgement=judge(query.execution, server, measure))
 
 
 def judge(execution: Execution, server: Server | None = None, measure: bool = False) -> Judgement:
