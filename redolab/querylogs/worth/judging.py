@@ -9,7 +9,7 @@ import msgspec
 
 from redolab.querylogs.worth.asking import NotAnswered, TimedOut
 from redolab.querylogs.worth.counting import Countable, Refused, countable
-from redolab.querylogs.worth.plan import TableRead, const_tables, counted_tables, estimated_rows
+from redolab.querylogs.worth.plan import TableRead, compares_uncounted, const_tables, counted_tables, estimated_rows
 from redolab.querylogs.worth.shape import Grouping, Shape, Unreadable, parse, rows_by_log, shape_of
 from redolab.querylogs.worth.verdict import (
     Bound,
@@ -110,6 +110,10 @@ def judge(execution: Execution, server: Server | None = None, measure: bool = Fa
         rows = unknown(answer.note or f"{shape.grouping}: the log does not tell the rows behind it")
     elif verdict is Verdict.UNKNOWN and rows.bound is Bound.AT_MOST:
         rows = msgspec.structs.replace(rows, reason="its LIMIT takes some of the groups: A is at most that")
+    note = answer.note
+    if answer.uncounted and verdict in {Verdict.PERFECT, Verdict.SOME_GAIN}:
+        # B is more than the log says. A candidate stays one.
+        verdict, note = Verdict.UNKNOWN, "joined in a join buffer: some versions do not count the rows compared there"
     return Judgement(
         tables=answer.tables,
         const=answer.const,
@@ -117,7 +121,7 @@ def judge(execution: Execution, server: Server | None = None, measure: bool = Fa
         rows=rows,
         ratio=ratio(examined, rows),
         verdict=verdict,
-        note=answer.note,
+        note=note,
     )
 
 
@@ -126,13 +130,14 @@ class _Answer(msgspec.Struct, frozen=True):
     const: int | None
     rows: Rows
     note: str = ""
+    uncounted: bool = False
 
 
 def _ask(server: Server, measure: bool, execution: Execution, shape: Shape, known: _Answer) -> _Answer:
     try:
         asked = countable(execution.text)
         plan = server.plan(asked, execution.database)
-        known = _Answer(counted_tables(plan), const_tables(plan), known.rows)
+        known = _Answer(counted_tables(plan), const_tables(plan), known.rows, uncounted=compares_uncounted(plan))
         if shape.grouping is Grouping.NONE:
             return known
         rows, note = _rows(server, measure, asked, execution.database)

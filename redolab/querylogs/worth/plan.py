@@ -14,13 +14,15 @@ _OUTER = frozenset({"SIMPLE", "PRIMARY"})
 
 class TableRead(msgspec.Struct, frozen=True):
     """A line of EXPLAIN: `access` is its type (`ref`, `ALL`, …; empty where no table is read), `rows` what the optimiser
-    expects of the table each time it is read, `filtered` the per cent of them that it expects to keep."""
+    expects of the table each time it is read, `filtered` the per cent of them that it expects to keep; `extra`: what
+    EXPLAIN says besides."""
 
     part: str
     table: str
     access: str
     rows: int
     filtered: float
+    extra: str = ""
 
 
 def plan_of(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[TableRead, ...]:
@@ -44,6 +46,11 @@ def const_tables(plan: Sequence[TableRead]) -> int:
     return sum(each.access in _CONST and not each.table.startswith("<") for each in plan)
 
 
+def compares_uncounted(plan: Sequence[TableRead]) -> bool:
+    """Whether tables are joined by way of a join buffer: MySQL before 5.7 and MariaDB do not count the rows compared in it."""
+    return any("join buffer" in each.extra for each in plan)
+
+
 def estimated_rows(plan: Sequence[TableRead]) -> int:
     """How many rows the optimiser expects the join to have: the product over its tables of rows × filtered."""
     joined = [each for each in plan if each.part in _OUTER]
@@ -59,5 +66,6 @@ def _line(cells: Mapping[str, Any]) -> TableRead:
         table=str(cells.get("table") or ""),
         access=str(cells.get("type") or ""),
         rows=int(cells.get("rows") or 0),
-        filtered=float(cells.get("filtered") or 100.0),
+        filtered=float(100.0 if cells.get("filtered") is None else cells["filtered"]),
+        extra=str(cells.get("Extra") or ""),
     )

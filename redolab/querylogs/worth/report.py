@@ -75,12 +75,21 @@ def _notes(worth: Worth) -> Iterator[str]:
             reasons.setdefault(said, []).append(f"#{each.rank}")
     for reason, ranks in reasons.items():
         yield f"{', '.join(ranks)}: {reason}"
+    if any(_is_unseen_join(each.judgement) for each in worth.judged):
+        yield (
+            "Joins that no server explained: const accesses and rows compared in a join buffer are not counted in a log, so "
+            "that B may be more than is said."
+        )
     if worth.asked is None and any(_needs_server(each.judgement) for each in worth.judged):
         yield "A server tells more: its address has EXPLAIN asked, --measure has it count."
 
 
 def _needs_server(judgement: Judgement) -> bool:
     return judgement.tables is not None and judgement.rows.known is Known.UNKNOWN
+
+
+def _is_unseen_join(judgement: Judgement) -> bool:
+    return judgement.const is None and (judgement.tables or 0) > 1 and judgement.verdict is not Verdict.UNKNOWN
 
 
 def _rows(judgement: Judgement) -> str:

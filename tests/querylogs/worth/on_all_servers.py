@@ -1,8 +1,8 @@
 """Makes `counted.json` anew: what each server of the catalogue counts for the source's examples and for others.
 
-    .venv/bin/python -m tests.querylogs.worth.on_all_servers [SERVER…]
+    .venv/bin/python -m tests.querylogs.worth.on_all_servers [SERVER… | table]
 
-What it prints is the Markdown of the tables in docs/query-logs.md.
+What it prints is the Markdown of the tables in docs/query-logs.md; `table` prints that alone.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ def read_counted() -> dict[str, Server]:
 
 
 def main(wanted: list[str]) -> None:
-    """Measure these servers, or all, and write what they count."""
+    """Measure these servers, or all, and write what they count; with the word `table` print what is known alone."""
+    if wanted == ["table"]:
+        sys.stdout.write(tables(read_counted()))
+        return
     found = read_counted()
     with open_lab(Progress(Console(stderr=True)), RunStore().clear_unfinished) as lab:
         folder = native_folder(lab.folder) / "instances" / "worth"
@@ -61,22 +64,28 @@ def main(wanted: list[str]) -> None:
 
 
 def tables(found: Mapping[str, Server]) -> str:
-    """The tables, a row for each statement and a column for each server: rows sent / examined (access types)."""
-    parts = []
-    for cases in (SOURCE, OTHERS):
-        lines = [
-            f"| | {' | '.join(found)} |",
-            f"| --- |{' --- |' * len(found)}",
-        ]
-        for case in cases:
-            cells = [_cell(server.statements[case]) for server in found.values()]
-            lines.append(f"| {case} | {' | '.join(cells)} |")
-        parts.append("\n".join(lines))
-    return "\n\n".join(parts) + "\n"
+    """The source's examples, a row for each server; of the others a row for each statement and what servers count alike."""
+    lines = [f"| server | {' | '.join(SOURCE)} |", f"| --- |{' --- |' * len(SOURCE)}"]
+    for name, server in found.items():
+        cells = [_cell(server.statements[case]) for case in SOURCE]
+        lines.append(f"| {name} ({server.version}) | {' | '.join(cells)} |")
+    lines += ["", "| statement | sent | examined |", "| --- | ---: | --- |"]
+    for case, statement in OTHERS.items():
+        alike: dict[int, list[str]] = {}
+        for name, server in found.items():
+            alike.setdefault(server.statements[case].rows_examined, []).append(name)
+        most = max(alike.values(), key=len)
+        examined = "; ".join(
+            f"{rows:,}" if len(alike) == 1 else f"{rows:,} ({'the others' if names is most else ', '.join(names)})"
+            for rows, names in alike.items()
+        )
+        sent = next(iter(found.values())).statements[case].rows_sent
+        lines.append(f"| {case}: `{statement}` | {sent:,} | {examined} |")
+    return "\n".join(lines) + "\n"
 
 
 def _cell(counted: Counted) -> str:
-    return f"{counted.rows_sent} / {counted.rows_examined} ({', '.join(counted.access)})"
+    return f"{counted.rows_sent:,} / {counted.rows_examined:,} ({', '.join(counted.access)})"
 
 
 if __name__ == "__main__":

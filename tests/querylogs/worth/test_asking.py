@@ -61,6 +61,7 @@ def test_the_examples_of_the_source_for_real(instance: Instance) -> None:
             seen = counted(instance, connection, statement)
             found[name] = judged(server, statement, seen.rows_sent, seen.rows_examined)
         largest = judged(server, OTHERS["const, scan"], 0, ROWS)
+        buffered = judged(server, OTHERS["join without an index"], 10, 10)
     assert {name: each.verdict for name, each in found.items()} == {
         "no match, no index": Verdict.CANDIDATE,
         "no match, index": Verdict.PERFECT,
@@ -73,6 +74,8 @@ def test_the_examples_of_the_source_for_real(instance: Instance) -> None:
     assert (found["ref, eq_ref"].tables, found["ref, eq_ref"].const) == (2, 0)
     # One row is counted for the two of them; beside a scan a const access is not counted.
     assert (found["const, const"].tables, found["const, const"].const) == (1, 2)
+    # 100,000 rows are compared for it, and by 5.5 and MariaDB ten are counted.
+    assert (buffered.verdict, "join buffer" in buffered.note) == (Verdict.UNKNOWN, True)
     assert (largest.tables, largest.const, largest.examined_per_table) == (1, 1, ROWS)
 
 
