@@ -13,6 +13,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 from redolab.querylogs.worth.functions import PURE, SYNTAX
 from redolab.querylogs.worth.shape import DIALECT, Unreadable, parse, tables_of
 
+_LONGEST = 64 * 1024
+"""Characters of a statement that is asked about: it is parsed and written several times, a second or two of work."""
 _EXECUTABLE_COMMENTS = ("/*!", "/*M!", "/*+")
 
 
@@ -65,6 +67,8 @@ def countable(text: str) -> Countable:
 
 
 def _check_text(text: str) -> None:
+    if len(text) > _LONGEST:
+        raise Refused(f"longer than {_LONGEST // 1024} KiB")
     # Even inside a string: whoever has such a string can do without this one figure.
     for mark in _EXECUTABLE_COMMENTS:
         if mark in text:
@@ -90,14 +94,13 @@ def _check_nodes(select: exp.Select) -> None:
 
 def _written(select: exp.Select) -> str:
     """It as text for a server. Raises `Refused` if that would be read as another statement."""
-    text = _as_text(select)
     try:
-        again = _as_text(parse(text))
-    except Unreadable:
-        again = ""
-    if again != text:
-        raise Refused("it cannot be written anew with certainty")
-    return text
+        text = _as_text(select)
+        if _as_text(parse(text)) == text:
+            return text
+    except (Unreadable, RecursionError):
+        pass
+    raise Refused("it cannot be written anew with certainty")
 
 
 def _as_text(select: exp.Select) -> str:
