@@ -10,6 +10,8 @@ import click
 
 from redolab.commands.address import address_of, address_options, with_password
 from redolab.commands.console import progress
+from redolab.commands.slowlog_digest import digest
+from redolab.commands.slowlog_worth import worth
 
 if TYPE_CHECKING:
     from redolab.servers.address import Address
@@ -124,6 +126,10 @@ def rotate(
         return
     done = do_rotate(progress(), address, _sayer(verbose), wait=parse_duration(wait), renamed=renamed)
     click.echo(f"{done.file} is opened anew" + (f"; {format_size(done.size)} are in {done.old}" if done.old else ""))
+
+
+slowlog.add_command(digest)
+slowlog.add_command(worth)
 
 
 def _command_again(address: Address) -> str:

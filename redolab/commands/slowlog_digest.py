@@ -1,0 +1,58 @@
+"""The queries in slow query logs, by classes."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from redolab.commands.console import console
+from redolab.errors import InvalidInput
+
+
+class _Moment(click.ParamType[datetime]):
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """A date and time, or a date."""
+        try:
+            return datetime.fromisoformat(value)
+        except ValueError:
+            raise InvalidInput(f"'{value}' is no time", "write it as 2024-05-01 or 2024-05-01T10:00:00+02:00") from None
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(path_type=Path))
+@click.option("--since", type=_Moment(), help="Only queries stamped from this time on (2024-05-01T10:00:00Z).")
+@click.option("--until", type=_Moment(), help="Only queries stamped before this time.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Classes shown; the rest is one row."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object with all classes, for programs.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write all classes as Parquet.")
+def digest(
+    files: tuple[Path, ...],
+    since: datetime | None,
+    until: datetime | None,
+    limit: int,
+    as_json: bool,
+    output: Path | None,
+) -> None:
+    """Show which classes of queries took the time in slow query logs.
+
+    Reads the files (- for standard input), also compressed ones and rotated sets, of MySQL, MariaDB and Percona Server.
+    Queries that differ only in their literals are one class, as in pt-query-digest.
+    """
+    from redolab.querylogs.digest import digest as digested
+    from redolab.querylogs.digest.report import as_json_line, show, write_parquet
+
+    found = digested(files, since=since, until=until)
+    if output is not None:
+        write_parquet(found, output)
+    if as_json:
+        sys.stdout.write(as_json_line(found))
+    else:
+        show(found, limit, console())

@@ -1,0 +1,78 @@
+"""A stream of bytes to chunks that begin and end between two records, so that each can be read by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from redolab.querylogs.digest.lines import RECORD, TIME, ends_record
+
+CHUNK = 8 << 20
+LONGEST = 64 << 20
+"""A record may be longer, but of what is longer only the beginning is kept: a statement has at most 1 GiB."""
+_KEPT = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Whole records.
+
+    `content`: begins with a record's first line, except the first chunk of a stream; `stamp`: the last `# Time` before
+    it, which a record without one of its own has as well; `first`, `last`: of the stream.
+    """
+
+    content: bytes
+    stamp: bytes
+    first: bool
+    last: bool
+
+
+def chunks(blocks: Iterable[bytes], size: int = CHUNK) -> Iterator[Chunk]:
+    """Chunks of about `size` bytes; where the blocks begin and end makes no difference to the records."""
+    held: list[bytes] = []
+    length, stamp, first = 0, b"", True
+    wanted = size
+    for block in blocks:
+        held.append(block)
+        length += len(block)
+        if length < wanted:
+            continue
+        content = b"".join(held)
+        cut = _cut(content)
+        if cut <= 0:
+            if length > LONGEST:
+                content = content[:_KEPT] + content[-_KEPT:]
+            held, length = [content], len(content)
+            wanted = length + size
+            continue
+        whole, rest = content[:cut], content[cut:]
+        yield Chunk(whole, stamp, first, last=False)
+        stamp, first = _last_stamp(whole) or stamp, False
+        held, length, wanted = [rest], len(rest), size
+    yield Chunk(b"".join(held), stamp, first, last=True)
+
+
+def _cut(content: bytes) -> int:
+    """Where the last record begins; 0 where that cannot be told."""
+    end = len(content)
+    while (found := content.rfind(RECORD, 0, end)) > 0:
+        if ends_record(content, found):
+            line = content.rfind(b"\n", 0, found) + 1
+            return line if content.startswith(TIME, line) else found + 1
+        end = found
+    return 0
+
+
+def _last_stamp(content: bytes) -> bytes:
+    end = len(content)
+    while (found := content.rfind(TIME, 0, end)) >= 0:
+        stop = content.find(b"\n", found)
+        if (
+            stop > 0
+            and content.startswith(RECORD, stop)
+            and stop > found + len(TIME)
+            and content[found - 1 : found] in (b"", b"\n")
+        ):
+            return content[found + len(TIME) : stop]
+        end = found
+    return b""

@@ -1,0 +1,75 @@
+"""What a file is that is no slow query log: by how it begins."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import zstandard
+
+from redolab.errors import LabError
+from redolab.querylogs.digest.lines import RECORD
+from redolab.querylogs.digest.sources import STANDARD_INPUT, opened
+from redolab.timeline.compressed import TORN
+
+_HEAD = 65_536
+_MAGIC = (
+    (b"\xfebin", "a binary log"),
+    (b"\xfdbin", "an encrypted binary log"),
+    (b"PAR1", "a Parquet file"),
+    (b"PK\x03\x04", "a ZIP archive"),
+    (b"\x7fELF", "a program"),
+    (b"SQLite format 3", "an SQLite database"),
+)
+_STAMP = rb"(?:\d{4}-\d\d-\d\d[T ] ?\d{1,2}:\d\d:\d\d\S*|\d{6} {1,2}\d{1,2}:\d\d:\d\d)"
+_GENERAL = re.compile(
+    rb"^(?:" + _STAMP + rb")?[ \t]+\d+ (?:Query|Connect|Quit|Prepare|Execute|Close stmt|Init DB|Statistics|Ping)\b",
+    re.M,
+)
+_ERROR = re.compile(
+    rb"^"
+    + _STAMP
+    + rb" (?:\d+ )?(?:\[(?:Note|Warning|ERROR|System)\]|mysqld_safe )|^InnoDB: |\[(?:Note|Warning|ERROR)\] \[MY-\d+\]",
+    re.MULTILINE,
+)
+_DUMP = re.compile(rb"^-- (?:MySQL|MariaDB) dump |^/\*M?!\d+[^\n]*-- (?:MySQL|MariaDB) dump ", re.MULTILINE)
+_TAR = slice(257, 262)
+# Statements hold binary strings; a binary file is full of what is no text.
+_BINARY_SHARE = 0.05
+
+
+def check_kind(path: Path) -> None:
+    """Raises `LabError` where a file is plainly something else than a slow query log, or a piece of one."""
+    if path == STANDARD_INPUT:
+        return
+    if path.is_dir():
+        raise LabError(f"{path} is a folder", "name the slow query logs in it")
+    what = what_else(head(path))
+    if what:
+        raise LabError(f"{path} is {what}, not a slow query log", "leave it out")
+
+
+def head(path: Path) -> bytes:
+    """How a file begins, unpacked. Raises `OSError`."""
+    try:
+        with opened(path) as file:
+            return file.read(_HEAD)
+    except (*TORN, zstandard.ZstdError):
+        return b""
+
+
+def what_else(beginning: bytes) -> str:
+    """What begins so and is no slow query log; "" where it may be one."""
+    for magic, what in _MAGIC:
+        if beginning.startswith(magic):
+            return what
+    if beginning[_TAR] == b"ustar":
+        return "a tar archive"
+    if RECORD in b"\n" + beginning:
+        return ""
+    if beginning.count(b"\0") > _BINARY_SHARE * len(beginning):
+        return "a binary file"
+    for pattern, what in ((_DUMP, "a dump"), (_GENERAL, "a general query log"), (_ERROR, "an error log")):
+        if pattern.search(beginning):
+            return what
+    return ""

@@ -1,0 +1,204 @@
+"""A chunk of a slow query log to a table of its records, a column at a time.
+
+What stands between two `# User@Host` lines is a record, and at its end the `# Time` of the next one. All servers agree
+on that, from 5.0 to MySQL 9.7 and MariaDB 12: what a version adds are lines that begin with `#`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import polars as pl
+
+from redolab.querylogs.digest.chunks import Chunk
+from redolab.querylogs.digest.lines import RECORD, without_server_lines
+from redolab.querylogs.digest.stamps import MICROSECONDS, moments
+
+_SPLIT = RECORD.decode()
+_TIME = "\n# Time: "
+_STAMPS = r"(?:\n# Time: ?[^\n]*)+\z"
+_LAST_STAMP = r"(?s)\A(?:.*\n# Time: )?([^\n]+)(?:\n# Time: ?)*\z"
+_HEADER = (
+    r"\A[^\n]*\n(?:#[^\n]*(?:\n|\z))*(?:use [^\n]*;\n)?"
+    r"(?:SET (?:timestamp|insert_id|last_insert_id)=[^\n]*;\n)?(?:#[^\n]*(?:\n|\z))*"
+)
+_ADMINISTRATOR = r"\n# (administrator command: [^\n]*?);?\n?\z"
+_FIGURES = r"Query_time: (\d+(?:\.\d+)?) +Lock_time: (\d+(?:\.\d+)?) +Rows_sent: (\d+) +Rows_examined: (\d+)"
+_USE = r"\nuse ([^\n]*);\n"
+_SCHEMA = r"# (?:Thread_id: \d+ +)?Schema: ([^\s:]+)[ \n]"
+_EPOCH = r"\nSET [^\n]*timestamp=(\d+)"
+# A file that ends in the middle of the lines before a statement.
+_UNFINISHED = re.compile(rb"(?<=;\n)(?:#|/|[A-Z]:|[Tt][Cc][Pp] |Time )[^\n]*\Z")
+# MySQL has logged clocks that were set back as times of 2**64 microseconds.
+MOST_SECONDS = 1e9
+_EPOCH_BEGAN = datetime(1970, 1, 1, tzinfo=UTC)
+_ALL = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """From `since` on and before `until`: as stamped, or in UTC where they have an offset."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def __bool__(self) -> bool:
+        return self.since is not None or self.until is not None
+
+    @property
+    def has_offset(self) -> bool:
+        """Whether it is in UTC."""
+        return any(moment is not None and moment.tzinfo is not None for moment in (self.since, self.until))
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """The records of a chunk.
+
+    `table`: `text` without the server's `;`, `bytes` of it, `us` of query time, `lock_us`, `sent`, `examined`,
+    `database`, `at` and `zoned` (`redolab.querylogs.digest.stamps`), `row` in the log's order; `encoding`: in which
+    `text` gives the bytes of the log; the rest: `redolab.querylogs.digest.classes.Skipped`.
+    """
+
+    table: pl.DataFrame
+    encoding: str
+    cut_off: int
+    without_time: int
+    outside: int
+    bytes_before: int
+    last_database: str | None
+
+
+def records(chunk: Chunk, window: Window) -> Records:
+    """The records of a chunk that end within the window."""
+    content = without_server_lines(chunk.content, chunk.first)
+    cut_off = 0
+    if b"\r\n# User@Host: " in content:
+        content = content.replace(b"\r\n", b"\n")
+    if chunk.last and (unfinished := _UNFINISHED.search(content)) and RECORD not in content[unfinished.start() - 1 :]:
+        cut_off += content.startswith(b"#", unfinished.start())
+        content = content[: unfinished.start()]
+    frame, encoding = _split(b"\n" + content)
+    before = frame["piece"][0].lstrip("\n")
+    frame = _whole(_with_own_stamps(frame, chunk.stamp.decode("ascii", "replace")))
+    complete = frame.filter(pl.col("piece").str.ends_with(";"))
+    cut_off += frame.height - complete.height + bool(before)
+    table = _columns(complete, encoding, with_epoch=window.has_offset)
+    timed = table.filter(pl.col("us").is_not_null())
+    inside = timed.filter(_within(window)) if window else timed
+    return Records(
+        table=inside.drop("epoch"),
+        encoding=encoding,
+        cut_off=cut_off,
+        without_time=table.height - timed.height,
+        outside=timed.height - inside.height,
+        bytes_before=len(before.encode(encoding)),
+        last_database=table["database"].drop_nulls().tail(1).item() if table["database"].count() else None,
+    )
+
+
+def _split(content: bytes) -> tuple[pl.DataFrame, str]:
+    """What stands before, between and behind the records' first lines, and the stamps that each `piece` ends with.
+
+    `stamp`: the last of these that says anything; `ends`: whether a record ends here, and the next line begins one.
+    With it the encoding in which the pieces give the content's bytes.
+    """
+    pieces, encoding = pl.Series("piece", content.split(RECORD), dtype=pl.Binary), "utf-8"
+    try:
+        pieces = pieces.cast(pl.String)
+    except pl.exceptions.PolarsError:
+        # Statements hold binary strings. So each byte is a character, and none is lost.
+        encoding = "latin-1"
+        pieces = pl.Series("piece", content.decode(encoding).split(_SPLIT))
+    frame = pieces.str.strip_chars_end("\n \t").to_frame()
+    frame = frame.with_columns(length=pl.col("piece").str.find(_STAMPS).cast(pl.Int64)).select(
+        piece=_sliced("piece", pl.lit(0, pl.Int64), pl.col("length").fill_null(_ALL)),
+        stamp=pl.when(pl.col("length").is_not_null()).then(
+            _sliced("piece", pl.col("length") + len(_TIME), pl.lit(_ALL))
+        ),
+    )
+    if frame["stamp"].str.contains("\n", literal=True).any():
+        frame = frame.with_columns(pl.col("stamp").str.extract(_LAST_STAMP).alias("stamp"))
+    return frame.with_columns(ends=pl.col("stamp").is_not_null() | pl.col("piece").str.ends_with(";")), encoding
+
+
+def _sliced(column: str, offset: pl.Expr, length: pl.Expr) -> pl.Expr:
+    # By bytes: to count characters would mean to go through them.
+    return pl.col(column).cast(pl.Binary).bin.slice(offset, length).cast(pl.String)
+
+
+def _with_own_stamps(frame: pl.DataFrame, stamp: str) -> pl.DataFrame:
+    """The pieces that are records: with the stamp that stands before each, else the one of the record before it."""
+    own = frame.select(
+        "piece",
+        stamp=pl.col("stamp").shift(1),
+        begins=pl.col("ends").shift(1),
+    ).slice(1)
+    at = moments(pl.concat([pl.Series("stamp", [stamp or None], dtype=pl.String), own["stamp"]]))
+    return own.drop("stamp").hstack(at.select(pl.all().forward_fill()).slice(1))
+
+
+def _whole(frame: pl.DataFrame) -> pl.DataFrame:
+    """The records, where one is in several pieces because its statement quotes a slow query log."""
+    if frame["begins"].slice(1).all():
+        return frame.drop("begins")
+    number = pl.col("begins").cum_sum() - pl.col("begins").first().cast(pl.UInt32)
+    return (
+        frame.group_by(number.alias("number"), maintain_order=True)
+        .agg(pl.col("piece").str.join(_SPLIT), pl.col("at").first(), pl.col("zoned").first())
+        .drop("number")
+    )
+
+
+def _columns(frame: pl.DataFrame, encoding: str, with_epoch: bool) -> pl.DataFrame:
+    frame = frame.with_columns(header=pl.col("piece").str.extract(_HEADER, 0)).with_columns(
+        text=_sliced("piece", pl.col("header").str.len_bytes().cast(pl.Int64), pl.lit(_ALL)).str.strip_suffix(";"),
+    )
+    # An administrator's command has no text but one of the header's lines.
+    text = pl.when(pl.col("text") == "").then(pl.coalesce(pl.col("header").str.extract(_ADMINISTRATOR), "text"))
+    figures = pl.col("header").str.extract_groups(_FIGURES)
+    frame = frame.with_columns(text=text.otherwise("text"), figures=figures)
+    return frame.select(
+        "text",
+        _figure("us", 0).mul(MICROSECONDS).round().cast(pl.Int64, strict=False),
+        _figure("lock_us", 1).mul(MICROSECONDS).round().cast(pl.Int64, strict=False),
+        _figure("sent", 2).cast(pl.Int64, strict=False),
+        _figure("examined", 3).cast(pl.Int64, strict=False),
+        pl.coalesce(pl.col("header").str.extract(_USE), pl.col("header").str.extract(_SCHEMA)).alias("database"),
+        "at",
+        "zoned",
+        epoch=pl.col("header").str.extract(_EPOCH).cast(pl.Int64, strict=False)
+        if with_epoch
+        else pl.lit(None, pl.Int64),
+        bytes=(pl.col("text").str.len_bytes() if encoding == "utf-8" else pl.col("text").str.len_chars()).cast(
+            pl.Int64
+        ),
+        row=pl.int_range(pl.len(), dtype=pl.UInt32),
+    )
+
+
+def _figure(name: str, place: int) -> pl.Expr:
+    """A number of the header, null where it is impossible."""
+    value = pl.col("figures").struct[place].cast(pl.Float64, strict=False)
+    return pl.when(value < MOST_SECONDS if name.endswith("us") else pl.lit(True)).then(value).alias(name)
+
+
+def _within(window: Window) -> pl.Expr:
+    inside = pl.lit(True)
+    if window.since is not None:
+        inside &= _moment(window.since) >= _microseconds(window.since)
+    if window.until is not None:
+        inside &= _moment(window.until) < _microseconds(window.until)
+    return inside.fill_null(False)
+
+
+def _moment(of: datetime) -> pl.Expr:
+    if of.tzinfo is None:
+        return pl.col("at")
+    return pl.when("zoned").then("at").otherwise(pl.col("epoch") * MICROSECONDS)
+
+
+def _microseconds(of: datetime) -> int:
+    return (of.replace(tzinfo=of.tzinfo or UTC) - _EPOCH_BEGAN) // timedelta(microseconds=1)

@@ -1,0 +1,73 @@
+"""Statements without most of their literals, a column at a time.
+
+Fingerprints are made one by one, so only of few: of one statement of each *shape*. Two statements of one shape always
+have one fingerprint; the other way round need not hold. Each step here is therefore the same as the fingerprint's own
+(`redolab.querylogs.digest.fingerprints`), or leaves more of the statement in place.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from redolab.querylogs.digest.fingerprints import ADMINISTRATOR, MYSQLDUMP, TOOLKIT
+
+# In these patterns \s, \w, \b and (?i) would be those of Unicode; the fingerprint's are those of bytes.
+_BLANK = r"[ \t\n\r\x0B\x0C]"
+_FIRST_ROW = (
+    rf"\A(?i-u:insert|replace)(?i-u: ignore)?{_BLANK}+(?i-u:into)(?s:.+?)(?i-u:values){_BLANK}*\((?s:.*?)\)"
+    rf"{_BLANK}*,{_BLANK}*\("
+)
+_CALL = rf"\A{_BLANK}*((?i-u:call){_BLANK}+[^ \t\n\r\x0B\x0C]+)\("
+_NUMBER = r"[0-9+-][0-9a-fx.+-]*"
+_LITERAL = rf"'[^']*'|\"[^\"]*\"|{_NUMBER}"
+# What makes the order of the steps matter: quotes that close nothing, comments, words that are literals.
+_INVOLVED = r"\\|/\*|--|#|(?i-u:true|false)"
+_COMMENT = r"(?s)/\*[^!].*?\*/"
+_LINE_COMMENT = r"(?:#|--)[^\r\n'\"]*([\r\n]|\z)"
+_BOOLEAN = r"(?i-u:\b(?:true|false)\b)"
+
+
+def with_shapes(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with `shape`, a hash, for its `text`. The rows come in another order."""
+    frame = frame.with_columns(shortened=_shortened())
+    involved = pl.col("shortened").str.contains(_INVOLVED) | (
+        pl.col("shortened").str.contains("'", literal=True) & pl.col("shortened").str.contains('"', literal=True)
+    )
+    parts = frame.with_columns(involved=involved).partition_by("involved", as_dict=True, include_key=False)
+    shaped = [
+        part.with_columns(
+            shape=(_as_in_order() if key[0] else pl.col("shortened").str.replace_all(_LITERAL, "?")).hash()
+        ).drop("shortened")
+        for key, part in parts.items()
+    ]
+    return pl.concat(shaped) if shaped else frame.rename({"shortened": "shape"}).with_columns(pl.col("shape").hash())
+
+
+def _shortened() -> pl.Expr:
+    """What of a statement its fingerprint depends on, where that is not all of it.
+
+    A mark stands before what no statement of another kind may be equal to.
+    """
+    text = pl.col("text")
+    return (
+        pl.when(text.str.starts_with(MYSQLDUMP.decode()))
+        .then(pl.lit("\x01mysqldump"))
+        .when(text.str.contains(TOOLKIT))
+        .then(pl.lit("\x01toolkit"))
+        .when(text.str.starts_with(ADMINISTRATOR.decode()))
+        .then(pl.lit("\x01") + text)
+        .otherwise(pl.coalesce(pl.lit("\x02") + text.str.extract(_CALL), text.str.extract(_FIRST_ROW, 0), text))
+    )
+
+
+def _as_in_order() -> pl.Expr:
+    return (
+        pl.col("shortened")
+        .str.replace_all(_COMMENT, "")
+        .str.replace_all(_LINE_COMMENT, "$1")
+        .str.replace_all(r"\\[\"']", "")
+        .str.replace_all(r'"[^"]*"', "?")
+        .str.replace_all(r"'[^']*'", "?")
+        .str.replace_all(_BOOLEAN, "?")
+        .str.replace_all(_NUMBER, "?")
+    )

@@ -1,0 +1,82 @@
+"""Files to one stream of bytes: unpacked, a rotated set in its order, pieces of one log put together again."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, cast
+
+import zstandard
+
+from redolab.querylogs.digest.classes import ReadFile
+from redolab.querylogs.digest.lines import BREAK, TIME, is_beginning
+from redolab.timeline.compressed import TORN, open_file
+
+STANDARD_INPUT = Path("-")
+BLOCK = 1 << 20
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_LAST = 512
+# slow.log.1, slow.log.2.gz: the greater, the older. slow.log-20240501, slow.log.007 (pieces): as they are sorted.
+_NUMBERED = re.compile(r"(?P<base>.+)\.(?P<number>[1-9]\d{0,5})(?:\.(?:gz|zst|bz2|xz))?")
+
+
+@dataclass
+class Stream:
+    """The content of files one behind the other, and what was read of each."""
+
+    paths: Sequence[Path]
+    files: list[ReadFile] = field(default_factory=list)
+
+    def blocks(self) -> Iterator[bytes]:
+        """The content, a block at a time. Raises `OSError`."""
+        last = b""
+        for path in self.paths:
+            size, broken = 0, ""
+            try:
+                with opened(path) as file:
+                    while block := file.read(BLOCK):
+                        if not size and last and is_beginning(block):
+                            yield _between(last)
+                        size += len(block)
+                        last = (last + block)[-_LAST:]
+                        yield block
+            except (*TORN, zstandard.ZstdError) as error:
+                broken = f"compressed, and cut off or damaged ({error})"
+            self.files.append(ReadFile(path=str(path), bytes=size, broken=broken))
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """A file's content, unpacked where it is compressed. Raises `OSError`."""
+    if path == STANDARD_INPUT:
+        yield sys.stdin.buffer
+        return
+    with open_file(path) as file:
+        # open_file unpacks what Python's own library does.
+        if hasattr(file, "peek") and file.peek(len(_ZSTD)).startswith(_ZSTD):
+            reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+            yield cast("IO[bytes]", reader)
+        else:
+            yield file
+
+
+def in_order(paths: Sequence[Path]) -> list[Path]:
+    """Files of a rotated set from the oldest on, sets and single files in the order in which they are given."""
+    sets: dict[str, list[tuple[int, Path]]] = {}
+    for path in paths:
+        numbered = _NUMBERED.fullmatch(str(path))
+        base = numbered["base"] if numbered else re.sub(r"\.(?:gz|zst|bz2|xz)\Z", "", str(path))
+        sets.setdefault(base, []).append((int(numbered["number"]) if numbered else 0, path))
+    return [path for files in sets.values() for _, path in sorted(files, key=lambda file: -file[0])]
+
+
+def _between(last: bytes) -> bytes:
+    """What keeps the end of one file from running into the beginning of the next."""
+    if last.endswith(b";\n"):
+        return b""
+    line = last.removesuffix(b"\n").rpartition(b"\n")[2]
+    return b"" if line.startswith(TIME) and last.endswith(b"\n") else BREAK

@@ -1,0 +1,34 @@
+"""The forms in which servers stamp a record, a column at a time."""
+
+from __future__ import annotations
+
+import polars as pl
+
+_ZONE = r"(?:(Z)|([+-])(\d\d):?(\d\d))\z"
+_OLD = r"\A(\d{2})(\d{2})(\d{2})\s+(\d{1,2}):(\d{2}):(\d{2})"
+MICROSECONDS = 1_000_000
+
+
+def moments(stamps: pl.Series) -> pl.DataFrame:
+    """`at`, microseconds since 1970, in UTC where `zoned`, else in the unnamed local time of the stamp.
+
+    Both are null where a stamp is no possible date and time. Forms: `2016-05-30T18:19:03.990000Z` and with an offset
+    (MySQL 5.7 and later), `101220 21:54:31` and `101221  0:00:58` (5.6 and older, MariaDB).
+    """
+    stamp = pl.col("stamp")
+    frame = stamps.alias("stamp").to_frame()
+    if (stamps.str.ends_with("Z") | stamps.is_null()).all():
+        at = stamp.str.to_datetime("%Y-%m-%dT%H:%M:%S%.fZ", strict=False, time_unit="us").cast(pl.Int64)
+        return frame.select(at=at, zoned=stamp.is_not_null() & at.is_not_null())
+    iso = (stamp.str.slice(0, 10) + " " + stamp.str.slice(11)).str.replace(_ZONE, "")
+    zone = stamp.str.extract_groups(_ZONE)
+    minutes = zone.struct[2].cast(pl.Int64) * 60 + zone.struct[3].cast(pl.Int64)
+    east = pl.when(zone.struct[1] == "-").then(-minutes).otherwise(minutes).fill_null(0)
+    old = stamp.str.extract_groups(_OLD)
+    digits = pl.concat_str([old.struct[place].str.zfill(2) for place in range(6)])
+    at = pl.coalesce(
+        iso.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", strict=False, time_unit="us").cast(pl.Int64)
+        - east * 60 * MICROSECONDS,
+        digits.str.to_datetime("%y%m%d%H%M%S", strict=False, time_unit="us").cast(pl.Int64),
+    )
+    return frame.select(at=at, zoned=stamp.str.contains(_ZONE) & at.is_not_null())

@@ -1,0 +1,1 @@
+"""Which classes of queries are worth optimising: rows examined, against the rows that their answer is made of."""

@@ -1,0 +1,29 @@
+"""Classes of queries as a digest has them, ready to be judged by the slowest execution of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redolab.querylogs.digest.classes import QueryClass
+from redolab.querylogs.worth.judging import ClassOfQueries, Execution
+
+
+def queries_of(classes: Sequence[QueryClass]) -> list[ClassOfQueries]:
+    """The same classes in the same order."""
+    return [
+        ClassOfQueries(
+            fingerprint=each.fingerprint,
+            id=each.id,
+            share=each.share,
+            seconds=each.seconds.total,
+            count=each.count,
+            execution=Execution(
+                text=each.example.text,
+                database=each.example.database,
+                rows_sent=each.example.rows_sent,
+                rows_examined=each.example.rows_examined,
+                cut=each.example.cut,
+            ),
+        )
+        for each in classes
+    ]
