@@ -94,6 +94,23 @@ def killed_at_every_step(
     return steps, different
 
 
+def as_table(rows: Sequence[KilledCaptures]) -> str:
+    """These as the table of docs/query-logs.md: a row a server."""
+    lines = [
+        "| server | version | SIGKILL, default settings | SIGKILL | SIGTERM | SIGINT | SIGHUP | variables not as before |"
+    ]
+    lines.append("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    for name in dict.fromkeys(row.server for row in rows):
+        own = [row for row in rows if row.server == name]
+        steps = {(row.settings, row.signal): row.steps for row in own}
+        cells = [steps[("default", "SIGKILL")], *(steps[("chosen", number.name)] for number in _SIGNALS)]
+        different = sum(len(row.different) for row in own)
+        lines.append(
+            f"| {name} | {own[0].version} | {' | '.join(str(each) for each in cells)} | {different or 'none'} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
 def main(wanted: Sequence[str]) -> None:
     """Do so with these servers, or all; the rows of others stay."""
     kept = msgspec.json.decode(TABLE.read_bytes(), type=list[KilledCaptures]) if TABLE.exists() else []
@@ -112,6 +129,7 @@ def main(wanted: Sequence[str]) -> None:
             kept = [row for row in kept if row.server != name] + rows
     kept.sort(key=lambda row: names.index(row.server))
     TABLE.write_bytes(msgspec.json.format(msgspec.json.encode(kept), indent=1) + b"\n")
+    print(as_table(kept))
 
 
 if __name__ == "__main__":

@@ -14,9 +14,10 @@ import msgspec
 import pytest
 
 from redolab.lab import Lab
+from redolab.project import PROJECT
 from redolab.querylogs.settings.note import Note
 from redolab.servers.catalogue import server_catalogue
-from tests.querylogs.killing import TABLE, KilledCaptures, killed_at_every_step, wait_until_put_back
+from tests.querylogs.killing import TABLE, KilledCaptures, as_table, killed_at_every_step, wait_until_put_back
 from tests.querylogs.servers import CHOSEN, UsersServer, users_server
 
 _SOME = 7
@@ -179,6 +180,7 @@ def test_captures_were_killed_at_every_step_on_all_servers() -> None:
     rows = msgspec.json.decode(TABLE.read_bytes(), type=list[KilledCaptures])
     assert {row.server for row in rows if row.signal == "SIGKILL"} == set(server_catalogue().names())
     assert [row for row in rows if row.different] == []
+    assert as_table(rows) in (PROJECT.root / "docs/query-logs.md").read_text()
     assert min(row.steps for row in rows if row.signal == "SIGKILL") > len(CHOSEN)
 
 
