@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import itertools
 import os
 import signal
 import subprocess
@@ -12,16 +14,24 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from rich.console import Console
 
+from redolab.errors import InvalidInput
 from redolab.lab import Lab
+from redolab.progress import Progress
 from redolab.project import PROJECT
+from redolab.querylogs.capture import CaptureLimits, capture, in_words
 from redolab.querylogs.settings.note import Note
+from redolab.servers.address import Address
 from redolab.servers.catalogue import server_catalogue
 from tests.querylogs.killing import TABLE, KilledCaptures, as_table, killed_at_every_step, wait_until_put_back
 from tests.querylogs.servers import CHOSEN, UsersServer, users_server
 
 _SOME = 7
 """Of the steps of a capture: tests.querylogs.killing does all, on all servers."""
+
+_STEPS = ("found", "setting", "flushing", "sleeping", "restoring")
+"""As the source's own tool says them (data/published/query-logs.toml)."""
 
 
 @pytest.fixture
@@ -123,10 +133,13 @@ def test_it_stops_at_a_size_and_before_the_disk_is_full(lab: Lab, state: Path, t
         full = slowlog("capture", *server.arguments, "--min-free", "100%")
         assert full.returncode == 2
         assert "free, less than 100%: free some space, or say --min-free" in full.stderr
-        done = slowlog("capture", *server.arguments, "-s", "30", "--max-size", "300", "--min-free", "1%")
+        done = slowlog("capture", *server.arguments, "-s", "30", "--max-size", "300", "--min-free", "1%", "-v")
         assert done.returncode == 0, done.stderr
         assert "the log has" in done.stdout
         assert "as much as --max-size allows" in done.stdout
+        steps = [line.split()[0] for line in done.stdout.splitlines() if line.startswith(_STEPS)]
+        in_order = [step for step, _ in itertools.groupby(steps)]
+        assert in_order == ["found", "setting", "flushing", "sleeping", "restoring", "flushing"]
         assert server.variables() == before
 
         event = slowlog("capture", *server.arguments, "--event")
@@ -153,6 +166,26 @@ def test_it_stops_at_a_size_and_before_the_disk_is_full(lab: Lab, state: Path, t
             cursor.execute("CALL app.fired()")
             cursor.execute(f"DROP EVENT mysql.{name}")
             cursor.execute("SET GLOBAL event_scheduler = OFF")
+        assert server.variables() == before
+
+
+def test_from_afar_it_must_be_told_how_long_and_estimates(
+    lab: Lab, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("redolab.querylogs.capture.log_on_this_machine", lambda *_: None)
+    said = io.StringIO()
+    progress = Progress(Console(file=said, width=200))
+    with users_server(lab.server("mariadb-10.11"), tmp_path / "server", {}) as server:
+        before = server.variables()
+        address = Address(socket=str(server.socket), user="root")
+        with pytest.raises(InvalidInput, match="its disk cannot be watched: say how long"):
+            capture(progress, address, CaptureLimits(None), lambda _: None)
+        captured = capture(progress, address, CaptureLimits(1.2), lambda _: None)
+        assert captured.size_is_estimate
+        assert "its size is estimated from what clients send" in said.getvalue()
+        assert in_words(captured)[0].split(": ")[1].startswith("about ")
+        stopped = capture(progress, address, CaptureLimits(30.0, most=1), lambda _: server.do("DO 1"))
+        assert stopped.seconds < 5
         assert server.variables() == before
 
 
