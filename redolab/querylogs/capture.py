@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from redolab.errors import InvalidInput
+from redolab.errors import Interrupted, InvalidInput
 from redolab.machine.interrupts import unwinding
 from redolab.progress import Progress
 from redolab.querylogs.log_file import LogFile, absolute_name, log_on_this_machine
@@ -93,11 +93,15 @@ def _captured(
     if before and "slow_query_log_use_global_control" not in variables:
         progress.note(f"{len(before)} connections were there before: they keep their own long_query_time")
     plan = Plan("capture", changes, seconds, stamp, event)
-    with changed(server, plan, say):
-        say("flushing the slow query log")
-        server.flush()
-        say(f"sleeping {seconds:g} s")
-        captured = _watched(progress, server, log, seconds, limits, named)
+    try:
+        with changed(server, plan, say):
+            say("flushing the slow query log")
+            server.flush()
+            say(f"sleeping {seconds:g} s")
+            captured = _watched(progress, server, log, seconds, limits, named)
+    except Interrupted as stop:
+        by = str(stop).partition(":")[0]
+        raise Interrupted(f"{by}: everything is put back; {named} has what was captured until then") from stop
     if is_on(variables):
         _name_those_who_go_on(progress, server, before)
     return captured

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from redolab.errors import InvalidInput
+from redolab.errors import Interrupted, InvalidInput
 from redolab.machine.interrupts import unwinding
 from redolab.progress import Progress
 from redolab.querylogs.log_file import LogFile, absolute_name, log_on_this_machine
@@ -65,17 +65,22 @@ def _rotated(server: UserServer, say: Callable[[str], None], wait: float, rename
     check_privileges(server, list(variables))
     old, size = None, 0
     plan = Plan("rotate", changes_to_be_quiet(variables), 2 * wait + _TO_ROTATE, stamp)
-    with changed(server, plan, say):
-        time.sleep(wait)
-        if not renamed and log is not None:
-            new = log.here.with_name(f"{log.here.name}-{stamp}")
-            size = log.size
-            say(f"renaming {log.here.name} to {new.name}")
-            log.here.rename(new)
-            old = f"{named}-{stamp}"
-        say("flushing the slow query log")
-        server.flush()
-        time.sleep(wait)
+    try:
+        with changed(server, plan, say):
+            time.sleep(wait)
+            if not renamed and log is not None:
+                new = log.here.with_name(f"{log.here.name}-{stamp}")
+                size = log.size
+                say(f"renaming {log.here.name} to {new.name}")
+                log.here.rename(new)
+                old = f"{named}-{stamp}"
+            say("flushing the slow query log")
+            server.flush()
+            time.sleep(wait)
+    except Interrupted as stop:
+        by = str(stop).partition(":")[0]
+        renamed_so_far = f"; {old} has what was in the log" if old else ""
+        raise Interrupted(f"{by}: everything is put back{renamed_so_far}") from stop
     return Rotated(named, old, size)
 
 

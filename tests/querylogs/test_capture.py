@@ -88,6 +88,8 @@ def test_every_statement_is_captured_and_everything_put_back(server: UsersServer
     process.send_signal(signal.SIGTERM)
     said, _ = process.communicate(timeout=30)
     assert process.returncode == 130
+    assert "redolab: stopped by SIGTERM: everything is put back; " in said
+    assert "-full-" in said.splitlines()[-1]
     assert server.variables() == before
     assert notes(state) == []
     (log,) = (tmp_path / "server/data").glob("*-full-*")
