@@ -124,10 +124,11 @@ def counted(instance: Instance, connection: Connection, statement: str) -> Count
             cursor.execute(f"EXPLAIN {statement}")
         headings = [each[0] for each in cursor.description or ()]
         access = [str(row[headings.index("type")] or row[headings.index("Extra")]) for row in cursor.fetchall()]
+        # The log of what came before is whole when one statement more is answered.
+        cursor.execute("DO 0")
         before = log.stat().st_size
         cursor.execute(statement)
         cursor.fetchall()
-        # One statement more: the log of the first is whole when that is answered.
         cursor.execute("DO 0")
     said = log.read_bytes()[before:].decode()
     found = re.search(
