@@ -13,13 +13,15 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 
 from redolab.querylogs.digest.chunks import Chunk
+from redolab.querylogs.digest.fingerprints import ADMINISTRATOR
 from redolab.querylogs.digest.lines import RECORD, without_server_lines
 from redolab.querylogs.digest.stamps import MICROSECONDS, moments
 
 _SPLIT = RECORD.decode()
 _TIME = "\n# Time: "
-_STAMPS = r"(?:\n# Time: ?[^\n]*)+\z"
-_LAST_STAMP = r"(?s)\A(?:.*\n# Time: )?([^\n]+)(?:\n# Time: ?)*\z"
+# A line of a statement may begin so too, but then ends in its `;`.
+_LAST_STAMP = r"\n# Time: ?[^\n;]*\z"
+_STAMPS_BEFORE = r"(\A|;)\n*(?:\n# Time: ?[^\n;]*)+\z"
 _HEADER = (
     r"\A[^\n]*\n(?:#[^\n]*(?:\n|\z))*(?:use [^\n]*;\n)?"
     r"(?:SET (?:timestamp|insert_id|last_insert_id)=[^\n]*;\n)?(?:#[^\n]*(?:\n|\z))*"
@@ -113,14 +115,14 @@ def _split(content: bytes) -> tuple[pl.DataFrame, str]:
         encoding = "latin-1"
         pieces = pl.Series("piece", content.decode(encoding).split(_SPLIT))
     frame = pieces.str.strip_chars_end("\n \t").to_frame()
-    frame = frame.with_columns(length=pl.col("piece").str.find(_STAMPS).cast(pl.Int64)).select(
+    frame = frame.with_columns(length=pl.col("piece").str.find(_LAST_STAMP).cast(pl.Int64)).select(
         piece=_sliced("piece", pl.lit(0, pl.Int64), pl.col("length").fill_null(_ALL)),
         stamp=pl.when(pl.col("length").is_not_null()).then(
             _sliced("piece", pl.col("length") + len(_TIME), pl.lit(_ALL))
         ),
     )
-    if frame["stamp"].str.contains("\n", literal=True).any():
-        frame = frame.with_columns(pl.col("stamp").str.extract(_LAST_STAMP).alias("stamp"))
+    if not (frame["piece"].str.ends_with(";") | (frame["piece"] == "")).all():
+        frame = frame.with_columns(pl.col("piece").str.replace(_STAMPS_BEFORE, "$1"))
     return frame.with_columns(ends=pl.col("stamp").is_not_null() | pl.col("piece").str.ends_with(";")), encoding
 
 
@@ -164,8 +166,8 @@ def _columns(frame: pl.DataFrame, encoding: str, with_epoch: bool) -> pl.DataFra
         "text",
         _figure("us", 0).mul(MICROSECONDS).round().cast(pl.Int64, strict=False),
         _figure("lock_us", 1).mul(MICROSECONDS).round().cast(pl.Int64, strict=False),
-        _figure("sent", 2).cast(pl.Int64, strict=False),
-        _figure("examined", 3).cast(pl.Int64, strict=False),
+        _rows("sent", 2),
+        _rows("examined", 3),
         pl.coalesce(pl.col("header").str.extract(_USE), pl.col("header").str.extract(_SCHEMA)).alias("database"),
         "at",
         "zoned",
@@ -183,6 +185,12 @@ def _figure(name: str, place: int) -> pl.Expr:
     """A number of the header, null where it is impossible."""
     value = pl.col("figures").struct[place].cast(pl.Float64, strict=False)
     return pl.when(value < MOST_SECONDS if name.endswith("us") else pl.lit(True)).then(value).alias(name)
+
+
+def _rows(name: str, place: int) -> pl.Expr:
+    # With an administrator's command servers log the rows of the statement before it, as if it had read them.
+    is_command = pl.col("text").str.starts_with(ADMINISTRATOR.decode())
+    return pl.when(is_command).then(0).otherwise(_figure(name, place).cast(pl.Int64, strict=False)).alias(name)
 
 
 def _within(window: Window) -> pl.Expr:

@@ -39,7 +39,7 @@ class Stream:
             try:
                 with opened(path) as file:
                     while block := file.read(BLOCK):
-                        if not size and last and is_beginning(block):
+                        if not size and last and is_beginning(block, last):
                             yield _between(last)
                         size += len(block)
                         last = (last + block)[-_LAST:]
@@ -79,4 +79,6 @@ def _between(last: bytes) -> bytes:
     if last.endswith(b";\n"):
         return b""
     line = last.removesuffix(b"\n").rpartition(b"\n")[2]
-    return b"" if line.startswith(TIME) and last.endswith(b"\n") else BREAK
+    if not last.endswith(b"\n"):
+        return BREAK
+    return b"" if line.startswith(TIME) else BREAK[1:]
