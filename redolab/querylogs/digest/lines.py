@@ -11,11 +11,11 @@ _OPENING = rb"(?:/|[A-Z]:\\)?[^\n,]{0,4096}(?:mysqld|mariadbd)[^\n,]{0,256}, Ver
 # Written when a log is opened: also in the middle of a file, when the server is started again.
 SERVER_LINES = re.compile(
     rb"^(?:" + _OPENING + rb"[^\n]*(?:started with:|embedded library)[^\n]*"
-    rb"|[Tt][Cc][Pp] port: \d+ [^\n]*|Time +Id +Command\b[^\n]*)(?:\n|\Z)",
+    rb"|[Tt][Cc][Pp] port: \d+ [^\n]*|Time[ \t]+Id[ \t]+Command\b[^\n]*)(?:\n|\Z)",
     re.MULTILINE,
 )
 _BEGINNING = re.compile(
-    rb"# Time: (?:\d{6} |\d{4}-\d\d-\d\d[T ])|# User@Host: |" + _OPENING + rb"|[Tt][Cc][Pp] port: |Time +Id +Command"
+    rb"# Time: (?:\d{6} |\d{4}-\d\d-\d\d[T ])|# User@Host: |" + _OPENING + rb"|[Tt][Cc][Pp] port: |Time[ \t]+Id[ \t]+Command"
 )
 # All of a server's path, or the beginning of it.
 _PATH = re.compile(rb"(?:\A|\n)(?:/|[A-Z]:\\)[^ \n]*\Z")

@@ -32,7 +32,7 @@ _USE = r"\nuse ([^\n]*);\n"
 _SCHEMA = r"# (?:Thread_id: \d+ +)?Schema: ([^\s:]+)[ \n]"
 _EPOCH = r"\nSET [^\n]*timestamp=(\d+)"
 # A file that ends in the middle of the lines before a statement.
-_UNFINISHED = re.compile(rb"(?<=;\n)(?:#|/|[A-Z]:|[Tt][Cc][Pp] |Time )[^\n]*\Z")
+_UNFINISHED = re.compile(rb"(?<=;\n)(?:#|/|[A-Z]:|[Tt][Cc][Pp] |Time[ \t])[^\n]*\Z")
 # MySQL has logged clocks that were set back as times of 2**64 microseconds.
 MOST_SECONDS = 1e9
 _EPOCH_BEGAN = datetime(1970, 1, 1, tzinfo=UTC)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -54,9 +55,14 @@ def kept(log: Path) -> Sequence[TheirClass]:
 
 def write_theirs(log: Path) -> None:
     """Keep what it says beside the log."""
-    if is_installed():
-        content = msgspec.json.format(msgspec.json.encode(theirs(log)), indent=1)
-        log.with_suffix(ENDING).write_bytes(content + b"\n")
+    if not is_installed():
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        # It does not know the new name of MariaDB's server, and takes the first lines of such a log for a statement.
+        known = Path(folder) / log.name
+        known.write_bytes(log.read_bytes().replace(b"/mariadbd, Version", b"/mysqld, Version"))
+        content = msgspec.json.format(msgspec.json.encode(theirs(known)), indent=1)
+    log.with_suffix(ENDING).write_bytes(content + b"\n")
 
 
 def _class(each: dict[str, Any]) -> TheirClass:
