@@ -14,7 +14,7 @@ import polars as pl
 
 from redolab.querylogs.digest.chunks import Chunk
 from redolab.querylogs.digest.fingerprints import ADMINISTRATOR
-from redolab.querylogs.digest.lines import RECORD, without_server_lines
+from redolab.querylogs.digest.lines import OPENING, RECORD, without_server_lines
 from redolab.querylogs.digest.stamps import MICROSECONDS, moments
 
 _SPLIT = RECORD.decode()
@@ -27,10 +27,13 @@ _HEADER = (
     r"(?:SET (?:timestamp|insert_id|last_insert_id)=[^\n]*;\n)?(?:#[^\n]*(?:\n|\z))*"
 )
 _ADMINISTRATOR = r"\n# (administrator command: [^\n]*?);?\n?\z"
-_FIGURES = r"Query_time: (\d+(?:\.\d+)?) +Lock_time: (\d+(?:\.\d+)?) +Rows_sent: (\d+) +Rows_examined: (\d+)"
+# \d would be that of Unicode, and take three times as long.
+_FIGURES = (
+    r"Query_time: ([0-9]+(?:\.[0-9]+)?) +Lock_time: ([0-9]+(?:\.[0-9]+)?) +Rows_sent: ([0-9]+) +Rows_examined: ([0-9]+)"
+)
 _USE = r"\nuse ([^\n]*);\n"
-_SCHEMA = r"# (?:Thread_id: \d+ +)?Schema: ([^\s:]+)[ \n]"
-_EPOCH = r"\nSET [^\n]*timestamp=(\d+)"
+_SCHEMA = r"# (?:Thread_id: [0-9]+ +)?Schema: ([^\s:]+)[ \n]"
+_EPOCH = r"\nSET [^\n]*timestamp=([0-9]+)"
 # A file that ends in the middle of the lines before a statement.
 _UNFINISHED = re.compile(rb"(?<=;\n)(?:#|/|[A-Z]:|[Tt][Cc][Pp] |Time[ \t])[^\n]*\Z")
 # MySQL has logged clocks that were set back as times of 2**64 microseconds.
@@ -75,14 +78,18 @@ class Records:
 
 def records(chunk: Chunk, window: Window) -> Records:
     """The records of a chunk that end within the window."""
-    content = without_server_lines(chunk.content, chunk.first)
-    cut_off = 0
-    if b"\r\n# User@Host: " in content:
+    content, cut_off = chunk.content, 0
+    if content.startswith(b"\r\n", content.find(b"\n") - 1):
         content = content.replace(b"\r\n", b"\n")
+    if chunk.first:
+        content = without_server_lines(content)
     if chunk.last and (unfinished := _UNFINISHED.search(content)) and RECORD not in content[unfinished.start() - 1 :]:
         cut_off += content.startswith(b"#", unfinished.start())
         content = content[: unfinished.start()]
     frame, encoding = _split(b"\n" + content)
+    # To look for the server's lines everywhere takes longer than to split.
+    if not _all_end(frame) and OPENING in content:
+        frame, encoding = _split(b"\n" + without_server_lines(content))
     before = frame["piece"][0].lstrip("\n")
     frame = _whole(_with_own_stamps(frame, chunk.stamp.decode("ascii", "replace")))
     complete = frame.filter(pl.col("piece").str.ends_with(";"))
@@ -121,9 +128,13 @@ def _split(content: bytes) -> tuple[pl.DataFrame, str]:
             _sliced("piece", pl.col("length") + len(_TIME), pl.lit(_ALL))
         ),
     )
-    if not (frame["piece"].str.ends_with(";") | (frame["piece"] == "")).all():
+    if not _all_end(frame):
         frame = frame.with_columns(pl.col("piece").str.replace(_STAMPS_BEFORE, "$1"))
     return frame.with_columns(ends=pl.col("stamp").is_not_null() | pl.col("piece").str.ends_with(";")), encoding
+
+
+def _all_end(frame: pl.DataFrame) -> bool:
+    return bool((frame["piece"].str.ends_with(";") | (frame["piece"] == "")).all())
 
 
 def _sliced(column: str, offset: pl.Expr, length: pl.Expr) -> pl.Expr:

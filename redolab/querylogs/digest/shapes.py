@@ -21,7 +21,8 @@ _CALL = rf"\A{_BLANK}*((?i-u:call){_BLANK}+[^ \t\n\r\x0B\x0C]+)\("
 _NUMBER = r"[0-9+-][0-9a-fx.+-]*"
 _LITERAL = rf"'[^']*'|\"[^\"]*\"|{_NUMBER}"
 # What makes the order of the steps matter: quotes that close nothing, comments, words that are literals.
-_INVOLVED = r"\\|/\*|--|#|(?i-u:true|false)"
+_INVOLVED = ("\\", "/*", "--", "#")
+_INVOLVED_WORDS = r"(?i-u:true|false)"
 _COMMENT = r"(?s)/\*[^!].*?\*/"
 _LINE_COMMENT = r"(?:#|--)[^\r\n'\"]*([\r\n]|\z)"
 _BOOLEAN = r"(?i-u:\b(?:true|false)\b)"
@@ -30,8 +31,11 @@ _BOOLEAN = r"(?i-u:\b(?:true|false)\b)"
 def with_shapes(frame: pl.DataFrame) -> pl.DataFrame:
     """The frame with `shape`, a hash, for its `text`. The rows come in another order."""
     frame = frame.with_columns(shortened=_shortened())
-    involved = pl.col("shortened").str.contains(_INVOLVED) | (
-        pl.col("shortened").str.contains("'", literal=True) & pl.col("shortened").str.contains('"', literal=True)
+    shortened = pl.col("shortened").str
+    involved = pl.any_horizontal(
+        *(shortened.contains(mark, literal=True) for mark in _INVOLVED),
+        shortened.contains(_INVOLVED_WORDS),
+        shortened.contains("'", literal=True) & shortened.contains('"', literal=True),
     )
     parts = frame.with_columns(involved=involved).partition_by("involved", as_dict=True, include_key=False)
     shaped = [
