@@ -38,7 +38,7 @@ class Stream:
             size, broken = 0, ""
             try:
                 with opened(path) as file:
-                    while block := file.read(BLOCK):
+                    while block := _some(file):
                         if not size and last and is_beginning(block, last):
                             yield _between(last)
                         size += len(block)
@@ -72,6 +72,12 @@ def in_order(paths: Sequence[Path]) -> list[Path]:
         base = numbered["base"] if numbered else re.sub(r"\.(?:gz|zst|bz2|xz)\Z", "", str(path))
         sets.setdefault(base, []).append((int(numbered["number"]) if numbered else 0, path))
     return [path for files in sets.values() for _, path in sorted(files, key=lambda file: -file[0])]
+
+
+def _some(file: IO[bytes]) -> bytes:
+    # What read() would wait for a whole block for is lost where a compressed file breaks off.
+    read = getattr(file, "read1", file.read)
+    return cast("bytes", read(BLOCK))
 
 
 def _between(last: bytes) -> bytes:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 PIECES = (
     "select ", "SELECT a FROM t ", "insert into t values (", "insert into t(a,b) values(", "replace ignore into ", "update t set a = ",
-    "call p(1)", "CALL  x.y1(2, f(3))", "use db", "begin", "),(", ")", "(", ",", "'a\\'b'", "'x'", '"y"', "'", '"', "\\", "\\\\",
+       "call p(1)", "call p2(1)", "CALL db1.p1(1)", "CALL  x.y1(2, f(3))", "use db", "begin",
+    "),(", ")", "(", ",", "'a\\'b'", "'x'", '"y"', "'", '"', "\\", "\\\\",
     " union ", " union all ", "1", "-1", "+5", "0xAB", "0xab12", "1e5", ".5", "a.5", "null", "NULL", " true ", "false", "/* c */",
     "/*!40001 x */", "--", "-- c\n", " # c\n", "\n", "\r\n", "\t", "\v", "  ", " in (1,2,3)", " IN ('a', 'b')", " value (1)",
     " limit 5, 10", " limit 5 offset 10", " LIMIT 3", " order by a asc, b ASC", " order by ", " asc", " ascii(", "é", "ü漢字",
