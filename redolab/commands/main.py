@@ -114,7 +114,6 @@ _IN_THE_ORDER_OF_A_DAYS_WORK: tuple[click.Command, ...] = (
     timeline.timeline,
     slowlog.slowlog,
     sample.sample,
-    slowlog.slowlog,
     sizing.predict,
     sizing.size,
     sizing.fit,
