@@ -14,6 +14,7 @@ from redolab.report.table import Column, ReportTable
 _WIDEST = 60
 """Characters of a fingerprint that a table shows."""
 _NONE = "–"
+_BOUNDS = {Bound.EXACT: "", Bound.AT_LEAST: "≥ ", Bound.AT_MOST: "≤ "}
 
 
 class Worth(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,8 +101,8 @@ def _rows(judgement: Judgement) -> str:
     rows = judgement.rows
     if rows.count is None:
         return _NONE
-    about = "~" if rows.known is Known.ESTIMATED and rows.bound is Bound.EXACT else ""
-    return f"{rows.bound}{about}{rows.count:,}"
+    about = "~" if rows.known is Known.ESTIMATED else ""
+    return f"{_BOUNDS[rows.bound]}{about}{rows.count:,}"
 
 
 def _ratio(judgement: Judgement) -> str:
