@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from redolab.querylogs.digest.lines import RECORD, TIME, ends_record
+from redolab.querylogs.digest.lines import RECORD, TIME, ends_record, is_stamp
 
-CHUNK = 8 << 20
+CHUNK = 2 << 20
 LONGEST = 64 << 20
 """A record may be longer, but of what is longer only the beginning is kept: a statement has at most 1 GiB."""
 _KEPT = 1 << 20
+_BEFORE_LINE = (b"", b"\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def _cut(content: bytes) -> int:
     while (found := content.rfind(RECORD, 0, end)) > 0:
         if ends_record(content, found):
             line = content.rfind(b"\n", 0, found) + 1
-            return line if content.startswith(TIME, line) else found + 1
+            return line if is_stamp(content[line:found]) else found + 1
         end = found
     return 0
 
@@ -67,12 +68,13 @@ def _last_stamp(content: bytes) -> bytes:
     end = len(content)
     while (found := content.rfind(TIME, 0, end)) >= 0:
         stop = content.find(b"\n", found)
+        line = content[found:stop]
         if (
-            stop > 0
-            and content.startswith(RECORD, stop)
-            and stop > found + len(TIME)
-            and content[found - 1 : found] in (b"", b"\n")
+            content.startswith(RECORD, stop)
+            and is_stamp(line)
+            and len(line) > len(TIME)
+            and content[found - 1 : found] in _BEFORE_LINE
         ):
-            return content[found + len(TIME) : stop]
+            return line.removeprefix(TIME)
         end = found
     return b""

@@ -144,8 +144,10 @@ def _nothing(files: Sequence[ReadFile], tallies: Tallies, window: Window) -> Lab
     if not any(file.bytes for file in files):
         broken = "".join(f" ({file.broken})" for file in files if file.broken)
         return LabError(f"{names}: no query in it: it is empty{broken}")
-    if skipped.cut_off + skipped.without_time > 1 or not skipped.bytes:
-        return LabError(
-            f"{names}: no whole query in it: {skipped.cut_off:,} cut off, {skipped.without_time:,} without a query time"
-        )
-    return LabError(f"{names}: no query in it: it has no line '# User@Host: …', so it is no slow query log")
+    if not skipped.cut_off + skipped.without_time:
+        return LabError(f"{names}: no query in it: a slow query log that has only its first lines")
+    if skipped.bytes and skipped.cut_off + skipped.without_time == 1:
+        return LabError(f"{names}: no query in it: it has no line '# User@Host: …', so it is no slow query log")
+    return LabError(
+        f"{names}: no whole query in it: {skipped.cut_off:,} cut off, {skipped.without_time:,} without a query time"
+    )

@@ -36,6 +36,8 @@ _DUMP = re.compile(rb"^-- (?:MySQL|MariaDB) dump |^/\*M?!\d+[^\n]*-- (?:MySQL|Ma
 _TAR = slice(257, 262)
 # Statements hold binary strings; a binary file is full of what is no text.
 _BINARY_SHARE = 0.05
+_JUDGED_FROM = 4096
+"""Bytes: a piece of a log as small as that may be a binary string alone."""
 
 
 def check_kind(path: Path) -> None:
@@ -67,7 +69,7 @@ def what_else(beginning: bytes) -> str:
         return "a tar archive"
     if RECORD in b"\n" + beginning:
         return ""
-    if beginning.count(b"\0") > _BINARY_SHARE * len(beginning):
+    if len(beginning) >= _JUDGED_FROM and beginning.count(b"\0") > _BINARY_SHARE * len(beginning):
         return "a binary file"
     for pattern, what in ((_DUMP, "a dump"), (_GENERAL, "a general query log"), (_ERROR, "an error log")):
         if pattern.search(beginning):

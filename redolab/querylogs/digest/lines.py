@@ -7,39 +7,50 @@ import re
 RECORD = b"\n# User@Host: "
 """What every record has, whatever server wrote it; `# Time` stands before it only where the second is a new one."""
 TIME = b"# Time: "
+OPENING = b", Version: "
+"""In the first of the server's own lines."""
+_OPENING = rb"(?:/|[A-Z]:\\)?[^\n,]{0,4096}(?:mysqld|mariadbd)[^\n,]{0,256}" + OPENING
 # Written when a log is opened: also in the middle of a file, when the server is started again.
 SERVER_LINES = re.compile(
-    rb"^(?:[^\n]*mysqld[^\n]*, Version: [^\n]*(?:started with:|embedded library)[^\n]*"
-    rb"|[Tt][Cc][Pp] port: \d+ [^\n]*|Time +Id +Command\b[^\n]*)(?:\n|\Z)",
+    rb"^(?:" + _OPENING + rb"[^\n]*(?:started with:|embedded library)[^\n]*"
+    rb"|[Tt][Cc][Pp] port: \d+ [^\n]*|Time[ \t]+Id[ \t]+Command\b[^\n]*)(?:\n|\Z)",
     re.MULTILINE,
 )
 _BEGINNING = re.compile(
-    rb"# Time: |# User@Host: |[^\n]{0,4096}mysqld[^\n]*, Version: |[Tt][Cc][Pp] port: |Time +Id +Command"
+    rb"# Time: (?:\d{6} |\d{4}-\d\d-\d\d[T ])|# User@Host: |"
+    + _OPENING
+    + rb"|[Tt][Cc][Pp] port: |Time[ \t]+Id[ \t]+Command"
 )
+# All of a server's path, or the beginning of it.
+_PATH = re.compile(rb"(?:\A|\n)(?:/|[A-Z]:\\)[^ \n]*\Z")
 BREAK = b"\n# Time: \n"
 """Stands for a place where one log ends and another begins: a stamp that says nothing."""
 
 
-def is_beginning(content: bytes) -> bool:
-    """Whether content begins as a log does, or a piece of one that was cut between two records."""
-    return _BEGINNING.match(content) is not None
+def is_beginning(content: bytes, before: bytes) -> bool:
+    """Whether content begins as a log does, or a piece of one that was cut between two records.
 
-
-def without_server_lines(content: bytes, first: bool) -> bytes:
-    """Content without what the server writes when it opens the log; a statement broken off there stays broken off.
-
-    `first`: whether it is the first of its stream, which may begin in the middle of these lines.
+    `before`: the last of what was read before it.
     """
-    # To look for three lines takes thrice as long as to look for one.
-    if not first and b", Version: " not in content:
-        return content
+    # The server's path may be cut too, so that what is left of it is a path again.
+    return _BEGINNING.match(content) is not None and not _PATH.search(before)
+
+
+def without_server_lines(content: bytes) -> bytes:
+    """Content without what the server writes when it opens the log; a statement broken off there stays broken off."""
     return SERVER_LINES.sub(BREAK[1:], content)
 
 
 def ends_record(content: bytes, end: int) -> bool:
     """Whether a record ends where the newline at `end` stands, so that the next line may begin one."""
+    end -= content[end - 1 : end] == b"\r"
     if end <= 0 or content[end - 1 : end] == b";":
         return True
     begin = content.rfind(b"\n", 0, end) + 1
     line = content[begin:end]
-    return not line or line.startswith(TIME) or SERVER_LINES.match(line) is not None
+    return not line or is_stamp(line) or SERVER_LINES.match(line) is not None
+
+
+def is_stamp(line: bytes) -> bool:
+    """Whether a line is a record's `# Time`, not one of a statement that ends here."""
+    return line.startswith(TIME) and not line.endswith(b";")

@@ -13,24 +13,29 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 
 from redolab.querylogs.digest.chunks import Chunk
-from redolab.querylogs.digest.lines import RECORD, without_server_lines
+from redolab.querylogs.digest.fingerprints import ADMINISTRATOR
+from redolab.querylogs.digest.lines import OPENING, RECORD, without_server_lines
 from redolab.querylogs.digest.stamps import MICROSECONDS, moments
 
 _SPLIT = RECORD.decode()
 _TIME = "\n# Time: "
-_STAMPS = r"(?:\n# Time: ?[^\n]*)+\z"
-_LAST_STAMP = r"(?s)\A(?:.*\n# Time: )?([^\n]+)(?:\n# Time: ?)*\z"
+# A line of a statement may begin so too, but then ends in its `;`.
+_LAST_STAMP = r"\n# Time: ?[^\n;]*\z"
+_STAMPS_BEFORE = r"(\A|;)\n*(?:\n# Time: ?[^\n;]*)+\z"
 _HEADER = (
     r"\A[^\n]*\n(?:#[^\n]*(?:\n|\z))*(?:use [^\n]*;\n)?"
     r"(?:SET (?:timestamp|insert_id|last_insert_id)=[^\n]*;\n)?(?:#[^\n]*(?:\n|\z))*"
 )
 _ADMINISTRATOR = r"\n# (administrator command: [^\n]*?);?\n?\z"
-_FIGURES = r"Query_time: (\d+(?:\.\d+)?) +Lock_time: (\d+(?:\.\d+)?) +Rows_sent: (\d+) +Rows_examined: (\d+)"
+# \d would be that of Unicode, and take three times as long.
+_FIGURES = (
+    r"Query_time: ([0-9]+(?:\.[0-9]+)?) +Lock_time: ([0-9]+(?:\.[0-9]+)?) +Rows_sent: ([0-9]+) +Rows_examined: ([0-9]+)"
+)
 _USE = r"\nuse ([^\n]*);\n"
-_SCHEMA = r"# (?:Thread_id: \d+ +)?Schema: ([^\s:]+)[ \n]"
-_EPOCH = r"\nSET [^\n]*timestamp=(\d+)"
+_SCHEMA = r"# (?:Thread_id: [0-9]+ +)?Schema: ([^\s:]+)[ \n]"
+_EPOCH = r"\nSET [^\n]*timestamp=([0-9]+)"
 # A file that ends in the middle of the lines before a statement.
-_UNFINISHED = re.compile(rb"(?<=;\n)(?:#|/|[A-Z]:|[Tt][Cc][Pp] |Time )[^\n]*\Z")
+_UNFINISHED = re.compile(rb"(?<=;\n)(?:#|/|[A-Z]:|[Tt][Cc][Pp] |Time[ \t])[^\n]*\Z")
 # MySQL has logged clocks that were set back as times of 2**64 microseconds.
 MOST_SECONDS = 1e9
 _EPOCH_BEGAN = datetime(1970, 1, 1, tzinfo=UTC)
@@ -73,14 +78,18 @@ class Records:
 
 def records(chunk: Chunk, window: Window) -> Records:
     """The records of a chunk that end within the window."""
-    content = without_server_lines(chunk.content, chunk.first)
-    cut_off = 0
-    if b"\r\n# User@Host: " in content:
+    content, cut_off = chunk.content, 0
+    if content.startswith(b"\r\n", content.find(b"\n") - 1):
         content = content.replace(b"\r\n", b"\n")
+    if chunk.first:
+        content = without_server_lines(content)
     if chunk.last and (unfinished := _UNFINISHED.search(content)) and RECORD not in content[unfinished.start() - 1 :]:
         cut_off += content.startswith(b"#", unfinished.start())
         content = content[: unfinished.start()]
     frame, encoding = _split(b"\n" + content)
+    # To look for the server's lines everywhere takes longer than to split.
+    if not _all_end(frame) and OPENING in content:
+        frame, encoding = _split(b"\n" + without_server_lines(content))
     before = frame["piece"][0].lstrip("\n")
     frame = _whole(_with_own_stamps(frame, chunk.stamp.decode("ascii", "replace")))
     complete = frame.filter(pl.col("piece").str.ends_with(";"))
@@ -113,15 +122,19 @@ def _split(content: bytes) -> tuple[pl.DataFrame, str]:
         encoding = "latin-1"
         pieces = pl.Series("piece", content.decode(encoding).split(_SPLIT))
     frame = pieces.str.strip_chars_end("\n \t").to_frame()
-    frame = frame.with_columns(length=pl.col("piece").str.find(_STAMPS).cast(pl.Int64)).select(
+    frame = frame.with_columns(length=pl.col("piece").str.find(_LAST_STAMP).cast(pl.Int64)).select(
         piece=_sliced("piece", pl.lit(0, pl.Int64), pl.col("length").fill_null(_ALL)),
         stamp=pl.when(pl.col("length").is_not_null()).then(
             _sliced("piece", pl.col("length") + len(_TIME), pl.lit(_ALL))
         ),
     )
-    if frame["stamp"].str.contains("\n", literal=True).any():
-        frame = frame.with_columns(pl.col("stamp").str.extract(_LAST_STAMP).alias("stamp"))
+    if not _all_end(frame):
+        frame = frame.with_columns(pl.col("piece").str.replace(_STAMPS_BEFORE, "$1"))
     return frame.with_columns(ends=pl.col("stamp").is_not_null() | pl.col("piece").str.ends_with(";")), encoding
+
+
+def _all_end(frame: pl.DataFrame) -> bool:
+    return bool((frame["piece"].str.ends_with(";") | (frame["piece"] == "")).all())
 
 
 def _sliced(column: str, offset: pl.Expr, length: pl.Expr) -> pl.Expr:
@@ -164,8 +177,8 @@ def _columns(frame: pl.DataFrame, encoding: str, with_epoch: bool) -> pl.DataFra
         "text",
         _figure("us", 0).mul(MICROSECONDS).round().cast(pl.Int64, strict=False),
         _figure("lock_us", 1).mul(MICROSECONDS).round().cast(pl.Int64, strict=False),
-        _figure("sent", 2).cast(pl.Int64, strict=False),
-        _figure("examined", 3).cast(pl.Int64, strict=False),
+        _rows("sent", 2),
+        _rows("examined", 3),
         pl.coalesce(pl.col("header").str.extract(_USE), pl.col("header").str.extract(_SCHEMA)).alias("database"),
         "at",
         "zoned",
@@ -183,6 +196,12 @@ def _figure(name: str, place: int) -> pl.Expr:
     """A number of the header, null where it is impossible."""
     value = pl.col("figures").struct[place].cast(pl.Float64, strict=False)
     return pl.when(value < MOST_SECONDS if name.endswith("us") else pl.lit(True)).then(value).alias(name)
+
+
+def _rows(name: str, place: int) -> pl.Expr:
+    # With an administrator's command servers log the rows of the statement before it, as if it had read them.
+    is_command = pl.col("text").str.starts_with(ADMINISTRATOR.decode())
+    return pl.when(is_command).then(0).otherwise(_figure(name, place).cast(pl.Int64, strict=False)).alias(name)
 
 
 def _within(window: Window) -> pl.Expr:

@@ -65,13 +65,13 @@ def _flat(prefix: str, fields: dict[str, object]) -> Iterator[tuple[str, object]
 def _answer(digest: Digest) -> str:
     queries = f"{digest.count:,} {'query' if digest.count == 1 else 'queries'}"
     classes = f"{len(digest.classes):,} {'class' if len(digest.classes) == 1 else 'classes'}"
-    took = f"{queries} of {classes} took {format_duration(digest.seconds)}"
+    took = f"{queries} of {classes} took {_seconds(digest.seconds)}"
     if digest.span_seconds is None or digest.concurrency is None:
         return f"{took}."
     when = f"{_time(digest.first_seen)} to {_time(digest.last_seen)}"
     return (
         f"{took} within {format_duration(digest.span_seconds)} ({when}): "
-        f"{digest.concurrency:.2f} at a time, {digest.count / digest.span_seconds:,.1f} a second."
+        f"{_rate(digest.concurrency)} at a time, {_rate(digest.count / digest.span_seconds)} a second."
     )
 
 
@@ -102,6 +102,10 @@ def _seconds(seconds: float) -> str:
     return f"{seconds * 1e3:.1f} ms" if seconds < 1 else format_duration(seconds)
 
 
+def _rate(rate: float) -> str:
+    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
+
+
 def _mean(amount: Amount | None) -> str:
     if amount is None:
         return "–"
@@ -112,7 +116,7 @@ _COLUMNS: Sequence[Column[_Row]] = (
     Column("rank", lambda row: row.rank, right=True),
     Column("time", lambda row: f"{row.share:.1%}", right=True),
     Column("count", lambda row: f"{row.count:,}", right=True),
-    Column("total", lambda row: format_duration(row.total), right=True),
+    Column("total", lambda row: _seconds(row.total), right=True),
     Column("mean", lambda row: "" if row.each is None else _seconds(row.each.seconds.mean), right=True),
     Column("p95", lambda row: "" if row.each is None else _seconds(row.each.seconds.p95), right=True),
     Column("max", lambda row: "" if row.each is None else _seconds(row.each.seconds.max), right=True),

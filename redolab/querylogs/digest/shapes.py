@@ -21,7 +21,9 @@ _CALL = rf"\A{_BLANK}*((?i-u:call){_BLANK}+[^ \t\n\r\x0B\x0C]+)\("
 _NUMBER = r"[0-9+-][0-9a-fx.+-]*"
 _LITERAL = rf"'[^']*'|\"[^\"]*\"|{_NUMBER}"
 # What makes the order of the steps matter: quotes that close nothing, comments, words that are literals.
-_INVOLVED = r"\\|/\*|--|#|(?i-u:true|false)"
+_INVOLVED = ("\\", "/*", "--", "#")
+_INVOLVED_WORDS = r"(?i-u:true|false)"
+_AS_IT_IS = "\x01"
 _COMMENT = r"(?s)/\*[^!].*?\*/"
 _LINE_COMMENT = r"(?:#|--)[^\r\n'\"]*([\r\n]|\z)"
 _BOOLEAN = r"(?i-u:\b(?:true|false)\b)"
@@ -30,15 +32,17 @@ _BOOLEAN = r"(?i-u:\b(?:true|false)\b)"
 def with_shapes(frame: pl.DataFrame) -> pl.DataFrame:
     """The frame with `shape`, a hash, for its `text`. The rows come in another order."""
     frame = frame.with_columns(shortened=_shortened())
-    involved = pl.col("shortened").str.contains(_INVOLVED) | (
-        pl.col("shortened").str.contains("'", literal=True) & pl.col("shortened").str.contains('"', literal=True)
+    shortened = pl.col("shortened").str
+    involved = pl.any_horizontal(
+        *(shortened.contains(mark, literal=True) for mark in _INVOLVED),
+        shortened.contains(_INVOLVED_WORDS),
+        shortened.contains("'", literal=True) & shortened.contains('"', literal=True),
     )
-    parts = frame.with_columns(involved=involved).partition_by("involved", as_dict=True, include_key=False)
+    kind = pl.when(shortened.starts_with(_AS_IT_IS)).then(2).otherwise(involved.cast(pl.Int32))
     shaped = [
-        part.with_columns(
-            shape=(_as_in_order() if key[0] else pl.col("shortened").str.replace_all(_LITERAL, "?")).hash()
-        ).drop("shortened")
-        for key, part in parts.items()
+        part.with_columns(shape=_SHAPES[kind]().hash()).drop("shortened", "kind")
+        for part in frame.with_columns(kind=kind).partition_by("kind")
+        for kind in part["kind"].head(1)
     ]
     return pl.concat(shaped) if shaped else frame.rename({"shortened": "shape"}).with_columns(pl.col("shape").hash())
 
@@ -46,17 +50,17 @@ def with_shapes(frame: pl.DataFrame) -> pl.DataFrame:
 def _shortened() -> pl.Expr:
     """What of a statement its fingerprint depends on, where that is not all of it.
 
-    A mark stands before what no statement of another kind may be equal to.
+    `_AS_IT_IS` stands before what nothing more is taken out of: the name of a procedure keeps its digits.
     """
     text = pl.col("text")
     return (
         pl.when(text.str.starts_with(MYSQLDUMP.decode()))
-        .then(pl.lit("\x01mysqldump"))
+        .then(pl.lit(_AS_IT_IS + "mysqldump"))
         .when(text.str.contains(TOOLKIT))
-        .then(pl.lit("\x01toolkit"))
+        .then(pl.lit(_AS_IT_IS + "toolkit"))
         .when(text.str.starts_with(ADMINISTRATOR.decode()))
-        .then(pl.lit("\x01") + text)
-        .otherwise(pl.coalesce(pl.lit("\x02") + text.str.extract(_CALL), text.str.extract(_FIRST_ROW, 0), text))
+        .then(pl.lit(_AS_IT_IS) + text)
+        .otherwise(pl.coalesce(pl.lit(_AS_IT_IS) + text.str.extract(_CALL), text.str.extract(_FIRST_ROW, 0), text))
     )
 
 
@@ -71,3 +75,10 @@ def _as_in_order() -> pl.Expr:
         .str.replace_all(_BOOLEAN, "?")
         .str.replace_all(_NUMBER, "?")
     )
+
+
+def _without_literals() -> pl.Expr:
+    return pl.col("shortened").str.replace_all(_LITERAL, "?")
+
+
+_SHAPES = (_without_literals, _as_in_order, lambda: pl.col("shortened"))

@@ -38,8 +38,8 @@ class Stream:
             size, broken = 0, ""
             try:
                 with opened(path) as file:
-                    while block := file.read(BLOCK):
-                        if not size and last and is_beginning(block):
+                    while block := _some(file):
+                        if not size and last and is_beginning(block, last):
                             yield _between(last)
                         size += len(block)
                         last = (last + block)[-_LAST:]
@@ -74,9 +74,17 @@ def in_order(paths: Sequence[Path]) -> list[Path]:
     return [path for files in sets.values() for _, path in sorted(files, key=lambda file: -file[0])]
 
 
+def _some(file: IO[bytes]) -> bytes:
+    # What read() would wait for a whole block for is lost where a compressed file breaks off.
+    read = getattr(file, "read1", file.read)
+    return cast("bytes", read(BLOCK))
+
+
 def _between(last: bytes) -> bytes:
     """What keeps the end of one file from running into the beginning of the next."""
     if last.endswith(b";\n"):
         return b""
     line = last.removesuffix(b"\n").rpartition(b"\n")[2]
-    return b"" if line.startswith(TIME) and last.endswith(b"\n") else BREAK
+    if not last.endswith(b"\n"):
+        return BREAK
+    return b"" if line.startswith(TIME) else BREAK[1:]

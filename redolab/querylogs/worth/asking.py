@@ -27,8 +27,13 @@ _READS_WITHOUT_LOCKS = frozenset({"INNODB", "ROCKSDB", "TOKUDB"})
 _TIMED_OUT = frozenset({1028, 1205, 1317, 1969, 3024})
 """Error numbers of a statement that was ended, by its time limit, by KILL QUERY, or waiting for another's DDL."""
 _SYNTAX = 1064
+_NO_PRIVILEGE = 1227
 _NOT_THERE = frozenset({_SYNTAX, 1193})
 """How versions without it refuse a statement: MySQL 5.5 takes TRANSACTION READ ONLY for a variable."""
+_IN_ITS_LOG = (
+    "What was counted without an index is in the server's slow log: log_queries_not_using_indexes is ON, and this user may not set "
+    "min_examined_row_limit for its session."
+)
 _LOST = frozenset({0, 2006, 2013, 2055})
 _LONGEST_QUERY_TIME = 31_536_000
 _GRACE = 2.0
@@ -155,10 +160,13 @@ class AskedServer(AbstractContextManager["AskedServer"]):
 
     def _set_up(self) -> None:
         self._limited = False
+        self.note = ""
         self._thread = int(self._connection.thread_id())  # type: ignore[no-untyped-call]
         with self._connection.cursor() as cursor:
-            # Neither slow nor without an index: what is asked here is not to be in the user's slow log.
-            cursor.execute(f"SET SESSION long_query_time = {_LONGEST_QUERY_TIME}, min_examined_row_limit = 4294967295")
+            # What is asked here is not to be in the user's slow log: neither as slow nor as without an index.
+            cursor.execute(f"SET SESSION long_query_time = {_LONGEST_QUERY_TIME}")
+            # MySQL 9 asks a privilege for that.
+            kept_out = self._set_if_allowed("SET SESSION min_examined_row_limit = 4294967295")
             cursor.execute(f"SET SESSION lock_wait_timeout = {math.ceil(self._at_most)}")
             # By SERIALIZABLE, were that the server's default, a SELECT would lock what it reads.
             cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
@@ -168,9 +176,12 @@ class AskedServer(AbstractContextManager["AskedServer"]):
                 if _number(error) not in _NOT_THERE:
                     raise
             cursor.execute(
-                "SHOW SESSION VARIABLES WHERE Variable_name IN ('max_execution_time', 'max_statement_time', 'sql_mode')"
+                "SHOW SESSION VARIABLES WHERE Variable_name IN "
+                "('max_execution_time', 'max_statement_time', 'sql_mode', 'log_queries_not_using_indexes')"
             )
             variables = {name.lower(): str(value) for name, value in cursor.fetchall()}
+            if not kept_out and variables.get("log_queries_not_using_indexes") == "ON":
+                self.note = _IN_ITS_LOG
             otherwise = _OTHERWISE & set(variables.get("sql_mode", "").upper().split(","))
             if otherwise:
                 raise LabError(
@@ -185,6 +196,16 @@ class AskedServer(AbstractContextManager["AskedServer"]):
             raise LabError(
                 "two connections reach two servers: what takes too long could not be ended", "name one server"
             )
+
+    def _set_if_allowed(self, statement: str) -> bool:
+        try:
+            with self._connection.cursor() as cursor:
+                cursor.execute(statement)
+        except pymysql.MySQLError as error:
+            if _number(error) != _NO_PRIVILEGE:
+                raise
+            return False
+        return True
 
     @staticmethod
     def _place(connection: Connection) -> object:

@@ -113,7 +113,7 @@ def judge(execution: Execution, server: Server | None = None, measure: bool = Fa
     note = answer.note
     if answer.uncounted and verdict in {Verdict.PERFECT, Verdict.SOME_GAIN}:
         # B is more than the log says. A candidate stays one.
-        verdict, note = Verdict.UNKNOWN, "joined in a join buffer: some versions do not count the rows compared there"
+        verdict, note = Verdict.UNKNOWN, "; ".join(each for each in (note, _BUFFERED) if each)
     return Judgement(
         tables=answer.tables,
         const=answer.const,
@@ -123,6 +123,9 @@ def judge(execution: Execution, server: Server | None = None, measure: bool = Fa
         verdict=verdict,
         note=note,
     )
+
+
+_BUFFERED = "joined in a join buffer: some versions do not count the rows compared there"
 
 
 class _Answer(msgspec.Struct, frozen=True):

@@ -14,14 +14,17 @@ from redolab.report.table import Column, ReportTable
 _WIDEST = 60
 """Characters of a fingerprint that a table shows."""
 _NONE = "–"
+_BOUNDS = {Bound.EXACT: "", Bound.AT_LEAST: "≥ ", Bound.AT_MOST: "≤ "}
 
 
 class Worth(msgspec.Struct, frozen=True, kw_only=True):
-    """What was judged: the first of `classes` classes by query time; `asked`: the server that was, if one was."""
+    """What was judged: the first of `classes` classes by query time; `asked`: the server that was, if one was; `note`: what
+    is to be known of that."""
 
     classes: int
     asked: str | None
     judged: Sequence[Judged]
+    note: str = ""
 
     def share(self, verdict: Verdict) -> float:
         """The share of the query time of all classes that those with this verdict have, 0 to 1."""
@@ -68,6 +71,8 @@ def _notes(worth: Worth) -> Iterator[str]:
     if worth.classes > len(worth.judged):
         rest = 1 - sum(each.query.share for each in worth.judged)
         yield f"{worth.classes - len(worth.judged)} more classes with {rest:.0%} of the time were not judged (--top)."
+    if worth.note:
+        yield worth.note
     reasons: dict[str, list[str]] = {}
     for each in worth.judged:
         said = each.judgement.note or each.judgement.rows.reason
@@ -96,8 +101,8 @@ def _rows(judgement: Judgement) -> str:
     rows = judgement.rows
     if rows.count is None:
         return _NONE
-    about = "~" if rows.known is Known.ESTIMATED and rows.bound is Bound.EXACT else ""
-    return f"{rows.bound}{about}{rows.count:,}"
+    about = "~" if rows.known is Known.ESTIMATED else ""
+    return f"{_BOUNDS[rows.bound]}{about}{rows.count:,}"
 
 
 def _ratio(judgement: Judgement) -> str:

@@ -32,15 +32,17 @@ def worth_of(
         raise InvalidInput(f"{top} classes are none", "give 1 or more")
     found = digest(paths)
     queries = queries_of(found.classes)[:top]
+    note = ""
     if address is None:
         judged = _judged(queries, None, False, say)
     else:
         try:
             with AskedServer(address.connect, at_most) as server:
                 judged = _judged(queries, server, measure, say)
+                note = server.note
         except pymysql.MySQLError as error:
             raise refused(address, error) from error
-    return Worth(classes=len(found.classes), asked=None if address is None else str(address), judged=judged)
+    return Worth(classes=len(found.classes), asked=None if address is None else str(address), judged=judged, note=note)
 
 
 def _judged(

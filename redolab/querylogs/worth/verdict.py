@@ -27,9 +27,9 @@ class Known(StrEnum):
 class Bound(StrEnum):
     """What a number of rows says of A."""
 
-    EXACT = ""
-    AT_LEAST = "≥ "
-    AT_MOST = "≤ "
+    EXACT = "exact"
+    AT_LEAST = "at least"
+    AT_MOST = "at most"
 
 
 class Verdict(StrEnum):

@@ -124,7 +124,7 @@ def counted(instance: Instance, connection: Connection, statement: str) -> Count
             cursor.execute(f"EXPLAIN {statement}")
         headings = [each[0] for each in cursor.description or ()]
         access = [str(row[headings.index("type")] or row[headings.index("Extra")]) for row in cursor.fetchall()]
-        # The log of what came before is whole when one statement more is answered.
+        # A server logs a statement once it has answered it, and before it takes the connection's next.
         cursor.execute("DO 0")
         before = log.stat().st_size
         cursor.execute(statement)
@@ -132,7 +132,7 @@ def counted(instance: Instance, connection: Connection, statement: str) -> Count
         cursor.execute("DO 0")
     said = log.read_bytes()[before:].decode()
     found = re.search(
-        r"Rows_sent: (\d+)\s+Rows_examined: (\d+)(?:(?!# Query_time)[\s\S])*?" + re.escape(statement), said
+        r"Rows_sent: (\d+)\s+Rows_examined: (\d+)(?:(?!# Query_time)[\s\S])*?\n" + re.escape(statement), said
     )
     assert found is not None, said
     return Counted(int(found[1]), int(found[2]), access)
