@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -62,6 +63,8 @@ def countable(text: str) -> Countable:
     written = _written(select), _written(counted.copy())
     for each in written:
         _check_calls(each)
+    if len(tables_of(counted)) != len(tables_of(select)):
+        raise Refused("it reads tables elsewhere than in FROM")
     named = dict.fromkeys(TableName(table.db or None, table.name) for table in tables_of(select))
     return Countable(*written, tuple(named))
 
@@ -87,9 +90,16 @@ def _check_nodes(select: exp.Select) -> None:
             raise Refused(_TOLD[kind])
         if kind not in _READS:
             raise Refused(f"not known to be without effects ({kind.__name__})")
-    for subquery in select.find_all(exp.Subquery):
-        if subquery.args.get("with_"):
-            raise Refused("a common table expression")
+        _check_joins(node.args.get("joins") or [])
+
+
+def _check_joins(joins: Sequence[exp.Join]) -> None:
+    """Raises `Refused` where it matters whether a join without a condition was a comma, which binds less: the parser forgets it."""
+    unconditional = False
+    for join in joins:
+        if unconditional and (join.side == "RIGHT" or join.method == "NATURAL"):
+            raise Refused("a RIGHT or NATURAL JOIN behind tables that are joined without a condition")
+        unconditional |= not any(join.args.get(each) for each in ("on", "using", "kind", "side", "method"))
 
 
 def _written(select: exp.Select) -> str:

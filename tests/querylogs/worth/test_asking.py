@@ -80,6 +80,47 @@ def test_the_examples_of_the_source_for_real(instance: Instance) -> None:
     assert (largest.tables, largest.const, largest.examined_per_table) == (1, 1, ROWS)
 
 
+CONDITIONS = (
+    "NOT k = 0",
+    "! k = 1",
+    "id % 3 = 1 AND id DIV 7 * 2 > 100",
+    "id - (k - 3) > 10 AND id / (4 / 2) < 4000",
+    "id ^ 5 * 2 > 100 AND id | 1 & 3 AND (id << 1) + 1 > 7",
+    "id BETWEEN 5 AND 10 OR id IN (20, 21) AND NOT id BETWEEN 21 AND 30",
+    "(id, k) IN ((5, 2), (6, 1))",
+    "c LIKE 'c1!_%' ESCAPE '!' OR c LIKE 'c\\_%' OR c LIKE 'c_'",
+    "pad REGEXP '^p[12]' AND pad NOT RLIKE '9$'",
+    "pad = 'p' '7' OR pad = \"p8\" OR pad = 0x7039 OR pad = _latin1'p10'",
+    "k <=> 2 XOR id > 9990",
+    "c IS NOT NULL AND (k = 2) IS NOT TRUE AND NULL IS UNKNOWN",
+    "IF(id > 3, IFNULL(k, 1), 5) OR CASE k WHEN 2 THEN 1 ELSE 0 END",
+    "CONCAT(c, '-', pad) = 'c7-p7' OR LEFT(c, 2) = 'c8' OR SUBSTRING(c FROM 2 FOR 1) = '9'",
+    "DATE_ADD('2012-01-31', INTERVAL id DAY) > '2012-12-31' - INTERVAL 1 MONTH",
+    "TO_DAYS('2012-01-31') + id > DATEDIFF('2015-01-01', '0000-01-01') AND YEAR('2012-01-01') = 2012",
+    "DATE_FORMAT(FROM_UNIXTIME(id * 86400), '%Y-%m') = '1980-02'",
+    "CAST(pad AS CHAR(2)) = 'p3' OR CONVERT(c USING utf8) = 'c2' OR BINARY pad = 'P1'",
+    "MOD(id, 10) = 0 AND LOG(id) > 2 AND LOG(2, id) > 5 AND POW(k, 2) = 0 AND TRUNCATE(id / 3, 1) > 5.5",
+    "LOCATE('9', c) OR INSTR(c, '8') > 1 OR POSITION('77' IN pad)",
+    "c = 'C1' COLLATE utf8mb4_bin OR LOWER(c) = 'c1' AND TRIM(LEADING 'c' FROM c) = 1",
+    "id > 1e3 AND id < 0.5e4 AND -id < -2000 AND id = +3000",
+)
+
+
+@on("mariadb-10.11", "mysql-8.0", "mysql-5.5")
+def test_what_is_written_anew_counts_what_was_written(instance: Instance) -> None:
+    with instance.connections.connect() as connection:
+        connection.select_db(DATABASE)
+        for condition in CONDITIONS:
+            text = f"SELECT COUNT(*) FROM sbtest WHERE {condition}"
+            assert fetched(connection, countable(text).counting) == fetched(connection, text), condition
+        for tables in (
+            "one, sbtest a LEFT JOIN sbtest b ON b.id = a.k",
+            "one JOIN sbtest USING (v) STRAIGHT_JOIN one o",
+        ):
+            text = f"SELECT COUNT(*) FROM {tables}".replace("USING (v)", "ON v = k")
+            assert fetched(connection, countable(text).counting) == fetched(connection, text), tables
+
+
 @on("mariadb-10.11", "mysql-5.7", "mysql-5.5")
 def test_what_takes_too_long_is_ended_and_estimated(instance: Instance) -> None:
     with instance.connections.connect() as connection, asked(instance, 0.4) as server:
