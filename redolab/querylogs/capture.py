@@ -11,7 +11,7 @@ from redolab.machine.interrupts import unwinding
 from redolab.progress import Progress
 from redolab.querylogs.log_file import LogFile, absolute_name, log_on_this_machine
 from redolab.querylogs.settings.changes import FILE, LOG, TIME, changes_to_log_all, file_of, is_on
-from redolab.querylogs.settings.changing import Plan, changed, stamp_now
+from redolab.querylogs.settings.changing import TemporaryChanges, changed, stamp_now
 from redolab.querylogs.settings.checks import check_privileges
 from redolab.querylogs.settings.event import check_event
 from redolab.querylogs.settings.server import UserServer
@@ -92,9 +92,9 @@ def _captured(
     before = server.connections()
     if before and "slow_query_log_use_global_control" not in variables:
         progress.note(f"{len(before)} connections were there before: they keep their own long_query_time")
-    plan = Plan("capture", changes, seconds, stamp, event)
+    temporary = TemporaryChanges("capture", changes, seconds, stamp, event)
     try:
-        with changed(server, plan, say):
+        with changed(server, temporary, say):
             say("flushing the slow query log")
             server.flush()
             say(f"sleeping {seconds:g} s")

@@ -16,7 +16,7 @@ from redolab.machine.interrupts import unwinding
 from redolab.progress import Progress
 from redolab.querylogs.log_file import LogFile, absolute_name, log_on_this_machine
 from redolab.querylogs.settings.changes import changes_to_be_quiet, file_of, is_on
-from redolab.querylogs.settings.changing import Plan, changed, stamp_now
+from redolab.querylogs.settings.changing import TemporaryChanges, changed, stamp_now
 from redolab.querylogs.settings.checks import check_privileges
 from redolab.querylogs.settings.server import UserServer
 from redolab.servers.address import Address
@@ -64,9 +64,9 @@ def _rotated(server: UserServer, say: Callable[[str], None], wait: float, rename
         _check_can_rename(log, named)
     check_privileges(server, list(variables))
     old, size = None, 0
-    plan = Plan("rotate", changes_to_be_quiet(variables), 2 * wait + _TO_ROTATE, stamp)
+    temporary = TemporaryChanges("rotate", changes_to_be_quiet(variables), 2 * wait + _TO_ROTATE, stamp)
     try:
-        with changed(server, plan, say):
+        with changed(server, temporary, say):
             time.sleep(wait)
             if not renamed and log is not None:
                 new = log.here.with_name(f"{log.here.name}-{stamp}")

@@ -102,7 +102,15 @@ def test_every_statement_is_captured_and_everything_put_back(server: UsersServer
     assert len(steps) >= 2
     assert different == []
 
-    # The guardian too is killed: the note puts back, but for what somebody has set since.
+
+def test_what_a_note_and_a_new_connection_put_back(lab: Lab, state: Path, tmp_path: Path) -> None:
+    with users_server(lab.server("mariadb-10.11"), tmp_path / "server") as server:
+        before = server.variables()
+        _put_back_by_its_note(server, before, state)
+        _put_back_by_a_new_connection(server, before)
+
+
+def _put_back_by_its_note(server: UsersServer, before: dict[str, str], state: Path) -> None:
     killed_with_its_guardian(begun(server), state)
     assert server.variables() != before
     server.do("SET GLOBAL min_examined_row_limit = 7")
@@ -114,7 +122,8 @@ def test_every_statement_is_captured_and_everything_put_back(server: UsersServer
     assert server.variables() == before
     assert slowlog("restore").stdout.startswith("nothing is to be put back")
 
-    # The connection is lost while it sleeps, and it goes on.
+
+def _put_back_by_a_new_connection(server: UsersServer, before: dict[str, str]) -> None:
     process = begun(server)
     with server.instance.connections.connect() as connection, connection.cursor() as cursor:
         cursor.execute("SELECT id FROM information_schema.processlist WHERE user = 'root' AND id <> CONNECTION_ID()")

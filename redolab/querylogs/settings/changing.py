@@ -28,7 +28,7 @@ _EVENT_GRACE = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TemporaryChanges:
     """What is changed, for how long, and why."""
 
     purpose: str
@@ -45,32 +45,32 @@ def stamp_now() -> str:
 
 
 @contextmanager
-def changed(server: UserServer, plan: Plan, say: Callable[[str], None]) -> Iterator[None]:
-    """While in it: a plan's changes are in force. At its end all is put back, whatever ends it. Raises `LabError`.
+def changed(server: UserServer, temporary: TemporaryChanges, say: Callable[[str], None]) -> Iterator[None]:
+    """While in it: these changes are in force. At its end all is put back, whatever ends it. Raises `LabError`.
 
     First a guardian is started, then a note is written, then the first change is made.
     """
     identity = server.identity(server.variables())
-    path = notes.new_path(plan.purpose, plan.stamp)
-    deadline = time.time() + plan.seconds + _GRACE
+    path = notes.new_path(temporary.purpose, temporary.stamp)
+    deadline = time.time() + temporary.seconds + _GRACE
     guardian = start_guardian(path, server.address, deadline)
     note = Note(
-        purpose=plan.purpose,
+        purpose=temporary.purpose,
         identity=identity,
         address=NotedAddress.of(server.address),
-        changes=tuple(plan.changes),
+        changes=tuple(temporary.changes),
         pid=os.getpid(),
         guardian=guardian.pid,
         deadline=deadline,
-        event=event_name(plan.stamp) if plan.event else None,
+        event=event_name(temporary.stamp) if temporary.event else None,
     )
     notes.write(path, note)
     say(f"process {guardian.pid} puts everything back should this one be killed; the note is {path}")
     try:
         if note.event is not None:
             say(f"making the event {note.event}")
-            make_event(server, note.event, plan.changes, plan.seconds + _EVENT_GRACE)
-        note = _made(server, plan.changes, note, path, say)
+            make_event(server, note.event, temporary.changes, temporary.seconds + _EVENT_GRACE)
+        note = _made(server, temporary.changes, note, path, say)
         yield
     except BaseException:
         # What was broken off in the middle of an answer leaves a connection that is no good.
