@@ -28,7 +28,7 @@ _verbose = click.option("-v", "--verbose", is_flag=True, help="Say each step.")
 @slowlog.command()
 @address_options
 @click.option("-s", "--seconds", metavar="TIME", help="How long.  [default: 5s; from afar it must be said]")
-@click.option("--max-size", default="4G", metavar="SIZE", help="Stop when the log has that much.  [default: 4G]")
+@click.option("--max-size", metavar="SIZE", help="Stop when the log has that much.  [default: 4G, from afar 1G]")
 @click.option("--min-free", default="20%", metavar="PERCENT", help="Stop when its disk has less free.  [default: 20%]")
 @click.option("--event", is_flag=True, help="Put back by an event on the server too, where its scheduler is on.")
 @_verbose
@@ -40,7 +40,7 @@ def capture(
     user: str | None,
     ask_password: bool,
     seconds: str | None,
-    max_size: str,
+    max_size: str | None,
     min_free: str,
     event: bool,
     verbose: bool,
@@ -55,7 +55,11 @@ def capture(
     from redolab.units import parse_duration, parse_percent, parse_size
 
     address = with_password(address_of(defaults_file, socket, host, port, user), ask_password)
-    limits = CaptureLimits(parse_duration(seconds) if seconds else None, parse_size(max_size), parse_percent(min_free))
+    limits = CaptureLimits(
+        parse_duration(seconds) if seconds else None,
+        parse_size(max_size) if max_size else None,
+        parse_percent(min_free),
+    )
     for line in in_words(do_capture(progress(), address, limits, _sayer(verbose), event=event)):
         click.echo(line)
 
@@ -78,6 +82,8 @@ def restore(
     meanwhile is left, and named; after a restart of the server nothing is changed.
     """
     from redolab.querylogs.pending import restore as do_restore
+    from redolab.querylogs.settings.note import folder
+    from redolab.querylogs.settings.restoring import Telling
     from redolab.servers.address import Address
 
     given = address_of(defaults_file, socket, host, port, user)
@@ -85,8 +91,9 @@ def restore(
     def complete(address: Address) -> Address:
         return with_password(address, ask_password)
 
-    done = do_restore(notes, None if given == Address() else given, complete, _sayer(True))
-    click.echo(f"{done} put back" if done else "nothing is to be put back: no capture or rotation has left a note")
+    telling = Telling(click.echo, click.echo)
+    done = do_restore(notes, None if given == Address() else given, complete, telling)
+    click.echo(f"{done} put back" if done else f"nothing is to be put back: there is no note in {folder()}")
 
 
 @slowlog.command()
@@ -137,23 +144,21 @@ def _command_again(address: Address) -> str:
     import shlex
     import sys
 
-    program = str(Path(sys.argv[0]).absolute())
+    this = Path(sys.argv[0]).absolute()
+    program = [sys.executable, "-m", "redolab"] if this.suffix == ".py" else [str(this)]
     options = [
         (name, str(value))
         for name, value in (
             ("--defaults-file", address.defaults_file and Path(address.defaults_file).absolute()),
-            ("--socket", address.socket),
+            ("--socket", address.socket and Path(address.socket).absolute()),
             ("--host", address.host),
             ("--port", address.port),
             ("--user", address.user),
         )
         if value
     ]
-    return shlex.join([program, "slowlog", "rotate", "--renamed", *(part for option in options for part in option)])
+    return shlex.join([*program, "slowlog", "rotate", "--renamed", *(part for option in options for part in option)])
 
 
 def _sayer(verbose: bool) -> Callable[[str], None]:
-    def say(text: str) -> None:
-        click.echo(text)
-
-    return say if verbose else lambda _: None
+    return click.echo if verbose else lambda _: None

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
-from redolab.errors import Interrupted, InvalidInput
+from redolab.errors import Interrupted, InvalidInput, LabError
 from redolab.machine.interrupts import unwinding
 from redolab.progress import Progress
 from redolab.querylogs.log_file import LogFile, absolute_name, log_on_this_machine
-from redolab.querylogs.settings.changes import FILE, LOG, TIME, changes_to_log_all, file_of, is_on
-from redolab.querylogs.settings.changing import TemporaryChanges, changed, stamp_now
+from redolab.querylogs.settings.alone import alone_on
+from redolab.querylogs.settings.changes import FILE, LOG, TIME, changes_to_log_all, file_of
+from redolab.querylogs.settings.changing import TemporaryChanges, stamp_now, while_changed
 from redolab.querylogs.settings.checks import check_privileges
 from redolab.querylogs.settings.event import check_event
-from redolab.querylogs.settings.server import UserServer
+from redolab.querylogs.settings.guardian import Guardian
+from redolab.querylogs.settings.restoring import Telling
+from redolab.querylogs.settings.server import Traffic, UserServer
 from redolab.servers.address import Address
 from redolab.units import GIB, format_duration, format_size
 
 SECONDS = 5.0
 """As the source's own tool waits (data/published/query-logs.toml)."""
 MOST = 4 * GIB
+MOST_FROM_AFAR = GIB
+"""Where the log cannot be watched: the estimate counts less than there is."""
 LEAST_FREE = 0.2
 _LOOK_EVERY = 0.2
 _TRAFFIC_EVERY = 1.0
-_BYTES_BESIDE_STATEMENT = 200
-"""What a log has of a statement beside its text, about: stamp, account, figures."""
+_BESIDE_A_STATEMENT = (("log_slow_extra", 550), ("log_slow_verbosity", 470))
+_BESIDE_A_PLAIN_STATEMENT = 200
+"""Bytes that a log has of a statement beside its text, about, by the variables that make it say more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +41,8 @@ class CaptureLimits:
 
     seconds: float | None
     """None: the usual time, where the log can be watched."""
-    most: int = MOST
-    """Bytes of log."""
+    most: int | None = None
+    """Bytes of log; None: the usual, less where the log cannot be watched."""
     least_free: float = LEAST_FREE
     """Share of the log's file system, 0 to 1."""
 
@@ -57,6 +64,19 @@ class Captured:
     """Why it ended before its time; empty if it did not."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Watched:
+    """What is looked at while it is captured."""
+
+    named: str
+    log: LogFile | None
+    """None: it cannot be seen from here."""
+    seconds: float
+    most: int
+    least_free: float
+    beside_a_statement: int
+
+
 def capture(
     progress: Progress, address: Address, limits: CaptureLimits, say: Callable[[str], None], *, event: bool = False
 ) -> Captured:
@@ -64,120 +84,147 @@ def capture(
 
     `say` is told each step. What a person must know is noted on `progress`.
     """
+    telling = Telling(say, progress.note)
     with unwinding():
         server = UserServer(address)
         server.telling(progress.note)
         try:
-            return _captured(progress, server, limits, say, event=event)
+            with alone_on(server) as lock:
+                return _captured(progress, server, limits, lock, telling, event=event)
         finally:
             server.close()
 
 
 def _captured(
-    progress: Progress, server: UserServer, limits: CaptureLimits, say: Callable[[str], None], *, event: bool
+    progress: Progress, server: UserServer, limits: CaptureLimits, lock: int, telling: Telling, *, event: bool
 ) -> Captured:
     variables = server.variables()
     stamp = stamp_now()
-    file = f"{file_of(variables)}-full-{stamp}"
+    file = new_file(file_of(variables), stamp)
     changes = changes_to_log_all(variables, file)
     if event:
-        check_event(variables.get("event_scheduler", ""))
-    check_privileges(server, list(variables))
-    named = absolute_name(file, variables.get("datadir", "/"))
-    log = log_on_this_machine(server, named)
-    seconds = _seconds(progress, limits, log)
-    _check_room(log, limits)
+        check_event(variables)
+    check_privileges(server)
+    watched = _watched(progress, server, variables, absolute_name(file, variables.get("datadir", "/")), limits)
     for name in (LOG, FILE, TIME):
-        say(f"found {name} = {variables.get(name, '')!r}")
+        telling.say(f"found {name} = {variables.get(name, '')!r}")
     before = server.connections()
     if before and "slow_query_log_use_global_control" not in variables:
         progress.note(f"{len(before)} connections were there before: they keep their own long_query_time")
-    temporary = TemporaryChanges("capture", changes, seconds, stamp, event)
+    temporary = TemporaryChanges("capture", changes, watched.seconds, stamp, event)
     try:
-        with changed(server, temporary, say):
-            say("flushing the slow query log")
+        with while_changed(server, temporary, lock, telling) as guardian:
+            telling.say("flushing the slow query log")
             server.flush()
-            say(f"sleeping {seconds:g} s")
-            captured = _watched(progress, server, log, seconds, limits, named)
+            _check_written(server, watched)
+            telling.say(f"sleeping {watched.seconds:g} s")
+            try:
+                return _watch(progress, server, guardian, watched)
+            finally:
+                _name_those_who_go_on(server, before, telling)
     except Interrupted as stop:
-        by = str(stop).partition(":")[0]
-        raise Interrupted(f"{by}: everything is put back; {named} has what was captured until then") from stop
-    if is_on(variables):
-        _name_those_who_go_on(progress, server, before)
-    return captured
+        raise Interrupted(
+            f"{_signal_of(stop)}: everything is put back; {watched.named} has what was captured until then"
+        ) from stop
 
 
-def _name_those_who_go_on(progress: Progress, server: UserServer, before: list[int]) -> None:
-    since = [each for each in server.connections() if each > max(before, default=0)]
-    if since:
-        progress.note(
-            f"{len(since)} connections that were opened meanwhile keep long_query_time 0 until they end: "
-            "they go on logging every statement"
-        )
+def new_file(usual: str, stamp: str) -> str:
+    """The name of a captured log: the usual one's with the stamp behind it; in the data directory where that is a device."""
+    return f"{'slow.log' if usual.startswith('/dev/') else usual}-full-{stamp}"
 
 
-def _seconds(progress: Progress, limits: CaptureLimits, log: LogFile | None) -> float:
+def _signal_of(stop: Interrupted) -> str:
+    return str(stop).partition(":")[0]
+
+
+def _name_those_who_go_on(server: UserServer, before: list[int], telling: Telling) -> None:
+    with suppress(LabError):
+        since = [each for each in server.connections() if each > max(before, default=0)]
+        if since:
+            telling.note(
+                f"{len(since)} connections were opened meanwhile: until they end they keep long_query_time 0, "
+                "and log every statement while the slow log is on"
+            )
+
+
+def _watched(
+    progress: Progress, server: UserServer, variables: Mapping[str, str], named: str, limits: CaptureLimits
+) -> _Watched:
+    """What can be watched. Raises `InvalidInput` if that is too little for what is asked."""
     if limits.seconds is not None and limits.seconds <= 0:
         raise InvalidInput(f"{limits.seconds:g} s is no time to capture in", "give -s SECONDS above 0")
-    if log is not None:
-        return SECONDS if limits.seconds is None else limits.seconds
-    if limits.seconds is None:
-        raise InvalidInput(
-            "the log is not on this machine, or not to be seen by this account: its disk cannot be watched",
-            "say how long: -s SECONDS; or run it on the server's machine as root",
-        )
-    progress.note("the log's disk cannot be watched from here: its size is estimated from what clients send")
-    return limits.seconds
-
-
-def _check_room(log: LogFile | None, limits: CaptureLimits) -> None:
-    if log is not None and log.free_share() < limits.least_free:
+    log = log_on_this_machine(server, named)
+    beside = next((size for name, size in _BESIDE_A_STATEMENT if name in variables), _BESIDE_A_PLAIN_STATEMENT)
+    if log is None:
+        if limits.seconds is None:
+            raise InvalidInput(
+                "the log is not on this machine, or not to be seen by this account: its disk cannot be watched",
+                "say how long: -s SECONDS; or run it on the server's machine as root",
+            )
+        progress.note("the log's disk cannot be watched from here: its size is estimated from what clients send")
+        return _Watched(named, None, limits.seconds, limits.most or MOST_FROM_AFAR, limits.least_free, beside)
+    if log.free_share() < limits.least_free:
         raise InvalidInput(
             f"the disk of {log.named} has {log.free_share():.0%} free, less than {limits.least_free:.0%}",
             "free some space, or say --min-free",
         )
+    return _Watched(named, log, limits.seconds or SECONDS, limits.most or MOST, limits.least_free, beside)
 
 
-def _watched(
-    progress: Progress, server: UserServer, log: LogFile | None, seconds: float, limits: CaptureLimits, named: str
-) -> Captured:
+def _check_written(server: UserServer, watched: _Watched) -> None:
+    """Raises `LabError` if the log is not where it is looked for: behind a proxy, the server is somebody else's process."""
+    if watched.log is not None and not watched.log.here.exists():
+        raise LabError(
+            f"{server.address} does not write to {watched.log.here}: who listens there is not the server itself",
+            "name the server's own address, or run it elsewhere with -s SECONDS; everything is put back",
+        )
+
+
+def _watch(progress: Progress, server: UserServer, guardian: Guardian, watched: _Watched) -> Captured:
     began = time.monotonic()
     first = last = server.traffic()
     looked = began
     stopped = ""
     size = 0
-    with progress.stage(f"capturing into {named}", brief=True) as stage:
-        while (left := began + seconds - time.monotonic()) > 0 and not stopped:
+    with progress.stage(f"capturing into {watched.named}", brief=True) as stage:
+        while (left := began + watched.seconds - time.monotonic()) > 0 and not stopped:
             time.sleep(min(_LOOK_EVERY, left))
+            guardian.check()
             if time.monotonic() - looked >= _TRAFFIC_EVERY:
                 last, looked = server.traffic(), time.monotonic()
             took = time.monotonic() - began
-            estimate = last.received - first.received + _BYTES_BESIDE_STATEMENT * (last.statements - first.statements)
-            size = log.size if log is not None else max(0, estimate)
-            stage.advance(took, seconds, f"{format_size(size)}, {format_size(size / took)} a second")
-            stopped = _reason_to_stop(size, log, limits)
+            size = _size(watched, first, last)
+            stage.advance(took, watched.seconds, f"{format_size(size)}, {format_size(size / took)} a second")
+            stopped = _reason_to_stop(size, watched)
         last = server.traffic()
-        if log is not None:
-            size = log.size
+        size = _size(watched, first, last)
     took = time.monotonic() - began
     if stopped:
         progress.note(f"stopped after {format_duration(took)}: {stopped}")
     return Captured(
-        named,
-        log.to_read if log is not None else named,
-        size,
-        log is None,
-        took,
-        max(0, last.statements - first.statements),
-        stopped,
+        file=watched.named,
+        to_read=watched.log.to_read if watched.log is not None else watched.named,
+        size=size,
+        size_is_estimate=watched.log is None,
+        seconds=took,
+        statements=max(0, last.statements - first.statements),
+        stopped=stopped,
     )
 
 
-def _reason_to_stop(size: int, log: LogFile | None, limits: CaptureLimits) -> str:
-    if size >= limits.most:
+def _size(watched: _Watched, first: Traffic, last: Traffic) -> int:
+    """Bytes of the log: as it is, or as it may be by what clients have sent."""
+    if watched.log is not None:
+        return watched.log.size
+    statements = last.statements - first.statements
+    return max(0, last.received - first.received + watched.beside_a_statement * statements)
+
+
+def _reason_to_stop(size: int, watched: _Watched) -> str:
+    if size >= watched.most:
         return f"the log has {format_size(size)}, as much as --max-size allows"
-    if log is not None and log.free_share() < limits.least_free:
-        return f"its disk has less than {limits.least_free:.0%} free"
+    if watched.log is not None and watched.log.free_share() < watched.least_free:
+        return f"its disk has less than {watched.least_free:.0%} free"
     return ""
 
 

@@ -39,11 +39,6 @@ class LogFile:
         found = os.statvfs(self.here.parent)
         return found.f_bavail / found.f_blocks if found.f_blocks else 1.0
 
-    def free_bytes(self) -> int:
-        """Bytes free there for the server."""
-        found = os.statvfs(self.here.parent)
-        return found.f_bavail * found.f_frsize
-
 
 def absolute_name(file: str, data_directory: str) -> str:
     """A log's name from the server's root: a relative one is of the data directory."""

@@ -15,9 +15,11 @@ from redolab.errors import Interrupted, InvalidInput
 from redolab.machine.interrupts import unwinding
 from redolab.progress import Progress
 from redolab.querylogs.log_file import LogFile, absolute_name, log_on_this_machine
-from redolab.querylogs.settings.changes import changes_to_be_quiet, file_of, is_on
-from redolab.querylogs.settings.changing import TemporaryChanges, changed, stamp_now
+from redolab.querylogs.settings.alone import alone_on
+from redolab.querylogs.settings.changes import changes_to_be_quiet, file_of, writes_a_file
+from redolab.querylogs.settings.changing import TemporaryChanges, stamp_now, while_changed
 from redolab.querylogs.settings.checks import check_privileges
+from redolab.querylogs.settings.restoring import Telling
 from redolab.querylogs.settings.server import UserServer
 from redolab.servers.address import Address
 
@@ -42,56 +44,59 @@ def rotate(
     progress: Progress, address: Address, say: Callable[[str], None], *, wait: float = WAIT, renamed: bool = False
 ) -> Rotated:
     """Rotate a server's slow query log; with `renamed` somebody else, as logrotate, has renamed it. Raises `LabError`."""
+    telling = Telling(say, progress.note)
     with unwinding():
         server = UserServer(address)
         server.telling(progress.note)
         try:
-            return _rotated(server, say, wait, renamed)
+            with alone_on(server) as lock:
+                return _rotated(server, telling, lock, wait, renamed)
         finally:
             server.close()
 
 
-def _rotated(server: UserServer, say: Callable[[str], None], wait: float, renamed: bool) -> Rotated:
+def _rotated(server: UserServer, telling: Telling, lock: int, wait: float, renamed: bool) -> Rotated:
     variables = server.variables()
-    if not is_on(variables):
+    if not writes_a_file(variables):
         raise InvalidInput(
-            f"{server.address} writes no slow query log", "slow_query_log is OFF: there is nothing to rotate"
+            f"{server.address} writes no slow query log into a file: there is nothing to rotate",
+            "see slow_query_log and log_output",
         )
-    named = absolute_name(file_of(variables), variables.get("datadir", "/"))
-    log = log_on_this_machine(server, named)
     stamp = stamp_now()
+    named = absolute_name(file_of(variables), variables.get("datadir", "/"))
+    old = f"{named}-{stamp}"
+    log = log_on_this_machine(server, named)
     if not renamed:
-        _check_can_rename(log, named)
-    check_privileges(server, list(variables))
-    old, size = None, 0
+        _check_can_rename(log, named, stamp)
+    check_privileges(server)
+    size = log.size if log is not None and not renamed else 0
     temporary = TemporaryChanges("rotate", changes_to_be_quiet(variables), 2 * wait + _TO_ROTATE, stamp)
+    done = ""
     try:
-        with changed(server, temporary, say):
+        with while_changed(server, temporary, lock, telling):
             time.sleep(wait)
             if not renamed and log is not None:
-                new = log.here.with_name(f"{log.here.name}-{stamp}")
-                size = log.size
-                say(f"renaming {log.here.name} to {new.name}")
-                log.here.rename(new)
-                old = f"{named}-{stamp}"
-            say("flushing the slow query log")
+                telling.say(f"renaming {named} to {old}")
+                log.here.rename(log.here.with_name(f"{log.here.name}-{stamp}"))
+                done = f"; what was in the log is in {old}"
+            telling.say("flushing the slow query log")
             server.flush()
             time.sleep(wait)
     except Interrupted as stop:
-        by = str(stop).partition(":")[0]
-        renamed_so_far = f"; {old} has what was in the log" if old else ""
-        raise Interrupted(f"{by}: everything is put back{renamed_so_far}") from stop
-    return Rotated(named, old, size)
+        raise Interrupted(f"{str(stop).partition(':')[0]}: everything is put back{done}") from stop
+    return Rotated(named, None if renamed else old, size)
 
 
-def _check_can_rename(log: LogFile | None, named: str) -> None:
+def _check_can_rename(log: LogFile | None, named: str, stamp: str) -> None:
     if log is None:
         raise InvalidInput(
             f"{named} is not on this machine, or not to be seen by this account",
             "run it on the server's machine as root, or rename it yourself and say --renamed",
         )
     if not log.here.is_file() or log.here.is_symlink():
-        raise InvalidInput(f"{named} is no file", "a log that is a link or a pipe is not rotated")
+        raise InvalidInput(f"{named} is no file", "a log that is a link, a pipe or a device is not rotated")
+    if log.here.with_name(f"{log.here.name}-{stamp}").exists():
+        raise InvalidInput(f"{named}-{stamp} is there already", "wait a second")
 
 
 def logrotate_configuration(server: UserServer, command: str) -> str:

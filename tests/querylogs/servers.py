@@ -16,6 +16,8 @@ from redolab.units import MIB
 _POOL = 64 * MIB
 CHOSEN = {"slow_query_log": "1", "long_query_time": "3.5", "min_examined_row_limit": "100", "log_output": "TABLE"}
 """As nobody's default is."""
+_CHOSEN_ON_MARIADB = {"log_slow_disabled_statements": "admin,sp", "log_slow_filter": "full_scan"}
+"""Where there are such variables: of two others the first has the bits."""
 _NOT_SETTINGS = ("gtid", "timestamp", "rand_seed")
 
 
@@ -49,6 +51,9 @@ def users_server(
     server: InstalledServer, folder: Path, settings: Mapping[str, str] = CHOSEN, *, made: bool = False
 ) -> Iterator[UsersServer]:
     """While in it: a server with these settings runs, in a folder that is made unless it is `made`."""
+    if settings and server.dialect.family == "mariadb":
+        added = _CHOSEN_ON_MARIADB if server.dialect.version.major > 10 or server.dialect.version.minor > 2 else {}
+        settings = {**settings, **added}
     overrides = tuple(Setting(name, value, "as its user has it") for name, value in settings.items())
     request = InstanceRequest(
         purpose=Purpose.PRODUCTION,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,23 @@ class Change(msgspec.Struct, frozen=True):
     name: str
     before: str
     during: str
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether the variable has the value already."""
+        return self._same(self.before, self.during)
+
+    def is_in_force(self, now: str) -> bool:
+        """Whether the variable, which is `now`, has our value still."""
+        return self._same(now, self.during)
+
+    def is_undone(self, now: str) -> bool:
+        """Whether it is again what it was."""
+        return self._same(now, self.before)
+
+    def _same(self, one: str, other: str) -> bool:
+        # A file's name is compared as it is: case and commas are part of it.
+        return one == other if self.name.endswith("_file") else same_value(one, other)
 
     @property
     def to_do(self) -> str:
@@ -53,22 +71,21 @@ def statement(name: str, value: str) -> str:
 def changes_to_log_all(variables: Mapping[str, str], file: str) -> list[Change]:
     """What makes a server with these global variables log every statement into `file`, in the order to be made.
 
-    The log is switched on last but for the time, so that nothing of it goes to the file that was in use. Raises
-    `InvalidInput` for a server that cannot be made to, or whose general log would be changed by it.
+    The file comes first, and is put back last, so that nothing of it goes to the one that was in use. Raises `InvalidInput`
+    for a server that cannot be made to, or whose general log would be changed by it.
     """
     if LOG not in variables and "log_slow_query" not in variables:
         raise InvalidInput(
             "this server has no variable slow_query_log", "MySQL 5.0 and older cannot be asked while they run"
         )
-    changes = [change for change in _to_widen(variables) if not same_value(change.before, change.during)]
-    output = _output(variables)
-    if output is not None:
-        changes.append(output)
-    for names, value in (((FILE, "log_slow_query_file"), file), ((LOG, "log_slow_query"), "ON"), (_TIMES, "0")):
-        name = _first_of(names, variables)
-        if name is not None and not same_value(variables[name], value):
-            changes.append(Change(name, variables[name], value))
-    return changes
+    wanted = [
+        *_set((FILE, "log_slow_query_file"), file, variables),
+        *_to_widen(variables),
+        *_output(variables),
+        *_set((LOG, "log_slow_query"), "ON", variables),
+        *_set(_TIMES, "0", variables),
+    ]
+    return [change for change in wanted if not change.is_nothing]
 
 
 def changes_to_be_quiet(variables: Mapping[str, str]) -> list[Change]:
@@ -76,13 +93,28 @@ def changes_to_be_quiet(variables: Mapping[str, str]) -> list[Change]:
     name = _first_of(_TIMES, variables)
     if name is None or float(variables[name]) >= float(QUIET) or not is_on(variables):
         return []
-    return [*_global_control(variables), Change(name, variables[name], QUIET)]
+    wanted = [*_global_control(variables), Change(name, variables[name], QUIET)]
+    return [change for change in wanted if not change.is_nothing]
+
+
+def left_behind(variables: Mapping[str, str]) -> str:
+    """What of a capture or a rotation is still in force on a server; empty if nothing is."""
+    file = file_of(variables)
+    if re.search(r"-full-\d{14}$", file):
+        return f"{FILE} = {file}"
+    time = variables.get(TIME, "")
+    return f"{TIME} = {time}" if same_value(time, QUIET) else ""
 
 
 def is_on(variables: Mapping[str, str]) -> bool:
     """Whether the server writes a slow query log."""
     name = _first_of((LOG, "log_slow_query"), variables)
     return name is not None and same_value(variables[name], "ON")
+
+
+def writes_a_file(variables: Mapping[str, str]) -> bool:
+    """Whether it writes one into a file."""
+    return is_on(variables) and "FILE" in variables.get("log_output", "FILE").upper().split(",")
 
 
 def file_of(variables: Mapping[str, str]) -> str:
@@ -96,9 +128,9 @@ def undoing(changes: Iterable[Change], variables: Mapping[str, str]) -> Undoing:
     undo, left = [], []
     for change in reversed(list(changes)):
         now = variables.get(change.name, change.before)
-        if same_value(now, change.before):
+        if change.is_undone(now):
             continue
-        if same_value(now, change.during):
+        if change.is_in_force(now):
             undo.append(change)
         else:
             left.append((change, now))
@@ -121,22 +153,24 @@ _WIDEN: Sequence[tuple[Sequence[str], str]] = (
     (("min_examined_row_limit", "log_slow_min_examined_row_limit"), "0"),
     (("log_slow_filter",), ""),
     (("log_slow_disabled_statements",), ""),
-    (("log_slow_admin_statements",), "ON"),
-    (("log_slow_replica_statements", "log_slow_slave_statements"), "ON"),
     (("log_slow_sp_statements",), "ON"),
     (("log_slow_extra",), "ON"),
     (("log_throttle_queries_not_using_indexes",), "0"),
     (("log_slow_rate_limit",), "1"),
 )
+_CONTROLLED = "log_slow_filter,log_slow_rate_limit,log_slow_verbosity,long_query_time,min_examined_row_limit"
+"""All that Percona Server can take from the global values, by name: how it shows `all` is not known."""
 _MARIADB_DETAIL = "query_plan,innodb"
 _PERCONA_DETAIL = "microtime,query_plan,innodb"
 
 
 def _to_widen(variables: Mapping[str, str]) -> Iterable[Change]:
     for names, value in _WIDEN:
-        name = _first_of(names, variables)
-        if name is not None:
-            yield Change(name, variables[name], value)
+        yield from _set(names, value, variables)
+    if "log_slow_disabled_statements" not in variables:
+        # On MariaDB they are bits of that one.
+        yield from _set(("log_slow_admin_statements",), "ON", variables)
+        yield from _set(("log_slow_replica_statements", "log_slow_slave_statements"), "ON", variables)
     if "log_slow_verbosity" in variables:
         detail = _PERCONA_DETAIL if "log_slow_rate_type" in variables else _MARIADB_DETAIL
         yield Change("log_slow_verbosity", variables["log_slow_verbosity"], detail)
@@ -147,22 +181,29 @@ def _global_control(variables: Mapping[str, str]) -> Iterable[Change]:
     """Percona Server: connections that are there already follow the global values."""
     name = "slow_query_log_use_global_control"
     if name in variables:
-        yield Change(name, variables[name], "all")
+        yield Change(name, variables[name], _CONTROLLED)
 
 
-def _output(variables: Mapping[str, str]) -> Change | None:
-    """`log_output` also says where the general log goes, which is to stay where it is."""
+def _set(names: Iterable[str], value: str, variables: Mapping[str, str]) -> Iterable[Change]:
+    name = _first_of(names, variables)
+    if name is not None:
+        yield Change(name, variables[name], value)
+
+
+def _output(variables: Mapping[str, str]) -> Iterable[Change]:
+    """`log_output` also says where the general log goes, which is to stay where it is.
+
+    Not into a table as well: that is CSV, written by one thread at a time, on a disk that nobody watches.
+    """
     before = variables.get("log_output", "FILE")
-    targets = {each.strip().upper() for each in before.split(",")}
-    if "FILE" in targets and "NONE" not in targets:
-        return None
-    general = same_value(variables.get("general_log", "OFF"), "ON")
-    if general and "NONE" in targets:
+    if same_value(before, "FILE"):
+        return
+    if same_value(variables.get("general_log", "OFF"), "ON"):
         raise InvalidInput(
-            "log_output is NONE and general_log is ON: the general log would be written too",
+            f"log_output is {before} and general_log is ON: the general log would go elsewhere too",
             "switch general_log off first",
         )
-    return Change("log_output", before, "FILE,TABLE" if general else "FILE")
+    yield Change("log_output", before, "FILE")
 
 
 def _first_of(names: Iterable[str], variables: Mapping[str, str]) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,14 +13,17 @@ from pathlib import Path
 import msgspec
 
 from redolab.errors import LabError
+from redolab.machine import interrupts
 from redolab.querylogs.settings import note as notes
 from redolab.querylogs.settings.changes import Change
 from redolab.querylogs.settings.event import event_name, make_event
-from redolab.querylogs.settings.guardian import start_guardian
+from redolab.querylogs.settings.guardian import Guardian, start_guardian
 from redolab.querylogs.settings.note import Note, NotedAddress
-from redolab.querylogs.settings.restoring import put_back
+from redolab.querylogs.settings.restoring import Telling, put_back
 from redolab.querylogs.settings.server import UserServer
 
+_TO_BEGIN = 600.0
+"""Seconds for which the guardian lets the changes be made: a lost connection is tried again at each."""
 _GRACE = 15.0
 """Seconds after the end at which the guardian no longer waits for the command itself."""
 _EVENT_GRACE = 30.0
@@ -45,61 +48,62 @@ def stamp_now() -> str:
 
 
 @contextmanager
-def changed(server: UserServer, temporary: TemporaryChanges, say: Callable[[str], None]) -> Iterator[None]:
+def while_changed(server: UserServer, temporary: TemporaryChanges, lock: int, telling: Telling) -> Iterator[Guardian]:
     """While in it: these changes are in force. At its end all is put back, whatever ends it. Raises `LabError`.
 
-    First a guardian is started, then a note is written, then the first change is made.
+    First a guardian is started, then a note is written, then the first change is made. `lock` is that of `alone_on`.
     """
-    identity = server.identity(server.variables())
     path = notes.new_path(temporary.purpose, temporary.stamp)
-    deadline = time.time() + temporary.seconds + _GRACE
-    guardian = start_guardian(path, server.address, deadline)
+    guardian = start_guardian(path, server, lock, time.time() + temporary.seconds + _TO_BEGIN)
     note = Note(
         purpose=temporary.purpose,
-        identity=identity,
+        identity=server.identity,
         address=NotedAddress.of(server.address),
         changes=tuple(temporary.changes),
         pid=os.getpid(),
         guardian=guardian.pid,
-        deadline=deadline,
-        event=event_name(temporary.stamp) if temporary.event else None,
+        connection=server.connection_id,
+        event=event_name(temporary.stamp, os.getpid()) if temporary.event else None,
     )
     notes.write(path, note)
-    say(f"process {guardian.pid} puts everything back should this one be killed; the note is {path}")
+    telling.say(f"process {guardian.pid} puts everything back should this one be killed; the note is {path}")
     try:
         if note.event is not None:
-            say(f"making the event {note.event}")
+            telling.say(f"making the event {note.event}")
             make_event(server, note.event, temporary.changes, temporary.seconds + _EVENT_GRACE)
-        note = _made(server, temporary.changes, note, path, say)
-        yield
-    except BaseException:
-        # What was broken off in the middle of an answer leaves a connection that is no good.
-        server.close()
-        raise
+        note = _make(server, note, path, guardian, telling)
+        guardian.wait_until(time.time() + temporary.seconds + _GRACE)
+        yield guardian
     finally:
-        _put_back(server, path, note, say)
-        guardian.dismiss()
+        with interrupts.held():
+            _put_back(server, path, note, telling)
+            guardian.dismiss()
 
 
-def _made(server: UserServer, changes: Sequence[Change], note: Note, path: Path, say: Callable[[str], None]) -> Note:
-    """Make the changes; the note then says what the server made of them: a set in an order of its own."""
-    for change in changes:
-        say(f"setting {change.name} = {change.during!r} (was {change.before!r})")
-        server.set_global(change.to_do)
+def _make(server: UserServer, note: Note, path: Path, guardian: Guardian, telling: Telling) -> Note:
+    """Make the changes; the note then has the sets among them as the server shows them."""
+    for change in note.changes:
+        guardian.check()
+        telling.say(f"setting {change.name} = {change.during!r} (was {change.before!r})")
+        # An interrupt would leave the statement under way on the server, where it could come after it was taken back.
+        with interrupts.held():
+            server.carry_out(change.to_do)
     now = server.variables()
-    note = msgspec.structs.replace(
-        note, changes=tuple(Change(each.name, each.before, now.get(each.name, each.during)) for each in changes)
+    shown = tuple(
+        Change(each.name, each.before, now.get(each.name, each.during)) if "," in each.during else each
+        for each in note.changes
     )
+    note = msgspec.structs.replace(note, changes=shown)
     notes.write(path, note)
     return note
 
 
-def _put_back(server: UserServer, path: Path, note: Note, say: Callable[[str], None]) -> None:
+def _put_back(server: UserServer, path: Path, note: Note, telling: Telling) -> None:
     try:
-        put_back(server, path, note, say)
+        put_back(server, path, note, telling)
     except LabError as error:
         raise LabError(
             f"not all could be put back on {server.address} ({error.problem})",
-            f"process {note.guardian} goes on trying; after it: redolab slowlog restore",
+            f"process {note.guardian} goes on trying for a day; after it: redolab slowlog restore",
             error.details,
         ) from error

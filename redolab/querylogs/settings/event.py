@@ -2,56 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from redolab.errors import InvalidInput
-from redolab.querylogs.settings.changes import Change, same_value
+from redolab.querylogs.settings.changes import FILE, Change, same_value
 from redolab.querylogs.settings.server import UserServer
 
 _SCHEMA = "mysql"
+_WITHOUT_BINARY_LOG = "SET SESSION sql_log_bin = 0"
+_WITH_BINARY_LOG = "SET SESSION sql_log_bin = 1"
 
 
-def event_name(stamp: str) -> str:
-    """What the event of a command that began at `stamp` is called."""
-    return f"{_SCHEMA}.redolab_slowlog_{stamp}"
+def event_name(stamp: str, pid: int) -> str:
+    """What the event of a command is called that began at `stamp`."""
+    return f"{_SCHEMA}.redolab_slowlog_{stamp}_{pid}"
 
 
 def event_statement(name: str, changes: Sequence[Change], seconds: float) -> str:
     """What makes the event: after so many seconds each variable that still has our value gets its own again.
 
-    Whoever has set one meanwhile, and a server that was restarted, keep theirs. An event that is over is dropped by the
-    server, in the event's own session, and that would go into the binary log (on MySQL 9.7 with a GTID of its own).
+    Whoever has set one meanwhile keeps that, and a server that was restarted, or has another log file, is left alone. An event
+    that is over is dropped by the server, in the event's own session, and that would go into the binary log (on MySQL 9.7 with
+    a GTID of its own).
     """
     undo = "".join(f"IF {_holds(change)} THEN {change.to_undo}; END IF; " for change in reversed(changes))
+    ours = next((change for change in changes if change.name == FILE), None)
+    if ours is not None:
+        undo = f"IF {_holds(ours)} THEN {undo}END IF; "
     at = f"CURRENT_TIMESTAMP + INTERVAL {int(seconds)} SECOND"
-    return f"CREATE EVENT {name} ON SCHEDULE AT {at} DO BEGIN SET SESSION sql_log_bin = 0; {undo}END"
+    body = f"BEGIN {_WITHOUT_BINARY_LOG}; {undo}END"
+    return f"CREATE EVENT IF NOT EXISTS {name} ON SCHEDULE AT {at} DO {body}"
 
 
-def check_event(scheduler: str) -> None:
-    """Raises `InvalidInput` unless the server's event scheduler is on: it is never switched on."""
+def check_event(variables: Mapping[str, str]) -> None:
+    """Raises `InvalidInput` unless the server's event scheduler is on (it is never switched on), or on a Galera cluster."""
+    scheduler = variables.get("event_scheduler", "")
     if not same_value(scheduler, "ON"):
         raise InvalidInput(
             f"event_scheduler is {scheduler or 'not there'}",
             "leave --event away; the event scheduler is not switched on",
         )
+    if same_value(variables.get("wsrep_on", "OFF"), "ON"):
+        raise InvalidInput("a Galera cluster makes events on all its nodes", "leave --event away")
 
 
 def make_event(server: UserServer, name: str, changes: Sequence[Change], seconds: float) -> None:
     """Make it, without a word in the binary log. Raises `LabError`."""
-    _without_binary_log(server, event_statement(name, changes, seconds))
+    server.carry_out(_WITHOUT_BINARY_LOG, event_statement(name, changes, seconds), _WITH_BINARY_LOG)
 
 
 def drop_event(server: UserServer, name: str) -> None:
-    """Remove it, if it is still there."""
-    _without_binary_log(server, f"DROP EVENT IF EXISTS {name}")
-
-
-def _without_binary_log(server: UserServer, statement: str) -> None:
-    server.carry_out("SET SESSION sql_log_bin = 0")
-    try:
-        server.carry_out(statement)
-    finally:
-        server.carry_out("SET SESSION sql_log_bin = 1")
+    """Remove it, if it is still there. Raises `LabError`."""
+    server.carry_out(_WITHOUT_BINARY_LOG, f"DROP EVENT IF EXISTS {name}", _WITH_BINARY_LOG)
 
 
 def _holds(change: Change) -> str:

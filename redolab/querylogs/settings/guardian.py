@@ -23,16 +23,17 @@ import msgspec
 from redolab.errors import InvalidInput, LabError
 from redolab.machine import interrupts
 from redolab.querylogs.settings import note as notes
-from redolab.querylogs.settings.note import NotedAddress
-from redolab.querylogs.settings.restoring import put_back
+from redolab.querylogs.settings.note import NotedAddress, ServerIdentity
+from redolab.querylogs.settings.restoring import Telling, put_back
 from redolab.querylogs.settings.server import UserServer
-from redolab.servers.address import Address
 
-PATIENCE = 600.0
-"""Seconds for which a guardian tries to reach a server that it cannot reach at first."""
+PATIENCE = 86_400.0
+"""Seconds for which a guardian tries to reach a server that it cannot reach: a laptop sleeps, a network is away."""
 _READY = b"ready"
-_DONE = b"done\n"
+_DONE = b"done"
 _TO_START = 30.0
+_KEEP_ALIVE_EVERY = 10.0
+_AGAIN_EVERY = 10.0
 
 
 class Orders(msgspec.Struct, frozen=True):
@@ -41,8 +42,10 @@ class Orders(msgspec.Struct, frozen=True):
     note: str
     address: NotedAddress
     password: str | None
+    identity: ServerIdentity
+    """The server that it is to put back: an address may lead to another one."""
     deadline: float
-    """Seconds since 1970."""
+    """Seconds since 1970. A later one comes by the same pipe, a line of its own."""
 
 
 class Guardian:
@@ -56,19 +59,32 @@ class Guardian:
         """Its process id."""
         return self._process.pid
 
+    def check(self) -> None:
+        """Raises `LabError` if it is gone: then nobody would put back what this command cannot."""
+        if self._process.poll() is not None:
+            raise LabError(f"the guardian (process {self.pid}) is gone", "everything is put back; see who ended it")
+
+    def wait_until(self, deadline: float) -> None:
+        """Let it act at another deadline, in seconds since 1970."""
+        self._tell(repr(deadline).encode())
+
     def dismiss(self) -> None:
         """All is put back: it may go."""
-        assert self._process.stdin is not None
-        with suppress(OSError):
-            self._process.stdin.write(_DONE)
-            self._process.stdin.flush()
+        self._tell(_DONE)
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(5.0)
 
+    def _tell(self, line: bytes) -> None:
+        assert self._process.stdin is not None
+        with suppress(OSError):
+            self._process.stdin.write(line + b"\n")
+            self._process.stdin.flush()
 
-def start_guardian(note: Path, address: Address, deadline: float) -> Guardian:
-    """Start one, and wait until it has reached the server itself. Raises `LabError`."""
-    orders = Orders(str(note), NotedAddress.of(address), address.password, deadline)
+
+def start_guardian(note: Path, server: UserServer, lock: int, deadline: float) -> Guardian:
+    """Start one, and wait until it has reached the server itself. It holds `lock`, a descriptor, as well. Raises `LabError`."""
+    address = server.address
+    orders = Orders(str(note), NotedAddress.of(address), address.password, server.identity, deadline)
     with interrupts.held():
         process = subprocess.Popen(
             [sys.executable, "-m", __name__],
@@ -77,6 +93,7 @@ def start_guardian(note: Path, address: Address, deadline: float) -> Guardian:
             stderr=subprocess.DEVNULL,
             cwd="/",
             start_new_session=True,
+            pass_fds=(lock,),
         )
     assert process.stdin is not None
     assert process.stdout is not None
@@ -92,7 +109,7 @@ def start_guardian(note: Path, address: Address, deadline: float) -> Guardian:
     if said != _READY:
         process.stdin.close()
         raise LabError(
-            f"the process that would put everything back could not start ({said.decode() or 'it said nothing'})",
+            f"the guardian that would put everything back could not start ({said.decode() or 'it said nothing'})",
             "nothing was changed",
         )
     return Guardian(process)
@@ -100,44 +117,90 @@ def start_guardian(note: Path, address: Address, deadline: float) -> Guardian:
 
 def main() -> None:
     """What a guardian does."""
-    orders = msgspec.json.decode(sys.stdin.buffer.readline(), type=Orders)
+    pipe = _Pipe()
+    said: list[bytes] = []
+    while not said and not pipe.is_closed:
+        said = pipe.lines()
+    orders = msgspec.json.decode(said[0], type=Orders)
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    wake, woken = os.pipe()
-
-    def told_to_end(_number: int, _frame: FrameType | None) -> None:
-        os.write(woken, b"x")
-
-    signal.signal(signal.SIGTERM, told_to_end)
-    address = orders.address.address().with_password(orders.password)
+    woken = _woken_by_term()
     try:
-        server = UserServer(address, patience=PATIENCE)
-        server.close()
+        server = UserServer(orders.address.address().with_password(orders.password), patience=PATIENCE)
+        if server.identity.uuid != orders.identity.uuid:
+            raise InvalidInput(
+                f"it reached another server, {server.identity.uuid}", "name one server, not a proxy of several"
+            )
     except LabError as error:
         _answer(str(error).encode())
         return
     _answer(_READY)
-    # Not by sys.stdin: select sees nothing of what that has read ahead.
-    ready, _, _ = select.select([0, wake], [], [], max(0.0, orders.deadline - time.time()))
-    if 0 in ready and os.read(0, len(_DONE)) == _DONE:
-        return
-    _act(server, Path(orders.note))
+    if _is_needed(server, pipe, woken, orders.deadline):
+        _act(server, Path(orders.note))
+
+
+class _Pipe:
+    """What comes by standard input, line by line. Not by sys.stdin, which reads ahead of select."""
+
+    def __init__(self) -> None:
+        self.is_closed = False
+        self._partial = b""
+
+    def lines(self) -> list[bytes]:
+        """The lines that have come whole; it waits for something to come."""
+        chunk = os.read(0, 65536)
+        self.is_closed = not chunk
+        *whole, self._partial = (self._partial + chunk).split(b"\n")
+        return whole
+
+
+def _woken_by_term() -> int:
+    """A descriptor that can be read once SIGTERM has come."""
+    woken, wake = os.pipe()
+
+    def told_to_end(_number: int, _frame: FrameType | None) -> None:
+        os.write(wake, b"x")
+
+    signal.signal(signal.SIGTERM, told_to_end)
+    return woken
+
+
+def _is_needed(server: UserServer, pipe: _Pipe, woken: int, deadline: float) -> bool:
+    """Wait until the command is done, or it is not there or not in time to be; whether it has left something to do."""
+    while (left := deadline - time.time()) > 0:
+        ready, _, _ = select.select([0, woken], [], [], min(left, _KEEP_ALIVE_EVERY))
+        if woken in ready:
+            return True
+        if 0 in ready:
+            for line in pipe.lines():
+                if line == _DONE:
+                    return False
+                deadline = float(line)
+            if pipe.is_closed:
+                return True
+        server.keep_alive()
+    return True
 
 
 def _act(server: UserServer, path: Path) -> None:
     say = _log(path)
-    try:
-        note = notes.read(path)
-    except InvalidInput:
-        # Nothing was changed yet, or all is put back.
-        return
-    try:
-        put_back(server, path, note, say)
-        say("all is put back")
-    except LabError as error:
-        say(f"{error}")
-        for line in error.details:
-            say(f"    {line}")
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            note = notes.read(path)
+        except InvalidInput:
+            # Nothing was changed yet, or all is put back.
+            return
+        try:
+            put_back(server, path, note, Telling(say, say))
+            say("all is put back")
+            return
+        except LabError as error:
+            for line in (str(error), *error.details):
+                say(line)
+        if time.monotonic() > deadline:
+            return
+        time.sleep(_AGAIN_EVERY)
 
 
 def _log(path: Path) -> Callable[[str], None]:

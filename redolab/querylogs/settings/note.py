@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
 from pathlib import Path
 
 import msgspec
@@ -37,10 +36,10 @@ class NotedAddress(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, address: Address) -> NotedAddress:
         """That of an address."""
-        parts = asdict(address)
-        file = parts.pop("defaults_file")
-        del parts["password"]
-        return cls(defaults_file=str(Path(file).absolute()) if file else None, **parts)
+        file, socket = (
+            str(Path(each).absolute()) if each else None for each in (address.defaults_file, address.socket)
+        )
+        return cls(file, socket, address.host, address.port, address.user)
 
     def address(self) -> Address:
         """The address, without a password."""
@@ -59,8 +58,8 @@ class Note(msgspec.Struct, frozen=True):
     pid: int
     guardian: int
     """Process ids of the command and of the process that puts back if the command cannot."""
-    deadline: float
-    """Seconds since 1970 at which the guardian puts back."""
+    connection: int | None
+    """The command's connection, by the server's number."""
     event: str | None = None
     """The event on the server that does so as well."""
 
@@ -98,5 +97,5 @@ def remove(path: Path) -> None:
 
 
 def all_notes() -> list[Path]:
-    """Those of changes that were not put back, or not yet, the oldest first."""
-    return sorted(folder().glob(f"*{_ENDING}"), key=lambda path: path.stat().st_mtime)
+    """Those of changes that were not put back, or not yet: the newest first, as each was made on top of those before it."""
+    return sorted(folder().glob(f"*{_ENDING}"), key=lambda path: path.stem.partition("-")[2], reverse=True)

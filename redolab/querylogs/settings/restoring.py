@@ -3,69 +3,110 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from redolab.errors import InvalidInput, LabError
 from redolab.querylogs.settings import note as notes
-from redolab.querylogs.settings.changes import FILE, QUIET, Change, same_value, undoing
+from redolab.querylogs.settings.changes import FILE, QUIET, same_value, undoing
 from redolab.querylogs.settings.event import drop_event
 from redolab.querylogs.settings.note import Note
-from redolab.querylogs.settings.server import UserServer
+from redolab.querylogs.settings.server import CLOCK_TOLERANCE, Restarted, UserServer
 
-_CLOCK_TOLERANCE = 5.0
-"""Seconds by which two readings of a server's start may differ: both clocks tell whole seconds, and may be set."""
+_TRIES = 3
 
 
-def put_back(server: UserServer, path: Path, note: Note, say: Callable[[str], None]) -> None:
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """Who is told what is put back. Neither keeps it from being put back: a terminal may be gone."""
+
+    step: Callable[[str], None]
+    person: Callable[[str], None]
+    """What a person has to know."""
+
+    def say(self, text: str) -> None:
+        """A step."""
+        with suppress(OSError):
+            self.step(text)
+
+    def note(self, text: str) -> None:
+        """Something to know."""
+        with suppress(OSError):
+            self.person(text)
+
+
+def put_back(server: UserServer, path: Path, note: Note, telling: Telling) -> None:
     """Take back what is still in force of a note's changes, and remove the note. Raises `LabError`.
 
     After a restart nothing is changed, as the server has its values from its option file. What somebody else has changed
     meanwhile is left, and named. It may be done by two processes at once, and again.
     """
-    variables = server.variables()
-    identity = server.identity(variables)
-    if identity.uuid != note.identity.uuid:
+    if server.identity.uuid != note.identity.uuid:
         raise InvalidInput(
-            f"{server.address} is not the server of {path.name} ({identity.uuid}, not {note.identity.uuid})",
+            f"{server.address} is not the server of {path.name} ({server.identity.uuid}, not {note.identity.uuid})",
             "name the address of the one that was changed",
         )
-    if _restarted(note, identity.started, variables):
-        say("the server was restarted: it has its values from its option file again; nothing is changed")
-        notes.remove(path)
-        return
-    todo = undoing(note.changes, variables)
+    try:
+        if _is_restarted(note, server.identity.started, server.variables()):
+            raise Restarted("the server was restarted")
+        if note.connection is not None and note.connection != server.connection_id:
+            # Its last statement may still be under way, and would come after what is put back here.
+            server.kill(note.connection)
+        _undo(server, path, note, telling)
+    except Restarted:
+        telling.note("the server was restarted: it has its values from its option file again; nothing is changed")
+    notes.remove(path)
+
+
+def _undo(server: UserServer, path: Path, note: Note, telling: Telling) -> None:
     failed: list[str] = []
-    for change in todo.undo:
-        say(f"restoring {change.name} = {change.before!r}")
-        try:
-            server.set_global(change.to_undo)
-        except LabError as error:
-            failed.append(f"{change.to_undo};   -- {error.problem}")
+    for _ in range(_TRIES):
+        todo = undoing(note.changes, server.variables())
+        if not todo.undo:
+            break
+        failed = []
+        for change in todo.undo:
+            telling.say(f"restoring {change.name} = {change.before!r}")
+            try:
+                server.carry_out(change.to_undo)
+            except Restarted:
+                raise
+            except LabError as error:
+                failed.append(f"{change.to_undo};   -- {error.problem}")
     for change, now in todo.left:
-        say(f"{change.name} was set to {now!r} by somebody else meanwhile: left (it was {change.before!r} before)")
-    if any(_is_of_the_log(change) for change in note.changes):
-        say("flushing the slow query log")
-        server.flush()
+        telling.note(
+            f"{change.name} was set to {now!r} by somebody else meanwhile: left (it was {change.before!r} before)"
+        )
+    if note.changes:
+        telling.say("flushing the slow query log")
+        _if_it_can(server.flush, telling)
     if note.event is not None:
-        drop_event(server, note.event)
+        event = note.event
+        _if_it_can(lambda: drop_event(server, event), telling)
     if failed:
         raise LabError(
             f"not all is put back on {server.address}", f"the note stays in {path}; these remain to be done", failed
         )
-    notes.remove(path)
 
 
-def _restarted(note: Note, started: float, variables: Mapping[str, str]) -> bool:
+def _if_it_can(do: Callable[[], None], telling: Telling) -> None:
+    """What is of no consequence once all variables are put back."""
+    try:
+        do()
+    except Restarted:
+        raise
+    except LabError as error:
+        telling.note(error.problem)
+
+
+def _is_restarted(note: Note, started: float, variables: Mapping[str, str]) -> bool:
     """Whether it is another life of the server.
 
     A clock that was set looks like a restart. But the name of a captured file, with its stamp, and a threshold of half an
     hour are in no option file: who has one of them still is the server that was changed.
     """
     ours = [change for change in note.changes if change.name == FILE or same_value(change.during, QUIET)]
-    if any(same_value(variables.get(change.name, ""), change.during) for change in ours):
+    if any(change.is_in_force(variables.get(change.name, "")) for change in ours):
         return False
-    return abs(started - note.identity.started) > _CLOCK_TOLERANCE
-
-
-def _is_of_the_log(change: Change) -> bool:
-    return "slow" in change.name or "long_query" in change.name
+    return abs(started - note.identity.started) > CLOCK_TOLERANCE

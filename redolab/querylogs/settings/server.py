@@ -1,4 +1,4 @@
-"""A user's server whose global variables are read and set; a connection that drops is taken up again."""
+"""A user's server whose global variables are read and set; a connection that drops is taken up again, to the same server."""
 
 from __future__ import annotations
 
@@ -21,11 +21,28 @@ from redolab.servers.address import Address, refused
 
 PATIENCE = 60.0
 """Seconds for which a lost connection is tried again."""
-_PAUSE = 0.5
-_LOST = (CR.CR_SERVER_GONE_ERROR, CR.CR_SERVER_LOST, CR.CR_CONN_HOST_ERROR, CR.CR_CONNECTION_ERROR, 1053, 1927)
-"""Besides the client's own: a server that is shutting down, and a connection that was killed."""
+CLOCK_TOLERANCE = 5.0
+"""Seconds by which two readings of a server's start may differ: both clocks tell whole seconds, and are set at times."""
+_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
+_LOST = frozenset(
+    {CR.CR_SERVER_GONE_ERROR, CR.CR_SERVER_LOST, CR.CR_CONN_HOST_ERROR, CR.CR_CONNECTION_ERROR, 2055, 0}
+    # Of the server: shutting down, packets out of order or late, killed, idle for too long.
+    | {1053, 1158, 1159, 1160, 1161, 1317, 1927, 3169, 4031}
+)
 _NOT_ALLOWED = (ER.SPECIFIC_ACCESS_DENIED_ERROR, ER.DBACCESS_DENIED_ERROR, ER.ACCESS_DENIED_ERROR)
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_SYSTEM = ("system user", "event_scheduler", "Daemon")
+_OWN_SESSION = (
+    # Its own statements are in no log of slow ones, and a text means the same on every server.
+    "SET SESSION long_query_time = 31536000",
+    "SET SESSION slow_query_log = 0",
+    "SET SESSION sql_mode = ''",
+    "SET SESSION time_zone = '+00:00'",
+)
+
+
+class Restarted(LabError):
+    """The server that is asked was restarted since it was first asked: what was set by SET GLOBAL is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +55,7 @@ class Traffic:
 
 
 class UserServer:
-    """A server of the user's own. All that is changed in it goes through `set_global` and `flush`."""
+    """A server of the user's own. A statement that is interrupted leaves its connection to be replaced by the next one."""
 
     def __init__(self, address: Address, *, patience: float = PATIENCE) -> None:
         """Connect. Raises `LabError` with the reason if it cannot be had."""
@@ -46,8 +63,10 @@ class UserServer:
         self._patience = patience
         self._asked = 0
         self._say: Callable[[str], None] = lambda _: None
+        self._whole = True
         try:
             self._connection: Connection | None = self._connected()
+            self.identity = _identity(self._connection)
         except pymysql.MySQLError as error:
             raise refused(address, error) from error
 
@@ -58,23 +77,26 @@ class UserServer:
     def close(self) -> None:
         """Let go of the connection."""
         if self._connection is not None and self._connection.open:
-            self._connection.close()
+            with suppress(pymysql.MySQLError, OSError):
+                self._connection.close()
         self._connection = None
+
+    @property
+    def connection_id(self) -> int | None:
+        """The server's number of the connection."""
+        if self._connection is None:
+            return None
+        return int(self._connection.thread_id())  # type: ignore[no-untyped-call]
+
+    def keep_alive(self) -> None:
+        """Have the server see that somebody is there; a connection that is lost is taken up again when it is needed."""
+        with suppress(pymysql.MySQLError, OSError):
+            if self._connection is not None:
+                self._connection.ping(reconnect=False)
 
     def variables(self) -> dict[str, str]:
         """All global variables, their names in lower case."""
         return {str(name).lower(): str(value) for name, value in self.rows("SHOW GLOBAL VARIABLES")}
-
-    def identity(self, variables: Mapping[str, str]) -> ServerIdentity:
-        """Which server this is, and which life of it."""
-        named = variables.get("server_uuid")
-        place = ":".join(variables.get(name, "") for name in ("hostname", "port", "datadir"))
-        ((now, uptime),) = [
-            (float(now), float(status[1]))
-            for status in self.rows("SHOW GLOBAL STATUS LIKE 'Uptime'")
-            for (now,) in self.rows("SELECT UNIX_TIMESTAMP()")
-        ]
-        return ServerIdentity(named or place, now - uptime)
 
     def traffic(self) -> Traffic:
         """What clients have sent so far; not these questions themselves."""
@@ -84,40 +106,44 @@ class UserServer:
         return Traffic(counted.get("questions", 0) - self._asked, counted.get("bytes_received", 0))
 
     def connections(self) -> list[int]:
-        """The ids of the other connections that this account may see."""
-        own = self.rows("SELECT CONNECTION_ID()")[0][0]
-        system = {"system user", "event_scheduler", "Daemon"}
-        return [int(row[0]) for row in self.rows("SHOW PROCESSLIST") if row[0] != own and row[1] not in system]
-
-    def set_global(self, statement: str) -> None:
-        """Carry out a `SET GLOBAL`. Raises `LabError` if the server refuses it."""
-        self.carry_out(statement)
+        """The ids of the other connections of clients that this account may see."""
+        return [
+            int(row[0])
+            for row in self.rows("SHOW PROCESSLIST")
+            if row[0] != self.connection_id and row[1] not in _SYSTEM
+        ]
 
     def flush(self) -> None:
-        """Have the slow query log closed and opened again, without a word in the binary log."""
+        """Have the slow query log closed and opened again, without a word in the binary log. Raises `LabError`."""
         try:
             self._ask("FLUSH LOCAL SLOW LOGS")
-        except pymysql.err.ProgrammingError as error:
+        except pymysql.MySQLError as error:
             if error.args[0] != ER.PARSE_ERROR:
                 raise self._refusal("FLUSH LOCAL SLOW LOGS", error) from error
-            # MySQL before 5.5.3 knows only all logs at once.
-            self.carry_out("FLUSH LOCAL LOGS")
-        except pymysql.MySQLError as error:
-            raise self._refusal("FLUSH LOCAL SLOW LOGS", error) from error
+            # MySQL before 5.5.3 could only flush all logs at once, the binary log among them. This opens the file anew too.
+            self.carry_out("SET GLOBAL slow_query_log_file = @@GLOBAL.slow_query_log_file")
 
     def rows(self, query: str) -> Sequence[Sequence[Any]]:
-        """What a query gives. Raises `LabError` if the server refuses it."""
+        """What a query gives. Raises `LabError` if the server refuses it, `Restarted` if it is no longer the same life of it."""
         try:
             return self._ask(query)
         except pymysql.MySQLError as error:
             raise self._refusal(query, error) from error
 
-    def carry_out(self, statement: str) -> None:
-        """Carry out a statement. Raises `LabError` if the server refuses it."""
-        self.rows(statement)
+    def carry_out(self, *statements: str) -> None:
+        """Carry these out in one connection, from the first on if it is lost meanwhile. Raises `LabError` as `rows`."""
+        try:
+            self._ask(*statements)
+        except pymysql.MySQLError as error:
+            raise self._refusal(statements[-1], error) from error
+
+    def kill(self, connection: int) -> None:
+        """End a connection of the lab's own that may still have a statement under way; nothing if it is gone."""
+        with suppress(pymysql.MySQLError):
+            self._ask(f"KILL {connection}")
 
     def process_on_host(self) -> int | None:
-        """The server's process id, where it runs on this machine and this account may see it."""
+        """The process id of who listens at the address, where that is on this machine and this account may see it."""
         sock = getattr(self._connection, "_sock", None)
         if sock is None:
             return None
@@ -127,36 +153,61 @@ class UserServer:
         return _listening_on(sock)
 
     def _connected(self) -> Connection:
-        """A connection whose own statements are in no log of slow ones."""
         connection = self.address.connect()
-        with connection.cursor() as cursor, suppress(pymysql.MySQLError):
-            cursor.execute("SET SESSION long_query_time = 31536000")
+        with connection.cursor() as cursor:
+            for statement in _OWN_SESSION:
+                # Not every version lets a session have each of them.
+                with suppress(pymysql.err.OperationalError, pymysql.err.InternalError, pymysql.err.ProgrammingError):
+                    cursor.execute(statement)
         return connection
 
-    def _ask(self, query: str) -> Sequence[Sequence[Any]]:
+    def _ask(self, *statements: str) -> Sequence[Sequence[Any]]:
+        """The rows of the last of them. Raises `pymysql.MySQLError` if the server refuses one, else as `rows`."""
         deadline = time.monotonic() + self._patience
-        lost = False
+        pause = _PAUSE
+        reason = ""
+        if not self._whole:
+            # Broken off in the middle of an answer: the rest of that would be taken for the next one.
+            self.close()
         while True:
             try:
                 if self._connection is None:
-                    self._connection = self._connected()
-                    if lost:
+                    self._take_up_again()
+                    if reason:
                         self._say("connected again")
+                assert self._connection is not None
+                self._whole = False
                 with self._connection.cursor() as cursor:
-                    cursor.execute(query)
-                    return cursor.fetchall()
-            except (pymysql.err.OperationalError, pymysql.err.InterfaceError, OSError) as error:
-                if not _is_lost(error):
+                    for statement in statements:
+                        cursor.execute(statement)
+                    rows = cursor.fetchall()
+                self._whole = True
+                return rows
+            except (pymysql.MySQLError, OSError) as error:
+                self._whole = True
+                if self._connection is not None and not _is_lost(error):
                     raise
+                # Whatever keeps it from connecting again may pass: too many connections, a restart, a failover.
                 self.close()
-                if not lost:
+                if not reason:
                     self._say(f"the connection is lost; it is tried again for {self._patience:.0f} s")
-                    lost = True
+                reason = str(error.args[-1] if error.args else error)
                 if time.monotonic() > deadline:
-                    raise LabError(
-                        f"the connection to {self.address} is lost", "see whether the server runs"
-                    ) from error
-                time.sleep(_PAUSE)
+                    problem = f"the connection to {self.address} is lost ({reason})"
+                    raise LabError(problem, "see whether the server runs") from error
+                time.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _take_up_again(self) -> None:
+        """Connect to the same server as before. Raises `Restarted`, once, if that has been restarted."""
+        connection = self._connected()
+        now = _identity(connection)
+        if now.uuid != self.identity.uuid:
+            connection.close()
+            raise OSError(f"{self.address} is another server now, {now.uuid}")
+        before, self.identity, self._connection = self.identity, now, connection
+        if abs(now.started - before.started) > CLOCK_TOLERANCE:
+            raise Restarted(f"{self.address} was restarted meanwhile", "everything set by SET GLOBAL is gone with that")
 
     def _refusal(self, statement: str, error: pymysql.MySQLError) -> LabError:
         said = error.args[1] if len(error.args) > 1 else str(error)
@@ -166,6 +217,24 @@ class UserServer:
                 "on a managed service as RDS no account may: change its parameter group there; else grant what is missing",
             )
         return LabError(f"{self.address} refused {statement} ({said})")
+
+
+def _identity(connection: Connection) -> ServerIdentity:
+    """Which server it is, and which life of it."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'hostname', 'port', 'datadir', 'socket')"
+        )
+        names: Mapping[str, str] = {str(name).lower(): str(value) for name, value in cursor.fetchall()}
+        place = ":".join(names.get(name, "") for name in ("hostname", "port", "socket", "datadir"))
+        while True:
+            began = time.monotonic()
+            cursor.execute("SHOW GLOBAL STATUS LIKE 'Uptime'")
+            ((_, uptime),) = cursor.fetchall()
+            cursor.execute("SELECT UNIX_TIMESTAMP()")
+            ((now,),) = cursor.fetchall()
+            if time.monotonic() - began < CLOCK_TOLERANCE / 2:
+                return ServerIdentity(names.get("server_uuid") or place, float(now) - float(uptime))
 
 
 def _is_lost(error: Exception) -> bool:

@@ -1,0 +1,78 @@
+"""One command at a time on a server: what one sets for a while, another would take for the server's own."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from redolab.errors import Busy, LabError
+from redolab.machine import files
+from redolab.querylogs.settings import note as notes
+from redolab.querylogs.settings.changes import left_behind
+from redolab.querylogs.settings.note import ServerIdentity
+from redolab.querylogs.settings.server import UserServer
+
+_NAME = "redolab_slowlog"
+
+
+@contextmanager
+def alone_on(server: UserServer) -> Iterator[int]:
+    """While in it: nobody else changes this server's slow log. The descriptor of the lock, which a guardian inherits.
+
+    Raises `Busy` while another command or its guardian is at it, and `LabError` where one has left its changes.
+    """
+    with locked(server.identity) as lock:
+        pending = [path for path in notes.all_notes() if notes.read(path).identity.uuid == server.identity.uuid]
+        if pending:
+            raise LabError(
+                f"{server.address} still has what an earlier command has set", f"redolab slowlog restore {pending[0]}"
+            )
+        _check_nobody_from_elsewhere(server)
+        yield lock
+
+
+@contextmanager
+def locked(identity: ServerIdentity) -> Iterator[int]:
+    """While in it: no other process with these notes is at this server. Raises `Busy`."""
+    files.make_folder(notes.folder(), mode=0o700)
+    path = notes.folder() / f"{re.sub(r'[^0-9A-Za-z]+', '-', identity.uuid)}.lock"
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Busy(
+                f"another slowlog command, or its guardian, is at this server{_at_work(identity)}",
+                "wait, or end the command with Ctrl-C: it puts back itself",
+            ) from None
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _at_work(identity: ServerIdentity) -> str:
+    for path in notes.all_notes():
+        with suppress(LabError):
+            note = notes.read(path)
+            if note.identity.uuid == identity.uuid:
+                return f" (process {note.pid}, guardian {note.guardian})"
+    return ""
+
+
+def _check_nobody_from_elsewhere(server: UserServer) -> None:
+    """Another machine or account has locks of its own: the server's lock, and what values say."""
+    had = 1
+    with suppress(LabError):
+        # Not on a cluster in strict mode. It ends with the connection: of use against commands at the same time alone.
+        had = server.rows(f"SELECT GET_LOCK('{_NAME}', 0)")[0][0]
+    if had == 0:
+        raise Busy(f"another slowlog command is at {server.address}", "wait until it has put back")
+    left = left_behind(server.variables())
+    if left:
+        raise LabError(
+            f"{server.address} has {left}, as a capture or a rotation sets it for a while",
+            "run redolab slowlog restore where that was begun, or set it back yourself",
+        )

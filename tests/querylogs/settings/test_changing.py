@@ -1,0 +1,134 @@
+"""Servers that fail over, restart and break off while their variables are changed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from redolab.errors import Busy, Interrupted, LabError
+from redolab.machine.interrupts import unwinding
+from redolab.querylogs.settings import changing, note
+from redolab.querylogs.settings.alone import alone_on
+from redolab.querylogs.settings.changes import Change
+from redolab.querylogs.settings.changing import TemporaryChanges, while_changed
+from redolab.querylogs.settings.note import NotedAddress
+from redolab.querylogs.settings.restoring import Telling, put_back
+from redolab.querylogs.settings.server import Restarted, UserServer
+from tests.querylogs.settings.made_server import DEFAULTS, World, fails_over, restarts
+
+CHANGES = [
+    Change("slow_query_log_file", "/data/slow.log", "/data/slow.log-full-20261124201607"),
+    Change("slow_query_log", "OFF", "ON"),
+    Change("long_query_time", "10.000000", "0"),
+]
+
+
+class NoGuardian:
+    pid = 1
+
+    def check(self) -> None:
+        pass
+
+    def wait_until(self, deadline: float) -> None:
+        pass
+
+    def dismiss(self) -> None:
+        pass
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(changing, "start_guardian", lambda *_: NoGuardian())
+    monkeypatch.setattr("redolab.querylogs.settings.server._PAUSE", 0.01)
+
+
+def change(world: World, said: list[str]) -> None:
+    server = UserServer(world.address, patience=0.2)
+    temporary = TemporaryChanges("capture", CHANGES, 1.0, "20261124201607")
+    with while_changed(server, temporary, 0, Telling(said.append, said.append)):
+        assert world.behind.variables["long_query_time"] == "0"
+
+
+def test_all_is_put_back_in_the_reverse_order() -> None:
+    world = World()
+    change(world, [])
+    assert world.behind.variables == DEFAULTS
+    assert [each.split()[1] for each in world.done[3:]] == [each.split()[1] for each in reversed(world.done[:3])]
+    assert note.all_notes() == []
+
+
+@pytest.mark.parametrize("at", range(6))
+def test_a_server_that_takes_its_place_is_never_touched(at: int) -> None:
+    world = World(happens={at: fails_over})
+    first = world.behind
+    with pytest.raises(LabError, match="not all could be put back"):
+        change(world, [])
+    assert world.behind.variables == {**DEFAULTS, "server_uuid": "two"}
+    # When it is back, its note puts it back.
+    world.behind = first
+    (path,) = note.all_notes()
+    put_back(UserServer(world.address), path, note.read(path), Telling(print, print))
+    assert first.variables == DEFAULTS
+    assert note.all_notes() == []
+
+
+@pytest.mark.parametrize("at", range(6))
+def test_a_server_that_restarts_is_left_as_its_option_file_has_it(at: int) -> None:
+    world = World(happens={at: restarts})
+    said: list[str] = []
+    if at < len(CHANGES):
+        with pytest.raises(Restarted):
+            change(world, said)
+    else:
+        change(world, said)
+    assert world.behind.variables == DEFAULTS
+    assert any("the server was restarted" in each for each in said)
+    assert note.all_notes() == []
+
+
+@pytest.mark.parametrize("at", range(6))
+def test_a_signal_at_any_statement_ends_it_with_all_put_back(at: int) -> None:
+    world = World(happens={at: lambda _: os.kill(os.getpid(), signal.SIGTERM)})
+    with pytest.raises(Interrupted), unwinding():
+        change(world, [])
+    assert world.behind.variables == DEFAULTS
+    assert note.all_notes() == []
+
+
+def test_one_command_at_a_time() -> None:
+    server = UserServer(World().address)
+    with alone_on(server), pytest.raises(Busy, match="is at this server"), alone_on(server):
+        pass
+    with alone_on(server):
+        pass
+    note.write(
+        note.new_path("capture", "20261124201607"),
+        note.Note("capture", server.identity, NotedAddress(), (), 1, 2, None),
+    )
+    with (
+        pytest.raises(LabError, match="still has what an earlier command has set: redolab slowlog restore"),
+        alone_on(server),
+    ):
+        pass
+
+
+def test_what_was_begun_elsewhere_is_not_taken_for_the_servers_own() -> None:
+    world = World()
+    world.behind.variables["slow_query_log_file"] += "-full-20261124201607"
+    with (
+        pytest.raises(LabError, match="as a capture or a rotation sets it for a while"),
+        alone_on(UserServer(world.address)),
+    ):
+        pass
+
+
+def test_notes_are_taken_the_newest_first() -> None:
+    server = UserServer(World().address)
+    for purpose, stamp in (("rotate", "20261124201601"), ("capture", "20261124201609"), ("rotate", "20261124201605")):
+        made = note.Note(purpose, server.identity, NotedAddress(), (), 1, 2, None)
+        note.write(note.new_path(purpose, stamp), made)
+    assert [path.name.split("-")[1][-2:] for path in note.all_notes()] == ["09", "05", "01"]
