@@ -59,6 +59,7 @@ def captured_until(server: UsersServer, step: int, number: signal.Signals, state
             if seen == step:
                 process.send_signal(number)
                 return line.strip()
+    assert process.returncode == 0, f"the capture ended by itself with {process.returncode}"
     return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -16,6 +17,9 @@ from redolab.querylogs.settings.note import ServerIdentity
 from redolab.querylogs.settings.server import UserServer
 
 _NAME = "redolab_slowlog"
+_TO_LEAVE = 3.0
+"""Seconds for which one that has just put back may still be ending."""
+_LOOK_EVERY = 0.05
 
 
 @contextmanager
@@ -41,16 +45,25 @@ def locked(identity: ServerIdentity) -> Iterator[int]:
     path = notes.folder() / f"{re.sub(r'[^0-9A-Za-z]+', '-', identity.uuid)}.lock"
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Busy(
-                f"another slowlog command, or its guardian, is at this server{_at_work(identity)}",
-                "wait, or end the command with Ctrl-C: it puts back itself",
-            ) from None
+        deadline = time.monotonic() + _TO_LEAVE
+        while not _taken(descriptor):
+            if time.monotonic() > deadline:
+                raise Busy(
+                    f"another slowlog command, or its guardian, is at this server{_at_work(identity)}",
+                    "wait, or end the command with Ctrl-C: it puts back itself",
+                )
+            time.sleep(_LOOK_EVERY)
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _taken(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _at_work(identity: ServerIdentity) -> str:

@@ -44,6 +44,7 @@ def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setattr(changing, "start_guardian", lambda *_: NoGuardian())
     monkeypatch.setattr("redolab.querylogs.settings.server._PAUSE", 0.01)
+    monkeypatch.setattr("redolab.querylogs.settings.alone._TO_LEAVE", 0.1)
 
 
 def change(world: World, said: list[str]) -> None:
