@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from redolab.querylogs.digest.lines import RECORD, TIME, ends_record, is_stamp
 
-CHUNK = 2 << 20
+CHUNK = 4 << 20
 LONGEST = 64 << 20
 """A record may be longer, but of what is longer only the beginning is kept: a statement has at most 1 GiB."""
 _KEPT = 1 << 20

@@ -70,7 +70,7 @@ def _summaries(pieces: Iterable[Chunk], window: Window) -> Iterator[Summary]:
     with ThreadPoolExecutor(workers) as pool:
         for piece in pieces:
             waiting.append(pool.submit(summarise, piece, window))
-            if len(waiting) > workers:
+            if len(waiting) >= workers:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
