@@ -64,13 +64,14 @@ def digest(
 
 def _summaries(pieces: Iterable[Chunk], window: Window) -> Iterator[Summary]:
     """The chunks' summaries in the chunks' order; a few chunks are in memory at a time."""
-    workers = os.cpu_count() or 1
+    # One more than can run: what a worker does with Python's lock, another has to wait for.
+    workers = (os.cpu_count() or 1) + 1
     waiting: deque[Future[Summary]] = deque()
     # What polars does holds no lock of Python's.
     with ThreadPoolExecutor(workers) as pool:
         for piece in pieces:
             waiting.append(pool.submit(summarise, piece, window))
-            if len(waiting) >= workers:
+            if len(waiting) > workers:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
