@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from redolab.querylogs.digest.lines import RECORD, TIME, ends_record, is_stamp
 
-CHUNK = 2 << 20
-LONGEST = 64 << 20
+CHUNK = 4 << 20
+LONGEST = 16 << 20
 """A record may be longer, but of what is longer only the beginning is kept: a statement has at most 1 GiB."""
 _KEPT = 1 << 20
 _BEFORE_LINE = (b"", b"\n")
@@ -19,19 +19,21 @@ class Chunk:
     """Whole records.
 
     `content`: begins with a record's first line, except the first chunk of a stream; `stamp`: the last `# Time` before
-    it, which a record without one of its own has as well; `first`, `last`: of the stream.
+    it, which a record without one of its own has as well; `first`, `last`: of the stream; `dropped`: bytes that were
+    left out of a record that is too long.
     """
 
     content: bytes
     stamp: bytes
     first: bool
     last: bool
+    dropped: int = 0
 
 
 def chunks(blocks: Iterable[bytes], size: int = CHUNK) -> Iterator[Chunk]:
     """Chunks of about `size` bytes; where the blocks begin and end makes no difference to the records."""
     held: list[bytes] = []
-    length, stamp, first = 0, b"", True
+    length, stamp, first, dropped = 0, b"", True, 0
     wanted = size
     for block in blocks:
         held.append(block)
@@ -43,14 +45,15 @@ def chunks(blocks: Iterable[bytes], size: int = CHUNK) -> Iterator[Chunk]:
         if cut <= 0:
             if length > LONGEST:
                 content = content[:_KEPT] + content[-_KEPT:]
+                dropped += length - len(content)
             held, length = [content], len(content)
             wanted = length + size
             continue
         whole, rest = content[:cut], content[cut:]
-        yield Chunk(whole, stamp, first, last=False)
-        stamp, first = _last_stamp(whole) or stamp, False
+        yield Chunk(whole, stamp, first, last=False, dropped=dropped)
+        stamp, first, dropped = _last_stamp(whole) or stamp, False, 0
         held, length, wanted = [rest], len(rest), size
-    yield Chunk(b"".join(held), stamp, first, last=True)
+    yield Chunk(b"".join(held), stamp, first, last=True, dropped=dropped)
 
 
 def _cut(content: bytes) -> int:

@@ -29,8 +29,9 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
 class Distribution(msgspec.Struct, frozen=True, kw_only=True):
     """Exact figures of all values, in their unit.
 
-    A percentile is the smallest value that so many per cent of all values do not exceed; `stddev` is that of the
-    values themselves (divided by n), 0 for a single one.
+    The percentile p of n values in order is the one at place ⌊p·n⌋, of fewer than ten the largest, as pt-query-digest
+    takes it; the median of an even number is the mean of the two in the middle; `stddev` is that of the values
+    themselves (divided by n).
     """
 
     total: float

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from redolab.errors import LabError
-from redolab.querylogs.digest.chunks import CHUNK, Chunk, chunks
+from redolab.querylogs.digest.chunks import CHUNK, LONGEST, Chunk, chunks
 from redolab.querylogs.digest.classes import Amount, Digest, Distribution, Example, QueryClass, ReadFile
 from redolab.querylogs.digest.fingerprints import checksum
 from redolab.querylogs.digest.kinds import check_kind
@@ -20,7 +20,9 @@ from redolab.querylogs.digest.sources import Stream, in_order
 from redolab.querylogs.digest.spill import Spill
 from redolab.querylogs.digest.stamps import MICROSECONDS
 from redolab.querylogs.digest.tallies import EXAMPLE_BYTES, Slowest, Summary, Tallies, summarise
+from redolab.units import format_size
 
+_TOO_LONG = f"Of records longer than {format_size(LONGEST)} only beginning and end are read: {{}} left out."
 _BEGAN = datetime(1970, 1, 1)
 
 
@@ -37,8 +39,9 @@ def digest(
     for path in paths:
         check_kind(path)
     stream, tallies = Stream(in_order(paths)), Tallies()
+    dropped: list[int] = []
     with Spill() as spill:
-        for summary in _summaries(chunks(stream.blocks(), chunk), window):
+        for summary in _summaries(_noted(chunks(stream.blocks(), chunk), dropped), window):
             spill.add(tallies.add(summary))
         rows = {row["number"]: row for row in tallies.sums().iter_rows(named=True)}
         if not rows:
@@ -59,12 +62,21 @@ def digest(
             files=stream.files,
             skipped=tallies.skipped,
             spilled_bytes=spill.bytes,
+            notes=[_TOO_LONG.format(format_size(sum(dropped)))] if dropped else [],
         )
+
+
+def _noted(pieces: Iterable[Chunk], dropped: list[int]) -> Iterator[Chunk]:
+    for piece in pieces:
+        if piece.dropped:
+            dropped.append(piece.dropped)
+        yield piece
 
 
 def _summaries(pieces: Iterable[Chunk], window: Window) -> Iterator[Summary]:
     """The chunks' summaries in the chunks' order; a few chunks are in memory at a time."""
-    workers = os.cpu_count() or 1
+    # One more than can run: what a worker does with Python's lock, another has to wait for.
+    workers = (os.cpu_count() or 1) + 1
     waiting: deque[Future[Summary]] = deque()
     # What polars does holds no lock of Python's.
     with ThreadPoolExecutor(workers) as pool:

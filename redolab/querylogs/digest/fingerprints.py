@@ -17,8 +17,9 @@ ADMINISTRATOR = b"administrator command: "
 
 _TOOLKIT = re.compile(TOOLKIT.encode())
 _CALL = re.compile(rb"\s*(call\s+\S+)\(", re.IGNORECASE)
-_FIRST_ROW = re.compile(rb"((?:insert|replace)(?: ignore)?\s+into.+?values\s*\(.*?\))\s*,\s*\(", re.I | re.S)
-_COMMENT = re.compile(rb"/\*[^!].*?\*/", re.DOTALL)
+_INSERT = re.compile(rb"(?:insert|replace)(?: ignore)?\s+into", re.IGNORECASE)
+_VALUES = re.compile(rb"values\s*\(", re.IGNORECASE)
+_NEXT_ROW = re.compile(rb"\)\s*,\s*\(")
 _LINE_COMMENT = re.compile(rb"(?:#|--)[^\r\n'\"]*(?=[\r\n]|\Z)")
 _USE = re.compile(rb"use \S+(?=\n?\Z)", re.IGNORECASE)
 _ESCAPED_QUOTE = re.compile(rb"\\[\"']")
@@ -30,10 +31,12 @@ _SIGN = re.compile(rb"[-+.bx]\?")
 _BLANKS = re.compile(rb"[ \t\n\r\f]+")
 _NULL = re.compile(rb"\bnull\b")
 _LIST = re.compile(rb"\b(in|values?)(?:[\s,]*\([\s?,]*\))+")
-_UNION = re.compile(rb"\b(select\s.*?)(?:(\sunion(?:\sall)?)\s\1)+")
+_SELECT = re.compile(rb"\bselect\s")
+_UNION = re.compile(rb"(\sunion(?:\sall)?)\s(?=select\s)")
 _LIMIT = re.compile(rb"\blimit \?(?:, ?\?| offset \?)?")
+_GLANCE = 64
 _ORDER = re.compile(rb"\border by ")
-_ASCENDING = re.compile(rb"(.+?)\s+asc")
+_ASCENDING = re.compile(rb"\s+asc")
 
 
 def fingerprint(text: bytes) -> bytes:
@@ -46,9 +49,7 @@ def fingerprint(text: bytes) -> bytes:
         return text
     if called := _CALL.match(text):
         return called[1].lower()
-    if first_row := _FIRST_ROW.match(text):
-        text = first_row[1]
-    text = _LINE_COMMENT.sub(b"", _COMMENT.sub(b"", text))
+    text = _LINE_COMMENT.sub(b"", _without_comments(_to_first_row(text)))
     if used := _USE.match(text):
         return b"use ?" + text[used.end() :]
     return _normalised(_without_literals(text))
@@ -57,6 +58,68 @@ def fingerprint(text: bytes) -> bytes:
 def checksum(of: bytes) -> str:
     """The id of the class with that fingerprint: 32 digits, as pt-query-digest 3 prints it."""
     return hashlib.md5(of, usedforsecurity=False).hexdigest().upper()
+
+
+def _to_first_row(text: bytes) -> bytes:
+    """An INSERT to the end of its first row, where there is another row behind it."""
+    insert = _INSERT.match(text)
+    # A table's name has at least a character.
+    values = _VALUES.search(text, insert.end() + 1) if insert else None
+    following = _NEXT_ROW.search(text, values.end()) if values else None
+    return text[: following.start() + 1] if following else text
+
+
+def _without_comments(text: bytes) -> bytes:
+    # As a pattern it would go to the end of a statement for each comment that does not end.
+    kept, begin, at = [], 0, 0
+    while (opened := text.find(b"/*", at)) >= 0:
+        at = opened + 1
+        if text.startswith(b"!", opened + 2):
+            continue
+        closed = text.find(b"*/", opened + 3)
+        if closed < 0:
+            break
+        kept.append(text[begin:opened])
+        begin = at = closed + 2
+    return b"".join([*kept, text[begin:]])
+
+
+def _with_unions_once(text: bytes) -> bytes:
+    """Equal queries in a row of UNION are one, and what joined the last two."""
+    unions = list(_UNION.finditer(text))
+    kept, at = [], 0
+    while unions and (select := _SELECT.search(text, at)):
+        union = next((each for each in unions if _is_repeated(text, select, each)), None)
+        end = select.end()
+        if union is not None:
+            query = text[select.start() : union.start()]
+            joined, end = b"", union.start()
+            while (again := _UNION.match(text, end)) and text.startswith(query, again.end()):
+                joined, end = again[1], again.end() + len(query)
+            kept.append(text[at : select.start()] + query + b" /*repeat" + joined + b"*/")
+        else:
+            kept.append(text[at:end])
+        at = end
+    return b"".join([*kept, text[at:]])
+
+
+def _is_repeated(text: bytes, select: re.Match[bytes], union: re.Match[bytes]) -> bool:
+    length = union.start() - select.start()
+    if union.start() < select.end():
+        return False
+    # Most differ at once, and there may be thousands of both.
+    glance = min(length, _GLANCE)
+    if not text.startswith(text[select.start() : select.start() + glance], union.end()):
+        return False
+    return text.startswith(text[select.start() : union.start()], union.end())
+
+
+def _without_ascending(order: bytes) -> bytes:
+    kept, at = [], 0
+    while found := _ASCENDING.search(order, at + 1):
+        kept.append(order[at : found.start()])
+        at = found.end()
+    return b"".join([*kept, order[at:]])
 
 
 def _without_literals(text: bytes) -> bytes:
@@ -68,10 +131,8 @@ def _without_literals(text: bytes) -> bytes:
 def _normalised(text: bytes) -> bytes:
     text = text.lstrip(b" \t\n\r\f\v").removesuffix(b"\n")
     text = _NULL.sub(b"?", _BLANKS.sub(b" ", text).lower())
-    text = _LIST.sub(rb"\1(?+)", text)
-    if b" union" in text:
-        text = _UNION.sub(rb"\1 /*repeat\2*/", text)
+    text = _with_unions_once(_LIST.sub(rb"\1(?+)", text))
     text = _LIMIT.sub(b"limit ?", text, count=1)
     if order := _ORDER.search(text):
-        text = text[: order.end()] + _ASCENDING.sub(rb"\1", text[order.end() :])
+        text = text[: order.end()] + _without_ascending(text[order.end() :])
     return text

@@ -15,8 +15,8 @@ from redolab.querylogs.digest.classes import Distribution
 from redolab.querylogs.digest.stamps import MICROSECONDS
 
 # Rows of (class, time, how many): kept before they are written, and read at a time.
-_MOST_KEPT = 1_000_000
-_MOST_READ = 2_000_000
+_MOST_KEPT = 250_000
+_MOST_READ = 1_000_000
 _FEW = 10
 _KEYS = ("number", "us")
 

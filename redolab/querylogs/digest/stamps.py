@@ -18,8 +18,7 @@ def moments(stamps: pl.Series) -> pl.DataFrame:
     stamp = pl.col("stamp")
     frame = stamps.alias("stamp").to_frame()
     if (stamps.str.ends_with("Z") | stamps.is_null()).all():
-        at = stamp.str.to_datetime("%Y-%m-%dT%H:%M:%S%.fZ", strict=False, time_unit="us").cast(pl.Int64)
-        return frame.select(at=at, zoned=stamp.is_not_null() & at.is_not_null())
+        return frame.select(at=_in_utc()).with_columns(zoned=pl.col("at").is_not_null())
     iso = (stamp.str.slice(0, 10) + " " + stamp.str.slice(11)).str.replace(_ZONE, "")
     zone = stamp.str.extract_groups(_ZONE)
     minutes = zone.struct[2].cast(pl.Int64) * 60 + zone.struct[3].cast(pl.Int64)
@@ -32,3 +31,14 @@ def moments(stamps: pl.Series) -> pl.DataFrame:
         digits.str.to_datetime("%y%m%d%H%M%S", strict=False, time_unit="us").cast(pl.Int64),
     )
     return frame.select(at=at, zoned=stamp.str.contains(_ZONE) & at.is_not_null())
+
+
+def _in_utc() -> pl.Expr:
+    # Many stamps share their second, which polars then reads once.
+    second = (
+        pl.col("stamp").str.slice(0, 19).str.to_datetime("%Y-%m-%dT%H:%M:%S", strict=False, time_unit="us", cache=True)
+    )
+    fraction = pl.col("stamp").str.strip_suffix("Z").str.slice(20)
+    return second.cast(pl.Int64) + pl.when(fraction == "").then(0).otherwise(
+        fraction.str.pad_end(6, "0").cast(pl.Int64, strict=False)
+    )

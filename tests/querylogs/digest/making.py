@@ -34,7 +34,7 @@ def statement(r: random.Random) -> str:
             text.strip("\n\r")
             and not text.startswith(("#", "use ", "SET ", "0"))
             and ";\n#" not in text
-            and text != ";"
+            and not text.endswith((";", ";\n"))
         ):
             return text
 

@@ -233,3 +233,12 @@ def _count_or_refusal(log: Path, chunk: int) -> bool:
         return digest([log], chunk=chunk).count > 0
     except LabError as error:
         return "\n" not in str(error)
+
+
+def test_a_record_too_long_keeps_its_figures_and_is_said(tmp_path: Path) -> None:
+    head = b"# User@Host: a[a] @ b []\n# Query_time: 0.5  Lock_time: 0.0 Rows_sent: 0  Rows_examined: 0\n"
+    log = tmp_path / "long.log"
+    log.write_bytes(head + b"insert into t values('" + b"x" * (17 << 20) + b"');\n" + head + b"select '\xff';\n")
+    found = digest([log])
+    assert [each.fingerprint for each in found.classes] == ["insert into t values(?+)", "select ?"]
+    assert found.notes
