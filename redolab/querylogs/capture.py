@@ -192,12 +192,16 @@ def _watch(progress: Progress, server: UserServer, guardian: Guardian, watched: 
             guardian.check()
             if time.monotonic() - looked >= _TRAFFIC_EVERY:
                 last, looked = server.traffic(), time.monotonic()
+                if watched.log is not None:
+                    watched.log.sync()
             took = time.monotonic() - began
             size = _size(watched, first, last)
             stage.advance(took, watched.seconds, f"{format_size(size)}, {format_size(size / took)} a second")
             stopped = _reason_to_stop(size, watched)
         last = server.traffic()
         size = _size(watched, first, last)
+        if watched.log is not None:
+            watched.log.sync()
     took = time.monotonic() - began
     if stopped:
         progress.note(f"stopped after {format_duration(took)}: {stopped}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -33,6 +34,21 @@ class LogFile:
             return self.here.stat().st_size
         except FileNotFoundError:
             return 0
+
+    def sync(self) -> None:
+        """Have what is written of it, under this name or the one that it was just renamed to, on its disk.
+
+        MySQL does so itself when it closes the log, while all who write to it wait: what is on the disk already, it need not.
+        """
+        named = [
+            each for each in self.here.parent.glob(f"{self.here.name}*") if each.is_file() and not each.is_symlink()
+        ]
+        with suppress(OSError):
+            descriptor = os.open(max(named, key=lambda path: path.stat().st_mtime, default=self.here), os.O_RDONLY)
+            try:
+                os.fdatasync(descriptor)
+            finally:
+                os.close(descriptor)
 
     def free_share(self) -> float:
         """How much of its file system is free for the server, 0 to 1."""

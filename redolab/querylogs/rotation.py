@@ -26,6 +26,8 @@ from redolab.servers.address import Address
 WAIT = 2.0
 """Seconds of quiet before and after, as the source has them."""
 _TO_ROTATE = 30.0
+_SYNCS = 2
+"""The first may take long; what is written meanwhile is little, and the second is short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,9 @@ def _rotated(server: UserServer, telling: Telling, lock: int, wait: float, renam
                 log.here.rename(log.here.with_name(f"{log.here.name}-{stamp}"))
                 done = f"; what was in the log is in {old}"
             telling.say("flushing the slow query log")
+            if log is not None:
+                for _ in range(_SYNCS):
+                    log.sync()
             server.flush()
             time.sleep(wait)
     except Interrupted as stop:
