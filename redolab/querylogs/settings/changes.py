@@ -89,11 +89,19 @@ def changes_to_log_all(variables: Mapping[str, str], file: str) -> list[Change]:
 
 
 def changes_to_be_quiet(variables: Mapping[str, str]) -> list[Change]:
-    """What makes new connections log nothing; none where the log is off."""
+    """What makes the slow log quiet for a while: new connections have nothing to log; none where the log is off.
+
+    Connections that are there have a `long_query_time` of their own, and go on. So where the general log is off, which the
+    same variable silences, nothing is put out at all.
+    """
     name = _first_of(_TIMES, variables)
-    if name is None or float(variables[name]) >= float(QUIET) or not is_on(variables):
+    if name is None or not is_on(variables):
         return []
-    wanted = [*_global_control(variables), Change(name, variables[name], QUIET)]
+    wanted = list(_global_control(variables))
+    if float(variables[name]) < float(QUIET):
+        wanted.append(Change(name, variables[name], QUIET))
+    if same_value(variables.get("general_log", "OFF"), "OFF") and "log_output" in variables:
+        wanted.append(Change("log_output", variables["log_output"], "NONE"))
     return [change for change in wanted if not change.is_nothing]
 
 

@@ -112,10 +112,14 @@ def test_a_server_without_the_log_is_refused() -> None:
 
 def test_quiet_only_where_something_is_logged() -> None:
     assert changes_to_be_quiet(MYSQL_5_5) == []
-    assert changes_to_be_quiet({**MYSQL_5_5, "slow_query_log": "ON"}) == [
-        Change("long_query_time", "10.000000", "2000")
+    on = {**MYSQL_5_5, "slow_query_log": "ON"}
+    assert changes_to_be_quiet(on) == [
+        Change("long_query_time", "10.000000", "2000"),
+        Change("log_output", "FILE", "NONE"),
     ]
-    assert changes_to_be_quiet({**MYSQL_5_5, "slow_query_log": "ON", "long_query_time": "5000"}) == []
+    # The general log goes where log_output says, too.
+    assert changes_to_be_quiet({**on, "general_log": "ON"}) == [Change("long_query_time", "10.000000", "2000")]
+    assert changes_to_be_quiet({**on, "long_query_time": "5000"}) == [Change("log_output", "FILE", "NONE")]
 
 
 def test_what_somebody_else_has_changed_is_left() -> None:
