@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
     from redolab.servers.address import Address
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _OPTIONS = (
     click.option("-c", "--defaults-file", type=click.Path(path_type=Path), metavar="FILE", help="An option file's [client] part."),
@@ -23,25 +23,61 @@ _OPTIONS = (
 )  # fmt: skip
 
 
-def address_options(command: _Command) -> _Command:
-    """A command with these options."""
+@dataclass(frozen=True, slots=True)
+class GivenServer:
+    """What of these options was given."""
+
+    defaults_file: Path | None
+    socket: str | None
+    host: str | None
+    port: int | None
+    user: str | None
+    ask_password: bool
+
+    @property
+    def is_named(self) -> bool:
+        """Whether they name a server."""
+        return any((self.defaults_file, self.socket, self.host))
+
+    @property
+    def is_anything(self) -> bool:
+        """Whether any of what makes an address was given."""
+        return self.is_named or self.port is not None or self.user is not None
+
+    def address(self) -> Address:
+        """Where it is, with the password, which is asked for once it is sure that a server is named.
+
+        Raises `InvalidInput` if none is.
+        """
+        from redolab.servers.address import Address
+
+        return self.completed(Address(self.defaults_file, self.socket, self.host, self.port, self.user))
+
+    def completed(self, address: Address) -> Address:
+        """An address with the password that it takes. Raises `InvalidInput` if it names no server."""
+        address.check()
+        asked = click.prompt("Password", hide_input=True, default="", show_default=False) if self.ask_password else None
+        return address.with_password(asked)
+
+
+def address_options(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with these options, which it gets together as its parameter `server_at`."""
+
+    @functools.wraps(command)
+    def with_server(
+        *arguments: Any,
+        defaults_file: Path | None,
+        socket: str | None,
+        host: str | None,
+        port: int | None,
+        user: str | None,
+        ask_password: bool,
+        **options: Any,
+    ) -> None:
+        given = GivenServer(defaults_file, socket, host, port, user, ask_password)
+        command(*arguments, server_at=given, **options)
+
+    decorated: Callable[..., None] = with_server
     for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
-def address_of(
-    defaults_file: Path | None, socket: str | None, host: str | None, port: int | None, user: str | None
-) -> Address:
-    """What they name; without a password yet."""
-    from redolab.servers.address import Address
-
-    return Address(defaults_file, socket, host, port, user)
-
-
-def with_password(address: Address, ask: bool) -> Address:
-    """With the password, once it is sure that a server is named. Raises `InvalidInput` if none is."""
-    address.check()
-    return address.with_password(
-        click.prompt("Password", hide_input=True, default="", show_default=False) if ask else None
-    )
+        decorated = option(decorated)
+    return decorated

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from redolab.commands.address import address_of, address_options, with_password
+from redolab.commands.address import GivenServer, address_options
 from redolab.commands.console import console
 
 
@@ -18,12 +18,7 @@ from redolab.commands.console import console
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Keep samples: .csv or .parquet.")
 def sample(
     files: tuple[Path, ...],
-    defaults_file: Path | None,
-    socket: str | None,
-    host: str | None,
-    port: int | None,
-    user: str | None,
-    ask_password: bool,
+    server_at: GivenServer,
     every: str,
     seconds: str | None,
     output: Path | None,
@@ -34,16 +29,14 @@ def sample(
     instead: mysqladmin extended-status -i, pt-stalk's -mysqladmin, CSV or Parquet with a time and a counter.
     """
     from redolab.samples.live.watching import sample_files, sample_live
-    from redolab.servers.address import Address
     from redolab.units import parse_duration
 
-    address = address_of(defaults_file, socket, host, port, user)
     if files:
-        if address != Address() or output is not None:
+        if server_at.is_anything or output is not None:
             raise click.UsageError("FILEs are read instead of a server: give either, and no -o with them")
         for path, table in sample_files(files):
             click.echo(str(path))
             table.show(console())
         return
     duration = parse_duration(seconds) if seconds else None
-    sample_live(console(), with_password(address, ask_password), parse_duration(every), duration, output)
+    sample_live(console(), server_at.address(), parse_duration(every), duration, output)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from redolab.commands.address import address_of, address_options, with_password
+from redolab.commands.address import GivenServer, address_options
 from redolab.commands.console import console
 
 _SERVER = click.option("--server", required=True, metavar="NAME", help="Of 'redolab servers', or as in mysql-8.4.3.")
@@ -105,12 +105,7 @@ def size(
     server: str | None,
     samples: tuple[Path, ...],
     redo_per_hour: str | None,
-    defaults_file: Path | None,
-    socket: str | None,
-    host: str | None,
-    port: int | None,
-    user: str | None,
-    ask_password: bool,
+    server_at: GivenServer,
     seconds: str,
     rto: str,
     until: str,
@@ -132,23 +127,22 @@ def size(
     from redolab.sizing.advising import check_recovery_time, show_sized, sized
     from redolab.sizing.demand import Demand, demand_of_files
     from redolab.sizing.question import Question, model_for
-    from redolab.sizing.sampling import demand_of_server, server_at
+    from redolab.sizing.sampling import demand_of_server
+    from redolab.sizing.sampling import server_at as sampled_server
     from redolab.sizing.trade import shipped_trades
     from redolab.units import parse_duration, parse_size
 
-    address = address_of(defaults_file, socket, host, port, user)
-    live = any((defaults_file, socket, host))
-    if [bool(samples), redo_per_hour is not None, live].count(True) != 1:
+    if [bool(samples), redo_per_hour is not None, server_at.is_named].count(True) != 1:
         raise click.UsageError("give --samples FILE, --redo-per-hour SIZE, or a server to sample as in --socket PATH")
-    if not live and (server is None or pool is None):
+    if not server_at.is_named and (server is None or pool is None):
         raise click.UsageError("give --server NAME and --pool SIZE: only a server that is sampled tells them itself")
 
     limit, sampled_for = parse_duration(rto), parse_duration(seconds)
     check_recovery_time(limit)
     asked = None
-    if live:
-        asked = with_password(address, ask_password)
-        told = server_at(asked)
+    if server_at.is_named:
+        asked = server_at.address()
+        told = sampled_server(asked)
         server, buffer_pool = server or told.name, parse_size(pool) if pool else told.buffer_pool
     else:
         server, buffer_pool = server or "", parse_size(pool or "")

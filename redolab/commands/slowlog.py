@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from redolab.commands.address import address_of, address_options, with_password
+from redolab.commands.address import GivenServer, address_options
 from redolab.commands.console import progress
 from redolab.commands.slowlog_digest import digest
 from redolab.commands.slowlog_worth import worth
@@ -33,12 +33,7 @@ _verbose = click.option("-v", "--verbose", is_flag=True, help="Say each step.")
 @click.option("--event", is_flag=True, help="Put back by an event on the server too, where its scheduler is on.")
 @_verbose
 def capture(
-    defaults_file: Path | None,
-    socket: str | None,
-    host: str | None,
-    port: int | None,
-    user: str | None,
-    ask_password: bool,
+    server_at: GivenServer,
     seconds: str | None,
     max_size: str | None,
     min_free: str,
@@ -54,7 +49,7 @@ def capture(
     from redolab.querylogs.capture import capture as do_capture
     from redolab.units import parse_duration, parse_percent, parse_size
 
-    address = with_password(address_of(defaults_file, socket, host, port, user), ask_password)
+    address = server_at.address()
     limits = CaptureLimits(
         parse_duration(seconds) if seconds else None,
         parse_size(max_size) if max_size else None,
@@ -69,12 +64,7 @@ def capture(
 @address_options
 def restore(
     notes: tuple[Path, ...],
-    defaults_file: Path | None,
-    socket: str | None,
-    host: str | None,
-    port: int | None,
-    user: str | None,
-    ask_password: bool,
+    server_at: GivenServer,
 ) -> None:
     """Put back what a capture or a rotation could not.
 
@@ -84,15 +74,10 @@ def restore(
     from redolab.querylogs.pending import restore as do_restore
     from redolab.querylogs.settings.note import folder
     from redolab.querylogs.settings.restoring import Telling
-    from redolab.servers.address import Address
 
-    given = address_of(defaults_file, socket, host, port, user)
-
-    def complete(address: Address) -> Address:
-        return with_password(address, ask_password)
-
+    address = server_at.address() if server_at.is_anything else None
     telling = Telling(click.echo, click.echo)
-    done = do_restore(notes, None if given == Address() else given, complete, telling)
+    done = do_restore(notes, address, server_at.completed, telling)
     click.echo(f"{done} put back" if done else f"nothing is to be put back: there is no note in {folder()}")
 
 
@@ -103,12 +88,7 @@ def restore(
 @click.option("--logrotate", is_flag=True, help="Print a configuration for logrotate instead.")
 @_verbose
 def rotate(
-    defaults_file: Path | None,
-    socket: str | None,
-    host: str | None,
-    port: int | None,
-    user: str | None,
-    ask_password: bool,
+    server_at: GivenServer,
     wait: str,
     renamed: bool,
     logrotate: bool,
@@ -123,7 +103,7 @@ def rotate(
     from redolab.querylogs.settings.server import UserServer
     from redolab.units import format_size, parse_duration
 
-    address = with_password(address_of(defaults_file, socket, host, port, user), ask_password)
+    address = server_at.address()
     if logrotate:
         server = UserServer(address)
         try:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from redolab.commands.address import address_of, address_options, with_password
+from redolab.commands.address import GivenServer, address_options
 from redolab.commands.console import console
 
 
@@ -19,12 +19,7 @@ from redolab.commands.console import console
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def worth(
     files: tuple[Path, ...],
-    defaults_file: Path | None,
-    socket: str | None,
-    host: str | None,
-    port: int | None,
-    user: str | None,
-    ask_password: bool,
+    server_at: GivenServer,
     measure: bool,
     at_most: str,
     top: int,
@@ -39,11 +34,9 @@ def worth(
     from redolab.querylogs.worth.report import answer, table
     from redolab.querylogs.worth.report import as_json as in_json
     from redolab.querylogs.worth.session import worth_of
-    from redolab.servers.address import Address
     from redolab.units import parse_duration
 
-    given = address_of(defaults_file, socket, host, port, user)
-    address = with_password(given, ask_password) if measure or given != Address() else None
+    address = server_at.address() if measure or server_at.is_anything else None
     found = worth_of(files, top, address, measure, parse_duration(at_most), lambda text: click.echo(text, err=True))
     if as_json:
         click.echo(in_json(found))

@@ -21,7 +21,7 @@ def restore(
 ) -> int:
     """Put back what these notes say, or all that there are, the newest first; how many.
 
-    A note's own address is used unless one is given; `complete` gives it its password. Raises `LabError`: of one note as it is,
+    A note's own address is used unless one is given; `complete` gives that its password. Raises `LabError`: of one note as it is,
     of several at the end.
     """
     paths = list(named) or notes.all_notes()
@@ -43,7 +43,7 @@ def restore(
 def _restore_one(path: Path, address: Address | None, complete: Callable[[Address], Address], telling: Telling) -> None:
     note = notes.read(path)
     with locked(note.identity):
-        server = UserServer(complete(address or note.address.address()), patience=_PATIENCE)
+        server = UserServer(address or complete(note.address.address()), patience=_PATIENCE)
         try:
             put_back(server, path, note, telling)
         finally:
