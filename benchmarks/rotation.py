@@ -13,17 +13,13 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 from pathlib import Path
 
 from rich.console import Console
 
 from redolab.lab import open_lab
 from redolab.progress import Progress
-from redolab.querylogs.rotation import rotate
 from redolab.runs.store import RunStore
-from redolab.servers.address import Address
 from tests.querylogs.servers import users_server
 
 _RATE = 10_000
@@ -58,8 +54,8 @@ def measure(name: str, folder: Path) -> None:
             text=True,
         )
         assert load.stdout is not None
-        address = Address(socket=str(server.socket), user="root")
-        rotations: list[threading.Thread] = []
+        command = [sys.executable, "-m", "redolab", "slowlog", "rotate", *server.arguments, "--wait", f"{_WAIT}s"]
+        rotations: list[subprocess.Popen[bytes]] = []
         longest: list[float] = []
         rates: list[float] = []
         for line in load.stdout:
@@ -70,11 +66,9 @@ def measure(name: str, folder: Path) -> None:
             longest.append(float(found[3]))
             # The stretch that begins now is the one of this index; the first is not counted.
             if len(longest) % 2 == 0 and len(longest) < 2 * _PAIRS + 1:
-                rotations.append(threading.Thread(target=_rotate, args=(quiet, address)))
-                rotations[-1].start()
+                rotations.append(subprocess.Popen(command, stdout=subprocess.DEVNULL))
         load.wait()
-        for each in rotations:
-            each.join()
+        assert [each.wait() for each in rotations] == [0] * _PAIRS
         with_rotation = longest[2 : 2 * _PAIRS + 1 : 2]
         without = longest[1 : 2 * _PAIRS : 2]
         more = [one - other for one, other in zip(with_rotation, without, strict=True)]
@@ -84,11 +78,6 @@ def measure(name: str, folder: Path) -> None:
             f"without {statistics.median(without):.1f} ms ({min(without):.1f}–{max(without):.1f}); "
             f"more, median of pairs: {statistics.median(more):+.1f} ms"
         )
-
-
-def _rotate(quiet: Progress, address: Address) -> None:
-    time.sleep(0.3)
-    rotate(quiet, address, lambda _: None, wait=_WAIT)
 
 
 if __name__ == "__main__":
