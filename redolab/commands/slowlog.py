@@ -26,7 +26,7 @@ def slowlog() -> None:
 
     At a lower priority (nice 10): the server goes first.
     """
-    # Before anything is imported: on two cores that alone kept clients of the server waiting for 10 ms.
+    # Before anything is imported: to start takes a core for a third of a second.
     os.nice(_PRIORITY)
 
 
