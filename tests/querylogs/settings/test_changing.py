@@ -48,7 +48,7 @@ def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def change(world: World, said: list[str]) -> None:
-    server = UserServer(world.address, patience=0.2)
+    server = UserServer(world.address, patience=0.05)
     temporary = TemporaryChanges("capture", CHANGES, 1.0, "20261124201607")
     with while_changed(server, temporary, 0, Telling(said.append, said.append)):
         assert world.behind.variables["long_query_time"] == "0"
