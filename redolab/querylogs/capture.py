@@ -110,7 +110,7 @@ def _captured(
         telling.say(f"found {name} = {variables.get(name, '')!r}")
     before = server.connections()
     if before and "slow_query_log_use_global_control" not in variables:
-        progress.note(f"{len(before)} connections were there before: they keep their own long_query_time")
+        progress.note(f"connections that were there before: {len(before)}; they keep their own long_query_time")
     temporary = TemporaryChanges("capture", changes, watched.seconds, stamp, event)
     try:
         with while_changed(server, temporary, lock, telling) as guardian:
@@ -121,7 +121,7 @@ def _captured(
             try:
                 return _watch(progress, server, guardian, watched)
             finally:
-                _name_those_who_go_on(server, before, telling)
+                _name_those_who_go_on(server, {*before, guardian.connection}, telling)
     except Interrupted as stop:
         raise Interrupted(
             f"{_signal_of(stop)}: everything is put back; {watched.named} has what was captured until then"
@@ -137,12 +137,12 @@ def _signal_of(stop: Interrupted) -> str:
     return str(stop).partition(":")[0]
 
 
-def _name_those_who_go_on(server: UserServer, before: list[int], telling: Telling) -> None:
+def _name_those_who_go_on(server: UserServer, before: set[int], telling: Telling) -> None:
     with suppress(LabError):
-        since = [each for each in server.connections() if each > max(before, default=0)]
+        since = set(server.connections()) - before
         if since:
             telling.note(
-                f"{len(since)} connections were opened meanwhile: until they end they keep long_query_time 0, "
+                f"connections opened meanwhile: {len(since)}; until they end they keep long_query_time 0, "
                 "and log every statement while the slow log is on"
             )
 

@@ -85,8 +85,11 @@ def test_every_statement_is_captured_and_everything_put_back(server: UsersServer
     before = server.variables()
     process = begun(server)
     server.do("SELECT 'a query of a new connection'", "DO 1")
-    process.send_signal(signal.SIGTERM)
-    said, _ = process.communicate(timeout=30)
+    with server.instance.connections.connect():
+        process.send_signal(signal.SIGTERM)
+        said, _ = process.communicate(timeout=30)
+    # Neither the command's connection nor its guardian's.
+    assert "connections opened meanwhile: 1;" in said
     assert process.returncode == 130
     assert "redolab: stopped by SIGTERM: everything is put back; " in said
     assert "-full-" in said.splitlines()[-1]

@@ -29,7 +29,7 @@ from redolab.querylogs.settings.server import UserServer
 
 PATIENCE = 86_400.0
 """Seconds for which a guardian tries to reach a server that it cannot reach: a laptop sleeps, a network is away."""
-_READY = b"ready"
+_READY = b"ready "
 _DONE = b"done"
 _TO_START = 30.0
 _KEEP_ALIVE_EVERY = 10.0
@@ -51,8 +51,10 @@ class Orders(msgspec.Struct, frozen=True):
 class Guardian:
     """A guardian from the side of who started it."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], connection: int) -> None:
         self._process = process
+        self.connection = connection
+        """Its own, by the server's number."""
 
     @property
     def pid(self) -> int:
@@ -106,13 +108,13 @@ def start_guardian(note: Path, server: UserServer, lock: int, deadline: float) -
     except BaseException:
         process.stdin.close()
         raise
-    if said != _READY:
+    if not said.startswith(_READY):
         process.stdin.close()
         raise LabError(
             f"the guardian that would put everything back could not start ({said.decode() or 'it said nothing'})",
             "nothing was changed",
         )
-    return Guardian(process)
+    return Guardian(process, int(said.removeprefix(_READY)))
 
 
 def main() -> None:
@@ -134,7 +136,7 @@ def main() -> None:
     except LabError as error:
         _answer(str(error).encode())
         return
-    _answer(_READY)
+    _answer(_READY + str(server.connection_id).encode())
     if _is_needed(server, pipe, woken, orders.deadline):
         _act(server, Path(orders.note))
 
