@@ -13,6 +13,7 @@ from pathlib import Path
 from redolab.timeline import FoundStart, Phase, Timeline, starts, to_json
 from redolab.timeline.logs import read_log
 from redolab.timeline.summary import StartSummary
+from tests.logs import ERROR_LOGS
 
 LOGS = Path(__file__).parent.parent / "logs"
 FIRST_FIVE = tuple(Phase)[:5]
@@ -76,7 +77,7 @@ def read_through(log: bytes) -> list[FoundStart]:
 
 def whole_logs() -> list[bytes]:
     """The logs, each with no recovery cut in two."""
-    return [path.read_bytes() for path in sorted(LOGS.rglob("*.log"))]
+    return [path.read_bytes() for path in ERROR_LOGS]
 
 
 def mutated(seed: int, logs: list[bytes]) -> bytes:

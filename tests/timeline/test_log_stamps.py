@@ -14,6 +14,7 @@ from redolab.timeline.events import Event, event_in, matters
 from redolab.timeline.logs import read_log
 from redolab.timeline.recall import Recall
 from redolab.timeline.stamps import Record, parse_stamp, records
+from tests.logs import ERROR_LOGS
 
 SHUT_DOWN = "InnoDB: Database was not shutdown normally!"
 
@@ -166,10 +167,7 @@ def test_events(text: str, event: Event | None) -> None:
 
 LOGS = Path(__file__).parent.parent / "logs"
 ALL_LINES = [
-    line
-    for log in sorted(LOGS.rglob("*.log"))
-    for line in log.read_bytes().decode("utf-8", "replace").split("\n")
-    if matters(line)
+    line for log in ERROR_LOGS for line in log.read_bytes().decode("utf-8", "replace").split("\n") if matters(line)
 ]
 
 
