@@ -3,7 +3,8 @@
     .venv/bin/python -m benchmarks.rotation [SERVER…]
 
 sysbench sends 10,000 point selects a second, all of them logged. Stretches of equal length follow each other, every second
-one with a rotation in it; of each, sysbench tells the longest time that a statement took, from when it was due.
+one with a rotation in it, which is started as the configuration for logrotate has it. Of each, sysbench says the longest time
+that a statement took, from when it was due.
 """
 
 from __future__ import annotations
@@ -54,7 +55,18 @@ def measure(name: str, folder: Path) -> None:
             text=True,
         )
         assert load.stdout is not None
-        command = [sys.executable, "-m", "redolab", "slowlog", "rotate", *server.arguments, "--wait", f"{_WAIT}s"]
+        command = [
+            "setsid",
+            "--wait",
+            sys.executable,
+            "-m",
+            "redolab",
+            "slowlog",
+            "rotate",
+            *server.arguments,
+            "--wait",
+            f"{_WAIT}s",
+        ]
         rotations: list[subprocess.Popen[bytes]] = []
         longest: list[float] = []
         rates: list[float] = []

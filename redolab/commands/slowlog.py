@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,21 +12,20 @@ from redolab.commands.address import GivenServer, address_options
 from redolab.commands.console import progress
 from redolab.commands.slowlog_digest import digest
 from redolab.commands.slowlog_worth import worth
+from redolab.machine.priority import give_way
 
 if TYPE_CHECKING:
     from redolab.servers.address import Address
-
-_PRIORITY = 10
 
 
 @click.group()
 def slowlog() -> None:
     """Capture, rotate and read slow query logs of a server of yours.
 
-    At a lower priority (nice 10): the server goes first.
+    At the lowest priority (nice 19): the server goes first.
     """
-    # Before anything is imported: to start takes a core for a third of a second.
-    os.nice(_PRIORITY)
+    # Before anything more is imported: to start takes a core for a third of a second.
+    give_way()
 
 
 _verbose = click.option("-v", "--verbose", is_flag=True, help="Say each step.")
@@ -145,7 +143,18 @@ def _command_again(address: Address) -> str:
         )
         if value
     ]
-    return shlex.join([*program, "slowlog", "rotate", "--renamed", *(part for option in options for part in option)])
+    # In a session of its own the command can be the last of all (redolab/machine/priority.py).
+    return shlex.join(
+        [
+            "setsid",
+            "--wait",
+            *program,
+            "slowlog",
+            "rotate",
+            "--renamed",
+            *(part for option in options for part in option),
+        ]
+    )
 
 
 def _sayer(verbose: bool) -> Callable[[str], None]:

@@ -8,12 +8,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from redolab.errors import Interrupted, InvalidInput, LabError
-from redolab.machine.interrupts import unwinding
 from redolab.progress import Progress
 from redolab.querylogs.log_file import LogFile, absolute_name, log_on_this_machine
-from redolab.querylogs.settings.alone import alone_on
+from redolab.querylogs.settings.alone import user_server_alone
 from redolab.querylogs.settings.changes import FILE, LOG, TIME, changes_to_log_all, file_of
-from redolab.querylogs.settings.changing import TemporaryChanges, stamp_now, while_changed
+from redolab.querylogs.settings.changing import TemporaryChanges, put_back_after, stamp_now, while_changed
 from redolab.querylogs.settings.checks import check_privileges
 from redolab.querylogs.settings.event import check_event
 from redolab.querylogs.settings.guardian import Guardian
@@ -85,14 +84,8 @@ def capture(
     `say` is told each step. What a person must know is noted on `progress`.
     """
     telling = Telling(say, progress.note)
-    with unwinding():
-        server = UserServer(address)
-        server.telling(progress.note)
-        try:
-            with alone_on(server) as lock:
-                return _captured(progress, server, limits, lock, telling, event=event)
-        finally:
-            server.close()
+    with user_server_alone(address, progress) as (server, lock):
+        return _captured(progress, server, limits, lock, telling, event=event)
 
 
 def _captured(
@@ -123,18 +116,12 @@ def _captured(
             finally:
                 _name_those_who_go_on(server, {*before, guardian.connection}, telling)
     except Interrupted as stop:
-        raise Interrupted(
-            f"{_signal_of(stop)}: everything is put back; {watched.named} has what was captured until then"
-        ) from stop
+        raise put_back_after(stop, f"; {watched.named} has what was captured until then") from stop
 
 
 def new_file(usual: str, stamp: str) -> str:
     """The name of a captured log: the usual one's with the stamp behind it; in the data directory where that is a device."""
     return f"{'slow.log' if usual.startswith('/dev/') else usual}-full-{stamp}"
-
-
-def _signal_of(stop: Interrupted) -> str:
-    return str(stop).partition(":")[0]
 
 
 def _name_those_who_go_on(server: UserServer, before: set[int], telling: Telling) -> None:

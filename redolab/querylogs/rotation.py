@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redolab.errors import Interrupted, InvalidInput
-from redolab.machine.interrupts import unwinding
 from redolab.progress import Progress
 from redolab.querylogs.log_file import LogFile, absolute_name, log_on_this_machine
-from redolab.querylogs.settings.alone import alone_on
+from redolab.querylogs.settings.alone import user_server_alone
 from redolab.querylogs.settings.changes import changes_to_be_quiet, file_of, writes_a_file
-from redolab.querylogs.settings.changing import TemporaryChanges, stamp_now, while_changed
+from redolab.querylogs.settings.changing import TemporaryChanges, put_back_after, stamp_now, while_changed
 from redolab.querylogs.settings.checks import check_privileges
 from redolab.querylogs.settings.restoring import Telling
 from redolab.querylogs.settings.server import UserServer
@@ -47,14 +46,8 @@ def rotate(
 ) -> Rotated:
     """Rotate a server's slow query log; with `renamed` somebody else, as logrotate, has renamed it. Raises `LabError`."""
     telling = Telling(say, progress.note)
-    with unwinding():
-        server = UserServer(address)
-        server.telling(progress.note)
-        try:
-            with alone_on(server) as lock:
-                return _rotated(server, telling, lock, wait, renamed)
-        finally:
-            server.close()
+    with user_server_alone(address, progress) as (server, lock):
+        return _rotated(server, telling, lock, wait, renamed)
 
 
 def _rotated(server: UserServer, telling: Telling, lock: int, wait: float, renamed: bool) -> Rotated:
@@ -88,7 +81,7 @@ def _rotated(server: UserServer, telling: Telling, lock: int, wait: float, renam
             server.flush()
             time.sleep(wait)
     except Interrupted as stop:
-        raise Interrupted(f"{str(stop).partition(':')[0]}: everything is put back{done}") from stop
+        raise put_back_after(stop, done) from stop
     return Rotated(named, None if renamed else old, size)
 
 

@@ -11,15 +11,31 @@ from contextlib import contextmanager, suppress
 
 from redolab.errors import Busy, LabError
 from redolab.machine import files
+from redolab.machine.interrupts import unwinding
+from redolab.progress import Progress
 from redolab.querylogs.settings import note as notes
 from redolab.querylogs.settings.changes import left_behind
 from redolab.querylogs.settings.note import ServerIdentity
 from redolab.querylogs.settings.server import UserServer
+from redolab.servers.address import Address
 
 _NAME = "redolab_slowlog"
 _TO_LEAVE = 3.0
 """Seconds for which one that has just put back may still be ending."""
 _LOOK_EVERY = 0.05
+
+
+@contextmanager
+def user_server_alone(address: Address, progress: Progress) -> Iterator[tuple[UserServer, int]]:
+    """While in it: a user's server, reached and locked as by `alone_on`, with signals unwinding. Raises `LabError`."""
+    with unwinding():
+        server = UserServer(address)
+        server.telling(progress.note)
+        try:
+            with alone_on(server) as lock:
+                yield server, lock
+        finally:
+            server.close()
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from redolab.errors import LabError
+from redolab.errors import Interrupted, LabError
 from redolab.machine import interrupts
 from redolab.querylogs.settings import note as notes
 from redolab.querylogs.settings.changes import Change
@@ -78,6 +78,12 @@ def while_changed(server: UserServer, temporary: TemporaryChanges, lock: int, te
         with interrupts.held():
             _put_back(server, path, note, telling)
             guardian.dismiss()
+
+
+def put_back_after(stop: Interrupted, left: str) -> Interrupted:
+    """What to say of a signal after which all is put back; `left` is what there is of the work."""
+    signal = str(stop).partition(":")[0]
+    return Interrupted(f"{signal}: everything is put back{left}")
 
 
 def _make(server: UserServer, note: Note, path: Path, guardian: Guardian, telling: Telling) -> Note:

@@ -29,6 +29,11 @@ from redolab.querylogs.settings.server import UserServer
 
 PATIENCE = 86_400.0
 """Seconds for which a guardian tries to reach a server that it cannot reach: a laptop sleeps, a network is away."""
+_START = (
+    "from redolab.machine.priority import give_way; give_way(); "
+    "from redolab.querylogs.settings.guardian import main; main()"
+)
+"""At the lowest priority before anything is imported: to start takes a core for a tenth of a second."""
 _READY = b"ready "
 _DONE = b"done"
 _TO_START = 30.0
@@ -89,7 +94,7 @@ def start_guardian(note: Path, server: UserServer, lock: int, deadline: float) -
     orders = Orders(str(note), NotedAddress.of(address), address.password, server.identity, deadline)
     with interrupts.held():
         process = subprocess.Popen(
-            [sys.executable, "-m", __name__],
+            [sys.executable, "-c", _START],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -216,7 +221,3 @@ def _log(path: Path) -> Callable[[str], None]:
 def _answer(said: bytes) -> None:
     with suppress(OSError):
         os.write(1, said.replace(b"\n", b" ") + b"\n")
-
-
-if __name__ == "__main__":
-    main()
