@@ -351,7 +351,14 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
             - self._spec_size(spec)
             for spec in specs
         ]
-        return copy + (sum(making) if self._plan.keep else max(making, default=0))
+        if self._plan.keep:
+            return copy + sum(making)
+        # The states of one load are all made before the first of them is recovered.
+        of_loads: dict[CrashSpec, int] = {}
+        for group, spec, size in zip(missing, specs, making, strict=True):
+            if len(self._of_one_load(group)) > 1:
+                of_loads[spec.alike()] = of_loads.get(spec.alike(), size) + self._spec_size(spec)
+        return copy + max([*making, *of_loads.values()], default=0)
 
     def _image_size(self, crash: PlannedCrash) -> int:
         return self._spec_size(crash.spec)

@@ -100,6 +100,15 @@ class CpuUse(msgspec.Struct, frozen=True, kw_only=True):
     """How many the machine has."""
 
 
+class Disturbance(msgspec.Struct, frozen=True, kw_only=True):
+    """What others took of the processors meanwhile, in seconds of all of them together."""
+
+    others: float
+    """Programs that the lab did not start, in user mode."""
+    steal: float
+    """The host, for other virtual machines."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineSample(DeviceCounters):
     """Counts of the device since it was there, and of the processors since the machine was started, at one instant."""

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 import msgspec
 
-from redolab.machine.facts import Copy, CpuUse, DeviceUse
+from redolab.machine.facts import Copy, CpuUse, DeviceUse, Disturbance
 from redolab.timeline import Phase, Timeline
 
 BACK = 0.9
@@ -88,6 +88,10 @@ class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
         return str(self.phase) if self.percent is None else f"{self.percent} % of {self.phase}"
 
 
+_DISTURBED_SHARE = 0.05
+"""Of all processors: recoveries of one image differ by as much (docs/results/model.md)."""
+_DISTURBED = 0.2
+"""Seconds, at least: the kernel counts in hundredths, and a machine at rest has some work too."""
 STUCK_AFTER = 120.0
 """Seconds: no healthy recovery that the lab has timed was quiet for a tenth of it, slow disks included (docs/recovery.md)."""
 
@@ -136,6 +140,17 @@ class RecoveryTrial(msgspec.Struct, frozen=True, kw_only=True):
     """How late a disk model answered, as a share of all its latencies; None on other storages."""
     lab_cpu_seconds: float | None = None
     """What the lab itself used of the processors meanwhile, from the start to ready: watching must not slow what it watches."""
+    disturbance: Disturbance | None = None
+    """What others took of the processors, from the start to ready; None where that was not looked at."""
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether others took so much of the processors that its time may not be the server's own."""
+        if self.disturbance is None or self.seconds_to_ready is None:
+            return False
+        taken = self.disturbance.others + self.disturbance.steal
+        cores = (self.cpu.cores if self.cpu is not None else None) or 1
+        return taken > max(_DISTURBED, _DISTURBED_SHARE * cores * self.seconds_to_ready)
 
 
 class WarmRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,8 @@ from pymysql.constants import CR, ER
 
 from redolab.clock import now
 from redolab.machine.device import use_between
-from redolab.machine.facts import CpuUse, DeviceCounters, DeviceUse
+from redolab.machine.facts import CpuUse, DeviceCounters, DeviceUse, Disturbance
+from redolab.machine.processor_use import disturbance, processor_times
 from redolab.progress import Stage
 from redolab.records.dataset import PROBE_TABLE
 from redolab.recoveries.progress import Watch
@@ -66,6 +67,7 @@ class Probe:
         """`users_return` is called once the server has taken a write: users do not wait for the rollback either."""
         self.cpu: CpuUse | None = None
         self.lab_cpu: float | None = None
+        self.disturbance: Disturbance | None = None
         self.pages_read: int | None = None
         self.connection: Connection | None = None
         self.connected: float | None = None
@@ -73,6 +75,7 @@ class Probe:
         self.written: float | None = None
         self.watch = Watch(instance.started.monotonic)
         self._lab_cpu_before = time.process_time()
+        self._processors_before = processor_times()
         self._instance = instance
         self._stage = stage
         self._place = place
@@ -175,6 +178,7 @@ class Probe:
             device = self._place.device
             self._at_ready = (device.counters() if device else None, self._since_server_start())
             self.lab_cpu = time.process_time() - self._lab_cpu_before
+            self.disturbance = disturbance(self._processors_before, processor_times())
             use = self._instance.cpu_use()
             if use is not None:
                 busiest = max(self._busiest, use.busiest_thread or 0.0)

@@ -92,6 +92,8 @@ def recover(lab: Lab, task: RecoveryTask, images: ImageStore, place: Place, reco
             trial = _trial(begun, instance, probe, end, recorder)
             recorder.trial(trial)
             stage.outcome = _in_words(trial)
+            if trial.is_disturbed:
+                lab.progress.note(f"{recorder.log.stem}: others used the processors meanwhile; no model learns from it")
         if end.outcome is not Outcome.READY:
             _keep_evidence(lab, task, images, instance, end, recorder)
             return
@@ -130,6 +132,7 @@ def _trial(
         device=probe.device_since(begun.device),
         cpu=probe.cpu,
         lab_cpu_seconds=probe.lab_cpu,
+        disturbance=probe.disturbance,
         # The server sets its count to 0 when it empties the pool between batches.
         pages_read=probe.pages_read if timeline is not None and timeline.batches in (None, 1) else None,
         late_share=begun.place.late_share(),

@@ -113,6 +113,8 @@ def _recovery(recovery: Recovery) -> Mapping[str, object]:
         "cpu_s": None if cpu is None else cpu.seconds,
         "busiest_thread_s": None if cpu is None else cpu.busiest_thread,
         "lab_cpu_s": trial.lab_cpu_seconds,
+        "others_cpu_s": None if trial.disturbance is None else trial.disturbance.others,
+        "steal_s": None if trial.disturbance is None else trial.disturbance.steal,
         **{f"device_{name}": None if device is None else getattr(device, name) for name in DeviceUse.__struct_fields__},
         "late_share": trial.late_share,
         "buffered": trial.buffered,

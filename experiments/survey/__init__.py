@@ -1,0 +1,20 @@
+"""How long do recoveries take under conditions drawn at random from all that can be: tables, age, buffer pools?"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from redolab.results.rows import recovery_rows
+from redolab.runs.experiment import Experiment, Named, Noun, by_name
+
+EXPERIMENT = Experiment(
+    question=__doc__.strip(),
+    factors=partial(by_name, __name__, ".factors:Factors"),
+    plan=Named(__name__, ".plan:plan"),
+    plan_type=partial(by_name, __name__, "redolab.records.plan:CrashPlan"),
+    bench=Named(__name__, "redolab.bench.crash_bench:CrashBench"),
+    report=Named(__name__, ".report:report"),
+    rows=recovery_rows,
+    group=Noun("crash", "crashes"),
+    step=Noun("recovery", "recoveries"),
+)

@@ -1,0 +1,46 @@
+"""What the processors did for others while the lab measured."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+import psutil
+
+from redolab.machine.facts import Disturbance
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessorTimes:
+    """Seconds of all processors together, since the machine was started."""
+
+    in_programs: float
+    """In user mode, of all processes: the kernel's own threads, which carry out the server's requests too, have none."""
+    ours: float
+    """Of that, this process and those that it started."""
+    steal: float
+    """Taken by the host for other virtual machines."""
+
+
+def processor_times() -> ProcessorTimes:
+    """The times now."""
+    times = psutil.cpu_times()
+    # Time of guests is part of the users' already (Documentation/filesystems/proc.rst).
+    return ProcessorTimes(in_programs=times.user + times.nice, ours=_ours(), steal=times.steal)
+
+
+def disturbance(before: ProcessorTimes, after: ProcessorTimes) -> Disturbance:
+    """What others used between the two."""
+    others = (after.in_programs - before.in_programs) - (after.ours - before.ours)
+    return Disturbance(others=max(0.0, others), steal=max(0.0, after.steal - before.steal))
+
+
+def _ours() -> float:
+    """User time of this process and all below it, those included that have ended."""
+    this = psutil.Process()
+    seconds = 0.0
+    for each in (this, *this.children(recursive=True)):
+        with suppress(psutil.Error):
+            times = each.cpu_times()
+            seconds += times.user + times.children_user
+    return seconds
