@@ -28,7 +28,7 @@ from redolab.records.recovery import RecoveryTrial, WarmRecord, WarmTime
 from redolab.records.verdict import Judgement
 from redolab.recoveries.recovery import recover
 from redolab.recoveries.task import Recorder, RecoveryTask
-from redolab.results.crashes import CRASHES
+from redolab.results.crashes import CRASHES, crashes_of
 from redolab.results.recoveries import WARM
 from redolab.results.storages import STORAGES, storages_of
 from redolab.runs.bench import Bench, Measured
@@ -378,8 +378,20 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
                 beside = kept / f".{name}"
                 shutil.copy(source, beside)
                 beside.replace(kept / name)
+        self._drop_beginnings(image, run)
         # The hashes are for those who start on the files; of 20,000 tables they are megabytes.
         files.write_whole(kept / MARK, msgspec.json.encode(msgspec.structs.replace(image, hashes={})))
+
+    @staticmethod
+    def _drop_beginnings(image: CrashImage, run: Run) -> None:
+        """Of the crashes of one load the last keeps the story: those before have its beginning, and many would be megabytes."""
+        of_load = [
+            each for each in crashes_of(run) if each.load and each.load == image.load and each.name != image.name
+        ]
+        for each in of_load:
+            earlier = each if each.last_sample.monotonic < image.last_sample.monotonic else image
+            for name in STORY:
+                files.remove(run.folder / CRASHES / earlier.name / name)
 
     def _check_disks(self, run: Run) -> None:
         """Record every storage that the run has not recorded yet, as fio finds it if it is to look; say which is not as asked."""

@@ -17,6 +17,8 @@ from redolab.workloads.data import Clients
 
 KILL = "kill"
 """The usual kind of crash."""
+SAME_FILES = (KILL, "freeze")
+"""Kinds of crash that leave the same files (docs/recovery.md has the comparison)."""
 IMAGE_FORMAT = 3
 MARK = "image.json"
 SAMPLES = "samples.csv"

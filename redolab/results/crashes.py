@@ -35,5 +35,18 @@ def story_folder(run: Run, image: str) -> Path:
 
 
 def samples_of(run: Run, image: str) -> Sequence[Sample]:
-    """The counters from the start of the fill to the kill."""
-    return read_samples(story_folder(run, image) / SAMPLES)
+    """The counters from the start of the fill to the kill.
+
+    Of the crashes of one load the last has the story of all.
+    """
+    own = story_folder(run, image) / SAMPLES
+    if own.exists():
+        return read_samples(own)
+    images = {each.name: each for each in crashes_of(run)}
+    end = images[image].last_sample.monotonic
+    longest = max(
+        (each for each in images.values() if each.load == images[image].load),
+        key=lambda each: each.last_sample.monotonic,
+    )
+    samples = read_samples(story_folder(run, longest.name) / SAMPLES)
+    return [each for each in samples if each.monotonic <= end]

@@ -78,6 +78,8 @@ class LoadSeries:
 
     Without the sizes that are `apart`.
     """
+    beside_largest: Mapping[int, Ratio]
+    """Log size → its throughput against that of the largest log, as `gains` has it against the smallest."""
     apart: Sequence[int]
     """Log sizes of which no load was measured in the seconds of its load in which one of the smallest log was."""
     furthest: float
@@ -121,11 +123,8 @@ def _series(loads: Sequence[Load]) -> LoadSeries:
     deviation, freedom = spread_within(measured)
     beside = ratios(measured, smallest)
     equal = blocks_of_equal_seconds([load for load, _ in succeeded])
-    gains = ratios(
-        [(block, size, rate) for block, (_, size, rate) in zip(equal, measured, strict=True)],
-        smallest,
-        (deviation, freedom),
-    )
+    in_equal_seconds = [(block, size, rate) for block, (_, size, rate) in zip(equal, measured, strict=True)]
+    gains, beside_largest = (ratios(in_equal_seconds, base, (deviation, freedom)) for base in (smallest, max(by_size)))
     apart = [size for size in beside if size not in gains]
     blocks = [Counter(load.block for load in own) for own in by_size.values()]
     uneven = any(each != blocks[0] for each in blocks)
@@ -137,6 +136,7 @@ def _series(loads: Sequence[Load]) -> LoadSeries:
         made=_conditions(loads[0]),
         cells=cells,
         gains=gains,
+        beside_largest=beside_largest,
         apart=apart,
         furthest=max((abs(ratio.change) for ratio in beside.values()), default=0.0),
         repeated=freedom > 0,

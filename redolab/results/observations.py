@@ -12,10 +12,11 @@ from redolab.models.recovery_time.fit import Observation
 from redolab.models.recovery_time.terms import DiskRates, Part
 from redolab.models.recovery_time.work import Crash
 from redolab.records.alike import StorageKey, grouped
-from redolab.records.crash import CrashImage, CrashSpec
+from redolab.records.crash import SAME_FILES, CrashImage, CrashSpec
 from redolab.records.recovery import Outcome, RecoveryTrial
 from redolab.results.alike import Keyed, Keys
 from redolab.results.storages import storages_of
+from redolab.servers.dialects import Purpose, family_of
 from redolab.storage.figures import MeasuredDisk
 from redolab.timeline import Phase, Timeline
 
@@ -52,15 +53,17 @@ def observations_of(recoveries: Sequence[Keyed], disks: Disks) -> list[Observati
     found = []
     for each in recoveries:
         crash, disk = crash_of(each.image), disks.get((each.key.machine, each.key.storage))
-        if _is_usual(each.image.spec) and crash is not None and disk is not None:
-            found.append(_observation(each.trial, each.image, crash, disk))
+        if _is_usual(each.image.spec) and not each.trial.is_disturbed and crash is not None and disk is not None:
+            found.append(_observation(each.run, each.trial, each.image, crash, disk))
     return [each for each in found if each is not None]
 
 
 def _is_usual(spec: CrashSpec) -> bool:
     """Whether it has nothing that the model's terms do not know."""
     dataset = spec.dataset
-    return not (spec.prepared_transactions or dataset.empty_tables or dataset.page_size or spec.instance.overrides)
+    return spec.crash in SAME_FILES and not (
+        spec.prepared_transactions or dataset.empty_tables or dataset.page_size or spec.instance.overrides
+    )
 
 
 def table_rates(recoveries: Sequence[Keyed]) -> Mapping[str, float]:
@@ -101,6 +104,20 @@ def crash_of(image: CrashImage) -> Crash | None:
     )
 
 
+def moments_of(recoveries: Sequence[Keyed], server: str, workload: str) -> Mapping[int, tuple[float, ...]]:
+    """Log size → where the checkpoint age was when loads under production's settings were struck at moments drawn at random.
+
+    As shares of the hard limit, from the least to the most.
+    """
+    shares: dict[int, dict[str, float]] = defaultdict(dict)
+    for each in recoveries:
+        spec, age = each.image.spec, each.image.last_sample.checkpoint_age
+        is_one = spec.kill.moment is not None and spec.instance.purpose is Purpose.PRODUCTION and age is not None
+        if is_one and (each.trial.server, spec.workload) == (server, workload):
+            shares[spec.instance.log_size][each.image.name] = (age or 0) / each.image.hard_limit
+    return {size: tuple(sorted(of_size.values())) for size, of_size in sorted(shares.items())}
+
+
 def rollback_rates(recoveries: Sequence[Keyed]) -> Mapping[str, float]:
     """Server → rows rolled back a second, the median of its recoveries; servers without any are left out.
 
@@ -114,12 +131,16 @@ def rollback_rates(recoveries: Sequence[Keyed]) -> Mapping[str, float]:
     return {server: statistics.median(found) for server, found in rates.items()}
 
 
-def _observation(trial: RecoveryTrial, image: CrashImage, crash: Crash, disk: DiskRates) -> Observation | None:
+def _observation(
+    run: str, trial: RecoveryTrial, image: CrashImage, crash: Crash, disk: DiskRates
+) -> Observation | None:
     timeline = trial.timeline
     if trial.outcome is not Outcome.READY or trial.seconds_to_ready is None or timeline is None or trial.settings:
         return None
     return Observation(
+        run=run,
         server=trial.server,
+        family=family_of(trial.version),
         storage=trial.storage,
         crash_name=trial.image,
         log_size=trial.log_size,

@@ -14,6 +14,9 @@ from redolab.models.inflation import redo_range
 from redolab.samples.series import HOUR, gap_after, lives_of
 
 _USUAL_SHARE = 0.5
+_DAY = 24 * HOUR
+_WHOLE_DAY = 0.9
+"""Of a day."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +71,24 @@ def busiest_hour(samples: Sequence[Sample]) -> Busiest | None:
         in_gaps=_gaps(life, start, end),
         since_start_per_hour=_since_start(samples),
     )
+
+
+def busiest_hours_of_days(samples: Sequence[Sample]) -> list[float]:
+    """The redo of the busiest hour of each whole day from the first sample on, in bytes an hour by LSN.
+
+    A day of which less was sampled than `_WHOLE_DAY` is left out: its peak may be missing.
+    """
+    if not samples:
+        return []
+    days: dict[int, list[Sample]] = {}
+    for each in samples:
+        days.setdefault(int((each.monotonic - samples[0].monotonic) // _DAY), []).append(each)
+    found = [busiest_hour(of_day) for of_day in days.values()]
+    return [
+        each.redo_per_hour
+        for each in found
+        if each is not None and each.by_lsn and each.redo_per_hour > 0 and each.sampled >= _WHOLE_DAY * _DAY
+    ]
 
 
 def _window(life: Sequence[Sample], counter: str) -> tuple[float, float, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -20,8 +20,10 @@ from redolab.sizing.paste import Lines, lines_for
 from redolab.sizing.predicting import Interval, rests_on
 from redolab.sizing.question import Model
 from redolab.sizing.trade import Trade, Trades, effect_in_words
+from redolab.sizing.usual import UsualRecovery, usual_ages, usual_recovery
 from redolab.units import GIB, format_duration, format_size
 
+_SHOWN_CHANCE = 0.0005
 _SHORT = 100
 """Minutes; beyond it hours say more."""
 _END = {Until.READY: "ready", Until.ROLLED_BACK: "rolled back"}
@@ -40,6 +42,8 @@ class SizeLine(msgspec.Struct, frozen=True, kw_only=True):
     """To the end that was asked about, as for the interval."""
     ninety: Interval
     minutes_held: float
+    usual: UsualRecovery | None = None
+    """After a crash at a random moment; None where it is not known where the age is then."""
     throughput: Ratio | None = None
     """Against the smallest log that was measured; None where nothing was, or nothing comparable, with this size."""
 
@@ -57,6 +61,10 @@ class Sized(msgspec.Struct, frozen=True, kw_only=True):
     redo_per_hour: float
     os_log_written_per_hour: float | None
     demand_from: str
+    month_per_hour: float | None
+    """What the busiest hour of a month stays below, 95 % sure; None where too few days were sampled."""
+    days: int
+    """Whole days that were sampled."""
     holds_an_hour: int | None
     """The smallest log that holds an hour of peak redo."""
     by_os_log_written: int | None
@@ -69,6 +77,8 @@ class Sized(msgspec.Struct, frozen=True, kw_only=True):
     """Recovery with the answer."""
     what_could_change: tuple[str, ...]
     table: tuple[SizeLine, ...]
+    usual_from: str | None
+    """Whose ages a crash at a random moment is expected at, in words."""
     trade: Trade | None
     """What a larger log gained in throughput on this server and this storage; None if that was not measured."""
     lines: tuple[Lines, ...]
@@ -99,6 +109,11 @@ def sized(model: Model, demand: Demand, rto: float, trades: Trades | None = None
     known = _measured_here(trades, model)
     trade = known.of(model.measured_as, model.storage)
     beyond = model.beyond_at(answer.log_size if answer else model.learnt.log_sizes[1])
+    ages = usual_ages(model, demand)
+
+    def usual(log_size: int) -> UsualRecovery | None:
+        return None if ages is None else usual_recovery(model, log_size, ages, rto)
+
     return Sized(
         server=model.question.server,
         storage=model.storage,
@@ -109,14 +124,17 @@ def sized(model: Model, demand: Demand, rto: float, trades: Trades | None = None
         redo_per_hour=demand.redo_per_hour,
         os_log_written_per_hour=demand.os_log_written_per_hour,
         demand_from=demand.source,
+        month_per_hour=demand.month_per_hour,
+        days=demand.days,
         holds_an_hour=found.holds.log_size if found.holds else None,
         by_os_log_written=by_counter.log_size if by_counter else None,
         within_rto=found.within.log_size if found.within else None,
         within_rto_median=found.within_median.log_size if found.within_median else None,
         size=answer.log_size if answer else None,
-        expected=_line(answer) if answer else None,
+        expected=_line(answer, usual) if answer else None,
         what_could_change=() if answer else tuple(_changes(model, demand, rto, found, known)),
-        table=tuple(_line(row, trade) for row in found.rows),
+        table=tuple(_line(row, usual, trade) for row in found.rows),
+        usual_from=None if ages is None else ages.source,
         trade=trade,
         lines=lines_for(model.dialect, answer.log_size, answer.prediction) if answer else (),
         rests_on=rests_on(model),
@@ -144,7 +162,7 @@ def _measured_here(trades: Trades | None, model: Model) -> Trades:
     return trades if trades is not None and is_ours else Trades()
 
 
-def _line(row: SizeRow, trade: Trade | None = None) -> SizeLine:
+def _line(row: SizeRow, usual: Callable[[int], UsualRecovery | None], trade: Trade | None = None) -> SizeLine:
     gain = None if trade is None else trade.gain(row.log_size)
     return SizeLine(
         log_size=row.log_size,
@@ -152,6 +170,7 @@ def _line(row: SizeRow, trade: Trade | None = None) -> SizeLine:
         recovery_s=row.prediction.seconds,
         ninety=Interval(*row.prediction.ninety),
         minutes_held=row.minutes,
+        usual=usual(row.log_size),
         throughput=None if gain is None else gain.throughput,
     )
 
@@ -227,6 +246,13 @@ def in_words(found: Sized) -> Sequence[str]:
             f"{_ninety(found.expected)}."
         )
         said.append(f"Why: {_hour(found)}, and {_within(found)}.")
+        if found.expected.usual is not None:
+            said.append(_on_a_usual_day(found, found.expected.usual))
+    if found.month_per_hour is not None:
+        month = format_size(found.month_per_hour)
+        said.append(
+            f"The busiest hour of a month stays below {month}, 95 % sure by {found.days} days that were sampled."
+        )
     said.append(_gained(found))
     if found.os_log_written_per_hour is not None and found.by_os_log_written != found.holds_an_hour:
         counter = "no size" if found.by_os_log_written is None else format_size(found.by_os_log_written)
@@ -235,6 +261,25 @@ def in_words(found: Sized) -> Sequence[str]:
             "redo (docs/inflation.md)."
         )
     return said
+
+
+def _on_a_usual_day(found: Sized, usual: UsualRecovery) -> str:
+    """What a crash at a random moment costs, and of what the chance to miss the time is made up."""
+    parts = [
+        f"{what} {share:.1%}"
+        for what, share in (
+            ("stuck for ever", usual.by_stuck),
+            ("the moment", usual.by_moment),
+            ("the prediction's own error", usual.by_model),
+        )
+        if abs(share) >= _SHOWN_CHANCE
+    ]
+    of_these = f" ({', '.join(parts)})" if len(parts) > 1 else ""
+    within = "no time" if math.isinf(usual.ninety_five_s) else format_duration(usual.ninety_five_s)
+    return (
+        f"After a crash at a random moment (ages {found.usual_from}) half of recoveries are over within {format_duration(usual.half_s)}, "
+        f"nineteen in twenty within {within}; {usual.chance_too_long:.1%} take longer than {format_duration(found.rto_s)}{of_these}."
+    )
 
 
 def _gained(found: Sized) -> str:
@@ -297,6 +342,11 @@ def _table(found: Sized) -> ReportTable:
         Column[SizeLine]("redo at worst", lambda row: format_size(row.redo), right=True),
         Column[SizeLine](_END[found.until], lambda row: format_duration(row.recovery_s), right=True),
         Column[SizeLine]("nine in ten", _ninety, right=True),
+        *(
+            (Column[SizeLine]("at a random moment: half, 95 %", _usual, right=True),)
+            if found.usual_from is not None
+            else ()
+        ),
         Column[SizeLine]("holds, of peak redo", lambda row: _held(row.minutes_held), right=True),
         *(
             (Column[SizeLine]("throughput", _throughput, right=True),)
@@ -314,6 +364,13 @@ def _table(found: Sized) -> ReportTable:
 
 def _throughput(row: SizeLine) -> str:
     return "" if row.throughput is None or not row.throughput.excludes_zero else row.throughput.with_interval()
+
+
+def _usual(row: SizeLine) -> str:
+    if row.usual is None:
+        return ""
+    upper = "never" if math.isinf(row.usual.ninety_five_s) else format_duration(row.usual.ninety_five_s)
+    return f"{format_duration(row.usual.half_s)}, {upper}"
 
 
 def _held(minutes: float) -> str:

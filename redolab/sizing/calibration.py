@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -11,14 +13,14 @@ import msgspec
 from redolab.errors import InvalidInput
 from redolab.machine import files
 from redolab.machine.facts import Machine
-from redolab.models.recovery_time.fit import Fitted, Observation, fit
-from redolab.models.recovery_time.held_out import HeldOut, HeldOutPrediction
-from redolab.models.recovery_time.spread import Spread, spread_of
+from redolab.models.recovery_time.fit import Fitted, Observation
+from redolab.models.recovery_time.held_out import FITTED_UP_TO, RECOVERIES_OF_A_DISK, HeldOut, HeldOutPrediction
+from redolab.models.recovery_time.spread import Spread, spread_by_distance, spread_of
 from redolab.models.recovery_time.terms import DiskRates
 from redolab.models.recovery_time.work import Memory
 from redolab.project import PROJECT
 
-CALIBRATION_FORMAT = 2
+CALIBRATION_FORMAT = 3
 _LEAST_SPREAD = 0.05
 """No calibration is surer than so much: three recoveries of one crash differ by that (docs/results/recovery.md)."""
 
@@ -39,11 +41,21 @@ class CalibratedWorkload(msgspec.Struct, frozen=True, kw_only=True):
     storages: tuple[str, ...]
     stuck: int = 0
     """Recoveries that got stuck; they are not among `recoveries`."""
+    moments: Mapping[int, tuple[float, ...]] = {}
+    """Log size → checkpoint ages at random moments of loads under production's settings, as shares of the hard limit, from the
+    least to the most; without sizes with which no such load was measured."""
+    several_batches: int = 0
+    """Recoveries that took more than one batch, those included that got stuck: no other did."""
 
     @property
     def fitted(self) -> Fitted:
         """As the model takes it."""
         return Fitted(self.memory, self.rates)
+
+    @property
+    def chance_of_stuck(self) -> float:
+        """How likely a recovery with more than one batch never ends, by those that were measured."""
+        return self.stuck / self.several_batches if self.several_batches else 0.0
 
 
 class CalibratedServer(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,13 +92,15 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def calibrated_workload(
-    observations: Sequence[Observation], stuck: int = 0, disk_rates: Mapping[str, float] | None = None
+    observations: Sequence[Observation],
+    fitted: Fitted,
+    stuck: int = 0,
+    moments: Mapping[int, tuple[float, ...]] | None = None,
 ) -> CalibratedWorkload:
-    """What these recoveries of one server under one workload tell.
+    """What these recoveries of one server under one workload tell, with what was learnt from them and from others of its family.
 
-    `disk_rates`: those that are taken from others, as it was measured on one disk.
+    `moments`: see `CalibratedWorkload`.
     """
-    fitted = fit(observations, disk_rates)
     logs, pools = [each.log_size for each in observations], [each.pool for each in observations]
     redo = sum(each.crash.redo for each in observations)
     return CalibratedWorkload(
@@ -97,19 +111,39 @@ def calibrated_workload(
         crashes=len({each.crash_name for each in observations}),
         log_sizes=(min(logs), max(logs)),
         pools=(min(pools), max(pools)),
-        storages=tuple(dict.fromkeys(each.storage for each in observations)),
+        storages=_measured_storages(observations),
         stuck=stuck,
+        moments=moments or {},
+        several_batches=stuck + sum(each.batches is not None and each.batches > 1 for each in observations),
     )
+
+
+def _measured_storages(observations: Sequence[Observation]) -> tuple[str, ...]:
+    """Those with enough recoveries to tell something of them; where none has, the one with the most."""
+    counts = Counter(each.storage for each in observations)
+    enough = tuple(name for name, count in counts.items() if count >= RECOVERIES_OF_A_DISK)
+    return enough or (counts.most_common(1)[0][0],)
 
 
 def spreads_of(judged: Sequence[HeldOutPrediction]) -> Mapping[HeldOut, Spread]:
     """The spread of each kind of held-out prediction, none less than what recoveries of one crash differ by."""
-    found = {}
+    found: dict[HeldOut, Spread] = {}
     for kind in HeldOut:
-        errors = [each.error for each in judged if each.held_out is kind]
-        if errors:
-            spread = spread_of(errors)
-            found[kind] = Spread(deviation=max(_LEAST_SPREAD, spread.deviation), count=spread.count)
+        own = [each for each in judged if each.held_out is kind]
+        if not own:
+            continue
+        if kind is HeldOut.LOG_SIZE and HeldOut.CRASH in found:
+            distances = [
+                (each.observation.crash_name, each.error, math.log2(each.observation.log_size / FITTED_UP_TO))
+                for each in own
+            ]
+            found[kind] = spread_by_distance(distances, found[HeldOut.CRASH].deviation)
+            continue
+        by_server = kind in (HeldOut.SERVER, HeldOut.SCALED)
+        spread = spread_of(
+            (each.observation.server if by_server else each.observation.crash_name, each.error) for each in own
+        )
+        found[kind] = msgspec.structs.replace(spread, deviation=max(_LEAST_SPREAD, spread.deviation))
     return found
 
 
@@ -145,7 +179,8 @@ def with_spreads_of(calibration: Calibration, other: Calibration) -> Calibration
     """It with the errors that another one has for what a small calibration cannot hold out; of two the larger."""
     spreads = dict(other.spreads)
     for kind, spread in calibration.spreads.items():
-        if kind not in spreads or spread.deviation > spreads[kind].deviation:
+        known = spreads.get(kind)
+        if known is None or (spread.deviation, spread.doubling) > (known.deviation, known.doubling):
             spreads[kind] = spread
     return msgspec.structs.replace(calibration, spreads=spreads)
 

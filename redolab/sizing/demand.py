@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from redolab.counters import Sample
 from redolab.errors import InvalidInput
-from redolab.samples.busiest import Busiest, busiest_hour
+from redolab.models.peaks import highest_expected
+from redolab.samples.ages import checkpoint_ages, limit_in
+from redolab.samples.busiest import Busiest, busiest_hour, busiest_hours_of_days
 from redolab.samples.live.collected import read_collected
 from redolab.samples.series import HOUR
 from redolab.units import format_duration, format_size
 
 _DAY = 24 * HOUR
+_MONTH = 30
+"""Days."""
 _QUIET = 1.2
 _MOSTLY = 0.05
 
@@ -26,19 +30,41 @@ class Demand:
     os_log_written_per_hour: float | None = None
     source: str
     """Where it is from, in words."""
+    month_per_hour: float | None = None
+    """What the busiest hour of the coming month stays below, 95 % sure; None where too few days were sampled."""
+    days: int = 0
+    """Whole days that were sampled."""
+    ages: tuple[int, ...] = ()
+    """Quantiles of the checkpoint age in samples, bytes; empty where none tell it."""
+    age_limit: int | None = None
+    """At which statements waited when they were taken, where the server told it."""
     warnings: tuple[str, ...] = ()
 
 
 def demand_of_files(paths: Sequence[Path]) -> Demand:
     """The busiest hour of samples in files. Raises `InvalidInput`."""
-    found = [(path, _busiest(read_collected(path), str(path))) for path in paths]
+    samples = {path: read_collected(path) for path in paths}
+    found = [(path, _busiest(of_file, str(path))) for path, of_file in samples.items()]
     path, busiest = max(found, key=lambda each: each[1].redo_per_hour)
-    return demand_of(busiest, path.name if len(paths) == 1 else f"{path.name}, the busiest of {len(paths)} files")
+    where = path.name if len(samples) == 1 else f"{path.name}, the busiest of {len(samples)} files"
+    return _with_distributions(demand_of(busiest, where), list(samples.values()), of_peak=samples[path])
 
 
 def demand_of_samples(samples: Sequence[Sample], where: str) -> Demand:
     """The busiest hour of samples, or of what there is of one. Raises `InvalidInput`."""
-    return demand_of(_busiest(samples, where), where)
+    return _with_distributions(demand_of(_busiest(samples, where), where), [samples], of_peak=samples)
+
+
+def _with_distributions(demand: Demand, files: Sequence[Sequence[Sample]], *, of_peak: Sequence[Sample]) -> Demand:
+    """It with what samples tell beyond the busiest hour: by how much days differ, and where the age was."""
+    peaks = [peak for samples in files for peak in busiest_hours_of_days(samples)]
+    return replace(
+        demand,
+        month_per_hour=highest_expected(peaks, _MONTH),
+        days=len(peaks),
+        ages=checkpoint_ages(of_peak),
+        age_limit=limit_in(of_peak),
+    )
 
 
 def _busiest(samples: Sequence[Sample], where: str) -> Busiest:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import statistics
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from redolab.errors import InvalidInput
 from redolab.machine.machine_class import MachineClass
-from redolab.models.recovery_time.fit import Observation, disk_rates, fit
+from redolab.models.recovery_time.fit import Observation, Subject, fit_together
 from redolab.models.recovery_time.held_out import HeldOut, HeldOutPrediction, judged
 from redolab.models.recovery_time.spread import Spread, coverage, interval, spread_of
 from redolab.models.recovery_time.terms import TERMS, Term
@@ -19,7 +19,14 @@ from redolab.records.recovery import Outcome
 from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable
 from redolab.results.alike import Keyed, Keys, keyed_recoveries, keys_of
-from redolab.results.observations import disk_figures, disks_of, observations_of, rollback_rates, table_rates
+from redolab.results.observations import (
+    disk_figures,
+    disks_of,
+    moments_of,
+    observations_of,
+    rollback_rates,
+    table_rates,
+)
 from redolab.results.storages import storages_of
 from redolab.runs.schema import Session
 from redolab.runs.store import Run
@@ -51,13 +58,13 @@ _THOUSAND = 1000.0
 _NOTHING = 1e-4
 
 NINETY = 0.9
-_ANATOMY = "anatomy"
-"""The experiment whose crashes differ from one another in what no term knows: they tell what a table adds, and no rates."""
+_FEWEST_CRASHES = 2
+"""Of a server under a workload: one crash tells nothing of the next."""
 ALL_SERVERS = "all"
 """What stands for the server in rows of all of them."""
 
 
-_OF_A_SERVER = ("spec", "storage", "buffer_pool", "settings")
+_OF_A_SERVER = ("spec", "crash", "storage", "buffer_pool", "settings")
 """In what the recoveries that a server's rates are from may differ: the model has terms for it, or leaves it out."""
 
 
@@ -93,14 +100,12 @@ def fit_runs(runs: Sequence[Run], machine: str | None = None) -> FittedRuns:
     or `InvalidInput` if they hold no recovery to learn from.
     """
     keys, measured = keys_of(runs), keyed_recoveries(runs)
-    anatomies = {run.name for run in runs if run.record().experiment == _ANATOMY}
     disks = disks_of(keys)
     chosen = _class(machine, [each for each in measured if observations_of([each], disks)])
     kept = _of_one_version([each for each in measured if each.key.machine == chosen])
     learned_from = {id(each) for each in kept}
     left_out = _left_out([each for each in measured if id(each) not in learned_from])
-    usual = [each for each in kept if each.run not in anatomies]
-    observations = observations_of(usual, disks)
+    observations = _of_several_crashes(observations_of(kept, disks))
     if not observations:
         raise _nothing_to_learn()
     rolled_back, of_tables = rollback_rates(kept), table_rates(kept)
@@ -115,6 +120,7 @@ def fit_runs(runs: Sequence[Run], machine: str | None = None) -> FittedRuns:
         subject: [each for each in observations if each.subject == subject]
         for subject in sorted({each.subject for each in observations})
     }
+    fitted = fit_together(observations)
     names = dict.fromkeys(server for server, _ in subjects)
     servers = {
         server: CalibratedServer(
@@ -122,7 +128,7 @@ def fit_runs(runs: Sequence[Run], machine: str | None = None) -> FittedRuns:
             version=versions[server].split("-")[0],
             workloads={
                 workload: calibrated_workload(
-                    own, _stuck(usual, of, workload), _disk_rates((of, workload), subjects, relatives[of])
+                    own, fitted[of, workload], _stuck(kept, of, workload), moments_of(kept, of, workload)
                 )
                 for (of, workload), own in subjects.items()
                 if of == server
@@ -139,12 +145,12 @@ def fit_runs(runs: Sequence[Run], machine: str | None = None) -> FittedRuns:
         made=max(each.trial.started for each in kept),
         commit=last.commit or "",
         machine=last.machine,
-        storages=_storages(keys, chosen, anatomies),
+        storages=_storages(keys, chosen),
         servers=servers,
         spreads=spreads_of(found),
         runs=tuple(run.name for run in runs if run.name in names_of_runs),
     )
-    return FittedRuns(calibration, found, observations, chosen, left_out, _replicates(usual))
+    return FittedRuns(calibration, found, observations, chosen, left_out, _replicates(kept))
 
 
 def learned_from(found: FittedRuns) -> list[str]:
@@ -158,6 +164,15 @@ def learned_from(found: FittedRuns) -> list[str]:
         *([f"Left out, as not alike: {left_out}."] if left_out else []),
         f"The same cell measured again: {found.replicates.in_words()}.",
     ]
+
+
+def _of_several_crashes(observations: Sequence[Observation]) -> list[Observation]:
+    """Those of servers and workloads of which several crashes were recovered; all, where that is none."""
+    crashes: dict[Subject, set[str]] = defaultdict(set)
+    for each in observations:
+        crashes[each.subject].add(each.crash_name)
+    several = [each for each in observations if len(crashes[each.subject]) >= _FEWEST_CRASHES]
+    return several or list(observations)
 
 
 def _nothing_to_learn() -> InvalidInput:
@@ -186,10 +201,11 @@ def _class(asked: str | None, usable: Sequence[Keyed]) -> MachineClass:
 
 
 def _of_one_version(recoveries: Sequence[Keyed]) -> list[Keyed]:
-    """Of each server the recoveries that are alike but for what the model knows: of one version, after one kind of crash."""
+    """Of each server the recoveries that are alike but for what the model knows: of the version with the most crashes."""
     keyed = [(each.key, each) for each in recoveries]
-    kinds = sorted(grouped(keyed, *_OF_A_SERVER).items(), key=lambda kind: -len(kind[1]))
-    most = {key["server"]: key for key, _ in reversed(kinds)}
+    kinds = grouped(keyed, *_OF_A_SERVER).items()
+    by_crashes = sorted(kinds, key=lambda kind: -len({each.trial.image for each in kind[1]}))
+    most = {key["server"]: key for key, _ in reversed(by_crashes)}
     return [each for key, each in keyed if key.but(*_OF_A_SERVER) == most[key["server"]]]
 
 
@@ -218,31 +234,12 @@ def _replicates(recoveries: Sequence[Keyed]) -> Replicates:
     ready = [
         (each.key, (each.run, each.trial.seconds_to_ready))
         for each in recoveries
-        if each.trial.outcome is Outcome.READY and each.trial.seconds_to_ready is not None
+        if each.trial.outcome is Outcome.READY
+        and each.trial.seconds_to_ready is not None
+        # Crashes at moments drawn at random differ by the moment.
+        and each.image.spec.kill.moment is None
     ]
     return replicates(list(grouped(ready).values()))
-
-
-def _disk_rates(
-    subject: tuple[str, str],
-    subjects: Mapping[tuple[str, str], Sequence[Observation]],
-    relatives: Sequence[str],
-) -> Mapping[str, float]:
-    """For one that was measured on one disk: what the server under other workloads, else its nearest relative, says of disks.
-
-    Nothing for any other.
-    """
-    if _disks(subjects[subject]) > 1:
-        return {}
-    for name in (subject[0], *relatives):
-        told = [own for (server, _), own in subjects.items() if server == name and _disks(own) > 1]
-        if told:
-            return disk_rates([fit(own) for own in told])
-    return {}
-
-
-def _disks(observations: Sequence[Observation]) -> int:
-    return len({each.disk for each in observations})
 
 
 def _stuck(recoveries: Sequence[Keyed], server: str, workload: str) -> int:
@@ -260,12 +257,11 @@ def _family(server: str) -> str:
     return server_catalogue().get(server).family
 
 
-def _storages(keys: Keys, machine: MachineClass, but: Collection[str]) -> dict[str, CalibratedStorage]:
-    """All that fio looked at on machines of that class, also where no recovery was measured; not in the runs `but`."""
+def _storages(keys: Keys, machine: MachineClass) -> dict[str, CalibratedStorage]:
+    """All that fio looked at on machines of that class, also where no recovery was measured."""
     return {
         record.storage: CalibratedStorage(about=record.about, disk=disk)
         for run in keys.runs
-        if run.name not in but
         for record in storages_of(run).records
         if keys.machine(run, record.session) == machine
         if record.check is not None and (disk := disk_figures(record.check.got)) is not None
@@ -315,8 +311,8 @@ def _inside(of_kind: Sequence[HeldOutPrediction], server: str) -> int:
     The server's own errors would be judged by themselves; with one server alone there are no others.
     """
     own = [each for each in of_kind if each.observation.server == server]
-    others = [each.error for each in of_kind if each.observation.server != server]
-    spread = spread_of(others or [each.error for each in own])
+    others = [each for each in of_kind if each.observation.server != server]
+    spread = spread_of((each.observation.crash_name, each.error) for each in others or own)
     return sum(_holds(each, spread) for each in own)
 
 

@@ -16,6 +16,7 @@ from scipy import stats
 
 from redolab.errors import LabError
 from redolab.models.capacity import PAGE_SIZE
+from redolab.models.recovery_time.work import CROWDED, ROOMY
 from redolab.models.sizing import SHOWN, possible_sizes
 from redolab.report.labels import server_label
 from redolab.report.table import ReportTable
@@ -25,7 +26,7 @@ from redolab.sizing.calibration import Calibration
 from redolab.sizing.fitting import ALL_SERVERS, ErrorRow, errors_table
 from redolab.sizing.paste import Lines, templates
 from redolab.sizing.predicting import rests_on
-from redolab.sizing.question import BEYOND, Question, model_of, slowest_workload
+from redolab.sizing.question import BEYOND, Question, model_of, slowest_workload, storages_of_family
 from redolab.units import GIB
 
 _WEB = Path(__file__).parent / "web"
@@ -71,6 +72,8 @@ def calculator_data(calibration: Calibration) -> Mapping[str, object]:
     counts = {spread.count for spread in calibration.spreads.values()}
     return {
         "page_size": PAGE_SIZE,
+        "roomy": ROOMY,
+        "crowded": CROWDED,
         "beyond": BEYOND,
         "sizes": sizes,
         "shown": SHOWN,
@@ -93,6 +96,7 @@ def _server(calibration: Calibration, name: str, sizes: Sequence[int]) -> Mappin
     first = next(iter(models.values()))
     return {
         "label": server_label(name, server.version),
+        "storages_of_family": storages_of_family(calibration, server.family),
         "slowest": slowest_workload(server),
         "workloads": {
             workload: {**msgspec.to_builtins(server.workloads[workload]), "rests_on": rests_on(model)}

@@ -10,7 +10,7 @@ from rich.console import Console
 from redolab.models.recovery_time.predict import Until
 from redolab.models.recovery_time.terms import Part
 from redolab.report.table import Column, ReportTable
-from redolab.sizing.question import Model
+from redolab.sizing.question import Model, span
 from redolab.units import format_duration, format_size
 
 
@@ -81,10 +81,9 @@ def predicted(model: Model, log_size: int, age: int | None) -> Predicted:
 def rests_on(model: Model) -> str:
     """What every prediction of a model is from, in words."""
     learnt, made = model.learnt, model.calibration
-    least, most = (format_size(size) for size in learnt.log_sizes)
     return (
         f"{learnt.recoveries} recoveries of {learnt.crashes} crashes of {model.measured_as} ({model.server.version}) under "
-        f"{model.workload}, logs of {least} to {most}, on {', '.join(learnt.storages)}, measured by {made.made:%Y-%m-%d} on "
+        f"{model.workload}, logs of {span(learnt.log_sizes)}, on {', '.join(learnt.storages)}, measured by {made.made:%Y-%m-%d} on "
         f"{made.machine.in_words()}"
     )
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from redolab.errors import InvalidInput
 from redolab.models.recovery_time.held_out import HeldOut
+from redolab.models.recovery_time.moments import PossibleCrash
 from redolab.models.recovery_time.predict import Prediction, Until, prediction
 from redolab.models.recovery_time.spread import Spread, together
 from redolab.models.recovery_time.terms import DiskRates, Part
@@ -29,6 +32,7 @@ from redolab.units import GIB, format_size
 _FAMILIES = {"mysql": "mysql", "percona": "mysql", "mariadb": "mariadb"}
 _NAME = re.compile(r"(mysql|percona|mariadb)[- ]?(\d+\.\d+(?:\.\d+)?)", re.IGNORECASE)
 _STALE = timedelta(days=365)
+_BY_STORAGE = (HeldOut.STORAGE, HeldOut.UNSEEN_STORAGE)
 BEYOND = 1.05
 """Times what was measured: what is larger goes beyond it."""
 
@@ -103,7 +107,17 @@ class Model:
         parts = self.learnt.fitted.parts(crash, self.question.pool, self.disk)
         parts[Part.OTHER] += (self.question.tables or 0) * (self.server.seconds_per_table or 0.0)
         rollback = self.rollback_s() if self.question.until is Until.ROLLED_BACK else None
-        return prediction(parts, self._spread(log_size), rollback or 0.0)
+        return prediction(parts, self.spread(log_size), rollback or 0.0)
+
+    def crashes_at(self, log_size: int, ages: Sequence[int]) -> list[PossibleCrash]:
+        """Crashes with a log of that size at these checkpoint ages in bytes, each as likely as the others."""
+        spread = self.spread(log_size)
+        crashes = []
+        for age in ages:
+            several = self.work(age).batches > 1
+            stuck = self.learnt.chance_of_stuck if several else 0.0
+            crashes.append(PossibleCrash(1.0, self.at(log_size, age).seconds, spread, stuck))
+        return crashes
 
     def rollback_s(self) -> float | None:
         """Seconds of rollback of the rows asked about; None where none were, or their rate is not known."""
@@ -120,8 +134,9 @@ class Model:
 
     def on_storage(self, name: str) -> Model:
         """The same on another storage of the calibration."""
-        here = () if name in self.learnt.storages else (HeldOut.STORAGE,)
-        beyond = (*(way for way in self.beyond if way is not HeldOut.STORAGE), *here)
+        way = way_to_storage(self.calibration, self.server.family, self.learnt, name)
+        of_others = tuple(each for each in self.beyond if each not in _BY_STORAGE)
+        beyond = of_others if way is None else (*of_others, way)
         return replace(self, storage=name, disk=self.calibration.storages[name].disk, beyond=beyond)
 
     def one_batch(self, log_size: int) -> int:
@@ -138,9 +153,7 @@ class Model:
             )
         least, most = self.learnt.pools
         if not least / BEYOND <= self.question.pool <= most * BEYOND:
-            said.append(
-                f"pools of {format_size(least)} to {format_size(most)} were measured, not {format_size(self.question.pool)}"
-            )
+            said.append(f"pools of {span(self.learnt.pools)} were measured, not {format_size(self.question.pool)}")
         if self.learnt.stuck and self.work(self.worst_age(log_size)).batches > 1:
             said.append(
                 f"{self.measured_as} {self.server.version} got stuck in {self.learnt.stuck} recoveries with more than one batch, for ever "
@@ -148,12 +161,18 @@ class Model:
             )
         return said
 
-    def _spread(self, log_size: int) -> Spread:
+    def spread(self, log_size: int) -> Spread:
+        """How far a prediction for a log of that size may be off, with every way in which it goes beyond what was measured."""
         known = self.calibration.spreads
         ways = list(self.beyond)
-        if log_size > self.learnt.log_sizes[1] * BEYOND:
-            ways.append(HeldOut.LOG_SIZE)
-        return together(known[HeldOut.CRASH], [known[way] for way in ways if way in known])
+        least, most = self.learnt.pools
+        if not least / BEYOND <= self.question.pool <= most * BEYOND:
+            ways.append(HeldOut.POOL)
+        beyond = [known[way] for way in ways if way in known]
+        largest = self.learnt.log_sizes[1]
+        if log_size > largest * BEYOND and HeldOut.LOG_SIZE in known:
+            beyond.append(known[HeldOut.LOG_SIZE].at(math.log2(log_size / largest)))
+        return together(known[HeldOut.CRASH], beyond)
 
 
 def model_for(question: Question) -> Model:
@@ -182,14 +201,14 @@ def model_of(question: Question, calibration: Calibration, storage: str) -> Mode
         known = ", ".join(server.workloads)
         raise InvalidInput(f"the calibration knows no workload '{workload}' of {measured_as}", f"choose from {known}")
     learnt = server.workloads[workload]
-    if storage not in learnt.storages:
-        if HeldOut.STORAGE not in calibration.spreads:
+    if (way := way_to_storage(calibration, server.family, learnt, storage)) is not None:
+        if way not in calibration.spreads:
             raise InvalidInput(
                 f"no recovery of {measured_as} on {storage} was measured under {workload}, and how far a prediction from another "
                 "storage is off is not known yet",
                 f"choose from {', '.join(learnt.storages)}, or 'make experiment calibrate SERVER={measured_as} STORAGE={storage}'",
             )
-        beyond.append(HeldOut.STORAGE)
+        beyond.append(way)
         warnings.append(
             f"no recovery of {measured_as} on {storage} was measured under {workload}: it is predicted from the figures of the disk"
         )
@@ -220,6 +239,29 @@ def model_of(question: Question, calibration: Calibration, storage: str) -> Mode
         learnt=learnt,
         beyond=tuple(beyond),
         warnings=tuple(warnings),
+    )
+
+
+def span(sizes: Iterable[int]) -> str:
+    """As in `256M to 1G`, or `1G` where all are one."""
+    known = set(sizes)
+    return " to ".join(format_size(size) for size in dict.fromkeys((min(known), max(known))))
+
+
+def way_to_storage(calibration: Calibration, family: str, learnt: CalibratedWorkload, storage: str) -> HeldOut | None:
+    """In which way a prediction for a storage goes beyond what was measured of a server under a workload; None if it does not."""
+    if storage in learnt.storages:
+        return None
+    if storage in storages_of_family(calibration, family) and HeldOut.STORAGE in calibration.spreads:
+        return HeldOut.STORAGE
+    return HeldOut.UNSEEN_STORAGE if HeldOut.UNSEEN_STORAGE in calibration.spreads else HeldOut.STORAGE
+
+
+def storages_of_family(calibration: Calibration, family: str) -> list[str]:
+    """The storages on which a server of that family was measured, under whatever workload."""
+    servers = [each for each in calibration.servers.values() if each.family == family]
+    return list(
+        dict.fromkeys(name for each in servers for learnt in each.workloads.values() for name in learnt.storages)
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redolab.counters import Sample
-from redolab.samples.busiest import busiest_hour
+from redolab.samples.busiest import busiest_hour, busiest_hours_of_days
 
 MB = 1_000_000
 
@@ -77,3 +77,13 @@ def test_without_an_lsn_it_is_an_upper_bound_and_says_so() -> None:
 @pytest.mark.parametrize("few", [[], samples([])])
 def test_one_sample_is_none(few: list[Sample]) -> None:
     assert busiest_hour(few) is None
+
+
+def test_each_whole_day_has_its_busiest_hour() -> None:
+    day = [1.0] * (24 * 60)
+    quiet, busy = [*day], [*day]
+    busy[600:660] = [7.0] * 60
+    found = busiest_hours_of_days(samples([*quiet, *busy, *day[:300]]))
+    # Of the third day too little was sampled for its peak to be known.
+    assert found == pytest.approx([60 * MB, 420 * MB], rel=0.01)
+    assert busiest_hours_of_days([]) == []

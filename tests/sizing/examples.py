@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+from redolab.models.recovery_time.fit import fit
 from redolab.models.recovery_time.held_out import judged
 from redolab.sizing.calibration import (
     CALIBRATION_FORMAT,
@@ -36,7 +37,9 @@ def calibration(made: datetime | None = None) -> Calibration:
             name: CalibratedServer(
                 family=family,
                 version=version,
-                workloads={"bulk-update": calibrated_workload(small[name], stuck=7 * (family == "mysql"))},
+                workloads={
+                    "bulk-update": calibrated_workload(small[name], fit(small[name]), stuck=7 * (family == "mysql"))
+                },
                 rows_rolled_back_per_s=300_000.0,
             )
             for name, (family, version) in SERVERS.items()

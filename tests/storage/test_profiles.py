@@ -36,7 +36,17 @@ def load(latency_us: float = 1.0, per_second: float = 1.0, mb_s: float = 1.0) ->
 
 def test_the_catalogue_has_every_kind_and_a_source_for_every_disk() -> None:
     names = storage_catalogue().names()
-    assert names == ["native", "tmpfs", "nvme", "sata-ssd", "cloud-ssd", "cloud-ssd-fast", "hdd", "hdd-raid10"]
+    assert names == [
+        "native",
+        "tmpfs",
+        "nvme",
+        "sata-ssd",
+        "cloud-ssd",
+        "cloud-ssd-6000",
+        "cloud-ssd-fast",
+        "hdd",
+        "hdd-raid10",
+    ]
     for name, profile in storage_catalogue().items():
         assert profile.about, name
         if isinstance(profile, ModelledDisk):

@@ -1,4 +1,8 @@
-"""Rates of a server from measured recoveries: non-negative least squares, each part of the time by itself."""
+"""Rates of servers from measured recoveries: non-negative least squares, each part of the time by itself.
+
+What a disk takes by fio's figures is the disk's and the family's way to use it, and not a workload's: these rates are fitted once
+for all servers of a family and all their workloads. So one that was measured on one disk alone takes them from whoever saw others.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,24 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, solve_triangular
 from scipy.optimize import nnls
 
 from redolab.models.recovery_time.terms import TERMS, DiskRates, Part, Separable, seconds_by_part
 from redolab.models.recovery_time.work import Crash, Memory, Work, work
 
+Subject: TypeAlias = tuple[str, str]
+"""Whose rates are learnt: those of a server under a workload. Redo of another kind takes a server another time."""
+
 _FOR_A_BYTE = np.arange(0.3, 6.0, 0.02)
 """Bytes of the pool that are tried."""
 _NOTHING = 1e-12
+_LITTLE = 1e-10
+"""Of a column's own square: what is added to it, so that columns that go together can be solved for."""
 _UNKNOWN_NEED = 2.0
 """Bytes of the pool for a byte of redo where no log told the batches: between those of MariaDB and MySQL."""
 
@@ -24,7 +36,9 @@ _UNKNOWN_NEED = 2.0
 class Observation:
     """One measured recovery."""
 
+    run: str
     server: str
+    family: str
     storage: str
     crash_name: str
     log_size: int
@@ -40,8 +54,8 @@ class Observation:
     ready: float
 
     @property
-    def subject(self) -> tuple[str, str]:
-        """Whose rates it tells: those of a server under a workload. Redo of another kind takes a server another time."""
+    def subject(self) -> Subject:
+        """Whose rates it tells."""
         return self.server, self.workload
 
 
@@ -65,55 +79,119 @@ class Fitted:
         return sum(self.parts(crash, pool, disk).values())
 
 
-def fit(observations: Sequence[Observation], known: Mapping[str, float] | None = None) -> Fitted:
-    """The rates of these recoveries of one server under one workload; those that are `known` are taken as they are.
+def fit(observations: Sequence[Observation]) -> Fitted:
+    """The rates of these recoveries of one server under one workload, from them alone.
 
     Raises `ValueError` if there are no recoveries.
     """
     if not observations:
         raise ValueError("nothing was measured")
-    given = known or {}
+    (fitted,) = fit_together(observations).values()
+    return fitted
+
+
+def fit_together(observations: Sequence[Observation]) -> Mapping[Subject, Fitted]:
+    """The rates of all these servers and workloads; those that depend on the disk are one for each family."""
+    return Fits().of(observations)
+
+
+class Fits:
+    """Fits of one set of recoveries, with some of them left out again and again: what is not left out is worked out once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, ...], tuple[Sequence[Observation], _Squares]] = {}
+
+    def of(self, observations: Sequence[Observation]) -> Mapping[Subject, Fitted]:
+        """See `fit_together`."""
+        families: dict[str, dict[Subject, list[Observation]]] = {}
+        for each in observations:
+            families.setdefault(each.family, {}).setdefault(each.subject, []).append(each)
+        found: dict[Subject, Fitted] = {}
+        for subjects in families.values():
+            found |= self._family(subjects)
+        return found
+
+    def _family(self, subjects: Mapping[Subject, Sequence[Observation]]) -> Mapping[Subject, Fitted]:
+        has_disks = len({each.disk for own in subjects.values() for each in own}) > 1
+        squares = {subject: self._squares(own) for subject, own in subjects.items()}
+        # The columns: of each subject the terms that its recoveries tell by themselves, then those of disks.
+        own_columns = [
+            (subject, place)
+            for subject, each in squares.items()
+            for place in _OWN
+            if TERMS[place].told_by is Separable.ALWAYS or each.tells_batches
+        ]
+        columns: list[tuple[Subject | None, int]] = [*own_columns, *((None, place) for place in _OF_DISKS if has_disks)]
+        at = {column: position for position, column in enumerate(columns)}
+        gram, right = np.zeros((len(columns), len(columns))), np.zeros(len(columns))
+        for subject, each in squares.items():
+            pairs = [
+                (position, place)
+                for place in range(len(TERMS))
+                if (position := at.get((None if place in _OF_DISKS else subject, place))) is not None
+            ]
+            positions, places = (np.array(side) for side in zip(*pairs, strict=True))
+            gram[np.ix_(positions, positions)] += each.gram[np.ix_(places, places)]
+            right[positions] += each.right[places]
+        solved = _non_negative(gram, right)
+        rates: dict[Subject, dict[str, float]] = {subject: {} for subject in subjects}
+        for (of_whom, place), rate in zip(columns, solved, strict=True):
+            for whose in subjects if of_whom is None else (of_whom,):
+                if rate > 0:
+                    rates[whose][TERMS[place].name] = float(rate)
+        return {subject: Fitted(squares[subject].memory, of_it) for subject, of_it in rates.items()}
+
+    def _squares(self, observations: Sequence[Observation]) -> _Squares:
+        key = tuple(map(id, observations))
+        if key not in self._known:
+            # Kept with what they are of, so that no other can have the same id.
+            self._known[key] = (list(observations), _squares_of(observations))
+        return self._known[key][1]
+
+
+_OF_DISKS = frozenset(place for place, term in enumerate(TERMS) if term.told_by is Separable.DISKS)
+_OWN = tuple(place for place in range(len(TERMS)) if place not in _OF_DISKS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Squares:
+    """The normal equations of one subject over all terms."""
+
+    memory: Memory
+    tells_batches: bool
+    """Whether some recoveries took one batch, and some more."""
+    gram: NDArray[np.float64]
+    right: NDArray[np.float64]
+
+
+def _squares_of(observations: Sequence[Observation]) -> _Squares:
     memory = _memory(observations)
-    told = _told(observations, memory)
-    terms = [term for term in TERMS if term.told_by in told and term.name not in given]
-    rows = [
-        (work(each.crash, each.pool, memory), each, parts, seconds)
-        for each in observations
-        for parts, seconds in each.stretches.items()
-    ]
-    amounts = np.array(
-        [[term.amount(there, each.disk) * (term.part in parts) for term in terms] for there, each, parts, _ in rows]
-    )
-    explained = [
-        sum(given.get(term.name, 0.0) * term.amount(there, each.disk) for term in TERMS if term.part in parts)
-        for there, each, parts, _ in rows
-    ]
-    seconds = np.maximum(0.0, np.array([seconds for *_, seconds in rows]) - np.array(explained))
     # What counts is the error of the whole, as a share of it; recoveries of one crash tell less than as many of several.
     of_crash = Counter((each.crash_name, each.storage) for each in observations)
-    weights = np.array([1 / each.ready / math.sqrt(of_crash[each.crash_name, each.storage]) for _, each, _, _ in rows])
-    weighted = amounts * weights[:, None]
-    # Columns of very different scale lose digits in the solver.
-    scale = np.maximum(np.abs(weighted).max(axis=0), _NOTHING)
-    solved, _ = nnls(weighted / scale, seconds * weights)
-    rates = {term.name: float(rate) for term, rate in zip(terms, solved / scale, strict=True) if rate > 0}
-    return Fitted(memory, {**rates, **given})
+    amounts, seconds = [], []
+    batches = set()
+    for each in observations:
+        there = work(each.crash, each.pool, memory)
+        batches.add(there.batches == 1)
+        weight = 1 / each.ready / math.sqrt(of_crash[each.crash_name, each.storage])
+        for parts, took in each.stretches.items():
+            amounts.append([term.amount(there, each.disk) * (term.part in parts) * weight for term in TERMS])
+            seconds.append(took * weight)
+    design, wanted = np.array(amounts), np.array(seconds)
+    return _Squares(memory, len(batches) > 1, design.T @ design, design.T @ wanted)
 
 
-def disk_rates(fits: Sequence[Fitted]) -> dict[str, float]:
-    """The rates that depend on the disk alone, their means over several servers: for one that was measured on one disk only."""
-    names = [term.name for term in TERMS if term.told_by is Separable.DISKS]
-    return {name: math.fsum(each.rates.get(name, 0.0) for each in fits) / len(fits) for name in names} if fits else {}
-
-
-def _told(observations: Sequence[Observation], memory: Memory) -> set[Separable]:
-    """What differs between these recoveries: two rates whose amounts always go together cannot be told apart."""
-    told = {Separable.ALWAYS}
-    if len({each.disk for each in observations}) > 1:
-        told.add(Separable.DISKS)
-    if len({work(each.crash, each.pool, memory).batches == 1 for each in observations}) > 1:
-        told.add(Separable.BATCHES)
-    return told
+def _non_negative(gram: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The solution of the normal equations without anything below 0: least squares of their Cholesky factor is that of the whole."""
+    # Columns of very different scale lose digits.
+    scale = np.sqrt(np.maximum(np.diag(gram), _NOTHING))
+    scaled = gram / np.outer(scale, scale)
+    scaled[np.diag_indices_from(scaled)] += _LITTLE
+    factor, _ = cho_factor(scaled, lower=True)
+    lower = np.tril(factor)
+    solved, _ = nnls(lower.T, solve_triangular(lower, right / scale, lower=True))
+    found: NDArray[np.float64] = solved / scale
+    return found
 
 
 def _memory(observations: Sequence[Observation]) -> Memory:

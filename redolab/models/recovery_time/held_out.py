@@ -1,4 +1,4 @@
-"""Predictions of measured recoveries that the fit has not seen: by crash, log size, pool, storage and server."""
+"""Predictions of measured recoveries that the fit has not seen: by crash, run, log size, pool, storage and server."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from redolab.models.recovery_time.fit import Fitted, Observation, fit
+from redolab.models.recovery_time.fit import Fits, Fitted, Observation, Subject
 from redolab.models.recovery_time.terms import TERMS, Part
 
 FITTED_UP_TO = 2**30
@@ -18,17 +18,21 @@ SCALED_BY = 2**28
 
 _DISKS = 2
 """From one disk alone nothing can be learnt of what a disk does."""
-_RECOVERIES = 4
-"""On a disk: fewer tell little of it."""
+RECOVERIES_OF_A_DISK = 4
+"""Fewer tell little of it: a storage with fewer is not one that was measured."""
 
 
 class HeldOut(StrEnum):
     """What the fit has not seen."""
 
     CRASH = "another crash"
+    RUN = "another run"
+    """Hours or days apart, with whatever conditions it had."""
     LOG_SIZE = "a larger log"
     POOL = "another pool"
     STORAGE = "another storage"
+    """On which others of its family were measured."""
+    UNSEEN_STORAGE = "a storage nobody measured"
     SERVER = "another server"
     SCALED = "another server, scaled"
 
@@ -55,29 +59,72 @@ class HeldOutPrediction:
 def judged(observations: Sequence[Observation], relatives: Mapping[str, Sequence[str]]) -> list[HeldOutPrediction]:
     """Every held-out prediction that these recoveries allow; `relatives`: server → others of its family, the nearest first."""
     found: list[HeldOutPrediction] = []
+    families = {
+        family: [each for each in observations if each.family == family]
+        for family in dict.fromkeys(each.family for each in observations)
+    }
+    for of_family in families.values():
+        found += _of_family(of_family, relatives)
+    return found
+
+
+def _of_family(observations: Sequence[Observation], relatives: Mapping[str, Sequence[str]]) -> list[HeldOutPrediction]:
+    fits = _Folds(observations)
     subjects = {
         subject: [each for each in observations if each.subject == subject]
         for subject in dict.fromkeys(each.subject for each in observations)
     }
+    found: list[HeldOutPrediction] = []
+    for run in _different(observations, lambda each: each.run):
+        found += fits.without(HeldOut.RUN, [each for each in observations if each.run == run])
+    for storage in _different(observations, lambda each: each.storage):
+        found += fits.without(HeldOut.UNSEEN_STORAGE, [each for each in observations if each.storage == storage])
     for (server, workload), own in subjects.items():
-        small = [each for each in own if each.log_size <= FITTED_UP_TO]
         large = [each for each in own if each.log_size > FITTED_UP_TO]
-        found += _judged(HeldOut.LOG_SIZE, small, large)
+        found += fits.without(HeldOut.LOG_SIZE, large)
         for kind, key in (
             (HeldOut.CRASH, lambda each: each.crash_name),
             (HeldOut.POOL, _pool_class),
             (HeldOut.STORAGE, lambda each: each.storage),
         ):
             for value in _different(own, key):
-                rest = [each for each in own if key(each) != value]
-                if kind is HeldOut.STORAGE and not _tells_of_disks(rest):
-                    continue
-                found += _judged(kind, rest, [each for each in own if key(each) == value])
+                found += fits.without(kind, [each for each in own if key(each) == value])
         nearest = next(
-            (subjects[other, workload] for other in relatives.get(server, ()) if (other, workload) in subjects), []
+            ((other, workload) for other in relatives.get(server, ()) if (other, workload) in subjects), None
         )
-        found += _of_unmeasured_server(nearest, own)
+        if nearest is not None:
+            seen_on = {each.storage for each in subjects[nearest]}
+            on_these = [each for each in own if each.storage in seen_on]
+            found += _of_unmeasured_server(fits.without_server(server, nearest), on_these)
     return found
+
+
+class _Folds:
+    """Fits of a family's recoveries without some of them."""
+
+    def __init__(self, observations: Sequence[Observation]) -> None:
+        self._observations = observations
+        self._fits = Fits()
+
+    def without(self, kind: HeldOut, unseen: Sequence[Observation]) -> list[HeldOutPrediction]:
+        """Predictions of these by the rest, as far as the rest can tell."""
+        left_out = {id(each) for each in unseen}
+        seen = [each for each in self._observations if id(each) not in left_out]
+        by_disk = {HeldOut.STORAGE, HeldOut.UNSEEN_STORAGE, HeldOut.RUN}
+        known = {each.subject for each in seen}
+        predicted = [each for each in unseen if each.subject in known]
+        if not predicted or (kind in by_disk and not _tells_of_disks(seen) and _is_new_disk(predicted, seen)):
+            return []
+        if kind is HeldOut.STORAGE:
+            # What nobody else of the family has seen is of the other kind.
+            disks = {each.disk for each in seen}
+            predicted = [each for each in predicted if each.disk in disks]
+        fitted = self._fits.of(seen)
+        return [_prediction(kind, each, fitted[each.subject]) for each in predicted]
+
+    def without_server(self, server: str, subject: Subject) -> Fitted:
+        """What is learnt of a subject where nothing is known of that server."""
+        return self._fits.of([each for each in self._observations if each.server != server])[subject]
 
 
 def scaled(relative: Fitted, own: Sequence[Observation]) -> Fitted:
@@ -101,37 +148,32 @@ def scaled(relative: Fitted, own: Sequence[Observation]) -> Fitted:
     )
 
 
-def _of_unmeasured_server(
-    relative: Sequence[Observation], of_server: Sequence[Observation]
-) -> Iterator[HeldOutPrediction]:
+def _of_unmeasured_server(relative: Fitted, of_server: Sequence[Observation]) -> Iterator[HeldOutPrediction]:
     """Predictions by a relative's rates as they are, and scaled by one small crash of its own on the storage measured first."""
-    if not relative:
-        return
-    fitted = fit(relative)
-    storages = {each.storage for each in relative}
-    of_server = [each for each in of_server if each.storage in storages]
-    yield from _each(HeldOut.SERVER, fitted, of_server)
+    for each in of_server:
+        yield _prediction(HeldOut.SERVER, each, relative)
     own = [each for each in of_server if each.log_size <= SCALED_BY]
     own = [each for each in own if (each.crash_name, each.storage) == (own[0].crash_name, own[0].storage)]
     if own:
-        yield from _each(HeldOut.SCALED, scaled(fitted, own), [each for each in of_server if each not in own])
+        by_own = scaled(relative, own)
+        for each in of_server:
+            if each not in own:
+                yield _prediction(HeldOut.SCALED, each, by_own)
+
+
+def _prediction(kind: HeldOut, each: Observation, fitted: Fitted) -> HeldOutPrediction:
+    return HeldOutPrediction(kind, each, fitted.ready(each.crash, each.pool, each.disk))
 
 
 def _tells_of_disks(observations: Sequence[Observation]) -> bool:
     """Whether another disk can be predicted from these: several disks, each with several recoveries."""
     counts = Counter(each.disk for each in observations)
-    return sum(count >= _RECOVERIES for count in counts.values()) >= _DISKS
+    return sum(count >= RECOVERIES_OF_A_DISK for count in counts.values()) >= _DISKS
 
 
-def _judged(kind: HeldOut, seen: Sequence[Observation], unseen: Sequence[Observation]) -> list[HeldOutPrediction]:
-    if not seen or not unseen:
-        return []
-    return list(_each(kind, fit(seen), unseen))
-
-
-def _each(kind: HeldOut, fitted: Fitted, unseen: Sequence[Observation]) -> Iterator[HeldOutPrediction]:
-    for each in unseen:
-        yield HeldOutPrediction(kind, each, fitted.ready(each.crash, each.pool, each.disk))
+def _is_new_disk(unseen: Sequence[Observation], seen: Sequence[Observation]) -> bool:
+    disks = {each.disk for each in seen}
+    return any(each.disk not in disks for each in unseen)
 
 
 def _pool_class(observation: Observation) -> str:

@@ -128,7 +128,11 @@ def _pages_read_s(work: Work, disk: DiskRates) -> float:
 
 
 def _pages_written_s(work: Work, disk: DiskRates) -> float:
-    return _in_order_s(work.pages - work.pages / work.batches, disk)
+    return _in_order_s(work.written, disk)
+
+
+def _write_operations_s(work: Work, disk: DiskRates) -> float:
+    return work.written / disk.queued_reads_per_s
 
 
 def _thousand_last_pages(work: Work, _: DiskRates) -> float:
@@ -191,6 +195,14 @@ TERMS = (
         "s for each s by fio's random reads, 32 at a time",
         "finding pages",
         _seeks_s,
+        Separable.DISKS,
+    ),
+    Term(
+        "write operations",
+        Part.APPLY,
+        "s for each s by fio's random reads, 32 at a time",
+        "writing pages back to make room",
+        _write_operations_s,
         Separable.DISKS,
     ),
     Term(

@@ -7,6 +7,11 @@ from dataclasses import dataclass
 
 import msgspec
 
+from redolab.models.capacity import PAGE_SIZE
+
+ROOMY, CROWDED = 0.85, 1.15
+"""Redo and pages in a batch, as a share of the pool: up to the first no page is written back, from the second on all are."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crash:
@@ -45,15 +50,20 @@ class Work:
     pages: float
     """To bring up to date, counted in every batch that they are in."""
     dirty_pages: float
+    written: float
+    """Of the pages, those that have to make room for others before the recovery is over."""
 
 
 def work(crash: Crash, pool: float, memory: Memory) -> Work:
     """What a server with such `memory` has to do with a buffer pool of so many bytes."""
     batches = max(1, math.ceil(memory.needed(crash) / pool))
+    pages = crash.dirty_pages * memory.pages_per_dirty_page * batches**memory.repetition
+    filled = (memory.needed(crash) + pages * PAGE_SIZE) / pool
     return Work(
         redo=crash.redo,
         stored=min(crash.redo, pool / memory.per_byte),
         batches=batches,
-        pages=crash.dirty_pages * memory.pages_per_dirty_page * batches**memory.repetition,
+        pages=pages,
         dirty_pages=crash.dirty_pages,
+        written=pages * (1.0 if batches > 1 else min(1.0, max(0.0, (filled - ROOMY) / (CROWDED - ROOMY)))),
     )

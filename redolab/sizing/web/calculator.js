@@ -11,11 +11,15 @@ function needed(memory, crash) {
 function workOf(crash, pool, memory) {
   const need = needed(memory, crash);
   const batches = Math.max(1, Math.ceil(need / pool));
+  const pages = crash.dirtyPages * memory.pages_per_dirty_page * batches ** memory.repetition;
+  const filled = (need + pages * DATA.page_size) / pool;
+  const pressed = Math.min(1, Math.max(0, (filled - DATA.roomy) / (DATA.crowded - DATA.roomy)));
   return {
     redo: crash.redo,
     stored: Math.min(crash.redo, pool / memory.per_byte),
     batches,
-    pages: crash.dirtyPages * memory.pages_per_dirty_page * batches ** memory.repetition,
+    pages,
+    written: pages * (batches > 1 ? 1 : pressed),
   };
 }
 
@@ -37,7 +41,8 @@ const AMOUNTS = {
   "seeks": (work, disk) => work.pages / disk.queued_reads_per_s,
   "write waits": (work, disk) => (work.pages * disk.write_us) / MILLION,
   "page reads": (work, disk) => inOrder(work.pages, disk),
-  "page writes": (work, disk) => inOrder(work.pages - last(work), disk),
+  "page writes": (work, disk) => inOrder(work.written, disk),
+  "write operations": (work, disk) => work.written / disk.queued_reads_per_s,
   "later log reads": (work, disk) => (work.batches - 1) * redoRead(work, disk),
   "opening": () => 1,
   "flushed pages": (work) => last(work) / THOUSAND,
@@ -50,16 +55,25 @@ function crashAt(age, learnt) {
   return { redo: age, dirtyPages: age * learnt.dirty_pages_per_byte };
 }
 
+function wayToStorage(question, learnt) {
+  if (learnt.storages.includes(question.storage)) return null;
+  const seen = DATA.servers[question.server].storages_of_family.includes(question.storage);
+  if (seen && DATA.spreads["another storage"]) return "another storage";
+  return DATA.spreads["a storage nobody measured"] ? "a storage nobody measured" : "another storage";
+}
+
 function spreadFor(logSize, question, learnt) {
   const within = DATA.spreads["another crash"];
-  const ways = [];
-  if (!learnt.storages.includes(question.storage)) ways.push("another storage");
+  const ways = [wayToStorage(question, learnt)];
+  if (question.pool < learnt.pools[0] / DATA.beyond || question.pool > learnt.pools[1] * DATA.beyond) ways.push("another pool");
   if (logSize > learnt.log_sizes[1] * DATA.beyond) ways.push("a larger log");
   let variance = within.deviation ** 2, count = within.count;
   for (const way of ways) {
     const spread = DATA.spreads[way];
     if (!spread) continue;
-    variance += Math.max(0, spread.deviation ** 2 - within.deviation ** 2);
+    const doublings = way === "a larger log" ? Math.log2(logSize / learnt.log_sizes[1]) : 0;
+    const deviation = Math.hypot(spread.deviation, spread.doubling * doublings);
+    variance += Math.max(0, deviation ** 2 - within.deviation ** 2);
     count = Math.min(count, spread.count);
   }
   return { deviation: Math.sqrt(variance), count };
@@ -177,7 +191,7 @@ function show() {
   }
   const learnt = DATA.servers[question.server].workloads[question.workload];
   const measured = learnt.storages.includes(question.storage);
-  if (!measured && !DATA.spreads["another storage"]) {
+  if (!measured && !DATA.spreads[wayToStorage(question, learnt)]) {
     out.textContent = `No recovery of this server on ${question.storage} was measured under ${question.workload}, and how far a prediction ` +
       `from another storage is off is not known yet. Measured: ${learnt.storages.join(", ")}.`;
     for (const name of ["sizes", "lines", "chart", "rests"]) document.getElementById(name).textContent = "";

@@ -69,7 +69,9 @@ def observations(
             }
             found.append(
                 Observation(
+                    run=f"run {number}",
                     server=server,
+                    family=server.partition("-")[0],
                     storage=storage,
                     crash_name=f"{server}-{workload}-{size}-{number}",
                     log_size=size,

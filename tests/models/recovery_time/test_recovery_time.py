@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+import random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redolab.models.recovery_time.fit import Fitted, disk_rates, fit
+from redolab.models.capacity import PAGE_SIZE
+from redolab.models.recovery_time.fit import Fitted, fit, fit_together
 from redolab.models.recovery_time.held_out import HeldOut, judged, scaled
 from redolab.models.recovery_time.predict import prediction
-from redolab.models.recovery_time.spread import Spread, coverage, interval, spread_of
+from redolab.models.recovery_time.spread import Spread, coverage, interval, spread_by_distance, spread_of
 from redolab.models.recovery_time.spread import together as spreads_together
-from redolab.models.recovery_time.terms import TERMS, Part, seconds_by_part
+from redolab.models.recovery_time.terms import TERMS, Part, Separable, seconds_by_part
 from redolab.models.recovery_time.work import Crash, work
 from redolab.units import GIB, MIB
 from tests.models.recovery_time.examples import (
@@ -80,14 +83,28 @@ def test_parts_that_the_log_does_not_tell_apart_still_count() -> None:
         assert found.ready(each.crash, each.pool, each.disk) == pytest.approx(each.ready, rel=0.03)
 
 
-def test_what_is_known_of_disks_is_taken_and_the_rest_fitted() -> None:
-    on_one = [each for each in observations() if each.storage == "native"]
-    of_disks = disk_rates([fit(observations()), fit(observations())])
-    found = fit(on_one, of_disks)
-    assert {name: found.rates[name] for name in of_disks} == of_disks
-    slow = KNOWN.ready(crash(GIB), GIB // 4, DISKS["cloud-ssd"])
-    assert found.ready(crash(GIB), GIB // 4, DISKS["cloud-ssd"]) == pytest.approx(slow, rel=0.05)
-    assert disk_rates([]) == {}
+def test_who_was_measured_on_one_disk_takes_what_disks_do_from_its_family() -> None:
+    slower = {name: (3 if name in {"redo", "pages"} else 1) * rate for name, rate in RATES.items()}
+    other = Fitted(MEMORY, slower)
+    on_one = [each for each in observations("mariadb-11.8", known=other) if each.storage == "native"]
+    together_with = fit_together([*observations(), *on_one])
+    found = together_with["mariadb-11.8", "bulk-update"]
+    on_slow = other.ready(crash(GIB), GIB // 4, DISKS["cloud-ssd"])
+    assert found.ready(crash(GIB), GIB // 4, DISKS["cloud-ssd"]) == pytest.approx(on_slow, rel=0.05)
+    alone = fit(on_one)
+    assert alone.ready(crash(GIB), GIB // 4, DISKS["cloud-ssd"]) < on_slow / 2
+    of_another_family = [dataclasses.replace(each, server="mysql-9", family="mysql") for each in on_one]
+    strange = fit_together([*observations(), *of_another_family])["mysql-9", "bulk-update"]
+    assert strange.rates == pytest.approx(alone.rates)
+
+
+def test_pages_are_written_back_only_where_the_pool_is_short() -> None:
+    there = Crash(redo=1e9, dirty_pages=10_000)
+    needed = 2e9 + 11_000 * PAGE_SIZE
+    assert work(there, needed / 0.8, MEMORY).written == 0
+    assert work(there, needed / 1.0, MEMORY).written == pytest.approx(11_000 / 2)
+    several = work(there, 1.5e9, MEMORY)
+    assert several.written == several.pages
 
 
 def test_nothing_measured_is_nothing_learnt() -> None:
@@ -98,7 +115,7 @@ def test_nothing_measured_is_nothing_learnt() -> None:
 def test_held_out_predictions_are_of_what_was_not_seen() -> None:
     found = judged(observations(), RELATIVES)
     kinds = {each.held_out for each in found}
-    assert kinds == {HeldOut.CRASH, HeldOut.LOG_SIZE, HeldOut.POOL, HeldOut.STORAGE}
+    assert kinds == {HeldOut.CRASH, HeldOut.RUN, HeldOut.LOG_SIZE, HeldOut.POOL, HeldOut.UNSEEN_STORAGE}
     assert {each.observation.log_size for each in found if each.held_out is HeldOut.LOG_SIZE} == {4 * GIB}
     exact = [each for each in found if each.held_out in (HeldOut.CRASH, HeldOut.LOG_SIZE)]
     assert max(abs(each.error) for each in exact) < 0.05
@@ -107,7 +124,15 @@ def test_held_out_predictions_are_of_what_was_not_seen() -> None:
 
 def test_a_disk_is_predicted_from_its_figures_once_enough_others_were_measured() -> None:
     found = judged(observations(disks=MANY_DISKS), RELATIVES)
-    assert max(abs(each.error) for each in found if each.held_out is HeldOut.STORAGE) < 0.1
+    assert max(abs(each.error) for each in found if each.held_out is HeldOut.UNSEEN_STORAGE) < 0.1
+
+
+def test_a_disk_that_a_relative_has_seen_is_another_thing_than_one_that_nobody_has() -> None:
+    slower = Fitted(MEMORY, {name: (2 if name == "redo" else 1) * rate for name, rate in RATES.items()})
+    found = judged([*observations(), *observations("mariadb-11.8", known=slower)], RELATIVES)
+    by_relative = [each for each in found if each.held_out is HeldOut.STORAGE]
+    assert {each.observation.server for each in by_relative} == set(RELATIVES)
+    assert max(abs(each.error) for each in by_relative) < 0.05
 
 
 def test_from_one_disk_nothing_is_said_of_another() -> None:
@@ -116,7 +141,8 @@ def test_from_one_disk_nothing_is_said_of_another() -> None:
 
 
 def test_workloads_are_judged_apart() -> None:
-    slower = Fitted(MEMORY, {name: 3 * rate for name, rate in RATES.items()})
+    of_disks = {term.name for term in TERMS if term.told_by is Separable.DISKS}
+    slower = Fitted(MEMORY, {name: (1 if name in of_disks else 3) * rate for name, rate in RATES.items()})
     both = [*observations(), *observations(known=slower, workload="oltp_write_only")]
     of_crash = [each for each in judged(both, RELATIVES) if each.held_out is HeldOut.CRASH]
     assert max(abs(each.error) for each in of_crash) < 0.05
@@ -166,7 +192,7 @@ def test_the_intervals_hold_nine_in_ten(noise: float) -> None:
     for seed in range(12):
         found = judged(observations(noise=noise, seed=seed), RELATIVES)
         of_crash = [each for each in found if each.held_out is HeldOut.CRASH]
-        spread = spread_of([each.error for each in of_crash])
+        spread = spread_of((each.observation.crash_name, each.error) for each in of_crash)
         unseen = observations(noise=noise, seed=1000 + seed)
         fitted = fit(observations(noise=noise, seed=seed))
         for each in unseen:
@@ -191,9 +217,32 @@ def test_what_goes_beyond_is_less_sure() -> None:
     assert both.deviation == pytest.approx(0.3)
     assert both.count == 9
     assert spreads_together(within, []) == within
-    assert spread_of([0.1, -0.1]).deviation == pytest.approx(0.1)
+    assert spread_of([("a", 0.1), ("b", -0.1)]).deviation == pytest.approx(0.1)
     with pytest.raises(ValueError, match="no error"):
         spread_of([])
+
+
+def test_many_recoveries_of_one_crash_are_one() -> None:
+    found = spread_of([*(("a", 0.1) for _ in range(20)), ("b", 0.3)])
+    assert found.count == 2
+    assert found.deviation == pytest.approx(math.sqrt((0.01 + 0.09) / 2))
+
+
+def test_the_further_beyond_the_less_sure() -> None:
+    draw = random.Random(1)
+    errors = [
+        (str(number), draw.gauss(0, math.hypot(0.1, 0.2 * distance)), distance)
+        for number in range(3000)
+        for distance in (1.0, 2.0, 3.0)
+    ]
+    found = spread_by_distance(errors, 0.1)
+    assert found.doubling == pytest.approx(0.2, rel=0.05)
+    assert found.at(3).deviation == pytest.approx(math.hypot(0.1, 0.6), rel=0.05)
+    assert found.at(0).deviation == pytest.approx(0.1)
+    surer = spread_by_distance([("a", 0.01, 1.0)], 0.1)
+    assert surer.doubling == 0
+    with pytest.raises(ValueError, match="no error"):
+        spread_by_distance([], 0.1)
 
 
 def test_a_prediction_adds_up() -> None:

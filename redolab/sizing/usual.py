@@ -1,0 +1,79 @@
+"""A crash on an ordinary day: at which checkpoint ages it may find a server, and how long recovery then takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from redolab.models.recovery_time.moments import ChanceBeyond, chance_beyond, seconds_within
+from redolab.sizing.demand import Demand
+from redolab.sizing.question import Model, span
+
+_LEAST_AGE = 1 << 20
+"""Bytes: at any smaller age recovery is as good as none."""
+_FEWEST = 10
+"""Moments: fewer are no distribution."""
+
+
+@dataclass(frozen=True, slots=True)
+class UsualAges:
+    """Where the checkpoint age may be when a crash comes."""
+
+    by_log_size: Mapping[int, tuple[float, ...]]
+    """Size of the log with which they were met → shares of the age at which statements wait, each as likely."""
+    source: str
+    """Whose they are, in words."""
+
+    def at(self, log_size: int) -> tuple[float, ...]:
+        """The shares with the size that is nearest: a larger log is filled to a smaller share of it."""
+        return self.by_log_size[min(self.by_log_size, key=lambda size: abs(math.log(size / log_size)))]
+
+
+class UsualRecovery(msgspec.Struct, frozen=True, kw_only=True):
+    """Recovery after a crash at a random moment, with one size of log."""
+
+    half_s: float
+    ninety_five_s: float
+    """Infinite where more than one recovery in twenty gets stuck."""
+    chance_too_long: float
+    """To take longer than the time that was asked for, 0 to 1; the next three add up to it."""
+    by_stuck: float
+    by_moment: float
+    by_model: float
+
+
+def usual_ages(model: Model, demand: Demand) -> UsualAges | None:
+    """The ages of the samples, else those of a load of the kind of redo that is asked about; None where neither is known."""
+    if len(demand.ages) >= _FEWEST and demand.age_limit:
+        shares = tuple(min(1.0, age / demand.age_limit) for age in demand.ages)
+        return UsualAges({demand.age_limit: shares}, "as in the samples, in the same share of the log")
+    known = {size: shares for size, shares in model.learnt.moments.items() if len(shares) >= _FEWEST}
+    if not known:
+        return None
+    crashes = sum(len(shares) for shares in known.values())
+    of_whom = f"{crashes} crashes of {model.measured_as} under {model.workload}"
+    return UsualAges(
+        known, f"of {of_whom}, with logs of {span(known)} and the settings of production, in the same share of the log"
+    )
+
+
+def usual_recovery(model: Model, log_size: int, ages: UsualAges, rto: float) -> UsualRecovery:
+    """How long it takes with a log of that size, and how likely longer than `rto` seconds."""
+    crashes = model.crashes_at(log_size, _in_bytes(model, log_size, ages.at(log_size)))
+    chance: ChanceBeyond = chance_beyond(crashes, rto)
+    return UsualRecovery(
+        half_s=seconds_within(crashes, 0.5),
+        ninety_five_s=seconds_within(crashes, 0.95),
+        chance_too_long=chance.whole,
+        by_stuck=chance.stuck,
+        by_moment=chance.moment,
+        by_model=chance.model,
+    )
+
+
+def _in_bytes(model: Model, log_size: int, shares: Sequence[float]) -> list[int]:
+    worst = model.worst_age(log_size)
+    return [max(_LEAST_AGE, math.ceil(share * worst)) for share in shares]

@@ -1,0 +1,100 @@
+"""A crash on an ordinary day: whose ages it is expected at, and what it then costs."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from redolab.sizing.advising import Sized, in_words, sized
+from redolab.sizing.calibration import write_calibration
+from redolab.sizing.demand import Demand
+from redolab.sizing.question import Model, Question, model_for
+from redolab.sizing.usual import UsualAges, usual_ages, usual_recovery
+from redolab.units import GIB, MIB
+from tests.sizing.examples import calibration
+
+_AGES = tuple(int(GIB * share / 100) for share in range(10, 70))
+SAMPLED = Demand(redo_per_hour=0.3 * GIB, source="as given", ages=_AGES, age_limit=GIB)
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Model:
+    return _model(tmp_path)
+
+
+def _model(folder: Path, moments: dict[int, tuple[float, ...]] | None = None, server: str = "mariadb-10.11") -> Model:
+    known = calibration()
+    of_it = known.servers[server]
+    learnt = msgspec.structs.replace(of_it.workloads["bulk-update"], moments=moments or {})
+    changed = msgspec.structs.replace(of_it, workloads={"bulk-update": learnt})
+    path = folder / "calibration.json"
+    write_calibration(path, msgspec.structs.replace(known, servers={**known.servers, server: changed}))
+    return model_for(Question(server=server, storage=f"{path}:native", pool=2 * GIB))
+
+
+def _usual(model: Model, demand: Demand) -> UsualAges:
+    found = usual_ages(model, demand)
+    assert found is not None
+    return found
+
+
+def test_the_ages_of_samples_go_before_those_of_a_load(tmp_path: Path) -> None:
+    model = _model(tmp_path, {256 * MIB: tuple(0.9 for _ in range(20))})
+    assert max(_usual(model, SAMPLED).at(GIB)) == pytest.approx(0.69)
+    without = Demand(redo_per_hour=GIB, source="as given")
+    assert set(_usual(model, without).at(GIB)) == {0.9}
+    assert "20 crashes of mariadb-10.11 under bulk-update" in _usual(model, without).source
+
+
+def test_without_ages_nothing_is_said(model: Model) -> None:
+    assert usual_ages(model, Demand(redo_per_hour=GIB, source="as given")) is None
+    few = Demand(redo_per_hour=GIB, source="as given", ages=_AGES[:3], age_limit=GIB)
+    assert usual_ages(model, few) is None
+    found = sized(model, Demand(redo_per_hour=0.3 * GIB, source="as given"), 300)
+    assert found.usual_from is None
+    assert not any("random moment" in line for line in in_words(found))
+
+
+def test_a_usual_crash_is_recovered_sooner_than_the_worst_and_is_missed_less(model: Model) -> None:
+    found: Sized = sized(model, SAMPLED, 300)
+    for row in found.table:
+        assert row.usual is not None
+        assert row.usual.half_s < row.recovery_s
+        assert row.usual.half_s < row.usual.ninety_five_s
+        parts = row.usual.by_stuck + row.usual.by_moment + row.usual.by_model
+        assert row.usual.chance_too_long == pytest.approx(parts)
+    chances = [row.usual.chance_too_long for row in found.table if row.usual is not None]
+    assert chances == sorted(chances)
+    assert any("After a crash at a random moment (ages as in the samples" in line for line in in_words(found))
+
+
+def test_recoveries_that_get_stuck_count_as_too_long(tmp_path: Path) -> None:
+    model = _model(tmp_path, server="mysql-9")
+    assert model.learnt.stuck
+    share = model.learnt.chance_of_stuck
+    assert 0 < share < 1
+    small = model.with_pool(64 * MIB)
+    found = usual_recovery(small, 8 * GIB, _usual(small, SAMPLED), 1e9)
+    assert found.by_stuck == pytest.approx(share)
+    assert found.chance_too_long == pytest.approx(share, abs=1e-3)
+    assert math.isinf(found.ninety_five_s) == (share > 0.05)
+    # Where all redo fits at once none gets stuck.
+    assert usual_recovery(model.with_pool(64 * GIB), 8 * GIB, _usual(model, SAMPLED), 1e9).by_stuck == 0
+
+
+def test_the_month_is_said_where_days_tell_it(model: Model) -> None:
+    demand = Demand(redo_per_hour=0.3 * GIB, source="as given", month_per_hour=0.5 * GIB, days=5)
+    said = in_words(sized(model, demand, 300))
+    assert "The busiest hour of a month stays below 512M, 95 % sure by 5 days that were sampled." in said
+
+
+def test_of_several_logs_the_nearest_is_taken(tmp_path: Path) -> None:
+    low, high = tuple(0.3 for _ in range(20)), tuple(0.9 for _ in range(20))
+    model = _model(tmp_path, {256 * MIB: high, GIB: low})
+    found = _usual(model, Demand(redo_per_hour=GIB, source="as given"))
+    assert [found.at(size) for size in (64 * MIB, 256 * MIB, 768 * MIB, 8 * GIB)] == [high, high, low, low]
+    assert "40 crashes" in found.source
+    assert "with logs of 256M to 1G" in found.source
