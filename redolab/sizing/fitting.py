@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import statistics
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from redolab.errors import InvalidInput
 from redolab.machine.machine_class import MachineClass
-from redolab.models.recovery_time.fit import Observation, Subject, fit_together
+from redolab.models.recovery_time.fit import Observation, fit_together
 from redolab.models.recovery_time.held_out import HeldOut, HeldOutPrediction, judged
 from redolab.models.recovery_time.spread import Spread, coverage, interval, spread_of
 from redolab.models.recovery_time.terms import TERMS, Term
@@ -58,8 +58,8 @@ _THOUSAND = 1000.0
 _NOTHING = 1e-4
 
 NINETY = 0.9
-_FEWEST_CRASHES = 2
-"""Of a server under a workload: one crash tells nothing of the next."""
+_ANATOMY = "anatomy"
+"""The experiment that changes one thing at a time: one crash of it under another workload is no calibration of that workload."""
 ALL_SERVERS = "all"
 """What stands for the server in rows of all of them."""
 
@@ -105,7 +105,7 @@ def fit_runs(runs: Sequence[Run], machine: str | None = None) -> FittedRuns:
     kept = _of_one_version([each for each in measured if each.key.machine == chosen])
     learned_from = {id(each) for each in kept}
     left_out = _left_out([each for each in measured if id(each) not in learned_from])
-    observations = _of_several_crashes(observations_of(kept, disks))
+    observations = _beside_an_anatomy(observations_of(kept, disks), runs)
     if not observations:
         raise _nothing_to_learn()
     rolled_back, of_tables = rollback_rates(kept), table_rates(kept)
@@ -166,13 +166,11 @@ def learned_from(found: FittedRuns) -> list[str]:
     ]
 
 
-def _of_several_crashes(observations: Sequence[Observation]) -> list[Observation]:
-    """Those of servers and workloads of which several crashes were recovered; all, where that is none."""
-    crashes: dict[Subject, set[str]] = defaultdict(set)
-    for each in observations:
-        crashes[each.subject].add(each.crash_name)
-    several = [each for each in observations if len(crashes[each.subject]) >= _FEWEST_CRASHES]
-    return several or list(observations)
+def _beside_an_anatomy(observations: Sequence[Observation], runs: Sequence[Run]) -> list[Observation]:
+    """Those of servers and workloads that something else than an anatomy has measured too."""
+    anatomies = {run.name for run in runs if run.record().experiment == _ANATOMY}
+    measured = {each.subject for each in observations if each.run not in anatomies}
+    return [each for each in observations if each.subject in measured]
 
 
 def _nothing_to_learn() -> InvalidInput:
