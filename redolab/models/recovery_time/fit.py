@@ -1,7 +1,7 @@
 """Rates of servers from measured recoveries: non-negative least squares, each part of the time by itself.
 
-What a disk takes by fio's figures is the disk's and the family's way to use it, and not a workload's: these rates are fitted once
-for all servers of a family and all their workloads. So one that was measured on one disk alone takes them from whoever saw others.
+What a disk takes by fio's figures is a server's way to use it, and not a workload's: these rates are one for all workloads of a
+server, and those of the servers of a family are held together, so that who was measured on one disk alone takes them from others.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from scipy.optimize import nnls
 from redolab.models.recovery_time.terms import TERMS, DiskRates, Part, Separable, seconds_by_part
 from redolab.models.recovery_time.work import Crash, Memory, Work, work
 
+_Whose: TypeAlias = "Subject | str | None"
+"""Whose rate a column is: a subject's, a server's, or the family's."""
 Subject: TypeAlias = tuple[str, str]
 """Whose rates are learnt: those of a server under a workload. Redo of another kind takes a server another time."""
 
@@ -28,6 +30,9 @@ _FOR_A_BYTE = np.arange(0.3, 6.0, 0.02)
 _NOTHING = 1e-12
 _LITTLE = 1e-10
 """Of a column's own square: what is added to it, so that columns that go together can be solved for."""
+_HELD_TOGETHER = 0.3
+"""How much servers of a family are held to one rate of a disk, against what their recoveries say of it: of 0.003, 0.03 and 0.3 that
+with which storages left out were predicted best."""
 _UNKNOWN_NEED = 2.0
 """Bytes of the pool for a byte of redo where no log told the batches: between those of MariaDB and MySQL."""
 
@@ -91,7 +96,7 @@ def fit(observations: Sequence[Observation]) -> Fitted:
 
 
 def fit_together(observations: Sequence[Observation]) -> Mapping[Subject, Fitted]:
-    """The rates of all these servers and workloads; those that depend on the disk are one for each family."""
+    """The rates of all these servers and workloads; those that depend on the disk are one for each server, and alike in a family."""
     return Fits().of(observations)
 
 
@@ -114,32 +119,50 @@ class Fits:
     def _family(self, subjects: Mapping[Subject, Sequence[Observation]]) -> Mapping[Subject, Fitted]:
         has_disks = len({each.disk for own in subjects.values() for each in own}) > 1
         squares = {subject: self._squares(own) for subject, own in subjects.items()}
-        # The columns: of each subject the terms that its recoveries tell by themselves, then those of disks.
-        own_columns = [
-            (subject, place)
-            for subject, each in squares.items()
-            for place in _OWN
-            if TERMS[place].told_by is Separable.ALWAYS or each.tells_batches
+        servers = list(dict.fromkeys(server for server, _ in subjects))
+        of_disks = sorted(_OF_DISKS) if has_disks else []
+        # Of each subject the terms that its recoveries tell by themselves, of each server those of disks, and these of the family.
+        columns: list[tuple[_Whose, int]] = [
+            *(
+                (subject, place)
+                for subject, each in squares.items()
+                for place in _OWN
+                if TERMS[place].told_by is Separable.ALWAYS or each.tells_batches
+            ),
+            *((server, place) for server in servers for place in of_disks),
+            *((None, place) for place in of_disks),
         ]
-        columns: list[tuple[Subject | None, int]] = [*own_columns, *((None, place) for place in _OF_DISKS if has_disks)]
         at = {column: position for position, column in enumerate(columns)}
         gram, right = np.zeros((len(columns), len(columns))), np.zeros(len(columns))
         for subject, each in squares.items():
-            pairs = [
-                (position, place)
-                for place in range(len(TERMS))
-                if (position := at.get((None if place in _OF_DISKS else subject, place))) is not None
-            ]
-            positions, places = (np.array(side) for side in zip(*pairs, strict=True))
+            whose = [subject[0] if place in _OF_DISKS else subject for place in range(len(TERMS))]
+            places = np.array([place for place in range(len(TERMS)) if (whose[place], place) in at])
+            positions = np.array([at[whose[place], place] for place in places])
             gram[np.ix_(positions, positions)] += each.gram[np.ix_(places, places)]
             right[positions] += each.right[places]
-        solved = _non_negative(gram, right)
-        rates: dict[Subject, dict[str, float]] = {subject: {} for subject in subjects}
-        for (of_whom, place), rate in zip(columns, solved, strict=True):
-            for whose in subjects if of_whom is None else (of_whom,):
-                if rate > 0:
-                    rates[whose][TERMS[place].name] = float(rate)
-        return {subject: Fitted(squares[subject].memory, of_it) for subject, of_it in rates.items()}
+        for place in of_disks:
+            held = _HELD_TOGETHER * sum(each.gram[place, place] for each in squares.values()) / len(servers)
+            for server in servers:
+                own, all_of_it = at[server, place], at[None, place]
+                for one, other, sign in (
+                    (own, own, 1),
+                    (all_of_it, all_of_it, 1),
+                    (own, all_of_it, -1),
+                    (all_of_it, own, -1),
+                ):
+                    gram[one, other] += sign * held
+        found = dict(zip(columns, _non_negative(gram, right).tolist(), strict=True))
+        return {
+            subject: Fitted(
+                squares[subject].memory,
+                {
+                    term.name: rate
+                    for place, term in enumerate(TERMS)
+                    if (rate := found.get((subject[0] if place in _OF_DISKS else subject, place), 0.0)) > 0
+                },
+            )
+            for subject in subjects
+        }
 
     def _squares(self, observations: Sequence[Observation]) -> _Squares:
         key = tuple(map(id, observations))
