@@ -9,8 +9,9 @@ import msgspec
 from redolab.report.contents import Report
 from redolab.report.table import Column, ReportTable
 from redolab.runs.store import Run
-from redolab.sizing.calibration import Calibration, as_json, shipped_calibration, with_spreads_of
+from redolab.sizing.calibration import Calibration, as_json, shipped_calibration
 from redolab.sizing.fitting import error_rows, errors_table, fit_runs, learned_from, rates_tables
+from redolab.sizing.own_machine import on_own_machine
 from redolab.sizing.predicting import Predicted, predicted
 from redolab.sizing.question import Question, model_of
 from redolab.units import GIB, format_duration, format_size
@@ -24,7 +25,7 @@ _POOL_SHARE = 4
 def report(run: Run) -> Report:
     """The calibration, what it predicts here, and its errors."""
     found = fit_runs([run])
-    calibration = with_spreads_of(found.calibration, shipped_calibration())
+    calibration = on_own_machine(found, shipped_calibration())
     rows = [each for server in calibration.servers for each in _predictions(calibration, server)]
     return Report(
         answer=_answer(run, rows),

@@ -193,8 +193,9 @@ def fit(names: tuple[str, ...], output: Path | None, machine: str | None) -> Non
     """
     from redolab.results.committed import committed_recoveries
     from redolab.runs.store import RunStore
-    from redolab.sizing.calibration import shipped_calibration, with_spreads_of, write_calibration
+    from redolab.sizing.calibration import shipped_calibration, write_calibration
     from redolab.sizing.fitting import error_rows, errors_table, fit_runs, learned_from, rates_tables
+    from redolab.sizing.own_machine import on_own_machine
     from redolab.sizing.trade import committed_loads, trades_of, write_trades
 
     if output is not None:
@@ -209,8 +210,7 @@ def fit(names: tuple[str, ...], output: Path | None, machine: str | None) -> Non
     for said in learned_from(found):
         console().print(said)
     if output is not None:
-        # A few runs of a user's own cannot hold out everything.
-        calibration = with_spreads_of(found.calibration, shipped_calibration()) if runs else found.calibration
+        calibration = on_own_machine(found, shipped_calibration()) if runs else found.calibration
         write_calibration(output, calibration)
         click.echo(f"written: {output}")
     if output is not None and not runs:

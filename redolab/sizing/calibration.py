@@ -41,6 +41,8 @@ class CalibratedWorkload(msgspec.Struct, frozen=True, kw_only=True):
     storages: tuple[str, ...]
     stuck: int = 0
     """Recoveries that got stuck; they are not among `recoveries`."""
+    scaled_by: int = 0
+    """By how many recoveries of this machine the rates, which are of another, were scaled; 0: they are of this one."""
     moments: Mapping[int, tuple[float, ...]] = {}
     """Log size → checkpoint ages at random moments of loads under production's settings, as shares of the hard limit, from the
     least to the most; without sizes with which no such load was measured."""

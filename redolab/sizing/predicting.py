@@ -81,8 +81,9 @@ def predicted(model: Model, log_size: int, age: int | None) -> Predicted:
 def rests_on(model: Model) -> str:
     """What every prediction of a model is from, in words."""
     learnt, made = model.learnt, model.calibration
+    scaled = f" of the project's, scaled by {learnt.scaled_by} recoveries here," if learnt.scaled_by else ""
     return (
-        f"{learnt.recoveries} recoveries of {learnt.crashes} crashes of {model.measured_as} ({model.server.version}) under "
+        f"{learnt.recoveries} recoveries of {learnt.crashes} crashes of {model.measured_as} ({model.server.version}){scaled} under "
         f"{model.workload}, logs of {span(learnt.log_sizes)}, on {', '.join(learnt.storages)}, measured by {made.made:%Y-%m-%d} on "
         f"{made.machine.in_words()}"
     )

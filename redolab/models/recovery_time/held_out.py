@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from redolab.models.recovery_time.fit import Fits, Fitted, Observation, Subject
-from redolab.models.recovery_time.terms import TERMS, Part
+from redolab.models.recovery_time.scaling import scaling
 
 FITTED_UP_TO = 2**30
 """Bytes of the largest log that the fit sees where larger ones are held out."""
@@ -127,27 +127,6 @@ class _Folds:
         return self._fits.of([each for each in self._observations if each.server != server])[subject]
 
 
-def scaled(relative: Fitted, own: Sequence[Observation]) -> Fitted:
-    """The rates of a relative, those of each part scaled by how much longer that part took in the server's own few recoveries."""
-    parts = [(each, relative.parts(each.crash, each.pool, each.disk)) for each in own]
-
-    def factor(part: Part) -> float:
-        told = [
-            (seconds / each.ready, sum(predicted[other] for other in together) / each.ready)
-            for each, predicted in parts
-            for together, seconds in each.stretches.items()
-            if part in together
-        ]
-        measured, expected = (math.fsum(shares) for shares in zip(*told, strict=True))
-        return measured / expected if expected > 0 else 1.0
-
-    factors = {part: factor(part) for part in Part}
-    return Fitted(
-        relative.memory,
-        {term.name: relative.rates[term.name] * factors[term.part] for term in TERMS if term.name in relative.rates},
-    )
-
-
 def _of_unmeasured_server(relative: Fitted, of_server: Sequence[Observation]) -> Iterator[HeldOutPrediction]:
     """Predictions by a relative's rates as they are, and scaled by one small crash of its own on the storage measured first."""
     for each in of_server:
@@ -155,7 +134,7 @@ def _of_unmeasured_server(relative: Fitted, of_server: Sequence[Observation]) ->
     own = [each for each in of_server if each.log_size <= SCALED_BY]
     own = [each for each in own if (each.crash_name, each.storage) == (own[0].crash_name, own[0].storage)]
     if own:
-        by_own = scaled(relative, own)
+        by_own = scaling((relative, each) for each in own).of(relative)
         for each in of_server:
             if each not in own:
                 yield _prediction(HeldOut.SCALED, each, by_own)

@@ -1,0 +1,81 @@
+"""A user's few crashes: the project's rates, scaled to them; and how sure of that it is."""
+
+from __future__ import annotations
+
+import math
+import statistics
+
+import msgspec
+import pytest
+
+from redolab.models.recovery_time.held_out import HeldOut
+from redolab.runs.pages import measured_runs
+from redolab.sizing.calibration import Calibration, shipped_calibration
+from redolab.sizing.fitting import FittedRuns, fit_runs
+from redolab.sizing.own_machine import on_own_machine
+
+SERVER = "mysql-9"
+_CALIBRATED = "20261122-204236"
+
+
+@pytest.fixture(scope="module")
+def few() -> FittedRuns:
+    """Five crashes on two disks, as somebody calibrates."""
+    return fit_runs([run for run in measured_runs("model") if run.name.startswith(_CALIBRATED)])
+
+
+@pytest.fixture(scope="module")
+def rest() -> FittedRuns:
+    """What other runs measured on that machine."""
+    return fit_runs([run for run in measured_runs("model") if not run.name.startswith(_CALIBRATED)], "EPYC")
+
+
+@pytest.fixture(scope="module")
+def made(few: FittedRuns, rest: FittedRuns) -> Calibration:
+    return on_own_machine(few, rest.calibration)
+
+
+def test_workloads_that_were_not_measured_here_are_known_too(few: FittedRuns, made: Calibration) -> None:
+    assert "tpcc" not in few.calibration.servers[SERVER].workloads
+    learnt = made.servers[SERVER].workloads["tpcc"]
+    assert learnt.scaled_by == len(few.observations)
+    assert set(learnt.storages) == {"native", "cloud-ssd"}
+    assert list(made.servers) == [SERVER]
+    assert made.machine == few.calibration.machine
+
+
+def test_it_predicts_what_other_runs_measured_better_than_rates_of_its_own(
+    few: FittedRuns, rest: FittedRuns, made: Calibration
+) -> None:
+    own = few.calibration.servers[SERVER].workloads
+    others = [each for each in rest.observations if each.server == SERVER and each.workload in own]
+
+    def off(calibration: Calibration) -> float:
+        learnt = calibration.servers[SERVER].workloads
+        return statistics.median(
+            abs(math.log(each.ready / learnt[each.workload].fitted.ready(each.crash, each.pool, each.disk)))
+            for each in others
+        )
+
+    assert off(made) < off(few.calibration)
+    assert off(made) < 0.1
+
+
+def test_it_is_no_surer_than_its_own_crashes_allow(few: FittedRuns, rest: FittedRuns, made: Calibration) -> None:
+    spread = made.spreads[HeldOut.CRASH]
+    assert spread.count == len({each.crash_name for each in few.observations})
+    assert spread.deviation >= rest.calibration.spreads[HeldOut.CRASH].deviation
+    assert HeldOut.LOG_SIZE in made.spreads
+
+
+def test_another_version_and_an_unknown_server_keep_their_own_rates(few: FittedRuns, rest: FittedRuns) -> None:
+    known = rest.calibration
+    other = msgspec.structs.replace(known.servers[SERVER], version="8.4.0")
+    for servers in ({SERVER: other}, {"mariadb-10.11": known.servers["mariadb-10.11"]}):
+        found = on_own_machine(few, msgspec.structs.replace(known, servers=servers))
+        assert found.servers == few.calibration.servers
+
+
+def test_enough_crashes_speak_for_themselves(rest: FittedRuns) -> None:
+    found = on_own_machine(rest, shipped_calibration())
+    assert found.servers[SERVER] == rest.calibration.servers[SERVER]
