@@ -8,11 +8,12 @@ from redolab.servers.dialects import Dialect
 
 
 def nearest_first(server: Dialect, others: Mapping[str, Dialect]) -> list[str]:
-    """The names of those of its family: first those with the same format of redo, which came with another recovery; then by version."""
+    """The names of those of its family: first those that recover by the same code, then those with the same format of redo."""
 
-    def unlike(name: str) -> tuple[bool, int, int]:
+    def unlike(name: str) -> tuple[bool, bool, int, int]:
         other = others[name]
         return (
+            other.recovery_code != server.recovery_code,
             other.redo_format != server.redo_format,
             abs(other.version.major - server.version.major),
             abs(other.version.minor - server.version.minor),

@@ -150,6 +150,8 @@ class Dialect(Protocol):
     """Whether it has a query cache."""
     redo_format: str
     """Servers with the same word here can recover each other's crash images."""
+    recovery_code: str
+    """Servers with the same word here recover by the same code, as far as a rewrite of it is known: their times are alike."""
     start_timeout: StartTimeout
 
     def initialisation(self) -> Initialisation:

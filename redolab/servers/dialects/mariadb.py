@@ -54,6 +54,9 @@ _IMPATIENT = StartTimeout(
     shipped="MariaDB's unit of that version has no TimeoutStartSec, so systemd's default holds, 90 s, which has killed recoveries "
     "(MDEV-17934)",
 )
+_REWRITTEN_SINCE = Version(10, 11, 3)
+_REWRITTEN_IN_10_6 = Version(10, 6, 13)
+"""Recovery was rewritten in these (MDEV-29911), whatever the format of redo."""
 
 
 class MariaDB(Dialect):
@@ -78,6 +81,8 @@ class MariaDB(Dialect):
         self.old_log_files: tuple[str, ...] = ()
         changed = format_since(version, _REDO_FORMATS)
         self.redo_format = f"MariaDB {changed.major}.{changed.minor}"
+        rewritten = version >= _REWRITTEN_SINCE or _REWRITTEN_IN_10_6 <= version < Version(10, 7, 0)
+        self.recovery_code = "MDEV-29911" if rewritten else self.redo_format
         patient_since = _PATIENT_SINCE.get((version.major, version.minor), 0)
         self.start_timeout = _PATIENT if version.patch >= patient_since else _IMPATIENT
 
