@@ -17,7 +17,7 @@ from redolab.models.recovery_time.fit import Fitted, Observation
 from redolab.models.recovery_time.held_out import FITTED_UP_TO, RECOVERIES_OF_A_DISK, HeldOut, HeldOutPrediction
 from redolab.models.recovery_time.spread import Spread, spread_by_distance, spread_of
 from redolab.models.recovery_time.terms import DiskRates
-from redolab.models.recovery_time.work import Memory
+from redolab.models.recovery_time.work import DirtyPages, Memory, dirty_pages_of
 from redolab.project import PROJECT
 
 CALIBRATION_FORMAT = 3
@@ -31,8 +31,8 @@ class CalibratedWorkload(msgspec.Struct, frozen=True, kw_only=True):
     memory: Memory
     rates: Mapping[str, float]
     """Term → rate (`redolab.models.recovery_time.terms`)."""
-    dirty_pages_per_byte: float
-    """Dirty pages for each byte of redo at the crash."""
+    dirty_pages: DirtyPages
+    """At the crash, for the redo there was."""
     recoveries: int
     crashes: int
     log_sizes: tuple[int, int]
@@ -104,11 +104,12 @@ def calibrated_workload(
     `moments`: see `CalibratedWorkload`.
     """
     logs, pools = [each.log_size for each in observations], [each.pool for each in observations]
-    redo = sum(each.crash.redo for each in observations)
     return CalibratedWorkload(
         memory=fitted.memory,
         rates=fitted.rates,
-        dirty_pages_per_byte=sum(each.crash.dirty_pages for each in observations) / redo,
+        dirty_pages=dirty_pages_of(
+            list({each.crash_name: each.crash for each in observations}.values()), of_one_load=bool(moments)
+        ),
         recoveries=len(observations),
         crashes=len({each.crash_name for each in observations}),
         log_sizes=(min(logs), max(logs)),

@@ -94,7 +94,7 @@ class Model:
         """A crash at that checkpoint age."""
         pages = self.question.dirty_pages
         # More than the pool holds is possible: recovery also reads pages that were written back since the checkpoint.
-        typical = age * self.learnt.dirty_pages_per_byte
+        typical = self.learnt.dirty_pages.at(age)
         return Crash(redo=age, dirty_pages=typical if pages is None else float(pages))
 
     def work(self, age: int) -> Work:
@@ -319,7 +319,7 @@ def slowest_workload(server: CalibratedServer) -> str:
 
     def seconds(name: str) -> float:
         each = server.workloads[name]
-        crash = Crash(redo=GIB, dirty_pages=GIB * each.dirty_pages_per_byte)
+        crash = Crash(redo=GIB, dirty_pages=each.dirty_pages.at(GIB))
         return each.fitted.ready(crash, GIB / 2, usual)
 
     return max(server.workloads, key=seconds)

@@ -59,7 +59,8 @@ def test_a_calibration_is_read_as_it_was_written(file: Path) -> None:
     learnt = again.servers["mysql-9"].workloads["bulk-update"]
     assert learnt.log_sizes == (256 * MIB, GIB)
     assert set(again.spreads) >= {HeldOut.CRASH, HeldOut.LOG_SIZE, HeldOut.POOL, HeldOut.UNSEEN_STORAGE}
-    assert learnt.dirty_pages_per_byte == pytest.approx(1 / 15_000)
+    assert learnt.dirty_pages.at(GIB) == pytest.approx(GIB / 15_000)
+    assert learnt.dirty_pages.power == pytest.approx(1.0)
 
 
 def test_at_worst_the_age_is_that_at_which_statements_wait(file: Path) -> None:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
+import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
 
 from redolab.models.capacity import PAGE_SIZE
 
+_FEWEST = 3
+"""Crashes from which a power can be told."""
+_DIFFERENT = math.log(1.5)
+"""Of redo, the most by the least: less tells no power."""
 ROOMY, CROWDED = 0.85, 1.15
 """Redo and pages in a batch, as a share of the pool: up to the first no page is written back, from the second on all are."""
 
@@ -21,6 +27,46 @@ class Crash:
     """Bytes from the checkpoint to the end of the log."""
     dirty_pages: float
     """Distinct pages that it changed and that were not written back."""
+
+
+class DirtyPages(msgspec.Struct, frozen=True, kw_only=True):
+    """How many distinct pages the redo of a load changes: at_most · (redo / most_redo)^power, beyond `most_redo` in proportion to it.
+
+    Redo that goes on changing the same pages dirties few more. How far that goes depends on the tables: beyond what was measured
+    nothing is taken to be spared.
+    """
+
+    at_most: float
+    """Pages for `most_redo`."""
+    most_redo: float
+    """Bytes: the most that was measured."""
+    power: float
+    """From 0, always the same pages, to 1, ever others."""
+
+    def at(self, redo: float) -> float:
+        """For so many bytes of redo."""
+        share = redo / self.most_redo
+        return self.at_most * math.pow(share, 1.0 if share > 1 else self.power)
+
+
+def dirty_pages_of(crashes: Sequence[Crash], *, of_one_load: bool = False) -> DirtyPages:
+    """What crashes tell of it; where they are `of_one_load`, on tables of one size, by least squares of logarithms.
+
+    Else, or where their redo hardly differs, in proportion to the redo. Raises `ValueError` if there are none.
+    """
+    known = [each for each in crashes if each.redo > 0 and each.dirty_pages > 0]
+    if not known:
+        raise ValueError("no crash to learn from")
+    most = max(each.redo for each in known)
+    redo = [math.log(each.redo / most) for each in known]
+    pages = [math.log(each.dirty_pages) for each in known]
+    if not of_one_load or len(known) < _FEWEST or -min(redo) < _DIFFERENT:
+        whole = sum(each.dirty_pages for each in known) / sum(each.redo for each in known)
+        return DirtyPages(at_most=whole * most, most_redo=most, power=1.0)
+    slope, _ = statistics.linear_regression(redo, pages)
+    power = min(1.0, max(0.0, slope))
+    at_most = math.exp(statistics.fmean(pages) - power * statistics.fmean(redo))
+    return DirtyPages(at_most=at_most, most_redo=most, power=power)
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):

@@ -52,7 +52,8 @@ const AMOUNTS = {
 };
 
 function crashAt(age, learnt) {
-  return { redo: age, dirtyPages: age * learnt.dirty_pages_per_byte };
+  const pages = learnt.dirty_pages, share = age / pages.most_redo;
+  return { redo: age, dirtyPages: pages.at_most * share ** (share > 1 ? 1 : pages.power) };
 }
 
 function wayToStorage(question, learnt) {

@@ -18,7 +18,7 @@ from redolab.models.recovery_time.scaling import scaling
 from redolab.models.recovery_time.spread import Spread, coverage, interval, spread_by_distance, spread_of
 from redolab.models.recovery_time.spread import together as spreads_together
 from redolab.models.recovery_time.terms import TERMS, Part, Separable, seconds_by_part
-from redolab.models.recovery_time.work import Crash, work
+from redolab.models.recovery_time.work import Crash, dirty_pages_of, work
 from redolab.units import GIB, MIB
 from tests.models.recovery_time.examples import (
     DISKS,
@@ -97,6 +97,27 @@ def test_who_was_measured_on_one_disk_takes_what_disks_do_from_its_family() -> N
     of_another_family = [dataclasses.replace(each, server="mysql-9", family="mysql") for each in on_one]
     strange = fit_together([*observations(), *of_another_family])["mysql-9", "bulk-update"]
     assert strange.rates == pytest.approx(alone.rates)
+
+
+def test_redo_that_changes_the_same_pages_again_dirties_few_more() -> None:
+    sizes = [10e6, 50e6, 200e6, 900e6]
+    hot = [Crash(redo=redo, dirty_pages=500 * redo**0.3) for redo in sizes]
+    found = dirty_pages_of(hot, of_one_load=True)
+    assert found.power == pytest.approx(0.3)
+    assert found.at(100e6) == pytest.approx(500 * 100e6**0.3)
+    # Beyond what was measured nothing is spared.
+    assert found.at(1800e6) == pytest.approx(2 * found.at(900e6))
+    ever_others = dirty_pages_of([Crash(redo=redo, dirty_pages=redo**1.2) for redo in sizes], of_one_load=True)
+    assert ever_others.power == 1.0
+
+
+def test_tables_of_many_sizes_and_redo_that_hardly_differs_tell_no_power() -> None:
+    two = [Crash(redo=1e9, dirty_pages=1000), Crash(redo=1.1e9, dirty_pages=3000), Crash(redo=1.05e9, dirty_pages=2300)]
+    for found in (dirty_pages_of(two, of_one_load=True), dirty_pages_of(two)):
+        assert found.power == 1.0
+        assert found.at(3.15e9) == pytest.approx(6300)
+    with pytest.raises(ValueError, match="no crash"):
+        dirty_pages_of([])
 
 
 def test_pages_are_written_back_only_where_the_pool_is_short() -> None:
