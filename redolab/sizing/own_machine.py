@@ -41,10 +41,7 @@ def on_own_machine(found: FittedRuns, known: Calibration) -> Calibration:
             servers[name] = server
             continue
         factors = scaling((rates[each.workload], each) for each in own)
-        storages = tuple(dict.fromkeys(each.storage for each in own))
-        scaled = {
-            workload: _scaled(learnt, factors, len(own), storages) for workload, learnt in elsewhere.workloads.items()
-        }
+        scaled = {workload: _scaled(learnt, factors, own) for workload, learnt in elsewhere.workloads.items()}
         servers[name] = msgspec.structs.replace(server, workloads={**server.workloads, **scaled})
         if (left_out := _left_out(own, rates)) is not None:
             surest = known.spreads[HeldOut.CRASH].deviation
@@ -52,11 +49,17 @@ def on_own_machine(found: FittedRuns, known: Calibration) -> Calibration:
     return msgspec.structs.replace(calibration, servers=servers, spreads=spreads)
 
 
-def _scaled(
-    learnt: CalibratedWorkload, factors: Scaling, recoveries: int, storages: tuple[str, ...]
-) -> CalibratedWorkload:
-    rates = factors.of(learnt.fitted).rates
-    return msgspec.structs.replace(learnt, rates=rates, scaled_by=recoveries, storages=storages)
+def _scaled(learnt: CalibratedWorkload, factors: Scaling, own: Sequence[Observation]) -> CalibratedWorkload:
+    """It goes beyond what was measured where it goes beyond what was measured here."""
+    logs, pools = [each.log_size for each in own], [each.pool for each in own]
+    return msgspec.structs.replace(
+        learnt,
+        rates=factors.of(learnt.fitted).rates,
+        scaled_by=len(own),
+        storages=tuple(dict.fromkeys(each.storage for each in own)),
+        log_sizes=(min(logs), max(logs)),
+        pools=(min(pools), max(pools)),
+    )
 
 
 def _left_out(own: Sequence[Observation], rates: Mapping[str, Fitted]) -> Spread | None:
