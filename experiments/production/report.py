@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
+from redolab.models.intervals import median_of_known
 from redolab.report.contents import Report
 from redolab.report.table import Column, ReportTable, number
 from redolab.results.alike import keyed_recoveries
@@ -24,10 +25,11 @@ from redolab.sizing.judging import (
 
 def report(run: Run) -> Report:
     """The answer and the tables of a run."""
-    judged = judged_recoveries(keyed_recoveries([run]), shipped_calibration())
+    calibration = shipped_calibration()
+    judged = judged_recoveries(keyed_recoveries([run]), calibration)
     disks, of_disks = disks_of(run)
     return Report(
-        answer=answer(judged),
+        answer=answer(judged, calibration),
         tables=[_moments_table(strata(judged)), strata_table(judged)],
         details=[recoveries_table(judged), *disks],
         rows={"table": row_dictionaries(judged), **of_disks},
@@ -42,8 +44,8 @@ def _moments_table(loads: Sequence[JudgedStratum]) -> ReportTable:
         Column[JudgedStratum]("log", lambda row: row.log, right=True),
         Column[JudgedStratum]("crashes", lambda row: str(len(row.recoveries)), right=True),
         Column[JudgedStratum]("age, of the hard limit", _ages, right=True),
-        Column[JudgedStratum]("half ready after, s", lambda row: number(_quantile(row, 0.5)), right=True),
-        Column[JudgedStratum]("all ready after, s", lambda row: number(_quantile(row, 1.0)), right=True),
+        Column[JudgedStratum]("half ready after, s", lambda row: number(median_of_known(_ready(row))), right=True),
+        Column[JudgedStratum]("all ready after, s", lambda row: number(max(_ready(row), default=None)), right=True),
         Column[JudgedStratum]("never ready", lambda row: str(sum(each.ready is None for each in row.recoveries)), right=True),
     ]  # fmt: skip
     notes = [
@@ -59,8 +61,5 @@ def _ages(row: JudgedStratum) -> str:
     return f"{shares[0]:.0%}, {statistics.median(shares):.0%}, {shares[-1]:.0%}"
 
 
-def _quantile(row: JudgedStratum, share: float) -> float | None:
-    ready = sorted(each.ready for each in row.recoveries if each.ready is not None)
-    if not ready:
-        return None
-    return statistics.median(ready) if share < 1 else ready[-1]
+def _ready(row: JudgedStratum) -> list[float]:
+    return [each.ready for each in row.recoveries if each.ready is not None]

@@ -12,10 +12,11 @@ from redolab.sizing.judging import answer, judged_recoveries, recoveries_table, 
 
 def report(run: Run) -> Report:
     """The answer and the tables of the recoveries that a run has measured."""
-    judged = judged_recoveries(keyed_recoveries([run]), shipped_calibration())
+    calibration = shipped_calibration()
+    judged = judged_recoveries(keyed_recoveries([run]), calibration)
     disks, of_disks = disks_of(run)
     return Report(
-        answer=answer(judged),
+        answer=answer(judged, calibration),
         tables=[strata_table(judged)],
         details=[recoveries_table(judged), *disks],
         rows={"table": row_dictionaries(judged), **of_disks},

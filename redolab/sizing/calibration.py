@@ -179,13 +179,20 @@ def write_calibration(path: Path, calibration: Calibration) -> None:
 
 
 def with_spreads_of(calibration: Calibration, other: Calibration) -> Calibration:
-    """It with the errors that another one has for what a small calibration cannot hold out; of two the larger."""
+    """It with the errors that another one has for what a small calibration cannot hold out; of two the wider."""
     spreads = dict(other.spreads)
     for kind, spread in calibration.spreads.items():
-        known = spreads.get(kind)
-        if known is None or (spread.deviation, spread.doubling) > (known.deviation, known.doubling):
-            spreads[kind] = spread
+        spreads[kind] = wider(spread, spreads[kind]) if kind in spreads else spread
     return msgspec.structs.replace(calibration, spreads=spreads)
+
+
+def wider(one: Spread, other: Spread) -> Spread:
+    """What is no surer than either of two, however far beyond what was seen."""
+    return Spread(
+        deviation=max(one.deviation, other.deviation),
+        count=min(one.count, other.count),
+        doubling=max(one.doubling, other.doubling),
+    )
 
 
 def shipped_calibration() -> Calibration:

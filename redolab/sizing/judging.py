@@ -97,8 +97,18 @@ def strata(judged: Sequence[JudgedRecovery]) -> list[JudgedStratum]:
     return [JudgedStratum(*key, of_it) for key, of_it in found.items()]
 
 
-def answer(judged: Sequence[JudgedRecovery]) -> str:
-    """How far predictions were off, in a sentence."""
+def answer(judged: Sequence[JudgedRecovery], calibration: Calibration) -> str:
+    """How far predictions were off, in a sentence; another before it where the calibration has learned from these recoveries."""
+    has_seen = any(each.keyed.run in calibration.runs for each in judged)
+    seen = (
+        "The calibration has learned from this run, so this is how well it fits, and no prediction. "
+        if has_seen
+        else ""
+    )
+    return seen + _off_by(judged)
+
+
+def _off_by(judged: Sequence[JudgedRecovery]) -> str:
     ratios = [each.ratio for each in judged if each.ratio is not None]
     if not ratios:
         return f"{len(judged)} recoveries were measured; the calibration predicts none of them."

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import reduce
 
 import msgspec
 
@@ -16,7 +17,7 @@ from redolab.models.recovery_time.held_out import HeldOut
 from redolab.models.recovery_time.scaling import Scaling, scaling
 from redolab.models.recovery_time.spread import Spread, spread_of
 from redolab.servers.dialects import Version
-from redolab.sizing.calibration import CalibratedServer, CalibratedWorkload, Calibration, with_spreads_of
+from redolab.sizing.calibration import CalibratedServer, CalibratedWorkload, Calibration, wider, with_spreads_of
 from redolab.sizing.fitting import FittedRuns
 
 _ENOUGH = 12
@@ -33,6 +34,7 @@ def on_own_machine(found: FittedRuns, known: Calibration) -> Calibration:
     calibration = with_spreads_of(found.calibration, known)
     spreads = dict(calibration.spreads)
     servers: dict[str, CalibratedServer] = {}
+    of_crashes: list[Spread] = []
     for name, server in calibration.servers.items():
         elsewhere = known.servers.get(name)
         rates = {} if elsewhere is None else {each: learnt.fitted for each, learnt in elsewhere.workloads.items()}
@@ -44,8 +46,10 @@ def on_own_machine(found: FittedRuns, known: Calibration) -> Calibration:
         scaled = {workload: _scaled(learnt, factors, own) for workload, learnt in elsewhere.workloads.items()}
         servers[name] = msgspec.structs.replace(server, workloads={**server.workloads, **scaled})
         if (left_out := _left_out(own, rates)) is not None:
-            surest = known.spreads[HeldOut.CRASH].deviation
-            spreads[HeldOut.CRASH] = Spread(deviation=max(surest, left_out.deviation), count=left_out.count)
+            of_crashes.append(left_out)
+    if of_crashes:
+        # One for all servers of the calibration: that of the server it is the least sure of.
+        spreads[HeldOut.CRASH] = reduce(wider, of_crashes, known.spreads[HeldOut.CRASH])
     return msgspec.structs.replace(calibration, servers=servers, spreads=spreads)
 
 

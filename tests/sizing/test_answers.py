@@ -15,6 +15,7 @@ from rich.console import Console
 from redolab.errors import InvalidInput
 from redolab.models.recovery_time.held_out import HeldOut
 from redolab.models.recovery_time.predict import Until
+from redolab.models.recovery_time.spread import Spread
 from redolab.sizing.advising import Sized, show_sized, sized
 from redolab.sizing.calibration import CALIBRATION_FORMAT, read_calibration, with_spreads_of, write_calibration
 from redolab.sizing.demand import Demand, demand_of_files
@@ -307,3 +308,13 @@ def test_a_small_calibration_takes_the_errors_that_it_cannot_know(file: Path) ->
     only_crash = msgspec.structs.replace(small, spreads={HeldOut.CRASH: small.spreads[HeldOut.CRASH]})
     both = with_spreads_of(only_crash, large)
     assert set(both.spreads) == set(large.spreads)
+
+
+def test_of_two_spreads_none_makes_a_larger_log_surer(file: Path) -> None:
+    known = read_calibration(file)
+    of_logs = known.spreads[HeldOut.LOG_SIZE]
+    own = Spread(deviation=of_logs.deviation + 0.1, count=3, doubling=0.0)
+    small = msgspec.structs.replace(known, spreads={HeldOut.LOG_SIZE: own})
+    far = msgspec.structs.replace(known, spreads={HeldOut.LOG_SIZE: Spread(deviation=0.1, count=9, doubling=0.5)})
+    both = with_spreads_of(small, far).spreads[HeldOut.LOG_SIZE]
+    assert both == Spread(deviation=own.deviation, count=3, doubling=0.5)
