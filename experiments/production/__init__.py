@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from redolab.results.committed import RECOVERY_PAGES
 from redolab.results.rows import recovery_rows
 from redolab.runs.experiment import Experiment, Named, Noun, by_name
 
@@ -14,6 +15,8 @@ EXPERIMENT = Experiment(
     plan_type=partial(by_name, __name__, "redolab.records.plan:CrashPlan"),
     bench=Named(__name__, "redolab.bench.crash_bench:CrashBench"),
     report=Named(__name__, ".report:report"),
+    pages={"production": Named(__name__, ".pages.production:page")},
+    page_runs={"production": RECOVERY_PAGES},
     rows=recovery_rows,
     group=Noun("crash", "crashes"),
     step=Noun("recovery", "recoveries"),

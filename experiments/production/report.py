@@ -12,6 +12,7 @@ from redolab.results.alike import keyed_recoveries
 from redolab.results.marks import disks_of
 from redolab.runs.store import Run
 from redolab.sizing.calibration import shipped_calibration
+from redolab.sizing.judged_loads import judged_loads, planned_table
 from redolab.sizing.judging import (
     JudgedStratum,
     answer,
@@ -30,7 +31,11 @@ def report(run: Run) -> Report:
     disks, of_disks = disks_of(run)
     return Report(
         answer=answer(judged, calibration),
-        tables=[_moments_table(strata(judged)), strata_table(judged)],
+        tables=[
+            _moments_table(strata(judged)),
+            strata_table(judged),
+            planned_table(judged_loads(judged, calibration)),
+        ],
         details=[recoveries_table(judged), *disks],
         rows={"table": row_dictionaries(judged), **of_disks},
     )

@@ -95,6 +95,23 @@ def predict(
     show_default=True,
     help="What ends a recovery: the server answers, or all is rolled back too.",
 )
+@click.option(
+    "--chance", default="5%", metavar="SHARE", show_default=True, help="Fewer recoveries than that may take longer."
+)
+@click.option(
+    "--loss",
+    default="3%",
+    metavar="SHARE",
+    show_default=True,
+    help="Less throughput than that may be lost against the largest log, where that was measured.",
+)
+@click.option(
+    "--crash",
+    type=click.Choice(["any", "worst"]),
+    default="any",
+    show_default=True,
+    help="Which has to be recovered in time: one at a random moment, where the ages at such are known, or with the log full.",
+)
 @_TABLES
 @_UNDO
 @_STORAGE
@@ -109,6 +126,9 @@ def size(
     seconds: str,
     rto: str,
     until: str,
+    chance: str,
+    loss: str,
+    crash: str,
     tables: int | None,
     undo_rows: int | None,
     storage: str,
@@ -118,27 +138,31 @@ def size(
 ) -> None:
     """Say which size of redo log to set.
 
-    The smallest that holds an hour of peak redo, if recovery stays within the time: with the table that it comes from, and
-    lines to paste. The redo is that of samples, of a server that is sampled now, or given.
+    Of those that recover within the time the smallest that loses hardly any throughput, where that was measured under such a
+    load; else the smallest that holds an hour of peak redo; else the largest. With the table that it comes from, and lines to
+    paste. The redo is that of samples, of a server that is sampled now, or given.
     """
     from rich.console import Console
 
     from redolab.models.recovery_time.predict import Until
-    from redolab.sizing.advising import check_recovery_time, show_sized, sized
+    from redolab.models.sizing import Limits
+    from redolab.sizing.advising import Moment, check_recovery_time, sized
     from redolab.sizing.demand import Demand, demand_of_files
     from redolab.sizing.question import Question, model_for
     from redolab.sizing.sampling import demand_of_server
     from redolab.sizing.sampling import server_at as sampled_server
+    from redolab.sizing.size_in_words import show_sized
     from redolab.sizing.trade import shipped_trades
-    from redolab.units import parse_duration, parse_size
+    from redolab.units import parse_duration, parse_percent, parse_size
 
     if [bool(samples), redo_per_hour is not None, server_at.is_named].count(True) != 1:
         raise click.UsageError("give --samples FILE, --redo-per-hour SIZE, or a server to sample as in --socket PATH")
     if not server_at.is_named and (server is None or pool is None):
         raise click.UsageError("give --server NAME and --pool SIZE: only a server that is sampled tells them itself")
 
-    limit, sampled_for = parse_duration(rto), parse_duration(seconds)
-    check_recovery_time(limit)
+    limits = Limits(rto=parse_duration(rto), chance=parse_percent(chance), loss=parse_percent(loss))
+    sampled_for = parse_duration(seconds)
+    check_recovery_time(limits.rto)
     asked = None
     if server_at.is_named:
         asked = server_at.address()
@@ -164,7 +188,7 @@ def size(
         demand = demand_of_files(samples)
     else:
         demand = Demand(redo_per_hour=float(parse_size(redo_per_hour or "")), source="as given")
-    found = sized(model, demand, limit, shipped_trades())
+    found = sized(model, demand, limits, shipped_trades(), Moment(crash))
     if as_json:
         _echo_json(found)
     else:

@@ -1,10 +1,14 @@
-"""Which size of redo log holds an hour of peak redo, and which keeps recovery within a time."""
+"""Which size of redo log to set: what each size means, and the choice among them."""
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
+from redolab.models.intervals import Ratio
 from redolab.models.recovery_time.predict import Prediction
 from redolab.units import GIB, MIB
 
@@ -13,7 +17,19 @@ SHOWN = tuple(256 * MIB * 2**step for step in range(9))
 HOUR = 3600.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What an answer has to keep to."""
+
+    rto: float
+    """Seconds within which a recovery is to end."""
+    chance: float = 0.05
+    """What the chance to take longer has to be below, 0 to 1."""
+    loss: float = 0.03
+    """What the loss of throughput against the largest log has to be below, 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SizeRow:
     """What a redo log of so many bytes means."""
 
@@ -23,65 +39,123 @@ class SizeRow:
     minutes: float
     """Of redo at the peak rate that it holds."""
     prediction: Prediction
+    """After a crash at that age."""
+    chance: float
+    """That a recovery takes longer than it may, 0 to 1."""
+    lost: Ratio | None = None
+    """Of throughput against the largest log that was measured, above 0 where it loses; None where that is not known."""
+
+
+class Basis(StrEnum):
+    """By what a size was chosen among those that recover in time."""
+
+    THROUGHPUT = "throughput"
+    """The smallest that is known to lose less than it may."""
+    HOUR = "an hour of redo"
+    """The smallest that holds an hour of peak redo."""
+    TIME = "recovery time"
+    """The largest that recovers in time: an hour of redo would take more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """The sizes that meet each condition, in bytes; None where none that the server can have does."""
+    """The sizes that meet each condition; None where none that the server can have does."""
 
     rows: Sequence[SizeRow]
     """Of `SHOWN`, as far as the server can have them."""
+    smallest: SizeRow
+    """Of all that were looked at."""
     holds: SizeRow | None
     """The smallest that holds an hour of redo at the peak rate."""
     within: SizeRow | None
-    """The largest that recovers within the time at the upper end of the 90 % interval."""
+    """The largest whose chance to take too long is below the limit."""
     within_median: SizeRow | None
-    """The largest that does so in half of all recoveries."""
+    """The largest that recovers in time after half of the worst crashes."""
+    keeps: SizeRow | None
+    """The smallest that is known to lose less throughput than it may."""
+
+    @property
+    def basis(self) -> Basis | None:
+        """By what the answer was chosen; None if there is none."""
+        if self.within is None:
+            return None
+        if self.keeps is not None and self.keeps.log_size <= self.within.log_size:
+            return Basis.THROUGHPUT
+        if self.holds is not None and self.holds.log_size <= self.within.log_size:
+            return Basis.HOUR
+        return Basis.TIME
 
     @property
     def answer(self) -> SizeRow | None:
-        """The smallest that meets both: beyond an hour of redo, a larger log costs recovery time for certain."""
-        if self.holds is None or self.within is None or self.holds.log_size > self.within.log_size:
-            return None
-        return self.holds
+        """The smallest that does what the basis asks for: any larger one costs recovery time for certain."""
+        match self.basis:
+            case Basis.THROUGHPUT:
+                return self.keeps
+            case Basis.HOUR:
+                return self.holds
+            case Basis.TIME:
+                return self.within
+            case _:
+                return None
 
 
 def advise(
     *,
     redo_per_hour: float,
-    rto: float,
+    limits: Limits,
     age: Callable[[int], int],
     predicted: Callable[[int], Prediction],
+    chance: Callable[[int], float],
     smallest: int,
     largest: int,
+    lost: Callable[[int], Ratio | None] = lambda _: None,
 ) -> Advice:
-    """Advice for a peak of so many bytes of LSN an hour and recoveries of at most `rto` seconds.
+    """Advice for a peak of so many bytes of LSN an hour.
 
-    `age`: log size → the worst checkpoint age, both in bytes; `predicted`: log size → its recovery at that age; `smallest`
-    and `largest`: what the server can have.
+    All of a log size in bytes: `age`, the worst checkpoint age in bytes; `predicted`, the recovery at that age; `chance`,
+    that a recovery takes longer than `limits` allow; `lost`, throughput against the largest log that was measured.
+    `smallest` and `largest`: what the server can have.
     """
 
     def row(log_size: int) -> SizeRow:
         most = age(log_size)
-        return SizeRow(log_size, most, most / redo_per_hour * 60, predicted(log_size))
+        return SizeRow(
+            log_size=log_size,
+            age=most,
+            minutes=most / redo_per_hour * 60,
+            prediction=predicted(log_size),
+            chance=chance(log_size),
+            lost=lost(log_size),
+        )
 
-    tried = [row(size) for size in possible_sizes(smallest, largest)]
+    sizes = possible_sizes(smallest, largest)
     return Advice(
         rows=[row(size) for size in SHOWN if smallest <= size <= largest],
-        holds=next((each for each in tried if each.age >= redo_per_hour), None),
-        within=_last(tried, lambda each: each.prediction.ninety[1] <= rto),
-        within_median=_last(tried, lambda each: each.prediction.seconds <= rto),
+        smallest=row(sizes[0]),
+        holds=_first(row, sizes, lambda size: age(size) >= redo_per_hour),
+        within=_last(row, sizes, lambda size: chance(size) < limits.chance),
+        within_median=_last(row, sizes, lambda size: predicted(size).seconds <= limits.rto),
+        keeps=_first(row, sizes, lambda size: _loses_less(lost(size), limits.loss)),
     )
 
 
-def _last(rows: Sequence[SizeRow], meets: Callable[[SizeRow], bool]) -> SizeRow | None:
+def is_resolved(lost: Ratio, loss: float) -> bool:
+    """Whether a loss with this interval is told from none or from one that is too much: not where both lie in it."""
+    return not (lost.low <= 0 and lost.high >= loss)
+
+
+def _loses_less(lost: Ratio | None, loss: float) -> bool:
+    return lost is not None and not math.isnan(lost.high) and lost.high < loss
+
+
+def _first(row: Callable[[int], SizeRow], sizes: Sequence[int], meets: Callable[[int], bool]) -> SizeRow | None:
+    return next((row(size) for size in sizes if meets(size)), None)
+
+
+def _last(row: Callable[[int], SizeRow], sizes: Sequence[int], meets: Callable[[int], bool]) -> SizeRow | None:
     """The last before the first that does not: a larger one that happens to meet it again is no safer."""
-    found = None
-    for each in rows:
-        if not meets(each):
-            break
-        found = each
-    return found
+    found = list(itertools.takewhile(meets, sizes))
+    return row(found[-1]) if found else None
 
 
 def possible_sizes(smallest: int, largest: int) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from redolab.runs.pages import measured_runs
 from redolab.runs.store import Run
 
-RECOVERY_PAGES = ("model", "generations", "recovery", "stuck", "anatomy")
+RECOVERY_PAGES = ("model", "generations", "recovery", "stuck", "anatomy", "production")
 """The pages of results whose runs are recoveries on the project's own machine."""
 
 

@@ -104,18 +104,34 @@ def crash_of(image: CrashImage) -> Crash | None:
     )
 
 
-def moments_of(recoveries: Sequence[Keyed], server: str, workload: str) -> Mapping[int, tuple[float, ...]]:
-    """Log size → where the checkpoint age was when loads under production's settings were struck at moments drawn at random.
+def moments_of(
+    recoveries: Sequence[Keyed], server: str, workload: str
+) -> Mapping[str, Mapping[int, tuple[float, ...]]]:
+    """Storage → log size → where the checkpoint age was when loads under production's settings were struck at random moments.
 
     As shares of the hard limit, from the least to the most.
     """
-    shares: dict[int, dict[str, float]] = defaultdict(dict)
+    shares: dict[str, dict[int, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     for each in recoveries:
         spec, age = each.image.spec, each.image.last_sample.checkpoint_age
-        is_one = spec.kill.moment is not None and spec.instance.purpose is Purpose.PRODUCTION and age is not None
-        if is_one and (each.trial.server, spec.workload) == (server, workload):
-            shares[spec.instance.log_size][each.image.name] = (age or 0) / each.image.hard_limit
-    return {size: tuple(sorted(of_size.values())) for size, of_size in sorted(shares.items())}
+        if _is_at_random(spec) and age is not None and (each.trial.server, spec.workload) == (server, workload):
+            shares[spec.storage][spec.instance.log_size][each.image.name] = age / each.image.hard_limit
+    return {
+        storage: {size: tuple(sorted(of_size.values())) for size, of_size in sorted(by_size.items())}
+        for storage, by_size in sorted(shares.items())
+    }
+
+
+def are_of_one_load(recoveries: Sequence[Keyed], server: str, workload: str) -> bool:
+    """Whether all crashes of a server under a workload are of a load of one kind, on tables of one size, struck at random moments."""
+    specs = [
+        each.image.spec for each in recoveries if (each.trial.server, each.image.spec.workload) == (server, workload)
+    ]
+    return all(_is_at_random(spec) for spec in specs) and len({spec.dataset.size for spec in specs}) == 1
+
+
+def _is_at_random(spec: CrashSpec) -> bool:
+    return spec.kill.moment is not None and spec.instance.purpose is Purpose.PRODUCTION
 
 
 def rollback_rates(recoveries: Sequence[Keyed]) -> Mapping[str, float]:

@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
+from enum import StrEnum
 
 import msgspec
-from rich.console import Console
 
 from redolab.errors import InvalidInput
 from redolab.models.intervals import Ratio
-from redolab.models.plateau import Plateau, throughput_difference_in_words
+from redolab.models.recovery_time.moments import PossibleCrash, chance_beyond, seconds_within
 from redolab.models.recovery_time.predict import Until
-from redolab.models.sizing import Advice, SizeRow, advise
-from redolab.report.table import Column, ReportTable
+from redolab.models.sizing import Advice, Basis, Limits, SizeRow, advise
 from redolab.sizing.demand import Demand
 from redolab.sizing.paste import Lines, lines_for
 from redolab.sizing.predicting import Interval, rests_on
-from redolab.sizing.question import Model
+from redolab.sizing.question import Model, way_to_storage
 from redolab.sizing.trade import Trade, Trades, effect_in_words
-from redolab.sizing.usual import UsualRecovery, usual_ages, usual_recovery
+from redolab.sizing.usual import UsualAges, UsualRecovery, usual_ages, usual_crashes, usual_recovery, worst_crash
 from redolab.units import GIB, format_duration, format_size
 
-_SHOWN_CHANCE = 0.0005
-_SHORT = 100
-"""Minutes; beyond it hours say more."""
-_END = {Until.READY: "ready", Until.ROLLED_BACK: "rolled back"}
-_NOT_EQUAL = (
-    " No gain is told of sizes that were measured in other minutes of their loads: throughput changes in these, too."
-)
-_RECOVERY = {Until.READY: "recovery", Until.ROLLED_BACK: "recovery to the end of rollback"}
+_NOISE = 0.07
+"""Share by which the median prediction is off at best, as crashes and recoveries made alike differ: less is no effect."""
+
+
+class Moment(StrEnum):
+    """Which crash has to be recovered in time."""
+
+    ANY = "any"
+    """One at a random moment, where the checkpoint age at such is known; else the worst."""
+    WORST = "worst"
+    """One with the log as full as it gets."""
 
 
 class SizeLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,13 +40,21 @@ class SizeLine(msgspec.Struct, frozen=True, kw_only=True):
     log_size: int
     redo: int
     recovery_s: float
-    """To the end that was asked about, as for the interval."""
+    """After the worst crash, to the end that was asked about, as for the interval."""
     ninety: Interval
+    chance_at_worst: float
+    """That the recovery of the worst crash takes longer than it may, 0 to 1."""
     minutes_held: float
     usual: UsualRecovery | None = None
     """After a crash at a random moment; None where it is not known where the age is then."""
-    throughput: Ratio | None = None
-    """Against the smallest log that was measured; None where nothing was, or nothing comparable, with this size."""
+    chance: float
+    """That a recovery takes longer than it may: of the crash that has to be recovered in time."""
+    stuck: float
+    """That it never ends, which is part of that chance."""
+    lost: Ratio | None = None
+    """Of throughput, against the largest log that was measured with this load; None where it was not."""
+    device_per_commit: float | None = None
+    """Bytes that this load wrote to the device for each commit, where it was measured."""
 
 
 class Sized(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +66,8 @@ class Sized(msgspec.Struct, frozen=True, kw_only=True):
     workload: str
     """Whose kind of redo it is."""
     rto_s: float
+    most_chance: float
+    most_lost: float
     until: Until
     redo_per_hour: float
     os_log_written_per_hour: float | None
@@ -71,23 +82,31 @@ class Sized(msgspec.Struct, frozen=True, kw_only=True):
     """What the same rule would have said of os_log_written."""
     within_rto: int | None
     within_rto_median: int | None
+    by_worst: bool
+    """Whether the worst crash has to be recovered in time, also where a random one is known."""
+    smallest: int
+    """The smallest log that was looked at."""
+    smallest_chance: float
+    """That a recovery with it takes longer than it may."""
     size: int | None
-    """The answer; None if no size meets both."""
+    """The answer; None if no size recovers in time."""
+    basis: Basis | None
+    """By what it was chosen among those that do."""
     expected: SizeLine | None
-    """Recovery with the answer."""
+    """With the answer."""
+    rule: SizeLine | None
+    """With the log that holds an hour of peak redo."""
     what_could_change: tuple[str, ...]
     table: tuple[SizeLine, ...]
     usual_from: str | None
     """Whose ages a crash at a random moment is expected at, in words."""
     trade: Trade | None
     """What a larger log gained in throughput on this server and this storage; None if that was not measured."""
+    is_trade_of_this_load: bool
+    """Whether it was measured with a load of this kind: else it decides nothing."""
     lines: tuple[Lines, ...]
     rests_on: str
     warnings: tuple[str, ...]
-
-
-_NOISE = 0.07
-"""Share by which the median prediction is off at best, as crashes and recoveries made alike differ: less is no effect."""
 
 
 def check_recovery_time(rto: float) -> None:
@@ -96,30 +115,29 @@ def check_recovery_time(rto: float) -> None:
         raise InvalidInput("a recovery time of 0 s cannot be met", "--rto 60s, for instance")
 
 
-def sized(model: Model, demand: Demand, rto: float, trades: Trades | None = None) -> Sized:
-    """The answer for a peak of redo and a recovery time. Raises `InvalidInput`."""
-    check_recovery_time(rto)
+def sized(
+    model: Model, demand: Demand, limits: Limits, trades: Trades | None = None, moment: Moment = Moment.ANY
+) -> Sized:
+    """The answer for a peak of redo and what it has to keep to. Raises `InvalidInput`."""
+    check_recovery_time(limits.rto)
     if demand.redo_per_hour <= 0:
         raise InvalidInput("no redo was written", "any size will do; sample the server under load")
-    found = _advice(model, demand, rto)
+    asked = _Asked.of(model, demand, limits, trades, moment)
+    found = asked.advice(demand.redo_per_hour)
     answer = found.answer
     by_counter = None
     if demand.os_log_written_per_hour is not None:
-        by_counter = _advice(model, replace(demand, redo_per_hour=demand.os_log_written_per_hour), rto).holds
-    known = _measured_here(trades, model)
-    trade = known.of(model.measured_as, model.storage)
+        by_counter = asked.advice(demand.os_log_written_per_hour).holds
     beyond = model.beyond_at(answer.log_size if answer else model.learnt.log_sizes[1])
-    ages = usual_ages(model, demand)
-
-    def usual(log_size: int) -> UsualRecovery | None:
-        return None if ages is None else usual_recovery(model, log_size, ages, rto)
-
+    falls_short = answer is None or found.basis is Basis.TIME
     return Sized(
         server=model.question.server,
         storage=model.storage,
         buffer_pool=model.question.pool,
         workload=model.workload,
-        rto_s=rto,
+        rto_s=limits.rto,
+        most_chance=limits.chance,
+        most_lost=limits.loss,
         until=model.question.until,
         redo_per_hour=demand.redo_per_hour,
         os_log_written_per_hour=demand.os_log_written_per_hour,
@@ -130,27 +148,143 @@ def sized(model: Model, demand: Demand, rto: float, trades: Trades | None = None
         by_os_log_written=by_counter.log_size if by_counter else None,
         within_rto=found.within.log_size if found.within else None,
         within_rto_median=found.within_median.log_size if found.within_median else None,
+        by_worst=moment is Moment.WORST,
+        smallest=found.smallest.log_size,
+        smallest_chance=found.smallest.chance,
         size=answer.log_size if answer else None,
-        expected=_line(answer, usual) if answer else None,
-        what_could_change=() if answer else tuple(_changes(model, demand, rto, found, known)),
-        table=tuple(_line(row, usual, trade) for row in found.rows),
-        usual_from=None if ages is None else ages.source,
-        trade=trade,
+        basis=found.basis,
+        expected=asked.line(answer) if answer else None,
+        rule=asked.line(found.holds) if found.holds else None,
+        what_could_change=tuple(asked.changes(found)) if falls_short else (),
+        table=tuple(asked.line(row) for row in found.rows),
+        usual_from=None if asked.ages is None else asked.ages.source,
+        trade=asked.trade,
+        is_trade_of_this_load=asked.own_trade is not None,
         lines=lines_for(model.dialect, answer.log_size, answer.prediction) if answer else (),
         rests_on=rests_on(model),
         warnings=(*demand.warnings, *model.warnings, *beyond),
     )
 
 
-def _advice(model: Model, demand: Demand, rto: float) -> Advice:
-    return advise(
-        redo_per_hour=demand.redo_per_hour,
-        rto=rto,
-        age=model.worst_age,
-        predicted=model.at,
-        smallest=model.dialect.smallest_log,
-        largest=model.dialect.largest_log,
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """A question with what answers it."""
+
+    model: Model
+    demand: Demand
+    limits: Limits
+    trades: Trades
+    """Of this very server."""
+    trade: Trade | None
+    own_trade: Trade | None
+    """The same where it was measured with a load of the kind that is asked about."""
+    ages: UsualAges | None
+    moment: Moment
+
+    @classmethod
+    def of(cls, model: Model, demand: Demand, limits: Limits, trades: Trades | None, moment: Moment) -> _Asked:
+        known = _measured_here(trades, model)
+        trade = known.of(model.measured_as, model.storage, model.workload, model.question.pool)
+        return cls(
+            model=model,
+            demand=demand,
+            limits=limits,
+            trades=known,
+            trade=trade,
+            own_trade=trade if trade is not None and trade.is_of(model.workload, model.question.pool) else None,
+            ages=usual_ages(model, demand),
+            moment=moment,
+        )
+
+    def advice(self, redo_per_hour: float) -> Advice:
+        """What sizes mean for such a peak, and the choice."""
+        return advise(
+            redo_per_hour=redo_per_hour,
+            limits=self.limits,
+            age=self.model.worst_age,
+            predicted=self.model.at,
+            chance=lambda log_size: chance_beyond(self._crashes(self.model, log_size), self.limits.rto).whole,
+            lost=lambda log_size: None if self.own_trade is None else self.own_trade.lost(log_size),
+            smallest=self.model.dialect.smallest_log,
+            largest=self.model.dialect.largest_log,
+        )
+
+    def _crashes(self, model: Model, log_size: int) -> list[PossibleCrash]:
+        """Those of which one has to be recovered in time."""
+        if self.ages is None or self.moment is Moment.WORST:
+            return worst_crash(model, log_size)
+        return usual_crashes(model, log_size, self.ages)
+
+    def _within(self, model: Model, row: SizeRow) -> float:
+        """The seconds within which as many recoveries end as have to."""
+        return seconds_within(self._crashes(model, row.log_size), 1 - self.limits.chance)
+
+    def line(self, row: SizeRow) -> SizeLine:
+        """A row of the table."""
+        gain = None if self.own_trade is None else self.own_trade.gain(row.log_size)
+        usual = None if self.ages is None else usual_crashes(self.model, row.log_size, self.ages)
+        return SizeLine(
+            log_size=row.log_size,
+            redo=row.age,
+            recovery_s=row.prediction.seconds,
+            ninety=Interval(*row.prediction.ninety),
+            chance_at_worst=chance_beyond(worst_crash(self.model, row.log_size), self.limits.rto).whole,
+            minutes_held=row.minutes,
+            usual=None if usual is None else usual_recovery(usual, self.limits.rto),
+            chance=row.chance,
+            stuck=chance_beyond(self._crashes(self.model, row.log_size), self.limits.rto).stuck,
+            lost=row.lost,
+            device_per_commit=None if gain is None else gain.device_per_commit,
+        )
+
+    def changes(self, found: Advice) -> list[str]:
+        """What would have to change for an hour of redo to be recovered in time, each with its effect; nothing that has none."""
+        wanted = found.holds
+        if wanted is None:
+            largest, peak = format_size(self.model.dialect.largest_log), format_size(self.demand.redo_per_hour)
+            return [f"no log of this server ({largest} at most) holds an hour of {peak}"]
+        now = self._within(self.model, wanted)
+        said = []
+        if math.isfinite(now):
+            said.append(f"recovery time: {format_size(wanted.log_size)} keeps to {format_duration(now)}")
+        pool = math.ceil(self.model.one_batch(wanted.log_size) / GIB) * GIB
+        if pool > self.model.question.pool:
+            larger = self._within(self.model.with_pool(pool), wanted)
+            if larger < (1 - _NOISE) * now:
+                effect = self._effect(larger, now, wanted)
+                said.append(f"buffer pool: with {format_size(pool)}, which holds the redo in one batch, {effect}")
+        elsewhere = {name: self._within(self.model.on_storage(name), wanted) for name in self._other_storages()}
+        said += [
+            f"storage: on {name}, {self._effect(seconds, now, wanted)}"
+            for name, seconds in elsewhere.items()
+            if seconds < (1 - _NOISE) * now
+        ]
+        # They change the age that a crash at a random moment meets, not the worst.
+        said += [
+            f"flushing, for a crash at a random moment: {effect_in_words(each)}"
+            for each in self.trades.helping(self.model.question.server, self.model.storage)
+        ]
+        return said
+
+    def _other_storages(self) -> list[str]:
+        known = self.model.calibration
+        return [
+            name
+            for name in known.storages
+            if name != self.model.storage
+            and (
+                (way := way_to_storage(known, self.model.server.family, self.model.learnt, name)) is None
+                or way in known.spreads
+            )
+        ]
+
+    def _effect(self, seconds: float, instead_of: float, row: SizeRow) -> str:
+        keeps = f"{format_size(row.log_size)} keeps to {format_duration(seconds)}"
+        return (
+            f"{keeps}, and gets stuck no more"
+            if math.isinf(instead_of)
+            else f"{keeps} instead of {format_duration(instead_of)}"
+        )
 
 
 def _measured_here(trades: Trades | None, model: Model) -> Trades:
@@ -160,230 +294,3 @@ def _measured_here(trades: Trades | None, model: Model) -> Trades:
     """
     is_ours = model.question.storage == model.storage and model.measured_as == model.question.server
     return trades if trades is not None and is_ours else Trades()
-
-
-def _line(row: SizeRow, usual: Callable[[int], UsualRecovery | None], trade: Trade | None = None) -> SizeLine:
-    gain = None if trade is None else trade.gain(row.log_size)
-    return SizeLine(
-        log_size=row.log_size,
-        redo=row.age,
-        recovery_s=row.prediction.seconds,
-        ninety=Interval(*row.prediction.ninety),
-        minutes_held=row.minutes,
-        usual=usual(row.log_size),
-        throughput=None if gain is None else gain.throughput,
-    )
-
-
-def _changes(model: Model, demand: Demand, rto: float, found: Advice, trades: Trades) -> list[str]:
-    """What would have to change for a size to meet both, each with its effect; nothing that has none."""
-    said = []
-    wanted = found.holds
-    if wanted is None:
-        largest = format_size(model.dialect.largest_log)
-        return [f"no log of this server ({largest} at most) holds an hour of {format_size(demand.redo_per_hour)}"]
-    upper = wanted.prediction.ninety[1]
-    said.append(
-        f"recovery time: {format_size(wanted.log_size)} holds an hour and takes up to {format_duration(upper)}, nineteen times in twenty"
-    )
-    if found.within is not None:
-        said.append(
-            f"the hour: {format_size(found.within.log_size)} recovers in time and holds {found.within.minutes:.0f} min of peak redo; "
-            "a smaller log flushes sooner"
-        )
-    pool = math.ceil(model.one_batch(wanted.log_size) / GIB) * GIB
-    if pool > model.question.pool:
-        larger = model.with_pool(pool).at(wanted.log_size)
-        if larger.ninety[1] < (1 - _NOISE) * upper:
-            said.append(
-                f"buffer pool: with {format_size(pool)}, which holds the redo in one batch, {_effect(larger.ninety[1], upper, wanted)}"
-            )
-    for name in model.learnt.storages:
-        if name == model.storage or name not in model.calibration.storages:
-            continue
-        elsewhere = model.on_storage(name).at(wanted.log_size)
-        if elsewhere.ninety[1] < upper:
-            said.append(f"storage: on {name}, {_effect(elsewhere.ninety[1], upper, wanted)}")
-    # They change the age that a crash on a usual day meets, not the worst.
-    said += [
-        f"flushing, for a crash on a usual day: {effect_in_words(each)}"
-        for each in trades.helping(model.question.server, model.storage)
-    ]
-    return said
-
-
-def _effect(seconds: float, instead_of: float, row: SizeRow) -> str:
-    return (
-        f"{format_size(row.log_size)} takes up to {format_duration(seconds)} instead of {format_duration(instead_of)}"
-    )
-
-
-def show_sized(console: Console, found: Sized) -> None:
-    """Print it for people: the table, the answer and its reasons, lines to paste."""
-    table = _table(found)
-    console.print(table.title, highlight=False, markup=False, soft_wrap=True)
-    table.show(console)
-    console.print()
-    for line in in_words(found):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
-    for place in found.lines:
-        console.print()
-        console.print(f"# {place.where}: {place.why}", highlight=False, markup=False, soft_wrap=True)
-        for line in place.lines:
-            console.print(line, highlight=False, markup=False, soft_wrap=True)
-
-
-def in_words(found: Sized) -> Sequence[str]:
-    """The answer and how it came about, a line each."""
-    said = []
-    if found.size is None or found.expected is None:
-        said.append(f"No size meets both: {_hour(found)}, and {_within(found)}.")
-        said += [f"  * {change}" for change in found.what_could_change]
-    else:
-        about = format_duration(found.expected.recovery_s)
-        said.append(
-            f"Set the redo log to {format_size(found.size)}: {_RECOVERY[found.until]} then takes about {about}, nine times in ten "
-            f"{_ninety(found.expected)}."
-        )
-        said.append(f"Why: {_hour(found)}, and {_within(found)}.")
-        if found.expected.usual is not None:
-            said.append(_on_a_usual_day(found, found.expected.usual))
-    if found.month_per_hour is not None:
-        month = format_size(found.month_per_hour)
-        said.append(
-            f"The busiest hour of a month stays below {month}, 95 % sure by {found.days} days that were sampled."
-        )
-    said.append(_gained(found))
-    if found.os_log_written_per_hour is not None and found.by_os_log_written != found.holds_an_hour:
-        counter = "no size" if found.by_os_log_written is None else format_size(found.by_os_log_written)
-        said.append(
-            f"By os_log_written ({format_size(found.os_log_written_per_hour)} an hour) it would have been {counter}: that counter is not "
-            "redo (docs/inflation.md)."
-        )
-    return said
-
-
-def _on_a_usual_day(found: Sized, usual: UsualRecovery) -> str:
-    """What a crash at a random moment costs, and of what the chance to miss the time is made up."""
-    parts = [
-        f"{what} {share:.1%}"
-        for what, share in (
-            ("stuck for ever", usual.by_stuck),
-            ("the moment", usual.by_moment),
-            ("the prediction's own error", usual.by_model),
-        )
-        if abs(share) >= _SHOWN_CHANCE
-    ]
-    of_these = f" ({', '.join(parts)})" if len(parts) > 1 else ""
-    within = "no time" if math.isinf(usual.ninety_five_s) else format_duration(usual.ninety_five_s)
-    return (
-        f"After a crash at a random moment (ages {found.usual_from}) half of recoveries are over within {format_duration(usual.half_s)}, "
-        f"nineteen in twenty within {within}; {usual.chance_too_long:.1%} take longer than {format_duration(found.rto_s)}{of_these}."
-    )
-
-
-def _gained(found: Sized) -> str:
-    """What a larger log gains in throughput, and what was measured."""
-    trade = found.trade
-    if trade is None:
-        return f"Throughput: what a larger log gains on {found.storage} was not measured (docs/throughput.md)."
-    load = (
-        f"under {trade.workload} with {trade.connections} clients on {trade.storage} (version {trade.version.partition('-')[0]}, tables "
-        f"{format_size(trade.tables)}, pool {format_size(trade.pool)}; {_loads(trade)})"
-    )
-    smallest, largest = trade.gains[0].log_size, trade.gains[-1].log_size
-    column = f"; the column is against {format_size(smallest)}" if trade.gains_something else ""
-    why = "" if trade.nothing_beyond is not None else _NOT_EQUAL
-    return f"Throughput: {_reached(trade, smallest, largest)} {load}{column} (docs/results/throughput.md).{why}"
-
-
-def _reached(trade: Trade, smallest: int, largest: int) -> str:
-    """From which size on a larger log gains nothing more; where no gain is told, how far throughput differs at most."""
-    if (
-        trade.nothing_beyond is not None
-        and trade.between is not None
-        and (trade.gains_something or not trade.is_repeated)
-    ):
-        return Plateau(trade.nothing_beyond, *trade.between).in_words(smallest, largest)
-    sizes = f"{format_size(smallest)} to {format_size(largest)}"
-    return f"with {sizes} it differs by {throughput_difference_in_words(trade.furthest)}"
-
-
-def _loads(trade: Trade) -> str:
-    """As in `3 loads of each size`."""
-    fewest, most = (choose(gain.loads for gain in trade.gains) for choose in (min, max))
-    if most == 1:
-        return "one load of each size, which tells no interval"
-    loads = f"{most} loads of each size" if fewest == most else f"{fewest} to {most} loads of a size"
-    told = trade.is_repeated or trade.nothing_beyond is None
-    return loads if told else f"{loads}, too few for an interval"
-
-
-def _hour(found: Sized) -> str:
-    rate = f"an hour of peak redo ({format_size(found.redo_per_hour)}; {found.demand_from})"
-    return (
-        f"{rate} fits into no log"
-        if found.holds_an_hour is None
-        else f"{rate} takes {format_size(found.holds_an_hour)}"
-    )
-
-
-def _within(found: Sized) -> str:
-    time = format_duration(found.rto_s)
-    if found.within_rto is None:
-        return f"no log recovers within {time} nineteen times in twenty"
-    median = "" if found.within_rto_median is None else f" (half of the time: {format_size(found.within_rto_median)})"
-    return f"up to {format_size(found.within_rto)} recovers within {time} nineteen times in twenty{median}"
-
-
-def _table(found: Sized) -> ReportTable:
-    columns = [
-        Column[SizeLine]("redo log", lambda row: format_size(row.log_size), right=True),
-        Column[SizeLine]("redo at worst", lambda row: format_size(row.redo), right=True),
-        Column[SizeLine](_END[found.until], lambda row: format_duration(row.recovery_s), right=True),
-        Column[SizeLine]("nine in ten", _ninety, right=True),
-        *(
-            (Column[SizeLine]("at a random moment: half, 95 %", _usual, right=True),)
-            if found.usual_from is not None
-            else ()
-        ),
-        Column[SizeLine]("holds, of peak redo", lambda row: _held(row.minutes_held), right=True),
-        *(
-            (Column[SizeLine]("throughput", _throughput, right=True),)
-            if found.trade is not None and found.trade.gains_something
-            else ()
-        ),
-        Column[SizeLine]("", lambda row: _verdict(found, row)),
-    ]
-    notes = [f"Predicted from {found.rests_on}.", *(f"! {warning}." for warning in found.warnings)]
-    title = (
-        f"{found.server}, pool {format_size(found.buffer_pool)}, on {found.storage}, redo like that of {found.workload}"
-    )
-    return ReportTable.of(title, found.table, columns, notes)
-
-
-def _throughput(row: SizeLine) -> str:
-    return "" if row.throughput is None or not row.throughput.excludes_zero else row.throughput.with_interval()
-
-
-def _usual(row: SizeLine) -> str:
-    if row.usual is None:
-        return ""
-    upper = "never" if math.isinf(row.usual.ninety_five_s) else format_duration(row.usual.ninety_five_s)
-    return f"{format_duration(row.usual.half_s)}, {upper}"
-
-
-def _held(minutes: float) -> str:
-    return f"{minutes:.0f} min" if minutes < _SHORT else f"{minutes / 60:.1f} h"
-
-
-def _ninety(row: SizeLine) -> str:
-    return f"{format_duration(row.ninety.low_s)} to {format_duration(row.ninety.high_s)}"
-
-
-def _verdict(found: Sized, row: SizeLine) -> str:
-    if row.log_size == found.size:
-        return "<- set this"
-    short = [] if found.holds_an_hour is not None and row.log_size >= found.holds_an_hour else ["under an hour"]
-    late = [] if row.ninety.high_s <= found.rto_s else [f"over {format_duration(found.rto_s)}"]
-    return ", ".join([*short, *late])

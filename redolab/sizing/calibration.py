@@ -20,7 +20,7 @@ from redolab.models.recovery_time.terms import DiskRates
 from redolab.models.recovery_time.work import DirtyPages, Memory, dirty_pages_of
 from redolab.project import PROJECT
 
-CALIBRATION_FORMAT = 3
+CALIBRATION_FORMAT = 4
 _LEAST_SPREAD = 0.05
 """No calibration is surer than so much: three recoveries of one crash differ by that (docs/results/recovery.md)."""
 
@@ -43,9 +43,9 @@ class CalibratedWorkload(msgspec.Struct, frozen=True, kw_only=True):
     """Recoveries that got stuck; they are not among `recoveries`."""
     scaled_by: int = 0
     """By how many recoveries of this machine the rates, which are of another, were scaled; 0: they are of this one."""
-    moments: Mapping[int, tuple[float, ...]] = {}
-    """Log size → checkpoint ages at random moments of loads under production's settings, as shares of the hard limit, from the
-    least to the most; without sizes with which no such load was measured."""
+    moments: Mapping[str, Mapping[int, tuple[float, ...]]] = {}
+    """Storage → log size → checkpoint ages at random moments of loads under production's settings, as shares of the hard limit,
+    from the least to the most; without those with which no such load was measured."""
     several_batches: int = 0
     """Recoveries that took more than one batch, those included that got stuck: no other did."""
 
@@ -97,18 +97,20 @@ def calibrated_workload(
     observations: Sequence[Observation],
     fitted: Fitted,
     stuck: int = 0,
-    moments: Mapping[int, tuple[float, ...]] | None = None,
+    moments: Mapping[str, Mapping[int, tuple[float, ...]]] | None = None,
+    *,
+    of_one_load: bool = False,
 ) -> CalibratedWorkload:
     """What these recoveries of one server under one workload tell, with what was learnt from them and from others of its family.
 
-    `moments`: see `CalibratedWorkload`.
+    `moments`: see `CalibratedWorkload`; `of_one_load`: whether they are crashes of one load, on tables of one size.
     """
     logs, pools = [each.log_size for each in observations], [each.pool for each in observations]
     return CalibratedWorkload(
         memory=fitted.memory,
         rates=fitted.rates,
         dirty_pages=dirty_pages_of(
-            list({each.crash_name: each.crash for each in observations}.values()), of_one_load=bool(moments)
+            list({each.crash_name: each.crash for each in observations}.values()), of_one_load=of_one_load
         ),
         recoveries=len(observations),
         crashes=len({each.crash_name for each in observations}),

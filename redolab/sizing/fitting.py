@@ -20,6 +20,7 @@ from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable
 from redolab.results.alike import Keyed, Keys, keyed_recoveries, keys_of
 from redolab.results.observations import (
+    are_of_one_load,
     disk_figures,
     disks_of,
     moments_of,
@@ -128,7 +129,11 @@ def fit_runs(runs: Sequence[Run], machine: str | None = None) -> FittedRuns:
             version=versions[server].split("-")[0],
             workloads={
                 workload: calibrated_workload(
-                    own, fitted[of, workload], _stuck(kept, of, workload), moments_of(kept, of, workload)
+                    own,
+                    fitted[of, workload],
+                    _stuck(kept, of, workload),
+                    moments_of(kept, of, workload),
+                    of_one_load=are_of_one_load(kept, of, workload),
                 )
                 for (of, workload), own in subjects.items()
                 if of == server

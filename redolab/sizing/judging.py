@@ -137,7 +137,7 @@ def strata_table(judged: Sequence[JudgedRecovery]) -> ReportTable:
         Column[JudgedStratum]("above the upper end", _above, right=True),
     ]
     notes = [
-        "Predicted from the age and the dirty pages at the crash, by the calibration that comes with redolab. Above the upper end: of the "
+        "Predicted from the age and the dirty pages at the crash. Above the upper end: of the "
         "90 % interval, so that one in twenty is expected there; with the 95 % interval of the share, as if crashes were independent."
     ]
     return ReportTable.brief("Predicted and measured", strata(judged), columns, notes)

@@ -69,7 +69,6 @@ def html_page(
 def calculator_data(calibration: Calibration) -> Mapping[str, object]:
     """What the calculator works with: the coefficients, and for each server what a log of each size holds."""
     sizes = possible_sizes(0, 512 * GIB)
-    counts = {spread.count for spread in calibration.spreads.values()}
     return {
         "page_size": PAGE_SIZE,
         "roomy": ROOMY,
@@ -78,7 +77,7 @@ def calculator_data(calibration: Calibration) -> Mapping[str, object]:
         "sizes": sizes,
         "shown": SHOWN,
         "spreads": calibration.spreads,
-        "quantiles": {count: float(stats.t.ppf(_NINETY, max(1, count))) for count in counts},
+        "quantiles": _quantiles(calibration, stuck=0.0),
         "storages": calibration.storages,
         "servers": {name: _server(calibration, name, sizes) for name in calibration.servers},
     }
@@ -98,6 +97,9 @@ def _server(calibration: Calibration, name: str, sizes: Sequence[int]) -> Mappin
         "label": server_label(name, server.version),
         "storages_of_family": storages_of_family(calibration, server.family),
         "slowest": slowest_workload(server),
+        "stuck_quantiles": {
+            workload: _quantiles(calibration, model.chance_of_stuck) for workload, model in models.items()
+        },
         "workloads": {
             workload: {**msgspec.to_builtins(server.workloads[workload]), "rests_on": rests_on(model)}
             for workload, model in models.items()
@@ -105,6 +107,15 @@ def _server(calibration: Calibration, name: str, sizes: Sequence[int]) -> Mappin
         "ages": [first.worst_age(size) if can else None for size, can in zip(sizes, possible, strict=True)],
         **_lines(dialect),
     }
+
+
+def _quantiles(calibration: Calibration, stuck: float) -> Mapping[int, float] | None:
+    """Number of crashes → Student's t below which recoveries that end are, so that with those that get stuck 95 % end; None if fewer do."""
+    share = _NINETY / (1 - stuck) if stuck < 1 else 1.0
+    if share >= 1:
+        return None
+    counts = {spread.count for spread in calibration.spreads.values()}
+    return {count: float(stats.t.ppf(share, max(1, count))) for count in counts}
 
 
 def _lines(dialect: Dialect) -> Mapping[str, object]:

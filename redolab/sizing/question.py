@@ -114,10 +114,16 @@ class Model:
         spread = self.spread(log_size)
         crashes = []
         for age in ages:
-            several = self.work(age).batches > 1
-            stuck = self.learnt.chance_of_stuck if several else 0.0
+            stuck = self.chance_of_stuck if self.work(age).batches > 1 else 0.0
             crashes.append(PossibleCrash(1.0, self.at(log_size, age).seconds, spread, stuck))
         return crashes
+
+    @property
+    def chance_of_stuck(self) -> float:
+        """How likely a recovery with more than one batch never ends; where the workload had none, under the worst of the others."""
+        if self.learnt.several_batches:
+            return self.learnt.chance_of_stuck
+        return max(each.chance_of_stuck for each in self.server.workloads.values())
 
     def rollback_s(self) -> float | None:
         """Seconds of rollback of the rows asked about; None where none were, or their rate is not known."""
@@ -154,9 +160,10 @@ class Model:
         least, most = self.learnt.pools
         if not least / BEYOND <= self.question.pool <= most * BEYOND:
             said.append(f"pools of {span(self.learnt.pools)} were measured, not {format_size(self.question.pool)}")
-        if self.learnt.stuck and self.work(self.worst_age(log_size)).batches > 1:
+        if self.chance_of_stuck and self.work(self.worst_age(log_size)).batches > 1:
+            stuck = self.learnt.stuck or max(each.stuck for each in self.server.workloads.values())
             said.append(
-                f"{self.measured_as} {self.server.version} got stuck in {self.learnt.stuck} recoveries with more than one batch, for ever "
+                f"{self.measured_as} {self.server.version} got stuck in {stuck} recoveries with more than one batch, for ever "
                 "(docs/results/stuck.md has the way out)"
             )
         return said

@@ -31,6 +31,8 @@ FLUSHING = ("innodb_adaptive_flushing", "innodb_max_dirty_pages_pct")
 """The settings that decide how far flushing lets the log fill."""
 _FEWEST = 2
 """Log sizes: with one there is nothing to compare."""
+_LIKE = 2.0
+"""Times the pool of a load within which another one is taken for about the same."""
 _Treatment: TypeAlias = tuple[Alike, str | None]
 """What a load was made with but for one setting, and the value of that."""
 
@@ -81,6 +83,15 @@ class Trade(msgspec.Struct, frozen=True, kw_only=True):
         """Whether a larger log is told to have another throughput than the smallest."""
         return any(each.throughput is not None and each.throughput.excludes_zero for each in self.gains)
 
+    def is_of(self, workload: str, pool: int) -> bool:
+        """Whether it was measured with a load of that kind, with about such a buffer pool (bytes): with another it is another load."""
+        return self.workload == workload and self.pool / _LIKE <= pool <= self.pool * _LIKE
+
+    def lost(self, log_size: int) -> Ratio | None:
+        """Of throughput with a log of that size, against the largest; None if it was not measured, or not comparably."""
+        gain = self.gain(log_size)
+        return None if gain is None else gain.lost
+
     def gain(self, log_size: int) -> Gain | None:
         """What was measured with a log of that size; None if nothing was."""
         return next((each for each in self.gains if each.log_size == log_size), None)
@@ -106,13 +117,13 @@ class Trades(msgspec.Struct, frozen=True, kw_only=True):
     servers: Mapping[str, tuple[Trade, ...]] = {}
     flushing: Mapping[str, tuple[FlushingEffect, ...]] = {}
 
-    def of(self, server: str, storage: str) -> Trade | None:
+    def of(self, server: str, storage: str, workload: str, pool: int) -> Trade | None:
         """What a larger log gained on a server on that storage; None if it was not measured there.
 
-        Of several that with intervals, and of such the one that was measured last.
+        Of several first that under a load of this kind, then that with intervals, then the one that was measured last.
         """
         known = [each for each in enumerate(self.servers.get(server, ())) if each[1].storage == storage]
-        best = max(known, key=lambda each: (each[1].is_repeated, each[0]), default=None)
+        best = max(known, key=lambda each: (each[1].is_of(workload, pool), each[1].is_repeated, each[0]), default=None)
         return None if best is None else best[1]
 
     def helping(self, server: str, storage: str) -> list[FlushingEffect]:

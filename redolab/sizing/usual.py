@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from redolab.models.recovery_time.moments import ChanceBeyond, chance_beyond, seconds_within
+from redolab.models.recovery_time.moments import PossibleCrash, chance_beyond, seconds_within
 from redolab.sizing.demand import Demand
 from redolab.sizing.question import Model, span
 
@@ -16,6 +16,7 @@ _LEAST_AGE = 1 << 20
 """Bytes: at any smaller age recovery is as good as none."""
 _FEWEST = 10
 """Moments: fewer are no distribution."""
+_FEWEST_FOR_NINETY_NINE = 99
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,8 @@ class UsualRecovery(msgspec.Struct, frozen=True, kw_only=True):
     half_s: float
     ninety_five_s: float
     """Infinite where more than one recovery in twenty gets stuck."""
+    ninety_nine_s: float | None
+    """None where fewer than 99 moments are known: the worst one in a hundred is not among them."""
     chance_too_long: float
     """To take longer than the time that was asked for, 0 to 1; the next three add up to it."""
     by_stuck: float
@@ -50,30 +53,43 @@ def usual_ages(model: Model, demand: Demand) -> UsualAges | None:
     if len(demand.ages) >= _FEWEST and demand.age_limit:
         shares = tuple(min(1.0, age / demand.age_limit) for age in demand.ages)
         return UsualAges({demand.age_limit: shares}, "as in the samples, in the same share of the log")
-    known = {size: shares for size, shares in model.learnt.moments.items() if len(shares) >= _FEWEST}
+    measured = model.learnt.moments
+    storages = [model.storage] if model.storage in measured else list(measured)
+    known: dict[int, tuple[float, ...]] = {}
+    for name in storages:
+        for size, shares in measured[name].items():
+            known[size] = (*known.get(size, ()), *shares)
+    known = {size: shares for size, shares in known.items() if len(shares) >= _FEWEST}
     if not known:
         return None
     crashes = sum(len(shares) for shares in known.values())
-    of_whom = f"{crashes} crashes of {model.measured_as} under {model.workload}"
+    machine = " of the project's machine" if model.learnt.scaled_by else ""
+    of_whom = f"{crashes} crashes of {model.measured_as} under {model.workload} on {' and '.join(storages)}{machine}"
     return UsualAges(
         known, f"of {of_whom}, with logs of {span(known)} and the settings of production, in the same share of the log"
     )
 
 
-def usual_recovery(model: Model, log_size: int, ages: UsualAges, rto: float) -> UsualRecovery:
-    """How long it takes with a log of that size, and how likely longer than `rto` seconds."""
-    crashes = model.crashes_at(log_size, _in_bytes(model, log_size, ages.at(log_size)))
-    chance: ChanceBeyond = chance_beyond(crashes, rto)
+def usual_crashes(model: Model, log_size: int, ages: UsualAges) -> list[PossibleCrash]:
+    """Crashes at random moments with a log of that size."""
+    worst = model.worst_age(log_size)
+    return model.crashes_at(log_size, [max(_LEAST_AGE, math.ceil(share * worst)) for share in ages.at(log_size)])
+
+
+def worst_crash(model: Model, log_size: int) -> list[PossibleCrash]:
+    """The crash with the log as full as it gets, alone."""
+    return model.crashes_at(log_size, [model.worst_age(log_size)])
+
+
+def usual_recovery(crashes: Sequence[PossibleCrash], rto: float) -> UsualRecovery:
+    """How long recovery takes after one of these, and how likely longer than `rto` seconds."""
+    chance = chance_beyond(crashes, rto)
     return UsualRecovery(
         half_s=seconds_within(crashes, 0.5),
         ninety_five_s=seconds_within(crashes, 0.95),
+        ninety_nine_s=seconds_within(crashes, 0.99) if len(crashes) >= _FEWEST_FOR_NINETY_NINE else None,
         chance_too_long=chance.whole,
         by_stuck=chance.stuck,
         by_moment=chance.moment,
         by_model=chance.model,
     )
-
-
-def _in_bytes(model: Model, log_size: int, shares: Sequence[float]) -> list[int]:
-    worst = model.worst_age(log_size)
-    return [max(_LEAST_AGE, math.ceil(share * worst)) for share in shares]

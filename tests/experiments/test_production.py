@@ -38,7 +38,9 @@ def test_every_state_of_one_load_is_recovered_once(run: Run) -> None:
     assert all(float(row["ready_s"]) > 0 for row in rows)
     # In recovery it has the pool that it had under load.
     assert {row["buffer_pool_bytes"] for row in rows} == {row["pool_under_load_bytes"] for row in rows}
-    assert "age, of the hard limit" in (run.folder / "said").read_text()
+    said = (run.folder / "said").read_text()
+    assert "age, of the hard limit" in said
+    assert "above the planned 95 %" in said
     nothing_is_left()
 
 

@@ -22,7 +22,7 @@ def forbidden() -> list[str]:
 
 @pytest.mark.parametrize("experiment", experiment_names())
 def test_reading_runs_imports_nothing_that_acts(experiment: str) -> None:
-    folder = PROJECT.measured / ("model" if experiment in ("calibrate", "production", "survey") else experiment)
+    folder = PROJECT.measured / ("model" if experiment in ("calibrate", "survey") else experiment)
     program = (
         "import sys, redolab; "
         f"frame = redolab.load_runs({experiment!r}, {str(folder)!r}); "

@@ -16,12 +16,14 @@ from redolab.errors import InvalidInput
 from redolab.models.recovery_time.held_out import HeldOut
 from redolab.models.recovery_time.predict import Until
 from redolab.models.recovery_time.spread import Spread
-from redolab.sizing.advising import Sized, show_sized, sized
+from redolab.models.sizing import Basis, Limits
+from redolab.sizing.advising import Sized, sized
 from redolab.sizing.calibration import CALIBRATION_FORMAT, read_calibration, with_spreads_of, write_calibration
 from redolab.sizing.demand import Demand, demand_of_files
 from redolab.sizing.predicting import Predicted, predicted
 from redolab.sizing.question import Question, model_for
-from redolab.units import GIB, MIB
+from redolab.sizing.size_in_words import show_sized
+from redolab.units import GIB, MIB, format_size
 from tests.command import redolab
 from tests.sizing.examples import calibration, calibration_file
 
@@ -42,7 +44,7 @@ def recovery(asked: Question, log_size: int = GIB, age: int | None = None) -> Pr
 
 
 def size_for(asked: Question, redo_per_hour: float, rto: float) -> Sized:
-    return sized(model_for(asked), Demand(redo_per_hour=redo_per_hour, source="as given"), rto)
+    return sized(model_for(asked), Demand(redo_per_hour=redo_per_hour, source="as given"), Limits(rto=rto))
 
 
 def shown(found: Sized) -> str:
@@ -145,7 +147,8 @@ def test_the_size_holds_an_hour_recovers_in_time_and_has_lines_to_paste(file: Pa
     assert f"SET GLOBAL innodb_log_file_size = {4 * GIB};" in lines["changing it"]
     assert {"Kubernetes", "failover"} < set(lines)
     text = shown(found)
-    assert "Set the redo log to 4G: recovery then takes about" in text
+    assert "Set the redo log to 4G: at worst, with the log full, recovery then takes about" in text
+    assert "Why: it is the smallest that holds an hour of peak redo (3.10G; as given), and" in text
     assert "<- set this" in text
 
 
@@ -167,7 +170,8 @@ def test_the_size_holds_an_hour_recovers_in_time_and_has_lines_to_paste(file: Pa
 def test_no_line_to_paste_lowers_a_start_timeout(
     file: Path, server: str, redo_per_hour: float, rto: float, lines: tuple[str, ...], shipped: str
 ) -> None:
-    found = size_for(question(file, server=server), redo_per_hour, rto)
+    # All redo fits into the pool at once: of a server that gets stuck in more batches no larger log would be advised.
+    found = size_for(question(file, server=server, pool=256 * GIB), redo_per_hour, rto)
     systemd = next(each for each in found.lines if each.where.startswith("systemd"))
     assert tuple(line for line in systemd.lines if not line.startswith("#")) == lines
     assert shipped in systemd.why
@@ -209,13 +213,50 @@ def test_how_the_size_is_changed_depends_on_the_version(file: Path, server: str,
     assert line.format(size=found.size) in changing.lines
 
 
-def test_no_size_meets_both_and_what_would_have_to_change(file: Path) -> None:
-    found = size_for(question(file, "cloud-ssd", "mysql-9", 512 * MIB), 7.15 * GIB, 60)
-    assert (found.size, found.lines) == (None, ())
+def test_where_an_hour_takes_too_long_the_largest_in_time_is_set_and_what_would_change_that(file: Path) -> None:
+    found = size_for(question(file, "cloud-ssd", "mariadb-10.11", 512 * MIB), 7.15 * GIB, 60)
+    assert found.basis is Basis.TIME
+    assert found.size == found.within_rto
+    assert found.expected is not None
+    assert found.expected.chance < 0.05 < (found.rule.chance if found.rule else 0)
     kinds = [change.partition(":")[0] for change in found.what_could_change]
-    assert kinds[:3] == ["recovery time", "the hour", "buffer pool"]
-    assert any("on native" in change for change in found.what_could_change[3:])
-    assert "No size meets both" in shown(found)
+    assert kinds[:2] == ["recovery time", "buffer pool"]
+    assert any("on native" in change for change in found.what_could_change[2:])
+    text = shown(found)
+    assert "Why: it is the largest that recovers in time; it holds" in text
+    assert f"asks for {format_size(found.holds_an_hour or 0)}: about" in text
+
+
+def test_no_size_recovers_in_time(file: Path) -> None:
+    found = size_for(question(file, "cloud-ssd", pool=512 * MIB), 7.15 * GIB, 0.01)
+    assert (found.size, found.lines, found.basis) == (None, (), None)
+    assert "No size recovers in time: even with 64M nearly all of recoveries take longer than 0.01 s" in shown(found)
+
+
+def test_a_server_that_gets_stuck_is_given_no_log_that_takes_several_batches(file: Path) -> None:
+    asked = question(file, server="mysql-9", pool=512 * MIB)
+    found = size_for(asked, 3.1 * GIB, 36_000)
+    model = model_for(asked)
+    assert model.chance_of_stuck > 0.05
+    assert found.size is not None
+    assert found.basis is Basis.TIME
+    assert model.work(model.worst_age(found.size)).batches == 1
+    surely = sized(model, Demand(redo_per_hour=3.1 * GIB, source="as given"), Limits(rto=36_000, chance=0.5))
+    assert surely.basis is Basis.HOUR
+    assert any("got stuck" in each for each in surely.warnings)
+
+
+def test_the_chances_that_may_be_are_asked_for(file: Path) -> None:
+    model, demand = model_for(question(file)), Demand(redo_per_hour=7 * GIB, source="as given")
+    sizes = [sized(model, demand, Limits(rto=100, chance=chance)).size or 0 for chance in (0.01, 0.05, 0.4)]
+    assert sizes == sorted(sizes)
+    assert sizes[0] < sizes[-1]
+    told = redolab(
+        *("size", "--server", "mariadb-10.11", "--pool", "2G", "--storage", f"{file}:native", "--redo-per-hour", "7G"),
+        *("--rto", "100s", "--chance", "40%", "--crash", "worst", "--json"),
+    )
+    answer = json.loads(told.stdout)
+    assert (answer["most_chance"], answer["size"], answer["by_worst"]) == (0.4, sizes[-1], True)
 
 
 def test_samples_give_the_busiest_hour_and_what_the_counter_would_have_said(file: Path, tmp_path: Path) -> None:
@@ -224,7 +265,7 @@ def test_samples_give_the_busiest_hour_and_what_the_counter_would_have_said(file
     rows = [f"{60 * minute},{minute * 45_000_000},{minute * 119_166_667}" for minute in range(121)]
     samples.write_text("time,lsn,os_log_written\n" + "\n".join(rows) + "\n")
     demand = demand_of_files([samples])
-    found = sized(model_for(question(file)), demand, 600)
+    found = sized(model_for(question(file)), demand, Limits(rto=600))
     assert found.redo_per_hour == pytest.approx(2.7e9)
     assert found.os_log_written_per_hour == pytest.approx(7.15e9)
     assert (found.by_os_log_written or 0) > 2 * (found.holds_an_hour or 0)

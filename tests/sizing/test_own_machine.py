@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from redolab.models.recovery_time.held_out import HeldOut
-from redolab.runs.pages import measured_runs
+from redolab.results.committed import committed_recoveries
 from redolab.sizing.calibration import Calibration, shipped_calibration
 from redolab.sizing.fitting import FittedRuns, fit_runs
 from redolab.sizing.own_machine import on_own_machine
@@ -21,13 +21,13 @@ _CALIBRATED = "20261122-204236"
 @pytest.fixture(scope="module")
 def few() -> FittedRuns:
     """Five crashes on two disks, as somebody calibrates."""
-    return fit_runs([run for run in measured_runs("model") if run.name.startswith(_CALIBRATED)])
+    return fit_runs([run for run in committed_recoveries() if run.name.startswith(_CALIBRATED)])
 
 
 @pytest.fixture(scope="module")
 def rest() -> FittedRuns:
     """What other runs measured on that machine."""
-    return fit_runs([run for run in measured_runs("model") if not run.name.startswith(_CALIBRATED)], "EPYC")
+    return fit_runs([run for run in committed_recoveries() if not run.name.startswith(_CALIBRATED)], "EPYC")
 
 
 @pytest.fixture(scope="module")

@@ -12,16 +12,18 @@ from rich.console import Console
 
 from redolab.lab import Lab
 from redolab.machine import processes
+from redolab.models.sizing import Limits
 from redolab.progress import Progress
 from redolab.project import PROJECT
 from redolab.results.committed import committed_recoveries
-from redolab.sizing.advising import in_words, sized
+from redolab.sizing.advising import Moment, Sized, sized
 from redolab.sizing.calibration import Calibration, shipped_calibration
 from redolab.sizing.demand import Demand
 from redolab.sizing.fitting import error_rows, fit_runs
 from redolab.sizing.page import html_page
 from redolab.sizing.published import published_beside_ours
 from redolab.sizing.question import Model, Question, model_of
+from redolab.sizing.size_in_words import in_words
 from redolab.units import GIB
 
 _BROWSER = "chromium-headless-shell"
@@ -81,15 +83,18 @@ def test_the_calculator_says_what_the_command_says(opened: Page, calibration: Ca
     for each, answer in zip(asked, opened.evaluate(_ADVISE, questions), strict=True):
         *sizes, lines, rows = answer
         server, workload, storage, pool, redo, rto = each
-        found = sized(
-            _model(calibration, server, workload, storage, pool), Demand(redo_per_hour=redo * GIB, source=""), rto
-        )
+        found = _answer(_model(calibration, server, workload, storage, pool), redo, rto)
         assert sizes == [found.holds_an_hour, found.within_rto, found.within_rto_median, found.size], each
         assert lines == "\n\n".join("\n".join([f"# {at.where}: {at.why}", *at.lines]) for at in found.lines), each
         expected = [(row.log_size, row.recovery_s, row.ninety.low_s, row.ninety.high_s) for row in found.table]
         assert len(rows) == len(expected)
         for row, same in zip(rows, expected, strict=True):
             assert row == pytest.approx(same, rel=1e-9), each
+
+
+def _answer(model: Model, redo: float, rto: float) -> Sized:
+    """As the calculator has it: by the worst crash, as it knows no samples."""
+    return sized(model, Demand(redo_per_hour=redo * GIB, source=""), Limits(rto=rto), moment=Moment.WORST)
 
 
 def test_by_keyboard_the_answer_follows_what_is_asked(opened: Page, calibration: Calibration) -> None:
@@ -116,8 +121,8 @@ def test_by_keyboard_the_answer_follows_what_is_asked(opened: Page, calibration:
     chosen = {name: opened.input_value(f"#{name}") for name in ("server", "workload", "storage", "pool")}
     assert chosen["server"] == "mariadb-10.11"
     model = _model(calibration, chosen["server"], chosen["workload"], chosen["storage"], float(chosen["pool"]))
-    found = sized(model, Demand(redo_per_hour=0.5 * GIB, source=""), 300)
-    assert answer == in_words(found)[0]
+    found = _answer(model, 0.5, 300)
+    assert answer.startswith(in_words(found)[0])
     shown = opened.inner_text("#lines")
     assert found.size is not None
     assert str(found.size) in shown or str(found.size // 2) in shown

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from redolab.sizing.advising import Sized, in_words, sized
+from redolab.models.sizing import Limits
+from redolab.sizing.advising import Moment, Sized, sized
 from redolab.sizing.calibration import write_calibration
 from redolab.sizing.demand import Demand
 from redolab.sizing.question import Model, Question, model_for
-from redolab.sizing.usual import UsualAges, usual_ages, usual_recovery
+from redolab.sizing.size_in_words import in_words
+from redolab.sizing.usual import UsualAges, UsualRecovery, usual_ages, usual_crashes, usual_recovery
 from redolab.units import GIB, MIB
 from tests.sizing.examples import calibration
 
@@ -28,7 +31,7 @@ def model(tmp_path: Path) -> Model:
 def _model(folder: Path, moments: dict[int, tuple[float, ...]] | None = None, server: str = "mariadb-10.11") -> Model:
     known = calibration()
     of_it = known.servers[server]
-    learnt = msgspec.structs.replace(of_it.workloads["bulk-update"], moments=moments or {})
+    learnt = msgspec.structs.replace(of_it.workloads["bulk-update"], moments={"native": moments} if moments else {})
     changed = msgspec.structs.replace(of_it, workloads={"bulk-update": learnt})
     path = folder / "calibration.json"
     write_calibration(path, msgspec.structs.replace(known, servers={**known.servers, server: changed}))
@@ -39,6 +42,10 @@ def _usual(model: Model, demand: Demand) -> UsualAges:
     found = usual_ages(model, demand)
     assert found is not None
     return found
+
+
+def _recovery(model: Model) -> UsualRecovery:
+    return usual_recovery(usual_crashes(model, 8 * GIB, _usual(model, SAMPLED)), 1e9)
 
 
 def test_the_ages_of_samples_go_before_those_of_a_load(tmp_path: Path) -> None:
@@ -53,13 +60,13 @@ def test_without_ages_nothing_is_said(model: Model) -> None:
     assert usual_ages(model, Demand(redo_per_hour=GIB, source="as given")) is None
     few = Demand(redo_per_hour=GIB, source="as given", ages=_AGES[:3], age_limit=GIB)
     assert usual_ages(model, few) is None
-    found = sized(model, Demand(redo_per_hour=0.3 * GIB, source="as given"), 300)
+    found = sized(model, Demand(redo_per_hour=0.3 * GIB, source="as given"), Limits(rto=300))
     assert found.usual_from is None
     assert not any("random moment" in line for line in in_words(found))
 
 
 def test_a_usual_crash_is_recovered_sooner_than_the_worst_and_is_missed_less(model: Model) -> None:
-    found: Sized = sized(model, SAMPLED, 300)
+    found: Sized = sized(model, SAMPLED, Limits(rto=300))
     for row in found.table:
         assert row.usual is not None
         assert row.usual.half_s < row.recovery_s
@@ -77,17 +84,17 @@ def test_recoveries_that_get_stuck_count_as_too_long(tmp_path: Path) -> None:
     share = model.learnt.chance_of_stuck
     assert 0 < share < 1
     small = model.with_pool(64 * MIB)
-    found = usual_recovery(small, 8 * GIB, _usual(small, SAMPLED), 1e9)
+    found = _recovery(small)
     assert found.by_stuck == pytest.approx(share)
     assert found.chance_too_long == pytest.approx(share, abs=1e-3)
     assert math.isinf(found.ninety_five_s) == (share > 0.05)
     # Where all redo fits at once none gets stuck.
-    assert usual_recovery(model.with_pool(64 * GIB), 8 * GIB, _usual(model, SAMPLED), 1e9).by_stuck == 0
+    assert _recovery(model.with_pool(64 * GIB)).by_stuck == 0
 
 
 def test_the_month_is_said_where_days_tell_it(model: Model) -> None:
     demand = Demand(redo_per_hour=0.3 * GIB, source="as given", month_per_hour=0.5 * GIB, days=5)
-    said = in_words(sized(model, demand, 300))
+    said = in_words(sized(model, demand, Limits(rto=300)))
     assert "The busiest hour of a month stays below 512M, 95 % sure by 5 days that were sampled." in said
 
 
@@ -98,3 +105,20 @@ def test_of_several_logs_the_nearest_is_taken(tmp_path: Path) -> None:
     assert [found.at(size) for size in (64 * MIB, 256 * MIB, 768 * MIB, 8 * GIB)] == [high, high, low, low]
     assert "40 crashes" in found.source
     assert "with logs of 256M to 1G" in found.source
+
+
+def test_a_larger_log_is_set_where_only_a_random_crash_has_to_be_recovered_in_time(model: Model) -> None:
+    found = {
+        moment: sized(model, replace(SAMPLED, redo_per_hour=60 * GIB), Limits(rto=100), moment=moment)
+        for moment in Moment
+    }
+    assert (found[Moment.ANY].size or 0) > (found[Moment.WORST].size or 0) > 0
+    at_worst = found[Moment.ANY].expected
+    assert at_worst is not None
+    assert at_worst.chance < 0.05 < at_worst.chance_at_worst
+
+
+def test_ninety_nine_in_a_hundred_are_told_from_ninety_nine_moments(model: Model) -> None:
+    many = replace(SAMPLED, ages=tuple(int(GIB * share / 200) for share in range(20, 121)))
+    told = [sized(model, demand, Limits(rto=300)).table[0].usual for demand in (SAMPLED, many)]
+    assert [each is not None and each.ninety_nine_s is not None for each in told] == [False, True]

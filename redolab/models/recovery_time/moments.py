@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 from scipy import optimize, stats
 
 from redolab.models.recovery_time.spread import Spread
@@ -27,13 +29,6 @@ class PossibleCrash:
     stuck: float = 0.0
     """How likely it is that its recovery never ends, 0 to 1."""
 
-    def chance_within(self, seconds: float) -> float:
-        """How likely its recovery ends within so many seconds."""
-        if seconds <= 0:
-            return 0.0
-        off = math.log(seconds / self.seconds) / self.spread.deviation
-        return (1 - self.stuck) * float(stats.t.cdf(off, max(1, self.spread.count)))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChanceBeyond:
@@ -53,11 +48,9 @@ class ChanceBeyond:
 
 def chance_beyond(crashes: Sequence[PossibleCrash], seconds: float) -> ChanceBeyond:
     """How likely the recovery of one of these takes longer. Raises `ValueError` if there are none."""
-    total = _total(crashes)
-    stuck = sum(each.weight * each.stuck for each in crashes) / total
-    late = sum(each.weight * (1 - each.stuck) for each in crashes if each.seconds > seconds) / total
-    within = sum(each.weight * each.chance_within(seconds) for each in crashes) / total
-    return ChanceBeyond(whole=1 - within, stuck=stuck, moment=late)
+    mixture = _Mixture.of(crashes)
+    late = float(mixture.ending[mixture.logarithms > _logarithm(seconds)].sum())
+    return ChanceBeyond(whole=1 - mixture.within(_logarithm(seconds)), stuck=1 - mixture.ends, moment=late)
 
 
 def seconds_within(crashes: Sequence[PossibleCrash], share: float) -> float:
@@ -65,20 +58,45 @@ def seconds_within(crashes: Sequence[PossibleCrash], share: float) -> float:
 
     Raises `ValueError` if there are none.
     """
-    total = _total(crashes)
-    if share >= 1 - sum(each.weight * each.stuck for each in crashes) / total:
+    mixture = _Mixture.of(crashes)
+    if share >= mixture.ends:
         return math.inf
-
-    def missing(logarithm: float) -> float:
-        at = math.exp(logarithm)
-        return sum(each.weight * each.chance_within(at) for each in crashes) / total - share
-
-    logarithms = [math.log(each.seconds) for each in crashes]
-    return math.exp(optimize.brentq(missing, min(logarithms) - _FURTHEST, max(logarithms) + _FURTHEST))
+    least, most = float(mixture.logarithms.min()), float(mixture.logarithms.max())
+    return math.exp(optimize.brentq(lambda at: mixture.within(at) - share, least - _FURTHEST, most + _FURTHEST))
 
 
-def _total(crashes: Sequence[PossibleCrash]) -> float:
-    total = sum(each.weight for each in crashes)
-    if total <= 0:
-        raise ValueError("no crash to speak of")
-    return total
+@dataclass(frozen=True, slots=True)
+class _Mixture:
+    """Crashes as arrays, an element each."""
+
+    logarithms: npt.NDArray[np.float64]
+    """Of the predicted seconds."""
+    deviations: npt.NDArray[np.float64]
+    freedom: npt.NDArray[np.float64]
+    ending: npt.NDArray[np.float64]
+    """Shares of all crashes whose recovery ends."""
+
+    @classmethod
+    def of(cls, crashes: Sequence[PossibleCrash]) -> _Mixture:
+        total = math.fsum(each.weight for each in crashes)
+        if total <= 0:
+            raise ValueError("no crash to speak of")
+        return cls(
+            np.log([each.seconds for each in crashes]),
+            np.array([each.spread.deviation for each in crashes]),
+            np.array([max(1.0, each.spread.count) for each in crashes]),
+            np.array([each.weight * (1 - each.stuck) / total for each in crashes]),
+        )
+
+    @property
+    def ends(self) -> float:
+        """The share of crashes whose recovery ends."""
+        return float(self.ending.sum())
+
+    def within(self, logarithm: float) -> float:
+        """The share of crashes whose recovery ends within e^logarithm seconds."""
+        return float(self.ending @ stats.t.cdf((logarithm - self.logarithms) / self.deviations, self.freedom))
+
+
+def _logarithm(seconds: float) -> float:
+    return math.log(seconds) if seconds > 0 else -math.inf

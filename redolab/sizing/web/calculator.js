@@ -89,7 +89,10 @@ function predict(logSize, question) {
   for (const [name, rate] of Object.entries(learnt.rates)) ready += rate * AMOUNTS[name](work, disk);
   const spread = spreadFor(logSize, question, learnt);
   const reach = DATA.quantiles[spread.count] * spread.deviation;
-  return { logSize, age, ready, low: ready * Math.exp(-reach), high: ready * Math.exp(reach), batches: work.batches,
+  // What may get stuck has to end sooner, so that as many recoveries end in time; null: too many get stuck.
+  const stuck = work.batches > 1 ? server.stuck_quantiles[question.workload] : DATA.quantiles;
+  const sure = stuck === null ? Infinity : ready * Math.exp(stuck[spread.count] * spread.deviation);
+  return { logSize, age, ready, low: ready * Math.exp(-reach), high: ready * Math.exp(reach), sure, batches: work.batches,
     minutes: (age / question.redoPerHour) * 60 };
 }
 
@@ -102,9 +105,10 @@ function advise(question) {
     return first === -1 ? rows[rows.length - 1] : rows[first - 1] || null;
   };
   const holds = rows.find((row) => row.age >= question.redoPerHour) || null;
-  const within = lastBefore((row) => row.high <= question.rto);
-  const answer = holds && within && holds.logSize <= within.logSize ? holds : null;
-  return { rows: rows.filter((row) => DATA.shown.includes(row.logSize)), holds, within, answer,
+  const within = lastBefore((row) => row.sure < question.rto);
+  const holdsInTime = holds && within && holds.logSize <= within.logSize;
+  const answer = holdsInTime ? holds : within;
+  return { holdsInTime, rows: rows.filter((row) => DATA.shown.includes(row.logSize)), holds, within, answer,
     withinMedian: lastBefore((row) => row.ready <= question.rto) };
 }
 
@@ -146,14 +150,13 @@ function linesFor(question, row) {
 }
 
 function sentence(question, found) {
-  if (found.answer) {
-    const row = found.answer;
-    return `Set the redo log to ${size(row.logSize)}: recovery then takes about ${duration(row.ready)}, nine times in ten ` +
-      `${duration(row.low)} to ${duration(row.high)}.`;
-  }
-  const hour = found.holds ? `an hour of peak redo takes ${size(found.holds.logSize)}` : "an hour of peak redo fits into no log";
-  const time = found.within ? `up to ${size(found.within.logSize)} recovers in time` : "no log recovers in time";
-  return `No size meets both: ${hour}, and ${time}.`;
+  const row = found.answer, limit = duration(question.rto);
+  if (!row) return `No size recovers in time: even with the smallest more than one recovery in twenty takes longer than ${limit}.`;
+  const why = found.holdsInTime ? "It is the smallest that holds an hour of peak redo, and it recovers in time." :
+    `It is the largest that recovers within ${limit}, and holds ${duration(row.minutes * 60)} of peak redo; ` +
+    (found.holds ? `an hour takes ${size(found.holds.logSize)}.` : "an hour fits into no log.");
+  return `Set the redo log to ${size(row.logSize)}: at worst, with the log full, recovery then takes about ${duration(row.ready)}, ` +
+    `nineteen times in twenty less than ${duration(row.high)}. ${why}`;
 }
 
 function asked() {
@@ -203,7 +206,7 @@ function show() {
   table.innerHTML = found.rows.map((row) =>
     `<tr${found.answer && row.logSize === found.answer.logSize ? ' class="chosen"' : ""}><th scope="row">${size(row.logSize)}</th><td>${size(row.age)}</td>` +
     `<td>${duration(row.ready)}</td><td>${duration(row.low)} to ${duration(row.high)}</td><td>${duration(row.minutes * 60)}</td>` +
-    `<td>${row.age < question.redoPerHour ? "under an hour" : ""}${row.high > question.rto ? " over the limit" : ""}</td></tr>`).join("");
+    `<td>${row.age < question.redoPerHour ? "under an hour" : ""}${row.sure >= question.rto ? " too long" : ""}</td></tr>`).join("");
   document.getElementById("lines").textContent = found.answer ? linesFor(question, found.answer) : "";
   document.getElementById("chart").innerHTML = chart(question, found);
   const unmeasured = measured ? "" :

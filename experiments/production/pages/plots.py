@@ -1,0 +1,69 @@
+"""Predictions of recoveries after crashes at random moments, beside what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from redolab.report.labels import server_label
+from redolab.report.plots import LIMIT, MEASURED, MODEL, head, plt, save
+from redolab.sizing.judging import JudgedRecovery
+
+_TICKS = (0.3, 1, 3, 10, 30, 100, 300)
+_COLOURS = (MEASURED, LIMIT, "#009E73", "#CC79A7")
+_MARKS = "os^vD"
+
+
+def plot_predictions(folder: Path, panels: Sequence[tuple[str, Sequence[JudgedRecovery]]]) -> None:
+    """Measured over predicted, with the upper end of each prediction, a panel for each run: `predictions.svg`, `.png`."""
+    figure, grid = plt.subplots(
+        ncols=len(panels), sharex=True, sharey=True, squeeze=False, layout="constrained",
+        figsize=(4.2 * len(panels) + 0.8, 4.8),
+    )  # fmt: skip
+    known = [each for _, of_run in panels for each in of_run if each.predicted is not None and each.ready is not None]
+    storages = list(dict.fromkeys(each.keyed.trial.storage for each in known))
+    loads = list(dict.fromkeys(_load(each) for each in known))
+    least = min(min(each.predicted.seconds, each.ready) for each in known if each.predicted and each.ready) / 1.4
+    most = max(max(each.predicted.ninety[1], each.ready) for each in known if each.predicted and each.ready) * 1.2
+    for axes, (title, of_run) in zip(grid[0], panels, strict=True):
+        for each in of_run:
+            if each.predicted is None or each.ready is None:
+                continue
+            colour = _COLOURS[storages.index(each.keyed.trial.storage) % len(_COLOURS)]
+            axes.plot(
+                [each.predicted.seconds, each.predicted.ninety[1]], [each.ready] * 2, color=colour, alpha=0.25,
+                linewidth=1,
+            )  # fmt: skip
+            axes.plot(
+                [each.predicted.seconds], [each.ready], _MARKS[loads.index(_load(each)) % len(_MARKS)], color=colour,
+                markersize=5, alpha=0.8,
+            )  # fmt: skip
+        axes.plot([least, most], [least, most], color="black", linewidth=1)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xlim(least, most)
+        axes.set_ylim(least, most)
+        ticks = [tick for tick in _TICKS if least <= tick <= most]
+        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes.minorticks_off()
+        axes.set_xlabel("predicted before, s (line: to the upper end)")
+        axes.set_title(title, fontsize="medium", loc="left", color=MODEL)
+        axes.text(
+            0.03, 0.97, "above: took longer\nthan predicted", transform=axes.transAxes, va="top", fontsize="small"
+        )
+    grid[0][0].set_ylabel("measured, s")
+    for place, storage in enumerate(storages):
+        grid[0][0].plot([], [], "o", color=_COLOURS[place % len(_COLOURS)], label=f"on {storage}")
+    for place, load in enumerate(loads):
+        grid[0][0].plot([], [], _MARKS[place % len(_MARKS)], color="grey", label=load)
+    figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small")
+    above = sum(each.is_above for each in panels[-1][1] if each.predicted is not None)
+    of = sum(each.predicted is not None for each in panels[-1][1])
+    head(figure, f"Of the last run {above} of {of} recoveries took longer than their upper end", "")
+    save(figure, folder / "predictions")
+
+
+def _load(each: JudgedRecovery) -> str:
+    trial = each.keyed.trial
+    return f"{server_label(trial.server, trial.version.split('-')[0])}, {each.keyed.image.spec.workload}"

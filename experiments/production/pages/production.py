@@ -1,0 +1,93 @@
+"""The page of production: recoveries after crashes at random moments beside what was predicted of them before they were measured."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from redolab.report.contents import Page, Plot
+from redolab.report.template import filled
+from redolab.results.alike import keyed_recoveries
+from redolab.runs.store import Run
+from redolab.sizing.calibration import Calibration
+from redolab.sizing.fitting import fit_runs
+from redolab.sizing.judged_loads import JudgedLoad, judged_loads, planned_table
+from redolab.sizing.judging import JudgedRecovery, judged_recoveries, strata_table
+
+from .plots import plot_predictions
+
+_TEMPLATE = Path(__file__).with_suffix(".md")
+_EXPERIMENT = "production"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedRun:
+    """A run of loads that were crashed at random moments, and the calibration of what was measured before it."""
+
+    run: Run
+    calibration: Calibration
+    recoveries: Sequence[JudgedRecovery]
+    loads: Sequence[JudgedLoad]
+
+    @property
+    def predicted(self) -> list[JudgedRecovery]:
+        """The recoveries of which something was predicted."""
+        return [each for each in self.recoveries if each.predicted is not None]
+
+    @property
+    def above(self) -> int:
+        """How many of these took longer than nineteen in twenty were to take."""
+        return sum(each.is_above for each in self.predicted)
+
+    @property
+    def date(self) -> str:
+        """When it began to be measured."""
+        return f"{min(each.keyed.trial.started for each in self.recoveries):%Y-%m-%d %H:%M}"
+
+    def median_error(self, storage: str) -> float | None:
+        """As a share of the measured time; None where nothing was predicted on that storage."""
+        errors = [
+            abs(each.ratio - 1)
+            for each in self.recoveries
+            if each.ratio is not None and each.keyed.trial.storage == storage
+        ]
+        return statistics.median(errors) if errors else None
+
+    @property
+    def storages(self) -> list[str]:
+        """On which something was predicted."""
+        return list(dict.fromkeys(each.keyed.trial.storage for each in self.predicted))
+
+    @property
+    def bias(self) -> float:
+        """The geometric mean of predicted over measured."""
+        return math.exp(statistics.fmean(math.log(each.ratio) for each in self.recoveries if each.ratio is not None))
+
+
+def page(runs: Sequence[Run]) -> Page:
+    """The page and its picture: every run judged by the runs before it, on the same class of machines."""
+    in_order = sorted(runs, key=lambda run: run.name)
+    judged = [
+        _judged(run, in_order[:place]) for place, run in enumerate(in_order) if run.record().experiment == _EXPERIMENT
+    ]
+    values = {
+        "judged": judged,
+        "last": judged[-1],
+        "predicted": [(each, strata_table(each.recoveries).as_markdown()) for each in judged],
+        "planned": [(each, planned_table(each.loads).as_markdown()) for each in judged],
+        "machine": judged[-1].run.record().sessions[-1].machine.in_words(),
+    }
+    panels = [(each.date, each.recoveries) for each in judged]
+    return Page(filled(_TEMPLATE, values), [Plot("predictions", partial(plot_predictions, panels=panels))])
+
+
+def _judged(run: Run, before: Sequence[Run]) -> JudgedRun:
+    recoveries = keyed_recoveries([run])
+    machine = recoveries[0].key.machine
+    calibration = fit_runs(before, machine.cpu).calibration
+    judged = judged_recoveries(recoveries, calibration)
+    return JudgedRun(run, calibration, judged, judged_loads(judged, calibration))

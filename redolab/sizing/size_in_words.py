@@ -1,0 +1,270 @@
+"""An answer of `redolab size` for people: the table, the choice and its reasons, lines to paste."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from redolab.models.plateau import Plateau, throughput_difference_in_words
+from redolab.models.recovery_time.predict import Until
+from redolab.models.sizing import Basis, is_resolved
+from redolab.report.table import Column, ReportTable
+from redolab.sizing.advising import Sized, SizeLine
+from redolab.sizing.trade import Trade
+from redolab.sizing.usual import UsualRecovery
+from redolab.units import KIB, format_duration, format_size
+
+_SHOWN_CHANCE = 0.0005
+_SHORT = 100
+"""Minutes; beyond it hours say more."""
+_NEARLY = 0.995
+_END = {Until.READY: "ready", Until.ROLLED_BACK: "rolled back"}
+_RECOVERY = {Until.READY: "recovery", Until.ROLLED_BACK: "recovery to the end of rollback"}
+_NOT_EQUAL = (
+    " No gain is told of sizes that were measured in other minutes of their loads: throughput changes in these, too."
+)
+
+
+def show_sized(console: Console, found: Sized) -> None:
+    """Print it for people."""
+    table = _table(found)
+    console.print(table.title, highlight=False, markup=False, soft_wrap=True)
+    table.show(console)
+    console.print()
+    for line in in_words(found):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    for place in found.lines:
+        console.print()
+        console.print(f"# {place.where}: {place.why}", highlight=False, markup=False, soft_wrap=True)
+        for line in place.lines:
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def in_words(found: Sized) -> Sequence[str]:
+    """The answer and how it came about, a line each."""
+    said = [_answer(found)]
+    if found.expected is not None:
+        said.append(f"Why: {_why(found, found.expected)}.")
+        if found.expected.usual is not None:
+            said.append(_at_a_random_moment(found, found.expected.usual))
+    if found.basis is not Basis.HOUR:
+        said.append(_rule(found))
+    if found.what_could_change:
+        said.append("What would change that:")
+        said += [f"  * {change}" for change in found.what_could_change]
+    if found.month_per_hour is not None:
+        month = format_size(found.month_per_hour)
+        said.append(
+            f"The busiest hour of a month stays below {month}, 95 % sure by {found.days} days that were sampled."
+        )
+    said.append(_gained(found))
+    if found.os_log_written_per_hour is not None and found.by_os_log_written != found.holds_an_hour:
+        counter = "no size" if found.by_os_log_written is None else format_size(found.by_os_log_written)
+        said.append(
+            f"By os_log_written ({format_size(found.os_log_written_per_hour)} an hour) it would have been {counter}: that counter is not "
+            "redo (docs/inflation.md)."
+        )
+    return said
+
+
+def _answer(found: Sized) -> str:
+    if found.size is None or found.expected is None:
+        smallest = format_size(found.smallest)
+        return (
+            f"No size recovers in time: even with {smallest} {chance_in_words(found.smallest_chance)} of recoveries take longer than "
+            f"{format_duration(found.rto_s)}, and {_percent(found.most_chance)} may."
+        )
+    about, upper = format_duration(found.expected.recovery_s), format_duration(found.expected.ninety.high_s)
+    return (
+        f"Set the redo log to {format_size(found.size)}: at worst, with the log full, {_RECOVERY[found.until]} then takes about {about}, "
+        f"nineteen times in twenty less than {upper}."
+    )
+
+
+def _why(found: Sized, chosen: SizeLine) -> str:
+    match found.basis:
+        case Basis.THROUGHPUT:
+            assert chosen.lost is not None
+            reason = (
+                f"it is the smallest that loses less than {_percent(found.most_lost)} of throughput against the largest log measured "
+                f"({_loss(chosen, found)})"
+            )
+        case Basis.HOUR:
+            reason = f"it is the smallest that holds an hour of peak redo ({_peak(found)})"
+        case _:
+            reason = f"it is the largest that recovers in time; it holds {_held(chosen.minutes_held)} of peak redo ({_peak(found)})"
+    whose = (
+        "of crashes at a random moment"
+        if found.usual_from is not None and not found.by_worst
+        else "of the worst crashes"
+    )
+    return (
+        f"{reason}, and {chance_in_words(chosen.chance)} {whose} take longer than {format_duration(found.rto_s)} to recover (less than "
+        f"{_percent(found.most_chance)} may)"
+    )
+
+
+def _at_a_random_moment(found: Sized, usual: UsualRecovery) -> str:
+    """What a crash at a random moment costs, and of what the chance to miss the time is made up."""
+    parts = [
+        f"{what} {share:.1%}"
+        for what, share in (
+            ("stuck for ever", usual.by_stuck),
+            ("the moment", usual.by_moment),
+            ("the prediction's own error", usual.by_model),
+        )
+        if abs(share) >= _SHOWN_CHANCE
+    ]
+    of_these = f" ({', '.join(parts)})" if len(parts) > 1 else ""
+    hundred = "" if usual.ninety_nine_s is None else f", 99 in a hundred within {_seconds(usual.ninety_nine_s)}"
+    return (
+        f"After a crash at a random moment (ages {found.usual_from}) half of recoveries are over within {_seconds(usual.half_s)}, "
+        f"nineteen in twenty within {_seconds(usual.ninety_five_s)}{hundred}; {chance_in_words(usual.chance_too_long)} take longer than "
+        f"{format_duration(found.rto_s)}{of_these}."
+    )
+
+
+def _rule(found: Sized) -> str:
+    """The rule of an hour of redo, with what it would cost."""
+    if found.rule is None:
+        return f"The rule of an hour of peak redo ({_peak(found)}): no log of this server holds it."
+    row = found.rule
+    return (
+        f"The rule of an hour of peak redo ({_peak(found)}) asks for {format_size(row.log_size)}: about {format_duration(row.recovery_s)} "
+        f"at worst, {chance_in_words(row.chance)} over {format_duration(found.rto_s)}{_stuck(row)}."
+    )
+
+
+def _stuck(row: SizeLine) -> str:
+    """What of a chance is of recoveries that never end."""
+    if row.stuck < _SHOWN_CHANCE:
+        return ""
+    return f", {chance_in_words(row.stuck)} as they get stuck in more than one batch (docs/results/stuck.md)"
+
+
+def _gained(found: Sized) -> str:
+    """What a larger log gains in throughput, and what was measured."""
+    trade = found.trade
+    if trade is None:
+        return f"Throughput: what a smaller log loses on {found.storage} was not measured (docs/throughput.md)."
+    load = (
+        f"under {trade.workload} with {trade.connections} clients on {trade.storage} (version {trade.version.partition('-')[0]}, tables "
+        f"{format_size(trade.tables)}, pool {format_size(trade.pool)}; {_loads(trade)})"
+    )
+    smallest, largest = trade.gains[0].log_size, trade.gains[-1].log_size
+    why = "" if trade.nothing_beyond is not None else _NOT_EQUAL
+    measured = f"{_reached(trade, smallest, largest)} {load} (docs/results/throughput.md).{why}"
+    if found.is_trade_of_this_load:
+        return f"Throughput: {measured}"
+    return (
+        f"Throughput: what a smaller log loses under your load is not known here. {measured[:1].upper()}{measured[1:]}"
+    )
+
+
+def _reached(trade: Trade, smallest: int, largest: int) -> str:
+    """From which size on a larger log gains nothing more; where no gain is told, how far throughput differs at most."""
+    if (
+        trade.nothing_beyond is not None
+        and trade.between is not None
+        and (trade.gains_something or not trade.is_repeated)
+    ):
+        return Plateau(trade.nothing_beyond, *trade.between).in_words(smallest, largest)
+    sizes = f"{format_size(smallest)} to {format_size(largest)}"
+    return f"with {sizes} it differs by {throughput_difference_in_words(trade.furthest)}"
+
+
+def _loads(trade: Trade) -> str:
+    """As in `3 loads of each size`."""
+    fewest, most = (choose(gain.loads for gain in trade.gains) for choose in (min, max))
+    if most == 1:
+        return "one load of each size, which tells no interval"
+    loads = f"{most} loads of each size" if fewest == most else f"{fewest} to {most} loads of a size"
+    told = trade.is_repeated or trade.nothing_beyond is None
+    return loads if told else f"{loads}, too few for an interval"
+
+
+def _peak(found: Sized) -> str:
+    return f"{format_size(found.redo_per_hour)}; {found.demand_from}"
+
+
+def _table(found: Sized) -> ReportTable:
+    end = _END[found.until]
+    columns = [
+        Column[SizeLine]("redo log", lambda row: format_size(row.log_size), right=True),
+        Column[SizeLine]("of peak redo", lambda row: _held(row.minutes_held), right=True),
+        Column[SizeLine](f"{end} at worst: half, 95 %", _worst, right=True),
+        *(
+            (Column[SizeLine]("at a random moment: half, 95 %", _usual, right=True),)
+            if found.usual_from is not None
+            else ()
+        ),
+        Column[SizeLine](f"over {format_duration(found.rto_s)}", lambda row: chance_in_words(row.chance), right=True),
+        *(
+            (
+                Column[SizeLine]("throughput lost", lambda row: _loss(row, found), right=True),
+                Column[SizeLine]("device, KiB a commit", _device, right=True),
+            )
+            if found.is_trade_of_this_load
+            else ()
+        ),
+        Column[SizeLine]("", lambda row: _verdict(found, row)),
+    ]
+    whose = "a crash at a random moment" if found.usual_from is not None and not found.by_worst else "the worst crash"
+    notes = [
+        f"Over {format_duration(found.rto_s)}: the chance after {whose}. Predicted from {found.rests_on}.",
+        *(f"! {warning}." for warning in found.warnings),
+    ]
+    title = (
+        f"{found.server}, pool {format_size(found.buffer_pool)}, on {found.storage}, redo like that of {found.workload}"
+    )
+    return ReportTable.of(title, found.table, columns, notes)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g} %"
+
+
+def chance_in_words(chance: float) -> str:
+    """As in `0.3 %`, `12 %`, `under 0.1 %`: no more digits than it is worth."""
+    if chance < _SHOWN_CHANCE:
+        return "under 0.1 %"
+    if chance > _NEARLY:
+        return "nearly all"
+    return f"{100 * chance:.1f} %" if chance < 0.1 else f"{100 * chance:.0f} %"
+
+
+def _loss(row: SizeLine, found: Sized) -> str:
+    """With its interval; `not resolved` where both none and too much are possible, a dash where nothing is known."""
+    if row.lost is None:
+        return "–"
+    return row.lost.with_interval() if is_resolved(row.lost, found.most_lost) else "not resolved"
+
+
+def _device(row: SizeLine) -> str:
+    return "–" if row.device_per_commit is None else f"{row.device_per_commit / KIB:.0f}"
+
+
+def _worst(row: SizeLine) -> str:
+    return f"{format_duration(row.recovery_s)}, {format_duration(row.ninety.high_s)}"
+
+
+def _usual(row: SizeLine) -> str:
+    return "" if row.usual is None else f"{_seconds(row.usual.half_s)}, {_seconds(row.usual.ninety_five_s)}"
+
+
+def _seconds(seconds: float) -> str:
+    return "no time" if math.isinf(seconds) else format_duration(seconds)
+
+
+def _held(minutes: float) -> str:
+    return f"{minutes:.0f} min" if minutes < _SHORT else f"{minutes / 60:.1f} h"
+
+
+def _verdict(found: Sized, row: SizeLine) -> str:
+    if row.log_size == found.size:
+        return "<- set this"
+    short = [] if found.holds_an_hour is not None and row.log_size >= found.holds_an_hour else ["under an hour"]
+    late = [] if row.chance < found.most_chance else ["may get stuck" if row.stuck >= found.most_chance else "too long"]
+    return ", ".join([*short, *late])

@@ -1,0 +1,134 @@
+"""The statistics of predictions in worlds whose truth is known: a thousand of each, and what they claim holds as often as claimed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from redolab.models.peaks import highest_expected
+from redolab.models.recovery_time.moments import PossibleCrash, chance_beyond, seconds_within
+from redolab.models.recovery_time.spread import Spread, coverage, interval, spread_by_distance, spread_of
+
+_WORLDS = 1000
+
+
+def _is_likely(happened: int, expected: float, of: int = _WORLDS) -> bool:
+    """Whether so many are what chance allows where that share is true: but for one in ten thousand worlds of worlds."""
+    low, high = stats.binom.interval(0.9999, of, expected)
+    return bool(low <= happened <= high)
+
+
+@dataclass(frozen=True)
+class _World:
+    """Crashes that predictions were judged on, and one more."""
+
+    spread: Spread
+    next_one: float
+    """Seconds of the next crash; 20 were predicted."""
+
+
+_PREDICTED = 20.0
+
+
+def _worlds(crashes: int, recoveries: int, of_crash: float, of_recovery: float) -> list[_World]:
+    draw = np.random.default_rng(crashes * 100 + recoveries)
+    found = []
+    for _ in range(_WORLDS):
+        by_crash = draw.normal(0, of_crash, crashes + 1)
+        errors = by_crash[:, None] + draw.normal(0, of_recovery, (crashes + 1, recoveries))
+        seen = [(f"crash {place}", float(error)) for place, own in enumerate(errors[:-1]) for error in own]
+        found.append(_World(spread_of(seen), _PREDICTED * math.exp(errors[-1][0])))
+    return found
+
+
+@pytest.mark.parametrize(("crashes", "recoveries"), [(4, 1), (12, 1), (12, 6), (40, 4)])
+def test_intervals_hold_what_they_claim(crashes: int, recoveries: int) -> None:
+    worlds = _worlds(crashes, recoveries, 0.15, 0.03)
+    for share in (0.5, 0.9):
+        inside = sum(
+            low <= world.next_one <= high
+            for world in worlds
+            for low, high in [interval(_PREDICTED, world.spread, share)]
+        )
+        assert _is_likely(inside, share), (share, inside)
+    above = sum(world.next_one > interval(_PREDICTED, world.spread, 0.9)[1] for world in worlds)
+    assert _is_likely(above, 0.05), above
+
+
+def test_recoveries_taken_for_crashes_would_be_too_sure() -> None:
+    """Why each crash counts once: of four crashes, ten recoveries each, intervals as of forty crashes hold too few."""
+    worlds = _worlds(4, 10, 0.15, 0.03)
+    wrong = [Spread(deviation=world.spread.deviation, count=40) for world in worlds]
+    inside = sum(
+        low <= world.next_one <= high
+        for world, spread in zip(worlds, wrong, strict=True)
+        for low, high in [interval(_PREDICTED, spread, 0.9)]
+    )
+    assert not _is_likely(inside, 0.9)
+    assert inside < 0.85 * _WORLDS
+
+
+def test_a_chance_to_take_too_long_is_how_often_it_does() -> None:
+    draw = np.random.default_rng(7)
+    claimed, happened = 0.0, 0
+    for world in _worlds(12, 2, 0.2, 0.03):
+        ages = draw.uniform(0.2, 1.0, 20)
+        crashes = [PossibleCrash(1.0, _PREDICTED * age, world.spread) for age in ages]
+        claimed += chance_beyond(crashes, 22.0).whole
+        happened += world.next_one * draw.choice(ages) > 22.0
+    assert _is_likely(happened, claimed / _WORLDS), (claimed, happened)
+
+
+def test_nineteen_in_twenty_crashes_at_random_moments_are_over_in_the_time_that_is_said() -> None:
+    draw = np.random.default_rng(8)
+    above = 0
+    for world in _worlds(12, 2, 0.2, 0.03):
+        ages = draw.uniform(0.2, 1.0, 20)
+        crashes = [PossibleCrash(1.0, _PREDICTED * age, world.spread) for age in ages]
+        above += world.next_one * draw.choice(ages) > seconds_within(crashes, 0.95)
+    assert _is_likely(above, 0.05), above
+
+
+def test_the_further_beyond_what_was_seen_the_wider_and_by_as_much_as_it_has_to() -> None:
+    draw = np.random.default_rng(9)
+    within, doubling = 0.1, 0.15
+    for distance in (1.0, 3.0):
+        inside = 0
+        for _ in range(_WORLDS):
+            slopes = draw.normal(0, doubling, 30)
+            distances = draw.choice([1.0, 2.0, 3.0], 30)
+            errors = slopes * distances + draw.normal(0, within, 30)
+            seen = [
+                (f"crash {place}", float(e), float(d))
+                for place, (e, d) in enumerate(zip(errors, distances, strict=True))
+            ]
+            there = spread_by_distance(seen, within).at(distance)
+            off = draw.normal(0, doubling) * distance + draw.normal(0, within)
+            low, high = interval(1.0, there, 0.9)
+            inside += low <= math.exp(off) <= high
+        # Taken by the squares of few, it is no exact interval: it may be surer than it says by a little.
+        assert 0.87 * _WORLDS <= inside <= 0.94 * _WORLDS, (distance, inside)
+
+
+def test_the_busiest_hour_of_a_month_stays_below_what_is_said() -> None:
+    draw = np.random.default_rng(10)
+    kept = 0
+    for _ in range(_WORLDS):
+        days = np.exp(draw.normal(2.0, 0.3, 7 + 30))
+        bound = highest_expected(days[:7].tolist(), 30)
+        kept += bound is not None and float(days[7:].max()) <= bound
+    # Bonferroni's is a bound: it holds at least as often as it says.
+    assert kept >= stats.binom.ppf(0.0001, _WORLDS, 0.95)
+
+
+def test_the_interval_of_a_share_holds_it() -> None:
+    draw = np.random.default_rng(11)
+    for share in (0.5, 0.9, 0.98):
+        seen = draw.binomial(40, share, _WORLDS)
+        inside = sum(low <= share <= high for each in seen for low, high in [coverage(int(each), 40)])
+        # Clopper and Pearson's holds at least as often as it says.
+        assert inside >= stats.binom.ppf(0.0001, _WORLDS, 0.95)
