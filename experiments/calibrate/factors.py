@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from redolab.bench.checks import check_pool
 from redolab.bench.factors import CrashFactors, check_log_sizes
 from redolab.errors import InvalidInput
 from redolab.runs.factors import factor, several, whole_number
@@ -26,11 +25,9 @@ class Factors(CrashFactors):
     log_size: tuple[int, ...] = factor(
         "Redo log sizes, with commas: the larger the largest, the less is extrapolated.",
         several(parse_size),
-        "256M,1G",
+        "256M,512M,1G",
     )
-    most_memory: int = factor(
-        "The larger buffer pool to recover with; the smaller is a quarter of the log.", parse_size, "4G"
-    )
+    # Small ones cost little, and two of them show how much one differs from the next.
     repeat: int = factor("How often each cell is measured.", whole_number(1, 1000), "1")
 
     def check(self) -> None:
@@ -38,4 +35,3 @@ class Factors(CrashFactors):
         check_log_sizes(self.server, self.log_size)
         if len(self.log_size) < 2:
             raise InvalidInput("one log size does not tell how recovery grows", "give two or more: LOGSIZE=256M,1G")
-        check_pool(self.most_memory)

@@ -3,33 +3,18 @@
 from __future__ import annotations
 
 import csv
-import itertools
 import json
 from collections.abc import Iterator
 
 import pytest
 
-from experiments.calibrate.design import end_crashes
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
 from redolab.sizing.calibration import read_calibration
-from redolab.units import GIB, MIB
+from redolab.units import MIB
 from tests.command import nothing_is_left, redolab
 
 SERVER = "mariadb-10.11"
-
-
-def test_its_crashes_lie_at_the_ends_of_what_differs() -> None:
-    crashes = end_crashes((256 * MIB, GIB))
-    corners = [(each.log_size, each.tables / each.log_size, each.workload) for each in crashes[:4]]
-    assert len(crashes) == 6
-    # Of log, tables and workload each is small in half of the corners and large in half, and so is each pair of them.
-    for first, second in itertools.combinations(range(3), 2):
-        assert len({(corner[first], corner[second]) for corner in corners}) == 4
-    assert [each.age_share for each in crashes].count(None) == 5
-    assert crashes[0].pools(4 * GIB) == (64 * MIB, 4 * GIB)
-    assert crashes[-1].pools(4 * GIB) == (256 * MIB, 4 * GIB)
-    assert len(end_crashes((256 * MIB, 512 * MIB, GIB))) == 7
 
 
 @pytest.fixture(scope="module")
