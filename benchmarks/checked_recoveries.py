@@ -20,7 +20,8 @@ from redolab.models.sizes import SMALLEST_POOL
 from redolab.records.crash import CrashImage, CrashSpec
 from redolab.records.dataset import DatasetSpec
 from redolab.records.kill_rule import KillRule
-from redolab.recoveries.checked import CheckedRecovery, CheckedTask, recover_checked
+from redolab.records.verdict import Judgement
+from redolab.recoveries.checked import CheckedRecovery, ImageTask, checks_of_images, recover_checked
 from redolab.recoveries.task import RecoveryTask
 from redolab.runs.schema import Ruling
 from redolab.servers.dialects import InstanceRequest, Purpose
@@ -76,12 +77,12 @@ def _measured(lab: Lab, images: ImageStore, image: CrashImage, jobs: int) -> tup
     server = lab.server(image.spec.dataset.server)
     rulings: list[Ruling] = []
 
-    def done(checked: CheckedRecovery) -> None:
-        rulings.append(checked.judgement.ruling)
+    def done(checked: CheckedRecovery[ImageTask, Judgement]) -> None:
+        rulings.append(checked.verdict.ruling)
 
     with tempfile.TemporaryDirectory() as logs:
         tasks = [
-            CheckedTask(
+            ImageTask(
                 number,
                 RecoveryTask(image=image, server=server, pool=SMALLEST_POOL, repeat=number, turn=2),
                 Path(logs) / f"{number}.log",
@@ -89,7 +90,7 @@ def _measured(lab: Lab, images: ImageStore, image: CrashImage, jobs: int) -> tup
             for number in range(1, _RECOVERIES + 1)
         ]
         began = time.monotonic()
-        recover_checked(lab, tasks, images, place, jobs, done)
+        recover_checked(lab, tasks, checks_of_images(lab, images, place), jobs, done)
         return time.monotonic() - began, rulings.count(Ruling.RIGHT)
 
 

@@ -77,6 +77,11 @@ static void flash_submit(struct timing *timing, struct request *request)
         timing_decide(request, request->arrived + parameters->flush, false);
         return;
     }
+    if (request->operation == OPERATION_TRIM) {
+        /* A command without data. */
+        timing_decide(request, request->arrived + parameters->write, false);
+        return;
+    }
     bool writes = request->operation == OPERATION_WRITE;
     bool goes_on;
     struct stream *stream = find_stream(flash->streams[writes], request, &goes_on);

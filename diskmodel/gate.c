@@ -26,7 +26,7 @@ struct gate {
     int64_t sleeps_for; /* what the clock sleeps for */
     struct held **heap; /* decided and ready, the first to be answered on top */
     size_t count, room;
-    int64_t requests[3], bytes[3];
+    int64_t requests[OPERATION_TRIM + 1], bytes[OPERATION_TRIM + 1];
     int64_t latency, late; /* ns that the modelled disk took for all requests, and that the client has them later */
 };
 

@@ -4,6 +4,7 @@
 #include "serve.h"
 
 #include "gate.h"
+#include "record.h"
 #include "timing.h"
 
 #include <errno.h>
@@ -26,6 +27,7 @@ enum { INODE_DISK = 2, INODE_CONTROL = 3 };
 
 struct server {
     struct gate *gate;
+    struct record *record; /* NULL: nothing is kept */
     int64_t size;
     int direct;   /* past the page cache, where the file's own file system can do that */
     int buffered; /* for what is not aligned as that wants it */
@@ -34,6 +36,8 @@ struct server {
 /* A request of the kernel from its arrival to its answer, with room for its data. */
 struct transfer {
     struct held held; /* first: the gate knows nothing else of it */
+    struct record *record;
+    int64_t number; /* in the recording */
     fuse_req_t request;
     size_t size;
     int failure;
@@ -47,7 +51,9 @@ static struct transfer *spare;
 static void answer(struct held *held)
 {
     struct transfer *transfer = (struct transfer *)held;
-    if (transfer->failure != 0 || held->request.operation == OPERATION_FLUSH)
+    if (transfer->record != NULL)
+        record_answer(transfer->record, transfer->number, transfer->failure != 0);
+    if (transfer->failure != 0 || held->request.operation == OPERATION_FLUSH || held->request.operation == OPERATION_TRIM)
         fuse_reply_err(transfer->request, transfer->failure);
     else if (held->request.operation == OPERATION_READ)
         fuse_reply_buf(transfer->request, transfer->data, transfer->size);
@@ -76,10 +82,37 @@ static struct transfer *take_transfer(fuse_req_t request, size_t size)
         }
     }
     transfer->held.answer = answer;
+    transfer->record = NULL;
     transfer->request = request;
     transfer->size = size;
     transfer->failure = 0;
     return transfer;
+}
+
+/* Answers a request that never reached the gate. */
+static void refuse(struct transfer *transfer, int failure)
+{
+    fuse_reply_err(transfer->request, failure);
+    pthread_mutex_lock(&spare_lock);
+    transfer->next = spare;
+    spare = transfer;
+    pthread_mutex_unlock(&spare_lock);
+}
+
+/* Keeps a request before it is carried out. False, with the request answered, where it cannot be kept. */
+static bool keep(const struct server *server, struct transfer *transfer, enum event event, int64_t offset, int64_t length,
+                 const void *bytes)
+{
+    if (server->record == NULL)
+        return true;
+    transfer->number = record_request(server->record, event, offset, length, bytes);
+    if (transfer->number < 0) {
+        /* What is not kept has not happened: whoever asks must not go on as if it had. */
+        refuse(transfer, ENOSPC);
+        return false;
+    }
+    transfer->record = server->record;
+    return true;
 }
 
 static void pass(struct gate *gate, struct transfer *transfer)
@@ -259,6 +292,13 @@ static void on_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t off
     pass(server->gate, transfer);
 }
 
+static bool obey(struct server *server, const char *line)
+{
+    if (strcmp(line, "keep") == 0)
+        return server->record != NULL && record_sync(server->record);
+    return gate_obey(server->gate, line);
+}
+
 static void write_control(fuse_req_t request, const char *from, size_t size)
 {
     char line[64] = "";
@@ -268,7 +308,7 @@ static void write_control(fuse_req_t request, const char *from, size_t size)
     }
     memcpy(line, from, size);
     line[strcspn(line, "\n")] = '\0';
-    if (gate_obey(server_of(request)->gate, line))
+    if (obey(server_of(request), line))
         fuse_reply_write(request, size);
     else
         fuse_reply_err(request, EINVAL);
@@ -290,6 +330,8 @@ static void on_write(fuse_req_t request, fuse_ino_t inode, const char *from, siz
     }
     struct transfer *transfer = take_transfer(request, size);
     if (transfer == NULL)
+        return;
+    if (!keep(server, transfer, EVENT_WRITE, offset, (int64_t)size, from))
         return;
     gate_enter(server->gate, &transfer->held, OPERATION_WRITE, offset, (int64_t)size);
     memcpy(transfer->data, from, size);
@@ -313,6 +355,8 @@ static void on_fsync(fuse_req_t request, fuse_ino_t inode, int only_data, struct
     struct transfer *transfer = take_transfer(request, 0);
     if (transfer == NULL)
         return;
+    if (!keep(server, transfer, EVENT_FLUSH, 0, 0, NULL))
+        return;
     gate_enter(server->gate, &transfer->held, OPERATION_FLUSH, 0, 0);
     /* The file lives as long as its mount: a power cut of this machine is nothing to protect it from, and the time is the model's. */
     pass(server->gate, transfer);
@@ -323,10 +367,19 @@ static void on_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t o
 {
     struct server *server = server_of(request);
     (void)file;
-    if (inode != INODE_DISK || !(mode & FALLOC_FL_KEEP_SIZE))
+    if (inode != INODE_DISK || !(mode & FALLOC_FL_KEEP_SIZE)) {
         fuse_reply_err(request, EOPNOTSUPP);
-    else
-        fuse_reply_err(request, fallocate(server->buffered, mode, offset, length) == 0 ? 0 : errno);
+        return;
+    }
+    struct transfer *transfer = take_transfer(request, 0);
+    if (transfer == NULL)
+        return;
+    /* What was punched out reads as zeroes, as what was zeroed does; only the one is a wish that a disk may leave undone. */
+    if (!keep(server, transfer, mode & FALLOC_FL_ZERO_RANGE ? EVENT_ZERO : EVENT_TRIM, offset, length, NULL))
+        return;
+    gate_enter(server->gate, &transfer->held, OPERATION_TRIM, offset, length);
+    transfer->failure = fallocate(server->buffered, mode, offset, length) == 0 ? 0 : errno;
+    pass(server->gate, transfer);
 }
 
 static const struct fuse_lowlevel_ops OPERATIONS = {
@@ -380,6 +433,10 @@ static int mount_and_serve(const char *program, struct server *server, const cha
             fuse_loop_cfg_destroy(config);
             /* What it still holds the kernel answers with an error. */
             gate_stop(server->gate);
+            if (server->record != NULL && !record_sync(server->record)) {
+                fprintf(stderr, "diskmodel: the recording is not whole\n");
+                status = 1;
+            }
             fuse_session_unmount(session);
         }
         fuse_remove_signal_handlers(session);
@@ -389,12 +446,16 @@ static int mount_and_serve(const char *program, struct server *server, const cha
     return status;
 }
 
-int serve(const char *program, const char *file, const char *mountpoint, struct parameters *parameters)
+int serve(const char *program, const char *file, const char *mountpoint, struct parameters *parameters, const char *recording)
 {
     struct server server = {0};
 
     if (!open_file(&server, file))
         return 1;
+    if (recording != NULL && (server.record = record_create(recording)) == NULL) {
+        fprintf(stderr, "diskmodel: nothing can be recorded in %s: %s\n", recording, strerror(errno));
+        return 1;
+    }
     parameters->size = server.size;
     /* Before the gate starts its clock, which inherits them. Sleeps end when they are to; the default lets them end 50 us later. */
     prctl(PR_SET_TIMERSLACK, 1UL);

@@ -5,7 +5,10 @@
 
 #include "parameters.h"
 
-/* Serves `file` at `mountpoint` until it is unmounted. Returns an exit status. */
-int serve(const char *program, const char *file, const char *mountpoint, struct parameters *parameters);
+/*
+ * Serves `file` at `mountpoint` until it is unmounted. What changes it, and the order of its flushes, is kept in the folder
+ * `recording` if that is not NULL. Returns an exit status.
+ */
+int serve(const char *program, const char *file, const char *mountpoint, struct parameters *parameters, const char *recording);
 
 #endif

@@ -465,6 +465,10 @@ static void spinning_submit(struct timing *timing, struct request *request)
         request->parts_left = each_part(disk, request, NULL);
         each_part(disk, request, read_part);
         break;
+    case OPERATION_TRIM:
+        /* A command without data. */
+        timing_decide(request, request->arrived + disk->parameters.command, false);
+        return;
     }
     spinning_advance(timing, request->arrived);
 }

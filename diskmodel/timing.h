@@ -10,7 +10,7 @@
 
 #define TIMING_NEVER INT64_MAX
 
-enum operation { OPERATION_READ, OPERATION_WRITE, OPERATION_FLUSH };
+enum operation { OPERATION_READ, OPERATION_WRITE, OPERATION_FLUSH, OPERATION_TRIM };
 
 /* One request to the disk. It stays the caller's, and must stay until it is decided. */
 struct request {

@@ -12,13 +12,13 @@ from redolab.records.crash import CrashImage
 from redolab.records.plan import CrashPlan
 from redolab.records.recovery import Outcome, RecoveryTrial
 from redolab.records.verdict import Judgement
-from redolab.recoveries.checked import CheckedRecovery, CheckedTask, recover_checked
+from redolab.recoveries.checked import CheckedRecovery, ImageTask, checks_of_images, recover_checked
 from redolab.recoveries.evidence import keep_data
 from redolab.recoveries.task import RecoveryTask
 from redolab.runs.schema import Finding, Ruling, VerdictRecord
 from redolab.runs.store import Run
 from redolab.servers.instance import DATA
-from redolab.states.images import ImageStore
+from redolab.states.images import ImageStore, check_format
 from redolab.storage.place import Place
 from redolab.storage.profiles import HOME
 
@@ -63,7 +63,7 @@ def judge_positions(lab: Lab, run: Run, plan: CrashPlan, positions: Sequence[int
     """
     images, groups = ImageStore(lab.home), run.groups()
     session = len(run.record().sessions) - 1
-    tasks: list[CheckedTask] = []
+    tasks: list[ImageTask] = []
     gone: dict[str, None] = {}
     turns: dict[str, int] = {}
     for position in positions:
@@ -83,9 +83,10 @@ def judge_positions(lab: Lab, run: Run, plan: CrashPlan, positions: Sequence[int
             settings=planned.step.settings,
             turn=turns[name],
         )
-        tasks.append(CheckedTask(position, recovery, run.log(f"{position + 1:03}-judged")))
+        check_format(image, recovery.server.name, recovery.server.dialect)
+        tasks.append(ImageTask(position, recovery, run.log(f"{position + 1:03}-judged")))
 
-    def done(checked: CheckedRecovery) -> None:
+    def done(checked: CheckedRecovery[ImageTask, Judgement]) -> None:
         position, image = checked.task.number, checked.task.recovery.image
         group = plan.steps[position].group
         evidence = run.folder / "evidence" / checked.task.log.stem
@@ -97,7 +98,7 @@ def judge_positions(lab: Lab, run: Run, plan: CrashPlan, positions: Sequence[int
                 attempt=groups[group].attempt,
                 session=session,
                 findings=() if finding is None else (finding,),
-                verdict=checked.judgement,
+                verdict=checked.verdict,
             )
         )
         if finding is not None:
@@ -106,12 +107,14 @@ def judge_positions(lab: Lab, run: Run, plan: CrashPlan, positions: Sequence[int
 
     if tasks:
         home = Place(name=HOME, folder=lab.home, device=BlockDevice.under(lab.home))
-        recover_checked(lab, tasks, images, home, jobs, done)
+        recover_checked(lab, tasks, checks_of_images(lab, images, home), jobs, done)
     return list(gone)
 
 
-def _finding(run: Run, image: CrashImage, checked: CheckedRecovery, evidence: Path) -> Finding | None:
-    what = bad_verdict(image.name, checked.judgement)
+def _finding(
+    run: Run, image: CrashImage, checked: CheckedRecovery[ImageTask, Judgement], evidence: Path
+) -> Finding | None:
+    what = bad_verdict(image.name, checked.verdict)
     if what is None:
         return None
     kept = (checked.task.log, evidence)

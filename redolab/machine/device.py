@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from redolab.clock import now
@@ -53,6 +55,35 @@ class BlockDevice:
                     "choose another 'scheduler' in the storage profile",
                     details=error.details,
                 ) from error
+
+    @contextmanager
+    def as_volatile(self, volatile: bool) -> Iterator[None]:
+        """While in it: the kernel takes it for a disk with a volatile write cache, or for one without, to which it sends no flushes.
+
+        What is set of a loop device outlives what is attached to it: it is set in either case, and set back. Raises `LabError`.
+        """
+        self._set_write_cache("write back" if volatile else "write through")
+        try:
+            yield
+        finally:
+            self._set_write_cache("write back")
+
+    def _set_write_cache(self, wanted: str) -> None:
+        file = self._queue_file("write_cache")
+        if file.read_text().strip() == wanted:
+            return
+        try:
+            processes.run(Command(["tee", str(file)], standard_input=f"{wanted}\n".encode()))
+        except CommandFailed as error:
+            raise LabError(
+                f"the kernel does not take '{wanted}' as the write cache of the device {self.name}",
+                details=error.details,
+            ) from error
+        if file.read_text().strip() != wanted:
+            raise LabError(
+                f"the device {self.name} keeps its write cache as '{file.read_text().strip()}'",
+                "another kernel may set it",
+            )
 
     def scheduler(self) -> str | None:
         """The I/O scheduler that it has, or the disk that it is a partition of; None where there is none to be had."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, Protocol, TypeVar
 
 from redolab.lab import Lab
 from redolab.machine import copies, files
@@ -17,103 +18,183 @@ from redolab.records.verdict import Judgement
 from redolab.recoveries.judge import judge, not_ready
 from redolab.recoveries.probe import Probe
 from redolab.recoveries.task import RecoveryTask
-from redolab.recoveries.watching import WatchedRecovery, looked
+from redolab.recoveries.watching import Recovering, WatchedRecovery, looked
 from redolab.runs.schema import Ruling
+from redolab.servers.dialects import InstanceRequest
+from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance, prepare_folder
-from redolab.states.images import ImageStore, check_format
+from redolab.states.images import ImageStore
 from redolab.storage.place import Place
 
 _LOOK = 0.01
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedTask:
+class Checkable(Recovering, Protocol):
     """A recovery that is to be checked."""
 
-    number: int
-    """Tells it from the others."""
-    recovery: RecoveryTask
-    log: Path
-    """Where its error log goes."""
+    @property
+    def number(self) -> int:
+        """Tells it from the others."""
+
+    @property
+    def request(self) -> InstanceRequest:
+        """What the recovering server is to be like."""
+
+    @property
+    def stuck_after(self) -> float:
+        """Seconds without progress after which it counts as stuck."""
+
+    @property
+    def log(self) -> Path:
+        """Where its error log goes."""
+
+
+T = TypeVar("T", bound=Checkable)
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
-class CheckedRecovery:
+class ImageTask:
+    """A recovery of a crash image that is to be checked; for the rest see `Checkable`."""
+
+    number: int
+    recovery: RecoveryTask
+    log: Path
+
+    @property
+    def server(self) -> InstalledServer:
+        """See `Checkable`."""
+        return self.recovery.server
+
+    @property
+    def settings(self) -> str:
+        """See `Checkable`."""
+        return self.recovery.settings
+
+    @property
+    def request(self) -> InstanceRequest:
+        """See `Checkable`."""
+        return self.recovery.request
+
+    @property
+    def stuck_after(self) -> float:
+        """See `Checkable`."""
+        return self.recovery.stuck_after
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A crashed server's folder that can be started, and on what it lies."""
+
+    folder: Path
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Checks(Generic[T, V]):
+    """How recoveries are prepared and judged."""
+
+    prepare: Callable[[T], AbstractContextManager[Prepared]]
+    """While in it: the crashed server's folder is there."""
+    judge: Callable[[T, Instance], V]
+    """What a server holds that is ready; called in a thread of its own."""
+    not_ready: Callable[[T, Instance, Outcome], V]
+    """What is said of one that there is nothing to ask of."""
+    is_right: Callable[[V], bool]
+    judged_after: frozenset[Outcome] = frozenset({Outcome.READY})
+    """The outcomes after which there is a server to ask."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedRecovery(Generic[T, V]):
     """What came of one."""
 
-    task: CheckedTask
+    task: T
     end: WatchedRecovery
-    judgement: Judgement
+    verdict: V
     folder: Path
     """The instance's, while it is still there: the server has ended, its files have not gone."""
 
 
-class _Running:
+def checks_of_images(lab: Lab, images: ImageStore, place: Place) -> Checks[ImageTask, Judgement]:
+    """Of copies of crash images, by the judge."""
+
+    @contextmanager
+    def prepare(task: ImageTask) -> Iterator[Prepared]:
+        image = task.recovery.image
+        folder = place.folder / "instances" / f"{image.name}-checked-{task.number}"
+        with lab.journal.making(folder, f"the copy of {image.name} that was being checked"):
+            prepare_folder(task.recovery.server, folder)
+            files.remove(folder / DATA)
+            copies.copy_folder(images.data(image), folder / DATA, durable=False)
+            yield Prepared(folder, place)
+
+    return Checks(
+        prepare=prepare,
+        judge=lambda task, instance: judge(
+            instance, task.recovery.image, task.recovery.turn, Stage(None, ""), afresh=True
+        ),
+        not_ready=lambda task, instance, outcome: not_ready(instance, task.recovery.image, outcome),
+        is_right=lambda judgement: judgement.ruling is Ruling.RIGHT,
+    )
+
+
+class _Running(Generic[T, V]):
     """One that has been started."""
 
-    def __init__(self, lab: Lab, task: CheckedTask, images: ImageStore, place: Place) -> None:
-        image, server = task.recovery.image, task.recovery.server
+    def __init__(self, task: T, checks: Checks[T, V]) -> None:
         self.task = task
-        self.folder = place.folder / "instances" / f"{image.name}-checked-{task.number}"
-        self._place = place
+        self._checks = checks
         self._held = ExitStack()
         with ExitStack() as starting:
-            starting.enter_context(lab.journal.making(self.folder, f"the copy of {image.name} that was being checked"))
-            prepare_folder(server, self.folder)
-            files.remove(self.folder / DATA)
-            copies.copy_folder(images.data(image), self.folder / DATA, durable=False)
-            self.instance = starting.enter_context(Instance.start(server, self.folder, task.recovery.request, task.log))
-            self._probe = Probe(self.instance, Stage(None, ""), place, task.recovery.stuck_after)
+            prepared = starting.enter_context(checks.prepare(task))
+            self.folder, self._place = prepared.folder, prepared.place
+            self.instance = starting.enter_context(Instance.start(task.server, self.folder, task.request, task.log))
+            self._probe = Probe(self.instance, Stage(None, ""), self._place, task.stuck_after)
             self._held = starting.pop_all()
         self._end: WatchedRecovery | None = None
-        self._judging: Future[Judgement] | None = None
+        self._judging: Future[V] | None = None
 
-    def result(self, judges: ThreadPoolExecutor) -> CheckedRecovery | None:
+    def result(self, judges: ThreadPoolExecutor) -> CheckedRecovery[T, V] | None:
         """What came of it; None while it is not over."""
         if self._end is None:
-            self._end = looked(self.task.recovery, self.instance, self._probe, self._place)
-            if self._end is not None and self._end.outcome is Outcome.READY:
-                recovery = self.task.recovery
-                self._judging = judges.submit(
-                    judge, self.instance, recovery.image, recovery.turn, Stage(None, ""), afresh=True
-                )
+            self._end = looked(self.task, self.instance, self._probe, self._place)
+            if self._end is not None and self._end.outcome in self._checks.judged_after:
+                self._judging = judges.submit(self._checks.judge, self.task, self.instance)
         if self._end is None or (self._judging is not None and not self._judging.done()):
             return None
         if self._judging is not None:
-            judgement = self._judging.result()
+            verdict = self._judging.result()
         else:
-            judgement = not_ready(self.instance, self.task.recovery.image, self._end.outcome)
+            verdict = self._checks.not_ready(self.task, self.instance, self._end.outcome)
         self.instance.end()
-        return CheckedRecovery(self.task, self._end, judgement, self.folder)
+        return CheckedRecovery(self.task, self._end, verdict, self.folder)
 
     def close(self) -> None:
         """End it and take it away."""
         self._held.close()
 
 
-def _close(running: list[_Running]) -> None:
+def _close(running: list[_Running[T, V]]) -> None:
     for each in running:
         each.close()
 
 
 def recover_checked(
     lab: Lab,
-    tasks: Iterable[CheckedTask],
-    images: ImageStore,
-    place: Place,
+    tasks: Iterable[T],
+    checks: Checks[T, V],
     jobs: int,
-    done: Callable[[CheckedRecovery], None],
+    done: Callable[[CheckedRecovery[T, V]], None],
 ) -> None:
     """Recover and judge them, so many at once; `done` is told of each when it is over, before its files go.
 
     Servers are started from this thread alone, which is the one with which they die; judges wait for their answers in
-    threads of their own. Raises `LabError`, or `InvalidInput` if a server cannot read an image.
+    threads of their own. Raises `LabError`.
     """
     waiting = list(tasks)
-    for task in waiting:
-        check_format(task.recovery.image, task.recovery.server.name, task.recovery.server.dialect)
     total, over = len(waiting), 0
-    running: list[_Running] = []
+    running: list[_Running[T, V]] = []
     with (
         lab.progress.stage(f"checking {total} recoveries, {min(jobs, total)} at a time", "check") as stage,
         ExitStack() as at_end,
@@ -125,7 +206,7 @@ def recover_checked(
         wrong = 0
         while waiting or running:
             while waiting and len(running) < jobs:
-                running.append(_Running(lab, waiting.pop(0), images, place))
+                running.append(_Running(waiting.pop(0), checks))
             for each in list(running):
                 if (checked := each.result(judges)) is None:
                     continue
@@ -133,7 +214,7 @@ def recover_checked(
                 running.remove(each)
                 each.close()
                 over += 1
-                wrong += checked.judgement.ruling is not Ruling.RIGHT
+                wrong += not checks.is_right(checked.verdict)
             stage.advance(over, total, f"{over} of {total}, {wrong} not right")
             time.sleep(_LOOK)
         stage.outcome = f"{wrong} of {total} not right"

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from redolab.errors import InvalidInput, ServerFailed
 from redolab.records.recovery import Outcome, Repeated, Unfinished
 from redolab.recoveries.probe import Probe, RefusedError, StuckError
-from redolab.recoveries.task import RecoveryTask
 from redolab.servers.extra_settings import error_naming, settings_from
+from redolab.servers.install import InstalledServer
 from redolab.servers.instance import Instance
 from redolab.storage.place import Place
 from redolab.timeline.advance import standing
 from redolab.timeline.collapse import repetitions
 
 _LAST_LINES = 15
+
+
+class Recovering(Protocol):
+    """What is recovered by whom."""
+
+    @property
+    def server(self) -> InstalledServer:
+        """Who recovers."""
+
+    @property
+    def settings(self) -> str:
+        """What is set of it beyond the lab's own settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +43,7 @@ _LOOK = 0.005
 """Seconds from one look at a recovery that is timed to the next."""
 
 
-def watched(task: RecoveryTask, instance: Instance, probe: Probe, place: Place) -> WatchedRecovery:
+def watched(task: Recovering, instance: Instance, probe: Probe, place: Place) -> WatchedRecovery:
     """Watch a recovery to its end. No patience has an end while it gets on: a rollback of nine hours was one that ended well.
 
     Raises as `looked` does.
@@ -41,7 +54,7 @@ def watched(task: RecoveryTask, instance: Instance, probe: Probe, place: Place) 
 
 
 def looked(
-    task: RecoveryTask, instance: Instance, probe: Probe, place: Place, seconds: float = 0.0
+    task: Recovering, instance: Instance, probe: Probe, place: Place, seconds: float = 0.0
 ) -> WatchedRecovery | None:
     """How a recovery has ended; None while it has not. Its log is read for so long.
 
@@ -69,7 +82,7 @@ def looked(
     return WatchedRecovery(outcome, None if outcome is Outcome.READY else _unfinished(instance, probe, outcome, why))
 
 
-def _refused_setting(task: RecoveryTask, instance: Instance) -> InvalidInput | None:
+def _refused_setting(task: Recovering, instance: Instance) -> InvalidInput | None:
     """That what was asked for is no setting of this server, if it ended by that: by an error that names the setting."""
     said = error_naming(instance.log, settings_from(task.settings))
     if said is None:

@@ -27,8 +27,10 @@ def make_file_system(file: Path, size: int, command: Sequence[str]) -> None:
 
 
 @contextmanager
-def mounted(file: Path, folder: Path) -> Iterator[BlockDevice]:
-    """While in it: the file system in `file` is mounted at `folder`, past the page cache of the file's own.
+def mounted(file: Path, folder: Path, options: str = "noatime", *, direct: bool = True) -> Iterator[BlockDevice]:
+    """While in it: the file system in `file` is mounted at `folder`; if `direct` past the page cache of the file's own.
+
+    A file that shares its blocks with others can be read past it in larger sectors only than a file system may have.
 
     To be called with the folder in the journal as `mounted`. Raises `LabError` with the reason where this machine offers no
     loop devices, or the lab is not root.
@@ -39,8 +41,8 @@ def mounted(file: Path, folder: Path) -> Iterator[BlockDevice]:
     device = None
     try:
         try:
-            device = _attach(file)
-            processes.run(Command(["mount", "-o", "noatime", device, str(folder)]))
+            device = _attach(file, direct=direct)
+            processes.run(Command(["mount", "-o", options, device, str(folder)]))
         except CommandFailed as error:
             raise _refused(error) from error
         finally:
@@ -89,11 +91,12 @@ def is_buffered(device: BlockDevice) -> bool:
     return (Path("/sys/class/block") / device.name / "loop/dio").read_text().strip() == "0"
 
 
-def _attach(file: Path) -> str:
+def _attach(file: Path, *, direct: bool) -> str:
     attach = ["losetup", "--find", "--show"]
-    direct = processes.run(Command([*attach, "--direct-io=on", str(file)]), check=False)
-    if direct.status == 0:
-        return direct.out.strip()
+    if direct:
+        tried = processes.run(Command([*attach, "--direct-io=on", str(file)]), check=False)
+        if tried.status == 0:
+            return tried.out.strip()
     # Not every file system lets its files be read past the page cache: whoever measures on it asks `is_buffered`.
     return processes.run(Command([*attach, str(file)])).out.strip()
 

@@ -78,5 +78,13 @@ class StormTables(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
     rows: int = STORM_ROWS
 
 
-WorkloadData: TypeAlias = SysbenchTables | TpccTables | StormTables
+class LedgerTables(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="ledger"):
+    """An empty table of entries, and accounts with money: how large the dataset is to be does not matter."""
+
+    accounts: int = 500
+    balance: int = 1000
+    """Of each account at first."""
+
+
+WorkloadData: TypeAlias = SysbenchTables | TpccTables | StormTables | LedgerTables
 """Any kind of data that a workload loads."""

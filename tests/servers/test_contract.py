@@ -37,6 +37,7 @@ from redolab.timeline import timelines
 from redolab.timeline.logs import read_log
 from redolab.units import MIB
 from redolab.workloads.catalogue import workload_catalogue
+from redolab.workloads.data import SysbenchTables
 from tests.examples import keyed
 from tests.small_crash import WORKLOAD, small_crash, small_dataset
 
@@ -188,6 +189,7 @@ def test_a_server_as_in_production_is_reached_over_tcp_by_those_alone_who_join_i
             address = instance.open_to_network()
             client = Command([sys.executable, "-c", CLIENT, address.host, str(address.port), address.user])
             said = processes.run(instance.in_its_network(client)).out
+            assert isinstance(dataset.spec.data, SysbenchTables)
             assert said == f"{dataset.spec.data.rows} rows over TCP\n"
             # Outside its namespace nobody finds it.
             assert processes.run(client, check=False).status != 0

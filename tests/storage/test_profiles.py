@@ -41,6 +41,7 @@ def test_the_catalogue_has_every_kind_and_a_source_for_every_disk() -> None:
         "tmpfs",
         "nvme",
         "sata-ssd",
+        "consumer",
         "cloud-ssd",
         "cloud-ssd-6000",
         "cloud-ssd-fast",

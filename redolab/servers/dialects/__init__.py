@@ -148,6 +148,8 @@ class Dialect(Protocol):
     """Whether it can dump its buffer pool, and load it at a start."""
     caches_queries: bool
     """Whether it has a query cache."""
+    statements_in_binary_log: Sequence[Setting]
+    """What makes the text of every statement stand in its binary log; nothing where it stands there anyway."""
     redo_format: str
     """Servers with the same word here can recover each other's crash images."""
     recovery_code: str

@@ -72,6 +72,7 @@ class MariaDB(Dialect):
         self.has_io_ceiling = True
         self.dumps_pool = True
         self.caches_queries = True
+        self.statements_in_binary_log = ()
         self._one_file = version >= Version(10, 5, 0)
         self._status_names = version >= Version(10, 5, 0)
         self._plain_header = version < Version(10, 8, 0)

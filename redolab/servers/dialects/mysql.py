@@ -75,6 +75,13 @@ _START_TIMEOUT = StartTimeout(
 )
 
 
+_STATEMENTS_BESIDE_ROWS = (
+    Setting(
+        "binlog_rows_query_log_events", "1", "statements stand beside the rows: what the log holds is read from them"
+    ),
+)
+
+
 class MySQL(Dialect):
     """MySQL: 5.5 without metrics, 5.6 and later with them; since 8.0.30 with a redo log capacity instead of file sizes."""
 
@@ -94,6 +101,7 @@ class MySQL(Dialect):
         self.has_io_ceiling = self._has_metrics
         self.dumps_pool = self._has_metrics
         self.caches_queries = version < Version(8, 0, 3)
+        self.statements_in_binary_log = _STATEMENTS_BESIDE_ROWS if version >= Version(5, 6, 2) else ()
         self.largest_log = 512 * GIB if self._has_metrics else _LARGEST_LOG_5_5
         # What starts without being raised (tried on 5.5.9, 5.6.24, 5.7.22, 8.0.15, 9.7.4).
         self.smallest_log = (8 if version >= Version(5, 7, 0) else 2) * MIB

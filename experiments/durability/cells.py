@@ -1,0 +1,79 @@
+"""What is varied: how the server syncs, and one thing at a time beside that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from redolab.powercut.states import VOLATILE, Cache
+from redolab.servers.dialects import Setting
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings under which power is cut."""
+
+    server: str
+    trx_commit: int
+    sync_binlog: int | None
+    """None: the binary log is off."""
+    variation: str = "plain"
+
+    @property
+    def in_words(self) -> str:
+        """As in `trx_commit=1, binary log with sync_binlog=0, ext4`."""
+        log = "binary log off" if self.sync_binlog is None else f"sync_binlog={self.sync_binlog}"
+        varied = "" if self.variation == "plain" else f", {self.variation}"
+        return f"trx_commit={self.trx_commit}, {log}{varied}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variation:
+    """One thing that is otherwise than plainly."""
+
+    about: str
+    overrides: tuple[Setting, ...] = ()
+    file_system: str = "xfs"
+    cache: Cache = VOLATILE
+    obeys: bool = True
+    """Whether the disk does what a flush asks."""
+    torn: bool = False
+    """Whether single sectors of what was written are lost."""
+    table_options: str = ""
+    must_lose: bool = False
+    """Whether it is a control: a search that finds nothing here would find nothing anywhere."""
+
+
+def _set(name: str, value: str) -> tuple[Setting, ...]:
+    return (Setting(name, value, "as asked: what is varied"),)
+
+
+_FLUSHING = (
+    *_set("innodb_max_dirty_pages_pct", "0"),
+    *_set("innodb_io_capacity", "2000"),
+    *_set("innodb_io_capacity_max", "4000"),
+)
+"""Has pages written all the time: without any under way none can be torn."""
+
+VARIATIONS = {
+    "plain": Variation(about="O_DIRECT, doublewrite, XFS, a volatile cache that obeys, whole writes survive or not"),
+    "torn": Variation(
+        about="of what was in flight or in the cache single sectors survive", overrides=_FLUSHING, torn=True
+    ),
+    "ext4": Variation(about="ext4", file_system="ext4"),
+    "fsync": Variation(about="innodb_flush_method=fsync", overrides=_set("innodb_flush_method", "fsync")),
+    "protected": Variation(
+        about="a cache that outlives the power, or none: what was answered survives", cache=Cache(volatile=False)
+    ),
+    "compressed": Variation(
+        about="ROW_FORMAT=COMPRESSED", overrides=_FLUSHING, table_options="ROW_FORMAT=COMPRESSED", torn=True
+    ),
+    "ignores-flushes": Variation(about="control: a disk that ignores flushes", obeys=False, must_lose=True),
+    "no-doublewrite": Variation(
+        about="control: torn writes without the doublewrite buffer",
+        overrides=(*_set("innodb_doublewrite", "0"), *_FLUSHING),
+        torn=True,
+        must_lose=True,
+    ),
+}
+"""Name → what it changes."""

@@ -1,0 +1,1 @@
+"""The page of durability, made from runs of power cuts."""

@@ -1,0 +1,47 @@
+"""A plan of power cuts, as data: recordings of each cell, and of each recording states, some sampled and some searched."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+from redolab.runs.plan import Plan, PlannedGroup, PlannedStep
+
+from .cells import Cell
+
+
+class PlannedRecording(PlannedGroup, frozen=True, kw_only=True):
+    """A load that is recorded."""
+
+    cell: Cell
+    number: int
+
+    def described(self) -> dict[str, str]:
+        """See `PlannedGroup`."""
+        return {"server": self.cell.server, "settings": self.cell.in_words, "recording": str(self.number)}
+
+
+class PlannedCuts(PlannedStep, frozen=True, kw_only=True):
+    """Some cuts of a recording."""
+
+    sampled: bool
+    count: int
+    batch: int
+
+    def described(self) -> dict[str, str]:
+        """See `PlannedStep`."""
+        return {"cuts": f"{self.count} {'at random' if self.sampled else 'searched'}"}
+
+
+class DurabilityConditions(msgspec.Struct, frozen=True, kw_only=True):
+    """What holds for the whole run; sizes in bytes."""
+
+    seconds: float
+    clients: int
+    log_size: int
+    pool: int
+    jobs: int
+
+
+DurabilityPlan: TypeAlias = Plan[PlannedRecording, PlannedCuts, DurabilityConditions]

@@ -1,0 +1,76 @@
+-- Numbered transactions, and beside the server a note of each before it is sent and after it was acknowledged, by the clock that
+-- the disk model goes by. The first client reads what the others have written, as another session sees it.
+--
+-- A note is a line: S (sent), A (acknowledged), F (refused, and rolled back), R (read: whose, up to which), the number, the time.
+
+local ffi = require("ffi")
+
+ffi.cdef[[
+typedef struct { long seconds; long nanoseconds; } ledger_time;
+int usleep(unsigned int microseconds);
+int clock_gettime(int clock, ledger_time *now);
+]]
+
+sysbench.cmdline.options = {
+   notes = { "Folder of the notes, a file for each client", "." },
+   parts = { "Rows that each transaction inserts", 3 },
+   accounts = { "Accounts between which money is moved", 500 },
+}
+
+local MONOTONIC = 1
+local filler = string.rep("x", 100)
+local now = ffi.new("ledger_time")
+
+local function note(what, number)
+   ffi.C.clock_gettime(MONOTONIC, now)
+   notes:write(string.format("%s %s %d%09d\n", what, number, tonumber(now.seconds), tonumber(now.nanoseconds)))
+end
+
+function thread_init()
+   drv = sysbench.sql.driver()
+   con = drv:connect()
+   number = 0
+   notes = assert(io.open(string.format("%s/%d", sysbench.opt.notes, sysbench.tid), "w"))
+   -- A line is in the file before the statement that it is about is sent.
+   notes:setvbuf("line")
+end
+
+function thread_done()
+   notes:close()
+   con:disconnect()
+end
+
+local function read_others()
+   local whose = sysbench.rand.uniform(1, math.max(1, sysbench.opt.threads - 1))
+   local upto = con:query_row(string.format("SELECT MAX(number) FROM ledger_entries WHERE client = %d", whose))
+   if upto ~= nil then
+      note("R", string.format("%d:%s", whose, upto))
+   end
+   ffi.C.usleep(5000)
+end
+
+local function transaction()
+   local rows = {}
+   for part = 1, sysbench.opt.parts do
+      rows[part] = string.format("(%d, %d, %d, '%s')", sysbench.tid, number, part, filler)
+   end
+   -- In the order of their numbers, so that two clients never wait for each other.
+   local from = sysbench.rand.uniform(1, sysbench.opt.accounts - 1)
+   local to = sysbench.rand.uniform(from + 1, sysbench.opt.accounts)
+   local amount = sysbench.rand.uniform(-100, 100)
+   con:query("BEGIN")
+   con:query("INSERT INTO ledger_entries VALUES " .. table.concat(rows, ", "))
+   con:query(string.format("UPDATE ledger_accounts SET balance = balance - %d WHERE id = %d", amount, from))
+   con:query(string.format("UPDATE ledger_accounts SET balance = balance + %d WHERE id = %d", amount, to))
+   con:query("COMMIT")
+end
+
+function event()
+   if sysbench.tid == 0 then
+      return read_others()
+   end
+   number = number + 1
+   note("S", number)
+   transaction()
+   note("A", number)
+end

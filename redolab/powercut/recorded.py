@@ -1,0 +1,154 @@
+"""A load on a disk that is recorded: what every power cut during it could have left can be made from what it keeps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from redolab.clock import now
+from redolab.crashes.dataset import make_dataset
+from redolab.lab import Lab
+from redolab.machine import copies, files
+from redolab.powercut.images import share_blocks
+from redolab.powercut.ledger import Ledger, read_ledger
+from redolab.powercut.recording import Recording, read_recording
+from redolab.powercut.states import Cache
+from redolab.progress import Stage
+from redolab.records.dataset import DatasetSpec
+from redolab.servers.dialects import InstanceRequest
+from redolab.servers.install import InstalledServer
+from redolab.servers.instance import DATA, Instance, prepare_folder
+from redolab.storage.attaching import DISKS
+from redolab.storage.disk_model import DiskModel
+from redolab.storage.lab_disk import LabDisk
+from redolab.storage.loop import make_file_system, mounted
+from redolab.units import GIB
+from redolab.workloads.contract import Workload
+from redolab.workloads.data import Clients, LedgerTables
+from redolab.workloads.ledger import NOTES, PARTS
+
+FILE_SYSTEMS = {
+    "xfs": ("mkfs.xfs", "-q", "-f", "-s", "size=512"),
+    "ext4": ("mkfs.ext4", "-q", "-F", "-b", "4096", "-E", "lazy_itable_init=0,lazy_journal_init=0"),
+}
+"""Name → how it is made."""
+INSTANCE = "instance"
+"""The instance's folder on the disk."""
+_DISK_SIZE = GIB
+_ROOM_SIZE = 24 * GIB
+"""Of the lab disk on which disks lie as files that share their blocks."""
+_LOG = "server.log"
+_LOOK = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedLoad:
+    """What a recorded load has left, in a folder on a file system that can share blocks."""
+
+    folder: Path
+    base: Path
+    """The disk before the recording: its file system was unmounted cleanly."""
+    recording: Recording
+    ledger: Ledger
+    data: LedgerTables
+    file_system: str
+    began: int
+    """When clients had begun, and when the server was ended, in nanoseconds of CLOCK_MONOTONIC: cuts lie in between."""
+    ended: int
+
+    @property
+    def kept(self) -> Path:
+        """The folder of the recording."""
+        return self.folder / "recording"
+
+
+@contextmanager
+def cut_room(lab: Lab) -> Iterator[Path]:
+    """While in it: a folder on a lab disk on which files share blocks. Raises `LabError` where this machine can have none."""
+    folder = lab.folder / DISKS / "power-cuts"
+    with LabDisk.made(lab.journal, folder, _ROOM_SIZE) as disk, disk.natively() as room:
+        yield room
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedLoad:
+    """A load that is to be recorded."""
+
+    server: InstalledServer
+    workload: Workload
+    dataset: DatasetSpec
+    data: LedgerTables
+    request: InstanceRequest
+    clients: Clients
+    seconds: float
+    parameters: Sequence[str]
+    """Of the disk model."""
+    cache: Cache
+    file_system: str
+
+
+def record(lab: Lab, program: Path, room: Path, wanted: WantedLoad, stage: Stage) -> RecordedLoad:
+    """Put a server under load on a disk that is recorded, and end it; `room`: an empty folder where files share blocks.
+
+    Raises `LabError`.
+    """
+    disk, mountpoint, kept = room / "disk", room / "mounted", room / "recording"
+    dataset = make_dataset(lab, lab.home, wanted.server, wanted.workload, wanted.dataset)
+    stage.say("making its disk")
+    make_file_system(disk, _DISK_SIZE, FILE_SYSTEMS[wanted.file_system])
+    with mounted(disk, mountpoint):
+        folder = mountpoint / INSTANCE
+        prepare_folder(wanted.server, folder)
+        files.remove(folder / DATA)
+        copies.copy_folder(dataset.folder / DATA, folder / DATA)
+        for log_file in wanted.server.dialect.old_log_files:
+            files.remove(folder / DATA / log_file)
+        # Its own log is made by a clean start, which is none of what is recorded.
+        with Instance.start(wanted.server, folder, wanted.request, room / "first-start.log") as instance:
+            instance.wait_ready()
+            instance.shut_down()
+    share_blocks(disk, room / "base")
+    files.make_folder(kept)
+    with DiskModel.serving(
+        program, disk, room / "model", [f"recording={kept}", *wanted.parameters], room / "model.log"
+    ) as model:
+        with mounted(model.file, mountpoint) as device, device.as_volatile(wanted.cache.volatile):
+            stage.say("starting the server")
+            with Instance.start(wanted.server, folder, wanted.request, room / _LOG) as instance:
+                instance.wait_ready()
+                model.tell("limits on")
+                output = room / "clients.log"
+                with wanted.workload.run(lab.tools, instance, wanted.data, wanted.clients, output) as running:
+                    began = _nanoseconds()
+                    _wait(wanted.seconds, running.check_running, instance.check_running, stage)
+                    ended = _nanoseconds()
+                    instance.kill()
+                model.tell("limits off")
+        model.tell("keep")
+    return RecordedLoad(
+        folder=room,
+        base=room / "base",
+        recording=read_recording(kept),
+        ledger=read_ledger(room / NOTES, PARTS),
+        data=wanted.data,
+        file_system=wanted.file_system,
+        began=began,
+        ended=ended,
+    )
+
+
+def _nanoseconds() -> int:
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+
+def _wait(seconds: float, clients: Callable[[], None], server: Callable[[], None], stage: Stage) -> None:
+    """Raises `LabError` if the clients or the server end before that."""
+    began = now().monotonic
+    while (gone := now().monotonic - began) < seconds:
+        clients()
+        server()
+        stage.advance(gone, seconds, f"recording, {gone:.0f} of {seconds:.0f} s")
+        time.sleep(min(_LOOK, seconds - gone))

@@ -1,0 +1,125 @@
+"""A recording: all that changed a disk, and the order of its flushes, as the disk model kept it (`diskmodel/record.h`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from redolab.errors import LabError
+
+EVENTS, DATA = "events", "data"
+"""The files of a recording."""
+_NEVER = np.iinfo(np.int64).max
+_FORM = np.dtype(
+    [("time", "i8"), ("number", "i8"), ("offset", "i8"), ("length", "i8"), ("data", "i8"), ("event", "i4"), ("failed", "i4")]
+)  # fmt: skip
+
+
+class Event(IntEnum):
+    """What came to the disk, or was answered."""
+
+    WRITE = 0
+    ZERO = 1
+    TRIM = 2
+    FLUSH = 3
+    ANSWER = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """Requests to a disk, an element each in the order of their arrival; sizes in bytes.
+
+    A place is how many events came before: a cut at place n leaves what the first n events allow.
+    """
+
+    event: NDArray[np.int32]
+    offset: NDArray[np.int64]
+    length: NDArray[np.int64]
+    data: NDArray[np.int64]
+    """Of a write: where its bytes are in the file of all bytes."""
+    asked: NDArray[np.int64]
+    """The place at which it came."""
+    answered: NDArray[np.int64]
+    """The place at which it was answered; the largest number there is for one that never was."""
+    times: NDArray[np.int64]
+    """Of every event, requests and answers: nanoseconds of CLOCK_MONOTONIC, never less than the one before."""
+    failed: NDArray[np.bool_]
+
+    @property
+    def places(self) -> int:
+        """How many events there are."""
+        return len(self.times)
+
+    @property
+    def flushes(self) -> NDArray[np.int64]:
+        """The numbers of its flushes."""
+        return np.flatnonzero(self.event == Event.FLUSH)
+
+    @property
+    def changes(self) -> NDArray[np.int64]:
+        """The numbers of what changed the disk: writes, zeroes and trims that did not fail."""
+        return np.flatnonzero((self.event < Event.FLUSH) & ~self.failed)
+
+    def place_at(self, time: int) -> int:
+        """How many events there were at that time in nanoseconds of CLOCK_MONOTONIC."""
+        return int(np.searchsorted(self.times, time, side="right"))
+
+
+def read_recording(folder: Path) -> Recording:
+    """The recording in a folder. Raises `LabError` if it is not whole."""
+    try:
+        content = (folder / EVENTS).read_bytes()
+        kept = (folder / DATA).stat().st_size
+    except OSError as error:
+        raise LabError(f"the recording {folder} cannot be read ({error.strerror})", "record it again") from None
+    if len(content) % _FORM.itemsize:
+        raise LabError(f"the recording {folder} ends within an event", "the disk model was killed: record it again")
+    events = np.frombuffer(content, dtype=_FORM)
+    is_answer = events["event"] == Event.ANSWER
+    requests = events[~is_answer]
+    answers = events[is_answer]
+    places = np.arange(len(events), dtype=np.int64)
+    answered = np.full(len(requests), _NEVER)
+    failed = np.zeros(len(requests), dtype=bool)
+    if not np.array_equal(requests["number"], np.arange(len(requests))) or answers["number"].max(initial=-1) >= len(
+        requests
+    ):
+        raise LabError(f"the recording {folder} is damaged", "record it again")
+    # The event itself has happened: a cut at the place after it finds it answered.
+    answered[answers["number"]] = places[is_answer] + 1
+    failed[answers["number"]] = answers["failed"] != 0
+    written = requests["event"] == Event.WRITE
+    if int((requests["data"][written] + requests["length"][written]).max(initial=0)) > kept:
+        raise LabError(f"the recording {folder} lacks bytes that were written", "the disk was full: record it again")
+    return Recording(
+        event=requests["event"].copy(),
+        offset=requests["offset"].copy(),
+        length=requests["length"].copy(),
+        data=requests["data"].copy(),
+        asked=places[~is_answer],
+        answered=answered,
+        times=events["time"].copy(),
+        failed=failed,
+    )
+
+
+def recording_of(requests: Sequence[tuple[Event, int, int, int]], order: Sequence[int]) -> Recording:
+    """One from (event, offset, length, data) and an order of arrivals (n + 1) and answers (-n - 1): for tests and explanations."""
+    asked = np.zeros(len(requests), dtype=np.int64)
+    answered = np.full(len(requests), _NEVER)
+    for place, signed in enumerate(order):
+        number = abs(signed) - 1
+        if signed > 0:
+            asked[number] = place
+        else:
+            answered[number] = place + 1
+    columns = [np.array(column, dtype=np.int64) for column in zip(*requests, strict=True)]
+    return Recording(
+        event=columns[0].astype(np.int32), offset=columns[1], length=columns[2], data=columns[3], asked=asked,
+        answered=answered, times=np.arange(len(order), dtype=np.int64), failed=np.zeros(len(requests), dtype=bool),
+    )  # fmt: skip

@@ -1,0 +1,139 @@
+"""Recovers the states of a recorded load, several at once, and asks each server what it holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pymysql
+from pymysql.connections import Connection
+
+from redolab.lab import Lab
+from redolab.powercut.images import DiskImages
+from redolab.powercut.ledger import Found
+from redolab.powercut.recorded import INSTANCE, RecordedLoad
+from redolab.powercut.states import DiskState, History
+from redolab.records.recovery import Outcome
+from redolab.recoveries.checked import CheckedRecovery, Checks, Prepared, recover_checked
+from redolab.servers.dialects import InstanceRequest
+from redolab.servers.install import InstalledServer
+from redolab.servers.instance import Instance
+from redolab.storage.loop import mounted
+from redolab.storage.place import Place
+from redolab.workloads.contract import Workload
+from redolab.workloads.data import DATABASE, LedgerTables, TableCheck
+from redolab.workloads.ledger import ACCOUNTS, ENTRIES
+
+_CONNECT, _ANSWER = 10.0, 120.0
+_LAST_LINES = 15
+_STUCK_AFTER = 30.0
+"""Seconds: small logs, and no healthy recovery was quiet for more than 6.1 s (docs/recovery.md)."""
+_LOGGED = re.compile(rf"INSERT INTO {ENTRIES} VALUES \((\d+), (\d+), 1,")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateTask:
+    """A state that is to be recovered."""
+
+    number: int
+    state: DiskState
+    server: InstalledServer
+    request: InstanceRequest
+    log: Path
+    settings: str = ""
+    stuck_after: float = _STUCK_AFTER
+
+
+@dataclass(frozen=True, slots=True)
+class StateContent:
+    """What a server holds that was recovered from a state, whenever the power was cut that left it."""
+
+    outcome: Outcome
+    found: Found | None
+    """Of the ledger; None where it was not ready, or cannot be read."""
+    failed: tuple[TableCheck, ...] = ()
+    """What is not as it must be whatever was lost."""
+    said: tuple[str, ...] = ()
+    """The last lines of one that was not ready."""
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether it came up, and nothing in it contradicts itself."""
+        return self.found is not None and not self.failed
+
+
+def recover_states(
+    lab: Lab,
+    recorded: RecordedLoad,
+    history: History,
+    workload: Workload,
+    tasks: Sequence[StateTask],
+    jobs: int,
+    done: Callable[[CheckedRecovery[StateTask, StateContent]], None],
+) -> None:
+    """Recover them, so many at once; `done` is told of each when it is over. Raises `LabError`."""
+    images = DiskImages(history, recorded.base, recorded.kept)
+    options = "noatime,nouuid" if recorded.file_system == "xfs" else "noatime"
+
+    @contextmanager
+    def prepare(task: StateTask) -> Iterator[Prepared]:
+        file = recorded.folder / f"state-{task.number}"
+        at = recorded.folder / f"state-{task.number}-mounted"
+        with images.image(task.state, file), mounted(file, at, options, direct=False) as device:
+            yield Prepared(at / INSTANCE, Place(name="state", folder=at, device=device))
+
+    checks = Checks(
+        prepare=prepare,
+        judge=lambda _, instance: _content(instance, recorded, workload),
+        not_ready=lambda _, instance, outcome: StateContent(outcome, None, said=_last_of(instance)),
+        is_right=lambda content: content.is_sound,
+        # Of a cut before anything had reached the disk there is nothing to recover.
+        judged_after=frozenset({Outcome.READY, Outcome.NO_CRASH_RECOVERY}),
+    )
+    recover_checked(lab, tasks, checks, jobs, done)
+
+
+def _content(instance: Instance, recorded: RecordedLoad, workload: Workload) -> StateContent:
+    try:
+        with instance.connections.connect(_CONNECT, _ANSWER) as connection:
+            found = found_in(connection, recorded.data)
+            checks = workload.verify(connection, recorded.data, 1, lambda *_: None)
+    except pymysql.MySQLError as error:
+        refused = TableCheck(what="the server answers", expected="yes", found=str(error))
+        return StateContent(Outcome.REFUSED, None, (refused,), _last_of(instance))
+    return StateContent(Outcome.READY, found, tuple(check for check in checks if not check.passed))
+
+
+def found_in(connection: Connection, data: LedgerTables) -> Found:
+    """What of the ledger a server holds."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT client, number, COUNT(*) FROM {DATABASE}.{ENTRIES} GROUP BY client, number")
+        parts = {(int(client), int(number)): int(count) for client, number, count in cursor.fetchall()}
+        cursor.execute(f"SELECT SUM(balance) FROM {DATABASE}.{ACCOUNTS}")
+        row = cursor.fetchone()
+    balance = int(row[0]) if row and row[0] is not None else 0
+    return Found(parts, balance, data.accounts * data.balance, logged_in(connection))
+
+
+def logged_in(connection: Connection) -> frozenset[tuple[int, int]] | None:
+    """The transactions that the binary log holds, by the text of their statements; None where it is off."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT @@log_bin")
+        row = cursor.fetchone()
+        if row is None or not int(row[0]):
+            return None
+        cursor.execute("SHOW BINARY LOGS")
+        found: set[tuple[int, int]] = set()
+        for name, *_ in cursor.fetchall():
+            cursor.execute(f"SHOW BINLOG EVENTS IN '{name}'")
+            for event in cursor.fetchall():
+                if match := _LOGGED.search(str(event[-1])):
+                    found.add((int(match[1]), int(match[2])))
+    return frozenset(found)
+
+
+def _last_of(instance: Instance) -> tuple[str, ...]:
+    return tuple(line.text for line in instance.log[-_LAST_LINES:])

@@ -1,0 +1,184 @@
+"""The states in which a power cut could have left a disk.
+
+Of a disk with a volatile cache, a flush covers the writes that were answered before it came, and holds from its own answer on. Of
+all other writes, those in flight included, each sector may be on the disk or not; of one sector the last that is there counts. No
+sector is torn. Trims and zeroes are writes. (ATA Command Set, FLUSH CACHE; SCSI Block Commands, SYNCHRONIZE CACHE.)
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import msgspec
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+from redolab.powercut.recording import Event, Recording
+
+SECTOR = 512
+"""Bytes that are never torn, unless the disk says more."""
+_BASE, _ZEROES = -1, -2
+"""Sources of a sector: what was there before the recording, and nothing."""
+
+
+class Survivors(StrEnum):
+    """Which of the writes that no flush protects are on the disk."""
+
+    NONE = "none"
+    ALL = "all"
+    PREFIX = "prefix"
+    """The first so many, in the order in which they came."""
+    ONE_MISSING = "one missing"
+    ONE_ALONE = "one alone"
+    RANDOM = "random"
+    """Each by the toss of a coin."""
+    TORN = "torn"
+    """Each sector of each by the toss of a coin."""
+
+
+class PowerCut(msgspec.Struct, frozen=True, kw_only=True):
+    """One cut: with its recording it is one state of a disk."""
+
+    place: int
+    """How many events of the recording there were."""
+    survivors: Survivors
+    seed: int = 0
+    """Of what is drawn: which is missing or alone, how long the prefix is, how the coins fall."""
+
+
+class Cache(msgspec.Struct, frozen=True, kw_only=True):
+    """What a disk may lose of what it has answered."""
+
+    volatile: bool = True
+    """Without power-loss protection; else what was answered is there."""
+    size: int | None = None
+    """Bytes; None: any number."""
+
+
+VOLATILE = Cache()
+"""Of any size, and gone with the power."""
+
+
+@dataclass(frozen=True, slots=True)
+class DiskState:
+    """What of a disk is where: for each sector that the recording ever changed."""
+
+    sources: NDArray[np.int64]
+    """Where its bytes are among all that were written, in sectors; -1 as before the recording, -2 zeroes."""
+
+    @property
+    def hash(self) -> str:
+        """The same for the same content."""
+        return xxhash.xxh3_64_hexdigest(self.sources.tobytes())
+
+
+class History:
+    """What a recording makes of a disk, at each of its places."""
+
+    def __init__(
+        self, recording: Recording, cache: Cache = VOLATILE, sector: int = SECTOR, *, obeys: bool = True
+    ) -> None:
+        """`obeys`: whether the disk does what a flush asks; one that does not answers it, and loses what it had."""
+        self.recording = recording
+        self._changes = recording.changes
+        self._cache = cache
+        self._whole = sector // SECTOR
+        self._obeys = obeys
+        spans = [self._span(number) for number in self._changes]
+        self.sectors: NDArray[np.int64] = np.unique(np.concatenate(spans)) if spans else np.zeros(0, dtype=np.int64)
+        """The sectors that it ever changes, in order."""
+        self._first = {
+            int(number): int(np.searchsorted(self.sectors, span[0]))
+            for number, span in zip(self._changes, spans, strict=True)
+        }
+        self._durable = self._durable_from()
+
+    def _span(self, number: int) -> NDArray[np.int64]:
+        first = int(self.recording.offset[number]) // SECTOR
+        return np.arange(first, first + int(self.recording.length[number]) // SECTOR, dtype=np.int64)
+
+    def _durable_from(self) -> NDArray[np.int64]:
+        """Of each change the place from which on no cut can lose it."""
+        recording = self.recording
+        answered = recording.answered[self._changes]
+        if not self._cache.volatile:
+            return answered
+        flushes = recording.flushes[~recording.failed[recording.flushes]]
+        asked, held = recording.asked[flushes], recording.answered[flushes]
+        # Of all flushes that came after the answer the one that was answered first.
+        earliest = np.minimum.accumulate(held[::-1])[::-1] if len(held) else held
+        after = np.searchsorted(asked, answered - 1, side="right")
+        never = np.iinfo(np.int64).max
+        if not self._obeys:
+            return np.full(len(self._changes), never)
+        return np.append(earliest, never)[after]
+
+    def durable(self, place: int) -> NDArray[np.int64]:
+        """The numbers of the changes that are on the disk for certain after a cut there, in order."""
+        return np.asarray(self._changes[self._durable <= place])
+
+    def at_risk(self, place: int) -> NDArray[np.int64]:
+        """The numbers of those that may be there or not, in order: those that came, and are not durable."""
+        asked = self.recording.asked[self._changes] < place
+        risky = np.asarray(self._changes[asked & (self._durable > place)])
+        if self._cache.size is None or not self._cache.volatile:
+            return risky
+        # What has left a cache of some size for the platter is not lost; what was not answered was never in it.
+        answered = self.recording.answered[risky] <= place
+        bytes_after = np.cumsum(self.recording.length[risky][::-1])[::-1]
+        return np.asarray(risky[~answered | (bytes_after <= self._cache.size)])
+
+    def state(self, cut: PowerCut) -> DiskState:
+        """The state that this cut leaves."""
+        sources = np.full(len(self.sectors), _BASE, dtype=np.int64)
+        at_risk = self.at_risk(cut.place).tolist()
+        lost = set(at_risk) - set(survivors_of(at_risk, cut))
+        torn = set(at_risk) if cut.survivors is Survivors.TORN else set()
+        draw = random.Random(f"{cut.seed} sectors")
+        came = self._changes[self.recording.asked[self._changes] < cut.place]
+        # In the order of arrival: of one sector the last one counts.
+        for number in came.tolist():
+            if number in lost:
+                continue
+            start, count = self._first[number], int(self.recording.length[number]) // SECTOR
+            there = self._content(number, count)
+            if number in torn:
+                there = np.where(_coins(draw, count, self._whole), there, sources[start : start + count])
+            sources[start : start + count] = there
+        return DiskState(sources)
+
+    def _content(self, number: int, count: int) -> NDArray[np.int64]:
+        if self.recording.event[number] != Event.WRITE:
+            return np.full(count, _ZEROES, dtype=np.int64)
+        first = int(self.recording.data[number]) // SECTOR
+        return np.arange(first, first + count, dtype=np.int64)
+
+
+def survivors_of(at_risk: Sequence[int], cut: PowerCut) -> list[int]:
+    """Which of the changes at risk, in the order of arrival, are on the disk: the same for the same seed."""
+    draw = random.Random(f"{cut.seed} {cut.survivors}")
+    numbers = list(at_risk)
+    match cut.survivors:
+        case Survivors.NONE:
+            return []
+        case Survivors.ALL | Survivors.TORN:
+            return numbers
+        case Survivors.PREFIX:
+            return numbers[: draw.randrange(len(numbers) + 1)]
+        case Survivors.ONE_MISSING:
+            missing = draw.choice(numbers) if numbers else None
+            return [each for each in numbers if each != missing]
+        case Survivors.ONE_ALONE:
+            return [draw.choice(numbers)] if numbers else []
+        case Survivors.RANDOM:
+            return [each for each in numbers if draw.random() < 0.5]
+
+
+def _coins(draw: random.Random, count: int, whole: int) -> NDArray[np.bool_]:
+    """Whether each of so many sectors is there; `whole` of them in a row stand or fall together."""
+    tossed = [draw.random() < 0.5 for _ in range(-(-count // whole))]
+    return np.repeat(tossed, whole)[:count]

@@ -1,0 +1,98 @@
+"""The ledger's clients: numbered transactions, noted beside the server before they are sent and after they are acknowledged."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from pymysql.connections import Connection
+
+from redolab.lab import Lab
+from redolab.machine import files, processes
+from redolab.machine.processes import Command, Process
+from redolab.machine.tools import Tools
+from redolab.servers.instance import Instance
+from redolab.workloads.contract import Follow, RunningWorkload, check_pages, check_value
+from redolab.workloads.data import DATABASE, Clients, LedgerTables, TableCheck
+from redolab.workloads.plain import PlainWorkload
+from redolab.workloads.reporting import ReportingRun
+from redolab.workloads.source_code import code_alone
+from redolab.workloads.sysbench import SCRIPTS, connection_arguments, moment_of
+
+ENTRIES, ACCOUNTS = "ledger_entries", "ledger_accounts"
+PARTS = 3
+"""Rows that each transaction inserts."""
+NOTES = "notes"
+"""The folder of the notes, beside the file of what the clients say."""
+_SCRIPT = "ledger.lua"
+_CREATE = (
+    "CREATE TABLE {entries} (client INT NOT NULL, number BIGINT NOT NULL, part TINYINT NOT NULL, filler VARCHAR(200) NOT NULL, "
+    "PRIMARY KEY (client, number, part)) ENGINE=InnoDB {options}",
+    "CREATE TABLE {accounts} (id INT NOT NULL PRIMARY KEY, balance BIGINT NOT NULL) ENGINE=InnoDB {options}",
+)
+
+
+class LedgerWorkload(PlainWorkload, frozen=True, kw_only=True, tag="ledger"):
+    """A sysbench script of the project's, whose first client reads what the others write."""
+
+    options: str = ""
+    """Of its tables, as in `ENCRYPTION='Y'`."""
+
+    def content(self) -> str:
+        """See `Workload`."""
+        return code_alone(SCRIPTS / _SCRIPT) + self.options
+
+    def require(self, lab: Lab) -> None:
+        """See `Workload`."""
+        lab.tools.require(["sysbench"], lab.progress)
+
+    def data(self, size: int) -> LedgerTables:
+        """See `Workload`: as much as there is, however large the dataset is to be."""
+        return LedgerTables()
+
+    def schema(self, data: LedgerTables) -> Sequence[str]:
+        """See `Workload`: `load` has nothing left to do."""
+        values = ", ".join(f"({number}, {data.balance})" for number in range(1, data.accounts + 1))
+        created = [each.format(entries=ENTRIES, accounts=ACCOUNTS, options=self.options) for each in _CREATE]
+        return (*created, f"INSERT INTO {ACCOUNTS} VALUES {values}")
+
+    def load(self, tools: Tools, instance: Instance, data: LedgerTables, output: Path) -> Process:
+        """See `Workload`."""
+        return processes.start(Command(["true"]), output)
+
+    @contextmanager
+    def run(
+        self, tools: Tools, instance: Instance, data: LedgerTables, clients: Clients, output: Path
+    ) -> Iterator[RunningWorkload]:
+        """See `Workload`: notes go into a folder beside `output`."""
+        sysbench = tools.get("sysbench")
+        notes = output.with_name(NOTES)
+        files.make_folder(notes)
+        arguments = [
+            # One more: the reader.
+            *connection_arguments(sysbench, SCRIPTS / _SCRIPT, clients.connections + 1),
+            *(f"--notes={notes}", f"--parts={PARTS}", f"--accounts={data.accounts}"),
+            *("--time=0", "--events=0", f"--report-interval={max(1, round(clients.report_every))}", "run"),
+        ]
+        process = processes.start(Command(arguments, folder=instance.folder, environment=sysbench.environment), output)
+        try:
+            yield ReportingRun("sysbench", process, moment_of)
+        finally:
+            process.stop(signal.SIGKILL)
+
+    def verify(self, connection: Connection, data: LedgerTables, turn: int, follow: Follow) -> list[TableCheck]:
+        """See `Workload`: no transaction is there in part, no money was made or lost, and the pages are in order."""
+        torn = f"SELECT COUNT(*) FROM (SELECT 1 FROM {DATABASE}.{ENTRIES} GROUP BY client, number HAVING COUNT(*) <> {PARTS}) torn"
+        with connection.cursor() as cursor:
+            return [
+                check_value(cursor, "transactions that are there in part", torn, 0),
+                check_value(
+                    cursor,
+                    "money of all accounts",
+                    f"SELECT SUM(balance) FROM {DATABASE}.{ACCOUNTS}",
+                    data.accounts * data.balance,
+                ),
+                *(check_pages(cursor, f"{DATABASE}.{name}") for name in (ENTRIES, ACCOUNTS)),
+            ]

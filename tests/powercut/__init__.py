@@ -1,0 +1,1 @@
+"""Power cuts: recordings, states, the ledger."""

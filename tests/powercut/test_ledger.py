@@ -1,0 +1,113 @@
+"""The oracle: what a recovered server holds, held against what its clients noted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from redolab.errors import LabError
+from redolab.powercut.ledger import Found, Ledger, LedgerVerdict, Seen, Transaction, judged, read_ledger
+
+_SECOND = 1_000_000_000
+
+
+def transaction(
+    client: int, number: int, sent: float, acknowledged: float | None = None, **others: bool
+) -> Transaction:
+    return Transaction(
+        client=client, number=number, sent=int(sent * _SECOND),
+        acknowledged=None if acknowledged is None else int(acknowledged * _SECOND), **others,
+    )  # fmt: skip
+
+
+LEDGER = Ledger(
+    [
+        transaction(1, 1, 1.0, 1.1),
+        transaction(1, 2, 1.2, 1.3),
+        transaction(1, 3, 1.4),
+        transaction(2, 1, 1.0, 1.05),
+        transaction(2, 2, 1.15, 1.25),
+        transaction(2, 3, 1.5, 1.6),
+    ],
+    [Seen(1, 2, int(1.35 * _SECOND))],
+    parts=3,
+)
+CUT = int(1.45 * _SECOND)
+
+
+def verdict(*there: tuple[int, int], balance: int = 0, torn: tuple[int, int] | None = None) -> LedgerVerdict:
+    parts = dict.fromkeys(there, 3) | ({torn: 2} if torn else {})
+    return judged(LEDGER, CUT, Found(parts, balance, 0))
+
+
+def test_everything_that_was_acknowledged_is_there() -> None:
+    found = verdict((1, 1), (1, 2), (2, 1), (2, 2))
+    assert found.keeps_its_promise
+    assert (found.acknowledged, found.unknown, found.seconds_back) == (4, 1, 0.0)
+
+
+def test_a_commit_without_an_answer_may_be_there_or_not() -> None:
+    assert verdict((1, 1), (1, 2), (1, 3), (2, 1), (2, 2)).keeps_its_promise
+
+
+def test_lost_at_the_end_is_lost_and_no_hole() -> None:
+    found = verdict((1, 1), (2, 1))
+    assert (found.lost, found.holes) == (2, 0)
+    assert found.is_whole
+    assert found.seconds_back == pytest.approx(0.2)
+    assert found.seen_then_lost == 1
+
+
+def test_missing_in_the_middle_is_a_hole() -> None:
+    found = verdict((1, 2), (2, 1), (2, 2))
+    assert (found.lost, found.holes) == (1, 1)
+    assert not found.is_whole
+
+
+def test_what_another_client_sent_after_an_acknowledgement_needs_what_was_acknowledged() -> None:
+    # Client 2 sent its second at 1.15, after client 1 had its first acknowledged at 1.1.
+    assert verdict((2, 1), (2, 2)).holes == 1
+    assert verdict((2, 1)).holes == 0
+
+
+def test_half_a_transaction_and_lost_money_are_torn() -> None:
+    found = verdict((1, 1), (2, 1), (2, 2), torn=(1, 2))
+    assert (found.torn, found.lost, found.is_whole) == (1, 0, False)
+    assert verdict((1, 1), (1, 2), (2, 1), (2, 2), balance=-7).money == 7
+
+
+def test_what_nobody_had_sent_is_wrong() -> None:
+    assert verdict((1, 1), (1, 2), (2, 1), (2, 2), (2, 3)).wrong == 1
+    assert verdict((1, 1), (1, 2), (2, 1), (2, 2), (9, 1)).wrong == 1
+
+
+def test_what_was_refused_must_not_be_there() -> None:
+    ledger = Ledger([transaction(1, 1, 1.0, refused=True), transaction(1, 2, 1.1, 1.2)], [], 3)
+    whole = judged(ledger, CUT, Found({(1, 2): 3}, 0, 0))
+    assert whole.keeps_its_promise
+    assert judged(ledger, CUT, Found({(1, 1): 3, (1, 2): 3}, 0, 0)).wrong == 1
+
+
+def test_a_binary_log_has_what_the_tables_have_or_not() -> None:
+    parts = dict.fromkeys([(1, 1), (1, 2), (2, 1), (2, 2)], 3)
+    same = judged(LEDGER, CUT, Found(parts, 0, 0, frozenset(parts)))
+    assert same.agrees_with_binary_log
+    behind = judged(LEDGER, CUT, Found(parts, 0, 0, frozenset([(1, 1), (2, 1), (1, 3)])))
+    assert (behind.only_in_tables, behind.only_in_binary_log) == (2, 1)
+    assert behind.keeps_its_promise
+    assert not behind.agrees_with_binary_log
+
+
+def test_notes_are_read_as_clients_wrote_them(tmp_path: Path) -> None:
+    (tmp_path / "1").write_text("S 1 100\nA 1 200\nS 2 300\nF 2 350\nS 3 400\n")
+    (tmp_path / "0").write_text("R 1:1 250\n")
+    found = read_ledger(tmp_path, 3)
+    assert [(each.number, each.acknowledged, each.refused) for each in found.transactions] == [
+        (1, 200, False), (2, None, True), (3, None, False),
+    ]  # fmt: skip
+    assert found.seen == [Seen(1, 1, 250)]
+    assert found.acknowledgements == [200]
+    (tmp_path / "2").write_text("A 1\n")
+    with pytest.raises(LabError, match="a note of client 2 cannot be read"):
+        read_ledger(tmp_path, 3)
