@@ -32,6 +32,7 @@ def page(runs: Sequence[Run]) -> Page:
         "unsynced_log": [each for each in shown if _is(each, 1, 0)],
         "lost": lost_table(found).as_markdown(),
         "controls": controls_table(found).as_markdown(),
+        "not_red": [each for each in found if each.is_control and not each.has_red],
         "states": sum(each.distinct for each in found),
         "machine": runs[-1].record().sessions[-1].machine.in_words(),
     }
