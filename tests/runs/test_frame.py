@@ -69,7 +69,7 @@ def test_it_is_listed_and_its_factors_are_options() -> None:
     assert "How high do dice fall?" in said
     # Its own before those of all experiments.
     assert said.index("--pause-ms") < said.index("--repeat") < said.index("--resume")
-    assert "calibrate, dice, inflation" in redolab("run", "coffee").stderr
+    assert "calibrate, dice, durability, inflation" in redolab("run", "coffee").stderr
 
 
 def test_the_plan_is_shown_and_nothing_is_done() -> None:
