@@ -3,6 +3,7 @@
 
 #include "serve.h"
 
+#include "cache.h"
 #include "gate.h"
 #include "record.h"
 #include "timing.h"
@@ -28,6 +29,7 @@ enum { INODE_DISK = 2, INODE_CONTROL = 3 };
 struct server {
     struct gate *gate;
     struct record *record; /* NULL: nothing is kept */
+    struct cache *cache;   /* NULL: nothing is ever lost */
     int64_t size;
     int direct;   /* past the page cache, where the file's own file system can do that */
     int buffered; /* for what is not aligned as that wants it */
@@ -38,6 +40,9 @@ struct transfer {
     struct held held; /* first: the gate knows nothing else of it */
     struct record *record;
     int64_t number; /* in the recording */
+    struct cache *cache;
+    struct change *change; /* NULL: it changes nothing */
+    int64_t covered;       /* of a flush */
     fuse_req_t request;
     size_t size;
     int failure;
@@ -51,6 +56,14 @@ static struct transfer *spare;
 static void answer(struct held *held)
 {
     struct transfer *transfer = (struct transfer *)held;
+    /* What failed may have changed something: it is safe when what came after it is. */
+    bool kept = true;
+    if (transfer->change != NULL)
+        kept = cache_answer(transfer->cache, transfer->change);
+    else if (transfer->cache != NULL)
+        kept = cache_flushed(transfer->cache, transfer->covered);
+    if (!kept && transfer->failure == 0)
+        transfer->failure = EIO;
     if (transfer->record != NULL)
         record_answer(transfer->record, transfer->number, transfer->failure != 0);
     if (transfer->failure != 0 || held->request.operation == OPERATION_FLUSH || held->request.operation == OPERATION_TRIM)
@@ -83,6 +96,8 @@ static struct transfer *take_transfer(fuse_req_t request, size_t size)
     }
     transfer->held.answer = answer;
     transfer->record = NULL;
+    transfer->cache = NULL;
+    transfer->change = NULL;
     transfer->request = request;
     transfer->size = size;
     transfer->failure = 0;
@@ -112,6 +127,35 @@ static bool keep(const struct server *server, struct transfer *transfer, enum ev
         return false;
     }
     transfer->record = server->record;
+    return true;
+}
+
+/* Lets the cache know what stands there before it is changed. False, with the request answered, where the power is gone. */
+static bool change(const struct server *server, struct transfer *transfer, int64_t offset, int64_t length)
+{
+    if (server->cache == NULL)
+        return true;
+    transfer->change = cache_change(server->cache, offset, length);
+    if (transfer->change == NULL) {
+        refuse(transfer, errno);
+        return false;
+    }
+    transfer->cache = server->cache;
+    return true;
+}
+
+static void changed(const struct transfer *transfer)
+{
+    if (transfer->change != NULL)
+        cache_changed(transfer->cache);
+}
+
+/* Whether the power is gone; then the request is answered. */
+static bool is_dead(const struct server *server, fuse_req_t request)
+{
+    if (server->cache == NULL || !cache_is_cut(server->cache))
+        return false;
+    fuse_reply_err(request, EIO);
     return true;
 }
 
@@ -276,6 +320,8 @@ static void on_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t off
     }
     size_t there = offset < server->size ? (size_t)(server->size - offset) : 0;
     size = size < there ? size : there;
+    if (is_dead(server, request))
+        return;
     if (size > LARGEST || size == 0) {
         size > 0 ? fuse_reply_err(request, EINVAL) : fuse_reply_buf(request, NULL, 0);
         return;
@@ -296,6 +342,8 @@ static bool obey(struct server *server, const char *line)
 {
     if (strcmp(line, "keep") == 0)
         return server->record != NULL && record_sync(server->record);
+    if (strcmp(line, "cut") == 0)
+        return server->cache != NULL && cache_cut(server->cache);
     return gate_obey(server->gate, line);
 }
 
@@ -331,7 +379,8 @@ static void on_write(fuse_req_t request, fuse_ino_t inode, const char *from, siz
     struct transfer *transfer = take_transfer(request, size);
     if (transfer == NULL)
         return;
-    if (!keep(server, transfer, EVENT_WRITE, offset, (int64_t)size, from))
+    if (!keep(server, transfer, EVENT_WRITE, offset, (int64_t)size, from) ||
+        !change(server, transfer, offset, (int64_t)size))
         return;
     gate_enter(server->gate, &transfer->held, OPERATION_WRITE, offset, (int64_t)size);
     memcpy(transfer->data, from, size);
@@ -339,6 +388,7 @@ static void on_write(fuse_req_t request, fuse_ino_t inode, const char *from, siz
     if (!written && errno == EINVAL)
         written = write_all(server->buffered, transfer->data, size, offset);
     transfer->failure = written ? 0 : errno;
+    changed(transfer);
     pass(server->gate, transfer);
 }
 
@@ -352,11 +402,17 @@ static void on_fsync(fuse_req_t request, fuse_ino_t inode, int only_data, struct
         fuse_reply_err(request, 0);
         return;
     }
+    if (is_dead(server, request))
+        return;
     struct transfer *transfer = take_transfer(request, 0);
     if (transfer == NULL)
         return;
     if (!keep(server, transfer, EVENT_FLUSH, 0, 0, NULL))
         return;
+    if (server->cache != NULL) {
+        transfer->cache = server->cache;
+        transfer->covered = cache_flush(server->cache);
+    }
     gate_enter(server->gate, &transfer->held, OPERATION_FLUSH, 0, 0);
     /* The file lives as long as its mount: a power cut of this machine is nothing to protect it from, and the time is the model's. */
     pass(server->gate, transfer);
@@ -371,14 +427,24 @@ static void on_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t o
         fuse_reply_err(request, EOPNOTSUPP);
         return;
     }
+    bool zeroes = (mode & FALLOC_FL_ZERO_RANGE) != 0;
+    /* What is zeroed is to be had back; where that is not possible whoever asks writes zeroes, or does without. */
+    if (server->cache != NULL && (!zeroes || length > LARGEST)) {
+        fuse_reply_err(request, EOPNOTSUPP);
+        return;
+    }
+    if (is_dead(server, request))
+        return;
     struct transfer *transfer = take_transfer(request, 0);
     if (transfer == NULL)
         return;
     /* What was punched out reads as zeroes, as what was zeroed does; only the one is a wish that a disk may leave undone. */
-    if (!keep(server, transfer, mode & FALLOC_FL_ZERO_RANGE ? EVENT_ZERO : EVENT_TRIM, offset, length, NULL))
+    if (!keep(server, transfer, zeroes ? EVENT_ZERO : EVENT_TRIM, offset, length, NULL) ||
+        !change(server, transfer, offset, length))
         return;
     gate_enter(server->gate, &transfer->held, OPERATION_TRIM, offset, length);
     transfer->failure = fallocate(server->buffered, mode, offset, length) == 0 ? 0 : errno;
+    changed(transfer);
     pass(server->gate, transfer);
 }
 
@@ -446,14 +512,19 @@ static int mount_and_serve(const char *program, struct server *server, const cha
     return status;
 }
 
-int serve(const char *program, const char *file, const char *mountpoint, struct parameters *parameters, const char *recording)
+int serve(const char *program, const char *file, const char *mountpoint, struct parameters *parameters,
+          const struct promises *promises)
 {
     struct server server = {0};
 
     if (!open_file(&server, file))
         return 1;
-    if (recording != NULL && (server.record = record_create(recording)) == NULL) {
-        fprintf(stderr, "diskmodel: nothing can be recorded in %s: %s\n", recording, strerror(errno));
+    if (promises->recording != NULL && (server.record = record_create(promises->recording)) == NULL) {
+        fprintf(stderr, "diskmodel: nothing can be recorded in %s: %s\n", promises->recording, strerror(errno));
+        return 1;
+    }
+    if (promises->loses && (server.cache = cache_create(server.buffered, promises->cache)) == NULL) {
+        fprintf(stderr, "diskmodel: out of memory\n");
         return 1;
     }
     parameters->size = server.size;

@@ -5,10 +5,15 @@
 
 #include "parameters.h"
 
-/*
- * Serves `file` at `mountpoint` until it is unmounted. What changes it, and the order of its flushes, is kept in the folder
- * `recording` if that is not NULL. Returns an exit status.
- */
-int serve(const char *program, const char *file, const char *mountpoint, struct parameters *parameters, const char *recording);
+/* What is to be known, and lost, of what the disk was asked. */
+struct promises {
+    const char *recording; /* the folder that keeps all changes, and the order of flushes; NULL: nothing is kept */
+    bool loses;            /* whether the line `cut` takes back what is not safe */
+    int64_t cache;         /* then: bytes of its volatile cache, or CACHE_ANY */
+};
+
+/* Serves `file` at `mountpoint` until it is unmounted. Returns an exit status. */
+int serve(const char *program, const char *file, const char *mountpoint, struct parameters *parameters,
+          const struct promises *promises);
 
 #endif

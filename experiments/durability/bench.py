@@ -5,14 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import msgspec
+
+from redolab.errors import LabError
 from redolab.lab import Lab
 from redolab.machine import files
-from redolab.powercut.cuts import DrawnCut, sampled_cuts, searched_cuts
-from redolab.powercut.ledger import judged
-from redolab.powercut.recorded import RecordedLoad, WantedLoad, cut_room, record
+from redolab.powercut.cuts import DrawnCut, sampled_cuts, searched_cuts, without_cut
+from redolab.powercut.explaining import explained
+from redolab.powercut.explanation import Explanation
+from redolab.powercut.kept_cut import KeptCut, keep_cut
+from redolab.powercut.ledger import Fault, judged
+from redolab.powercut.recorded import RecordedLoad, WantedLoad, cut_room, record, record_recovery
 from redolab.powercut.recovering import StateContent, StateTask, recover_states
 from redolab.powercut.states import DiskState, History
 from redolab.records.dataset import DatasetSpec
@@ -20,6 +26,7 @@ from redolab.recoveries.checked import CheckedRecovery
 from redolab.runs.bench import Bench, Measured
 from redolab.runs.plan import Planned
 from redolab.runs.room import Needs
+from redolab.runs.schema import Finding
 from redolab.runs.store import Run
 from redolab.servers.dialects import Dialect, InstanceRequest, Purpose
 from redolab.storage.catalogue import storage_profile
@@ -27,19 +34,35 @@ from redolab.storage.disk_model import built_disk_model
 from redolab.storage.profiles import ModelledDisk
 from redolab.timeline.arrivals import arrivals_of
 from redolab.units import GIB, MIB
-from redolab.workloads.data import Clients
+from redolab.workloads.data import Clients, Defines
 from redolab.workloads.ledger import LedgerWorkload
 
 from .cells import VARIATIONS, Cell, Variation
 from .planned import DurabilityConditions, DurabilityPlan, PlannedCuts, PlannedRecording
-from .promises import findings
-from .trial import CutVerdict, DurabilityTrial
+from .promises import findings, sentence, unexpected
+from .trial import Cuts, CutVerdict, DurabilityTrial
 
 _DISK = "consumer"
 """The storage profile whose times the recorded disk has."""
 _ROOM = 6 * GIB
 """What a recording and the states of it that are there at once take."""
 _NANOSECONDS = 1e9
+_EVERY_FILE_SYSTEM = 50
+"""Of so many states recovered the file system of one is looked at."""
+_MOST_KEPT = 3
+"""Cuts that a session keeps as folders of some hundred megabytes: the others are made again by their seeds."""
+
+
+@dataclass(slots=True)
+class _Recorded:
+    """The recording at hand, and what its states were found to hold."""
+
+    load: RecordedLoad
+    history: History
+    wanted: WantedLoad
+    first_cut: int | None = None
+    """When the power was cut for the first time, if a recovery from that was recorded: the ledger is held against it."""
+    contents: dict[str, StateContent] = field(default_factory=dict)
 
 
 class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
@@ -51,8 +74,11 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
         self._lab = lab
         self._plan = plan
         self._room: Path | None = None
-        self._recorded: tuple[RecordedLoad, History] | None = None
-        self._contents: dict[str, StateContent] = {}
+        self._recorded: _Recorded | None = None
+        self._explained: set[tuple[Cell, Fault]] = set()
+        self._recovered = 0
+        self._kept = {True: 0, False: 0}
+        """Cuts kept as folders: of findings, and others."""
 
     def find(self, group: int, name: str | None) -> str | None:
         """See `Bench`: a recording does not outlive its run's session."""
@@ -81,7 +107,8 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
         planned = self._plan.groups[group]
         cell, conditions = planned.cell, self._plan.conditions
         variation, server = VARIATIONS[cell.variation], self._lab.server(cell.server)
-        workload = _workload(variation)
+        request = _request(cell, conditions, server.dialect)
+        workload = _workload(variation, server.dialect, request)
         workload.require(self._lab)
         profile = storage_profile(_DISK)
         assert isinstance(profile, ModelledDisk)
@@ -96,7 +123,7 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
                 open_transaction_rows=0,
             ),
             data=workload.data(0),
-            request=_request(cell, conditions, server.dialect),
+            request=request,
             clients=Clients(connections=conditions.clients),
             seconds=conditions.seconds,
             parameters=profile.parameters(),
@@ -104,15 +131,31 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
             file_system=variation.file_system,
         )
         folder = self._folder(group)
-        folder.mkdir()
+        files.make_folder(folder)
         with self._lab.progress.stage(f"recording {cell.server}: {cell.in_words}", "record") as stage:
-            recorded = record(self._lab, built_disk_model(self._lab), folder, wanted, stage)
-            commits = len(recorded.ledger.acknowledgements)
-            stage.outcome = f"{commits:,} commits, {len(recorded.recording.changes):,} writes, {len(recorded.recording.flushes):,} flushes"
-        self._recorded = recorded, History(recorded.recording, variation.cache, obeys=variation.obeys)
-        self._contents = {}
+            load = record(self._lab, built_disk_model(self._lab), folder, wanted, stage)
+            commits = len(load.ledger.acknowledgements)
+            changes, flushes = len(load.recording.changes), len(load.recording.flushes)
+            stage.outcome = f"{commits:,} commits, {changes:,} writes, {flushes:,} flushes"
+        recorded = _Recorded(load, _history(load, variation), wanted)
+        self._recorded = self._recovery_of(recorded, planned, folder) if variation.twice else recorded
         # It does not outlive the run: there is no name under which it could be found.
         return ""
+
+    def _recovery_of(self, recorded: _Recorded, planned: PlannedRecording, folder: Path) -> _Recorded:
+        """A recovery from one cut of a load, recorded in its turn."""
+        load, variation = recorded.load, VARIATIONS[planned.cell.variation]
+        # By the coin, so that there is something to recover: the second of two.
+        _, first = sampled_cuts(load.recording, load.began, load.ended, 2, f"{self._plan.seed} {planned} first")
+        room = folder / "recovery"
+        files.make_folder(room)
+        state = recorded.history.state(first.cut)
+        again = record_recovery(built_disk_model(self._lab), room, recorded.wanted, load, recorded.history, state)
+        self._lab.progress.note(
+            f"a recovery of {(again.ended - again.began) / _NANOSECONDS:.2f} s was recorded: {len(again.recording.changes):,} writes, "
+            f"{len(again.recording.flushes):,} flushes"
+        )
+        return _Recorded(again, _history(again, variation), recorded.wanted, first.time)
 
     def measure(
         self,
@@ -124,60 +167,138 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
     ) -> None:
         """See `Bench`."""
         assert self._recorded is not None
-        recorded, history = self._recorded
+        recorded = self._recorded
         group, began = self._plan.groups[planned.group], time.monotonic()
         drawn = self._drawn(recorded, group, planned.step)
-        states = [history.state(each.cut) for each in drawn]
-        self._recover(position, group, states, run)
-        variation = VARIATIONS[group.cell.variation]
+        states = [recorded.history.state(each.cut) for each in drawn]
+        logs = f"{position + 1:04}"
+        self._recover(group.cell, states, run, logs)
+        verdicts = [
+            _verdict(recorded, each, state, recorded.contents[state.hash])
+            for each, state in zip(drawn, states, strict=True)
+        ]
+        explained_ones = self._with_explanations(group.cell, drawn, verdicts, run, logs)
         trial = DurabilityTrial(
             cell=group.cell,
             version=self._lab.server(group.cell.server).version,
             recording=group.number,
-            sampled=planned.step.sampled,
+            cuts=planned.step.kind,
             recovered_s=time.monotonic() - began,
-            verdicts=tuple(
-                _verdict(recorded, each, state, self._contents[state.hash])
-                for each, state in zip(drawn, states, strict=True)
-            ),
+            verdicts=tuple(explained_ones),
         )
-        keep(Measured(trial, () if variation.must_lose else findings(trial)))
+        found = () if VARIATIONS[group.cell.variation].must_lose else findings(trial)
+        kept = self._evidence(trial, drawn, run, logs, is_finding=bool(found))
+        keep(Measured(trial, [Finding(what=each.what, evidence=kept) for each in found]))
 
-    def _recover(self, position: int, group: PlannedRecording, states: Sequence[DiskState], run: Run) -> None:
+    def _recover(
+        self, cell: Cell, states: Sequence[DiskState], run: Run, logs: str, *, check_file_systems: bool = False
+    ) -> None:
         """Recover those of which none with the same content was."""
         assert self._recorded is not None
-        recorded, history = self._recorded
-        conditions, server = self._plan.conditions, self._lab.server(group.cell.server)
-        variation = VARIATIONS[group.cell.variation]
-        request = _request(group.cell, conditions, server.dialect)
-        new = {state.hash: state for state in states if state.hash not in self._contents}
+        recorded, variation = self._recorded, VARIATIONS[cell.variation]
+        new = {state.hash: state for state in states if state.hash not in recorded.contents}
         tasks = [
             StateTask(
                 number=number,
                 state=state,
-                server=server,
-                request=replace(request, purpose=Purpose.RECOVER),
-                log=run.log(f"{position + 1:04}-{number:02}"),
+                server=recorded.wanted.server,
+                request=replace(recorded.wanted.request, purpose=Purpose.RECOVER),
+                log=run.log(f"{logs}-{number:02}"),
+                # Of a disk that lies a file system is no better than a server.
+                checks_file_system=variation.obeys
+                and (check_file_systems or (self._recovered + number) % _EVERY_FILE_SYSTEM == 0),
             )
             for number, state in enumerate(new.values(), start=1)
         ]
 
         def done(checked: CheckedRecovery[StateTask, StateContent]) -> None:
-            self._contents[checked.task.state.hash] = checked.verdict
+            recorded.contents[checked.task.state.hash] = checked.verdict
             # Thousands of logs that say nothing: kept are those of what did not come up.
             if checked.verdict.is_sound:
                 for file in (checked.task.log, arrivals_of(checked.task.log)):
                     files.remove(file)
 
-        recover_states(self._lab, recorded, history, _workload(variation), tasks, conditions.jobs, done)
+        if tasks:
+            recover_states(
+                self._lab,
+                recorded.load,
+                recorded.history,
+                _workload_of(recorded),
+                tasks,
+                self._plan.conditions.jobs,
+                done,
+            )
+            self._recovered += len(tasks)
 
-    def _drawn(self, recorded: RecordedLoad, group: PlannedRecording, step: PlannedCuts) -> list[DrawnCut]:
+    def _with_explanations(
+        self, cell: Cell, drawn: Sequence[DrawnCut], verdicts: Sequence[CutVerdict], run: Run, logs: str
+    ) -> Iterator[CutVerdict]:
+        """The first of each kind that no setting accounts for is explained, once for each cell."""
+        for each, verdict in zip(drawn, verdicts, strict=True):
+            fault = next((one for one in unexpected(cell, verdict) if (cell, one) not in self._explained), None)
+            if fault is None or not self._plan.conditions.explain:
+                yield verdict
+                continue
+            self._explained.add((cell, fault))
+            try:
+                explanation = self._explanation(cell, each, verdict, fault, run, logs)
+            except LabError as error:
+                # What was found counts, also without it.
+                self._lab.progress.note(f"it could not be explained: {error}")
+                yield verdict
+            else:
+                yield msgspec.structs.replace(verdict, explanation=explanation)
+
+    def _explanation(
+        self, cell: Cell, drawn: DrawnCut, verdict: CutVerdict, fault: Fault, run: Run, logs: str
+    ) -> Explanation:
+        assert self._recorded is not None
+        recorded, progress = self._recorded, self._lab.progress
+        of_file_system = any(each.what.startswith(VARIATIONS[cell.variation].file_system) for each in verdict.failed)
+
+        def is_red(state: DiskState) -> bool:
+            self._recover(cell, [state], run, f"{logs}-explained", check_file_systems=of_file_system)
+            return fault in unexpected(cell, _verdict(recorded, drawn, state, recorded.contents[state.hash]))
+
+        progress.note(f"a cut {drawn.moment} {fault}: looking for the fewest lost writes that do it")
+        found = explained(recorded.load, recorded.history, drawn.cut, is_red, self._plan.conditions.explain)
+        progress.note(f"{len(found.losses)} of {found.taken} lost writes do it ({found.tried} states tried)")
+        for line in found.words:
+            progress.note(f"  {line}")
+        return found
+
+    def _evidence(
+        self, trial: DurabilityTrial, drawn: Sequence[DrawnCut], run: Run, logs: str, *, is_finding: bool
+    ) -> tuple[str, ...]:
+        """Keep the first cut that is a finding, or that was explained if such are to be kept; unless enough are, or there is no room."""
+        first = _to_keep(trial, drawn, is_finding=is_finding)
+        if first is None or self._kept[is_finding] == _MOST_KEPT or not (is_finding or self._plan.conditions.keep_cuts):
+            return ()
+        folder, number = run.folder / "evidence" / logs, 1
+        while folder.exists():
+            number += 1
+            folder = folder.with_name(f"{logs}-again{number}")
+        assert self._recorded is not None
+        try:
+            keep_cut(_kept_cut(trial, self._recorded, *first), self._recorded.load, folder)
+        except LabError as error:
+            # What was found counts, also without it.
+            self._lab.progress.note(str(error))
+            return ()
+        self._kept[is_finding] += 1
+        return (str(folder.relative_to(run.folder)),)
+
+    def _drawn(self, recorded: _Recorded, group: PlannedRecording, step: PlannedCuts) -> list[DrawnCut]:
+        load = recorded.load
         seed = f"{self._plan.seed} {group.cell} {group.number} {step.batch}"
-        recording, began, ended = recorded.recording, recorded.began, recorded.ended
-        torn = VARIATIONS[group.cell.variation].torn
-        if step.sampled:
-            return sampled_cuts(recording, began, ended, step.count, seed)
-        return searched_cuts(recording, recorded.ledger, began, ended, step.count, seed, torn=torn)
+        match step.kind:
+            case Cuts.SAMPLED:
+                return sampled_cuts(load.recording, load.began, load.ended, step.count, seed)
+            case Cuts.SEARCHED:
+                torn = VARIATIONS[group.cell.variation].torn
+                return searched_cuts(recorded.history, load.ledger, load.began, load.ended, step.count, seed, torn=torn)
+            case Cuts.KILLED:
+                return [without_cut(load.recording, load.killed)]
 
     def release(self, group: int, name: str) -> None:
         """See `Bench`: the recording goes."""
@@ -189,8 +310,62 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
         return self._room / f"recording-{group}"
 
 
-def _workload(variation: Variation) -> LedgerWorkload:
-    return LedgerWorkload(about="", options=variation.table_options)
+def _to_keep(
+    trial: DurabilityTrial, drawn: Sequence[DrawnCut], *, is_finding: bool
+) -> tuple[DrawnCut, CutVerdict, Fault] | None:
+    """The cut to be kept of a step, and what is wrong with it: one that was explained before others."""
+    bad = [
+        (cut, verdict, verdict.faults[0])
+        for cut, verdict in zip(drawn, trial.verdicts, strict=True)
+        if (verdict.faults if is_finding else verdict.explanation is not None)
+    ]
+    return next((each for each in bad if each[1].explanation is not None), bad[0] if bad else None)
+
+
+def _kept_cut(
+    trial: DurabilityTrial, recorded: _Recorded, drawn: DrawnCut, verdict: CutVerdict, fault: Fault
+) -> KeptCut:
+    variation, load = VARIATIONS[trial.cell.variation], recorded.load
+    losses = recorded.history.losses(drawn.cut)
+    whole = Explanation(place=drawn.cut.place, taken=len({each.number for each in losses}), losses=tuple(losses))
+    return KeptCut(
+        what=sentence(trial, fault, [verdict]),
+        server=trial.cell.server,
+        version=trial.version,
+        request=recorded.wanted.request,
+        workload=_workload_of(recorded),
+        data=load.data,
+        file_system=variation.file_system,
+        cache=variation.cache,
+        obeys=variation.obeys,
+        began=load.began,
+        ended=load.ended,
+        killed=load.killed,
+        time=recorded.first_cut or drawn.time,
+        fault=fault,
+        explanation=verdict.explanation or whole,
+        outcome=verdict.outcome,
+        ledger=verdict.ledger,
+        failed=verdict.failed,
+        said=verdict.said,
+    )
+
+
+def _history(load: RecordedLoad, variation: Variation) -> History:
+    return History(load.recording, variation.cache, obeys=variation.obeys)
+
+
+def _workload(variation: Variation, dialect: Dialect, request: InstanceRequest) -> LedgerWorkload:
+    if variation.defines is Defines.NOTHING:
+        return LedgerWorkload(about="", options=variation.table_options)
+    resized = [dialect.resizing(size).statement for size in (request.log_size // 2, request.log_size)]
+    rotated = ["FLUSH BINARY LOGS"] if request.binary_log else []
+    between = (*(each.rstrip(";") for each in resized if each is not None), *rotated)
+    return LedgerWorkload(about="", options=variation.table_options, defines=variation.defines, between=between)
+
+
+def _workload_of(recorded: _Recorded) -> LedgerWorkload:
+    return recorded.wanted.workload
 
 
 def _request(cell: Cell, conditions: DurabilityConditions, dialect: Dialect) -> InstanceRequest:
@@ -209,15 +384,15 @@ def _request(cell: Cell, conditions: DurabilityConditions, dialect: Dialect) -> 
     )
 
 
-def _verdict(recorded: RecordedLoad, drawn: DrawnCut, state: DiskState, content: StateContent) -> CutVerdict:
-    found = content.found
+def _verdict(recorded: _Recorded, drawn: DrawnCut, state: DiskState, content: StateContent) -> CutVerdict:
+    found, load = content.found, recorded.load
     return CutVerdict(
         moment=drawn.moment,
-        seconds=(drawn.time - recorded.began) / _NANOSECONDS,
+        seconds=(drawn.time - load.began) / _NANOSECONDS,
         cut=drawn.cut,
         hash=state.hash,
         outcome=content.outcome,
-        ledger=None if found is None else judged(recorded.ledger, drawn.time, found),
+        ledger=None if found is None else judged(load.ledger, recorded.first_cut or drawn.time, found),
         failed=content.failed,
         said=content.said,
     )

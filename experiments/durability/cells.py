@@ -6,8 +6,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from redolab.powercut.states import VOLATILE, Cache
 from redolab.servers.dialects import Setting
+from redolab.storage.profiles import PROTECTED, VOLATILE, Cache
+from redolab.workloads.data import Defines
+
+PLAIN = "plain"
+"""The variation that varies nothing."""
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,13 +21,13 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     trx_commit: int
     sync_binlog: int | None
     """None: the binary log is off."""
-    variation: str = "plain"
+    variation: str = PLAIN
 
     @property
     def in_words(self) -> str:
         """As in `trx_commit=1, binary log with sync_binlog=0, ext4`."""
         log = "binary log off" if self.sync_binlog is None else f"sync_binlog={self.sync_binlog}"
-        varied = "" if self.variation == "plain" else f", {self.variation}"
+        varied = "" if self.variation == PLAIN else f", {self.variation}"
         return f"trx_commit={self.trx_commit}, {log}{varied}"
 
 
@@ -40,6 +44,10 @@ class Variation:
     torn: bool = False
     """Whether single sectors of what was written are lost."""
     table_options: str = ""
+    defines: Defines = Defines.NOTHING
+    """What one more client makes, empties and drops; it also rotates the binary log and resizes the redo log."""
+    twice: bool = False
+    """Whether the power is cut again while the server recovers from the first cut."""
     must_lose: bool = False
     """Whether it is a control: a search that finds nothing here would find nothing anywhere."""
 
@@ -56,18 +64,27 @@ _FLUSHING = (
 """Has pages written all the time: without any under way none can be torn."""
 
 VARIATIONS = {
-    "plain": Variation(about="O_DIRECT, doublewrite, XFS, a volatile cache that obeys, whole writes survive or not"),
+    PLAIN: Variation(about="O_DIRECT, doublewrite, XFS, a volatile cache that obeys, whole writes survive or not"),
     "torn": Variation(
         about="of what was in flight or in the cache single sectors survive", overrides=_FLUSHING, torn=True
     ),
     "ext4": Variation(about="ext4", file_system="ext4"),
     "fsync": Variation(about="innodb_flush_method=fsync", overrides=_set("innodb_flush_method", "fsync")),
     "protected": Variation(
-        about="a cache that outlives the power, or none: what was answered survives", cache=Cache(volatile=False)
+        about="a cache that outlives the power, or none: what was answered survives", cache=PROTECTED
     ),
     "compressed": Variation(
         about="ROW_FORMAT=COMPRESSED", overrides=_FLUSHING, table_options="ROW_FORMAT=COMPRESSED", torn=True
     ),
+    "tables": Variation(
+        about="one more client creates, rebuilds, empties and drops a table, and resizes the redo log",
+        defines=Defines.TABLES,
+    ),
+    "partitions": Variation(
+        about="the same with a table that has partitions, of which single ones are emptied and dropped",
+        defines=Defines.PARTITIONS,
+    ),
+    "twice": Variation(about="a second cut while the server recovers from the first", twice=True),
     "ignores-flushes": Variation(about="control: a disk that ignores flushes", obeys=False, must_lose=True),
     "no-doublewrite": Variation(
         about="control: torn writes without the doublewrite buffer",

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from redolab.bench.checks import check_pool
 from redolab.bench.factors import check_log_sizes
 from redolab.errors import InvalidInput
-from redolab.runs.factors import CommonFactors, factor, one_of, several, whole_number
+from redolab.runs.factors import CommonFactors, factor, on_or_off, one_of, several, whole_number
 from redolab.servers.catalogue import server_names
 from redolab.units import parse_duration, parse_size
 
-from .cells import VARIATIONS, Cell
+from .cells import PLAIN, VARIATIONS, Cell
 
 _OFF = "off"
 
@@ -38,13 +38,21 @@ class Factors(CommonFactors):
         "The binary log: off, or on with that value of sync_binlog, with commas.", several(_binary_log), "off,0,1"
     )
     variation: tuple[str, ...] = factor(
-        "What is otherwise, one at a time, with trx_commit=1 and the first state of the binary log: "
+        "What is otherwise, one at a time, with the first of each of these two; plain: nothing, with all of them: "
         f"{', '.join(VARIATIONS)}.",
         several(one_of("variation", lambda: list(VARIATIONS))),
         ",".join(VARIATIONS),
     )
     states: int = factor("States of each cell.", whole_number(4, 1_000_000), "100")
     recordings: int = factor("Recordings of each cell, of which these are.", whole_number(1, 1000), "4")
+    explain: int = factor(
+        "Of a loss that is no setting's: how many states may be tried to find the fewest lost writes that do it.",
+        whole_number(0, 10_000),
+        "60",
+    )
+    keep_cuts: bool = factor(
+        "Keep, as folders for 'redolab recover', also cuts that were explained and break no promise.", on_or_off, "off"
+    )
     seconds: float = factor("For how long each is recorded.", parse_duration, "6s")
     clients: int = factor("Clients that write.", whole_number(1, 64), "4")
     log_size: int = factor("Redo log size.", parse_size, "64M")
@@ -61,11 +69,12 @@ class Factors(CommonFactors):
         settings = [
             Cell(server=server, trx_commit=commit, sync_binlog=sync)
             for server, commit, sync in itertools.product(self.server, self.trx_commit, self.binary_log)
+            if PLAIN in self.variation
         ]
         varied = [
             Cell(server=server, trx_commit=self.trx_commit[0], sync_binlog=self.binary_log[0], variation=name)
             for server in self.server
             for name in self.variation
-            if name != "plain"
+            if name != PLAIN
         ]
         return [*settings, *varied]

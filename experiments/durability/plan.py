@@ -5,8 +5,10 @@ from __future__ import annotations
 from redolab.lab import Lab
 from redolab.runs.plan import Order, draw_plan
 
+from .cells import VARIATIONS, Cell
 from .factors import Factors
 from .planned import DurabilityConditions, DurabilityPlan, PlannedCuts, PlannedRecording
+from .trial import Cuts
 
 _BATCH = 10
 """Cuts of a step: what is lost at most of one that is interrupted."""
@@ -16,7 +18,7 @@ def plan(factors: Factors, lab: Lab) -> DurabilityPlan:
     """The plan, one recording after the other: each is gone when its states have been recovered. Raises `LabError`."""
     factors.check()
     groups = [
-        (PlannedRecording(cell=cell, number=number), _cuts(factors))
+        (PlannedRecording(cell=cell, number=number), _cuts(factors, cell))
         for cell in factors.cells()
         for number in range(1, factors.recordings + 1)
     ]
@@ -26,16 +28,19 @@ def plan(factors: Factors, lab: Lab) -> DurabilityPlan:
         log_size=factors.log_size,
         pool=factors.pool,
         jobs=factors.jobs,
+        explain=factors.explain,
+        keep_cuts=factors.keep_cuts,
     )
     return draw_plan(groups, repeat=1, seed=factors.drawn_seed(), conditions=conditions, keep=False, order=Order.GIVEN)
 
 
-def _cuts(factors: Factors) -> list[PlannedCuts]:
+def _cuts(factors: Factors, cell: Cell) -> list[PlannedCuts]:
     of_recording = max(2, factors.states // factors.recordings)
     found = []
-    for sampled, count in ((True, of_recording // 2), (False, of_recording - of_recording // 2)):
+    for kind, count in ((Cuts.SAMPLED, of_recording // 2), (Cuts.SEARCHED, of_recording - of_recording // 2)):
         batches = [_BATCH] * (count // _BATCH) + ([count % _BATCH] if count % _BATCH else [])
-        found += [
-            PlannedCuts(sampled=sampled, count=each, batch=number) for number, each in enumerate(batches, start=1)
-        ]
-    return found
+        found += [PlannedCuts(kind=kind, count=each, batch=number) for number, each in enumerate(batches, start=1)]
+    # What a first cut has lost a SIGKILL in the recovery from it does not bring back.
+    if VARIATIONS[cell.variation].twice:
+        return found
+    return [*found, PlannedCuts(kind=Cuts.KILLED, count=1, batch=1)]

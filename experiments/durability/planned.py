@@ -9,6 +9,7 @@ import msgspec
 from redolab.runs.plan import Plan, PlannedGroup, PlannedStep
 
 from .cells import Cell
+from .trial import Cuts
 
 
 class PlannedRecording(PlannedGroup, frozen=True, kw_only=True):
@@ -25,13 +26,13 @@ class PlannedRecording(PlannedGroup, frozen=True, kw_only=True):
 class PlannedCuts(PlannedStep, frozen=True, kw_only=True):
     """Some cuts of a recording."""
 
-    sampled: bool
+    kind: Cuts
     count: int
     batch: int
 
     def described(self) -> dict[str, str]:
         """See `PlannedStep`."""
-        return {"cuts": f"{self.count} {'at random' if self.sampled else 'searched'}"}
+        return {"cuts": f"{self.count} {self.kind}"}
 
 
 class DurabilityConditions(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +43,8 @@ class DurabilityConditions(msgspec.Struct, frozen=True, kw_only=True):
     log_size: int
     pool: int
     jobs: int
+    explain: int
+    keep_cuts: bool
 
 
 DurabilityPlan: TypeAlias = Plan[PlannedRecording, PlannedCuts, DurabilityConditions]

@@ -9,7 +9,7 @@ from typing import Protocol
 from redolab.report.labels import server_label
 from redolab.report.plots import LIMIT, MEASURED, WIDTH, head, plt, save
 
-from .cells import VARIATIONS, Cell
+from .cells import PLAIN, VARIATIONS, Cell
 from .promises import promise_of
 
 _A_SECOND = 1.0
@@ -37,7 +37,7 @@ def plot_lost(folder: Path, cells: Sequence[Lost]) -> None:
     shown = [
         each
         for each in cells
-        if not VARIATIONS[each.cell.variation].must_lose and (each.cell.variation == "plain" or each.seconds_back)
+        if not VARIATIONS[each.cell.variation].must_lose and (each.cell.variation == PLAIN or each.seconds_back)
     ]
     figure, axes = plt.subplots(figsize=(WIDTH, 0.34 * len(shown) + 1.6), layout="constrained")
     for place, each in enumerate(reversed(shown)):

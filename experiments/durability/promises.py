@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from redolab.powercut.ledger import Fault
 from redolab.runs.schema import Finding
 
 from .cells import VARIATIONS, Cell
-from .trial import CutVerdict, DurabilityTrial
+from .trial import Cuts, CutVerdict, DurabilityTrial
+
+_SYNCS = (1, 3)
+"""Values of innodb_flush_log_at_trx_commit with which every commit is synced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,30 +37,36 @@ WHOLE = "InnoDB comes up, and transactions are there whole, in their order, and 
 
 def promise_of(cell: Cell) -> Promise | None:
     """What is promised of acknowledged commits; None where nothing is."""
-    if cell.trx_commit not in (1, 3) or not VARIATIONS[cell.variation].obeys:
+    if cell.trx_commit not in _SYNCS or not VARIATIONS[cell.variation].obeys:
         return None
     if cell.sync_binlog is None:
         return _FULL
     return _WITH_BINARY_LOG if cell.sync_binlog == 1 else None
 
 
+def unexpected(cell: Cell, verdict: CutVerdict) -> list[Fault]:
+    """What of that no setting of the server accounts for: that something is lost is what other values than these are for."""
+    syncs = cell.trx_commit in _SYNCS
+    return [fault for fault in verdict.faults if syncs or fault is Fault.BROKEN]
+
+
 def findings(trial: DurabilityTrial) -> Sequence[Finding]:
     """What breaks a promise, or contradicts itself, a sentence each: one of a kind for all states of a step."""
-    cell, promised = trial.cell, promise_of(trial.cell)
-    lost = [each for each in trial.verdicts if promised is not None and each.is_lost]
-    broken = [each for each in trial.verdicts if each.is_broken]
-    apart = [each for each in trial.verdicts if promised is not None and each.is_apart]
-    return [
-        *_sentence(cell, lost, "lost acknowledged commits"),
-        *_sentence(cell, broken, "left what contradicts itself"),
-        *_sentence(cell, apart, "left other transactions in the binary log than in the tables"),
-    ]
+    cell = trial.cell
+    promised = promise_of(cell) is not None or (trial.cuts is Cuts.KILLED and cell.trx_commit in (*_SYNCS, 2))
+    found = []
+    for fault in Fault:
+        verdicts = [each for each in trial.verdicts if fault in each.faults]
+        if verdicts and (promised or fault is Fault.BROKEN):
+            found.append(Finding(what=sentence(trial, fault, verdicts)))
+    return found
 
 
-def _sentence(cell: Cell, verdicts: Sequence[CutVerdict], what: str) -> Iterator[Finding]:
-    if verdicts:
-        first = verdicts[0]
-        yield Finding(
-            what=f"{len(verdicts)} power cuts of {cell.server} ({cell.in_words}) {what}, the first {first.moment} at {first.seconds:.3f} s "
-            f"(survivors {first.cut.survivors}, seed {first.cut.seed})",
-        )
+def sentence(trial: DurabilityTrial, fault: Fault, verdicts: Sequence[CutVerdict]) -> str:
+    """Which cuts did what, and how the first of them is made again."""
+    cell, first = trial.cell, verdicts[0]
+    what = "SIGKILL" if trial.cuts is Cuts.KILLED else f"{len(verdicts)} power cuts"
+    return (
+        f"{what} of {cell.server} ({cell.in_words}) {fault}, the first {first.moment} at {first.seconds:.3f} s "
+        f"(survivors {first.cut.survivors}, seed {first.cut.seed})"
+    )

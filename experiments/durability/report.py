@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from redolab.powercut.explanation import Explanation
 from redolab.report.contents import Plot, Report
 from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable
@@ -14,8 +15,11 @@ from redolab.runs.store import Run
 
 from .cells import VARIATIONS, Cell
 from .plots import plot_lost
-from .promises import promise_of
-from .trial import CutVerdict, DurabilityTrial
+from .promises import promise_of, unexpected
+from .trial import Cuts, CutVerdict, DurabilityTrial
+
+_WORDS = 3
+"""Of what had to be lost so many are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +38,36 @@ class CellResult:
     @property
     def verdicts(self) -> list[CutVerdict]:
         """Of all its states."""
-        return [each for trial in self.trials for each in trial.verdicts]
+        return [each for trial in self._cut for each in trial.verdicts]
+
+    @property
+    def _cut(self) -> list[DurabilityTrial]:
+        return [trial for trial in self.trials if trial.cuts is not Cuts.KILLED]
+
+    @property
+    def killed(self) -> list[CutVerdict]:
+        """Of what SIGKILL has left of each recording, without a power cut."""
+        return [each for trial in self.trials if trial.cuts is Cuts.KILLED for each in trial.verdicts]
+
+    @property
+    def defining(self) -> int:
+        """States of cuts in the middle of a statement that defines a table."""
+        return sum(each.ledger is not None and each.ledger.defining for each in self.verdicts)
+
+    @property
+    def explanations(self) -> list[tuple[CutVerdict, Explanation]]:
+        """States of which it was looked for what had to be lost."""
+        return [(each, each.explanation) for each in self.verdicts if each.explanation is not None]
 
     @property
     def sampled(self) -> list[CutVerdict]:
         """Of cuts at random moments."""
-        return [each for trial in self.trials if trial.sampled for each in trial.verdicts]
+        return [each for trial in self.trials if trial.cuts is Cuts.SAMPLED for each in trial.verdicts]
 
     @property
     def distinct(self) -> int:
         """States with content of their own: what was recovered."""
-        return len({(trial.recording, each.hash) for trial in self.trials for each in trial.verdicts})
+        return len({(trial.recording, each.hash) for trial in self._cut for each in trial.verdicts})
 
     @property
     def recordings(self) -> int:
@@ -97,7 +120,7 @@ def report(run: Run) -> Report:
     return Report(
         answer=answer(found),
         tables=[lost_table(found)],
-        details=[controls_table(found)],
+        details=[controls_table(found), *killed_tables(found), *explained_tables(found)],
         plots=[Plot("lost", partial(plot_lost, cells=found))] if any(each.lost for each in found) else [],
         rows={"table": [row for trial in trials for row in rows_of(trial)]},
     )
@@ -124,7 +147,7 @@ def lost_table(found: Sequence[CellResult]) -> ReportTable:
     """A row for each cell but the controls."""
     rows = [each for each in found if not each.is_control]
     columns = [
-        Column[CellResult]("server", lambda row: server_label(row.cell.server, row.version.split("-")[0]), shared=str),
+        Column[CellResult]("server", _label, shared=str),
         Column[CellResult]("settings", lambda row: row.cell.in_words),
         Column[CellResult]("recordings", lambda row: str(row.recordings), right=True),
         Column[CellResult]("states", lambda row: f"{len(row.verdicts)} ({row.distinct} distinct)", right=True),
@@ -163,7 +186,7 @@ def controls_table(found: Sequence[CellResult]) -> ReportTable:
     """The controls: what must lose, or the search finds nothing."""
     rows = [each for each in found if each.is_control]
     columns = [
-        Column[CellResult]("server", lambda row: server_label(row.cell.server, row.version.split("-")[0])),
+        Column[CellResult]("server", _label),
         Column[CellResult]("control", lambda row: VARIATIONS[row.cell.variation].about.removeprefix("control: ")),
         Column[CellResult]("states", lambda row: str(len(row.verdicts)), right=True),
         Column[CellResult]("lost", lambda row: str(len(row.lost)), right=True),
@@ -173,6 +196,72 @@ def controls_table(found: Sequence[CellResult]) -> ReportTable:
         ),
     ]
     return ReportTable.of("Controls", rows, columns, [])
+
+
+@dataclass(frozen=True, slots=True)
+class _Kills:
+    """What SIGKILL left of one server's loads with one value of innodb_flush_log_at_trx_commit."""
+
+    label: str
+    trx_commit: int
+    verdicts: Sequence[CutVerdict]
+
+
+def killed_tables(found: Sequence[CellResult]) -> list[ReportTable]:
+    """What SIGKILL left of the same loads; no table without any."""
+    of_kind: dict[tuple[str, int], list[CutVerdict]] = {}
+    for each in found:
+        if each.killed:
+            of_kind.setdefault((_label(each), each.cell.trx_commit), []).extend(each.killed)
+    rows = [_Kills(label, commit, verdicts) for (label, commit), verdicts in of_kind.items()]
+    columns = [
+        Column[_Kills]("server", lambda row: row.label, shared=str),
+        Column[_Kills]("trx_commit", lambda row: str(row.trx_commit), right=True),
+        Column[_Kills]("kills", lambda row: str(len(row.verdicts)), right=True),
+        Column[_Kills]("that lost", lambda row: str(sum(each.is_lost for each in row.verdicts)), right=True),
+        Column[_Kills]("seconds back, most", lambda row: _most_back(row.verdicts), right=True),
+        Column[_Kills]("broken", lambda row: str(sum(each.is_broken for each in row.verdicts)), right=True),
+    ]
+    return [ReportTable.of("SIGKILL instead", rows, columns, [])] if rows else []
+
+
+def _most_back(verdicts: Sequence[CutVerdict]) -> str:
+    back = [each.ledger.seconds_back for each in verdicts if each.ledger is not None and each.is_lost]
+    return f"{max(back):.2f}" if back else "–"
+
+
+@dataclass(frozen=True, slots=True)
+class _Explained:
+    """A state of which it was looked for what had to be lost."""
+
+    result: CellResult
+    verdict: CutVerdict
+    why: Explanation
+
+
+def explained_tables(found: Sequence[CellResult]) -> list[ReportTable]:
+    """What had to be lost, of the first state of each kind; no table without any."""
+    rows = [_Explained(each, verdict, why) for each in found for verdict, why in each.explanations]
+    columns = [
+        Column[_Explained]("server", lambda row: _label(row.result), shared=str),
+        Column[_Explained]("settings", lambda row: row.result.cell.in_words),
+        Column[_Explained](
+            "what", lambda row: ", ".join(fault.name.lower() for fault in unexpected(row.result.cell, row.verdict))
+        ),
+        Column[_Explained]("lost writes", lambda row: f"{row.why.taken:,}", right=True),
+        Column[_Explained]("that do it", lambda row: _needed(row.why)),
+    ]
+    return [ReportTable.of("What had to be lost", rows, columns, [])] if rows else []
+
+
+def _needed(why: Explanation) -> str:
+    if not why.losses:
+        return "none: it is so with all that was written"
+    return "; ".join(why.words[:_WORDS]) + (f"; and {len(why.words) - _WORDS} more" if len(why.words) > _WORDS else "")
+
+
+def _label(result: CellResult) -> str:
+    return server_label(result.cell.server, result.version.split("-")[0])
 
 
 def _lost(row: CellResult) -> str:
@@ -201,7 +290,7 @@ def rows_of(trial: DurabilityTrial) -> list[dict[str, object]]:
                 "sync_binlog": trial.cell.sync_binlog,
                 "variation": trial.cell.variation,
                 "recording": trial.recording,
-                "sampled": trial.sampled,
+                "cuts": str(trial.cuts),
                 "moment": str(each.moment),
                 "cut_s": each.seconds,
                 "survivors": str(each.cut.survivors),
@@ -218,6 +307,9 @@ def rows_of(trial: DurabilityTrial) -> list[dict[str, object]]:
                 "money": None if ledger is None else ledger.money,
                 "only_in_tables": None if ledger is None else ledger.only_in_tables,
                 "only_in_binary_log": None if ledger is None else ledger.only_in_binary_log,
+                "misdefined": None if ledger is None else ledger.misdefined,
+                "definitions_lost": None if ledger is None else ledger.definitions_lost,
+                "in_a_definition": None if ledger is None else ledger.defining,
                 "seen_then_lost": None if ledger is None else ledger.seen_then_lost,
                 "failed_checks": len(each.failed),
             }

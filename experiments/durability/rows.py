@@ -20,7 +20,7 @@ def rows(run: Run) -> Rows:
                 "sync_binlog": record.trial.cell.sync_binlog,
                 "variation": record.trial.cell.variation,
                 "recording": record.trial.recording,
-                "sampled": record.trial.sampled,
+                "cuts": str(record.trial.cuts),
                 "states": len(record.trial.verdicts),
                 "states_that_lost": sum(each.is_lost for each in record.trial.verdicts),
                 "broken": sum(each.is_broken for each in record.trial.verdicts),

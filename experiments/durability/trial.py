@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 import msgspec
 
 from redolab.powercut.cuts import Moment
-from redolab.powercut.ledger import LedgerVerdict
+from redolab.powercut.explanation import Explanation
+from redolab.powercut.ledger import Fault, LedgerVerdict, faults_of
 from redolab.powercut.states import PowerCut
 from redolab.records.recovery import Outcome
 from redolab.workloads.data import TableCheck
 
 from .cells import Cell
+
+
+class Cuts(StrEnum):
+    """How the cuts of a step were chosen."""
+
+    SAMPLED = "at random"
+    """At times drawn at random: of these shares can be told."""
+    SEARCHED = "searched"
+    """Where a fault would show: these bound nothing."""
+    KILLED = "killed"
+    """Not at all: what SIGKILL leaves, beside them."""
 
 
 class CutVerdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,21 +43,28 @@ class CutVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """What else is not as it must be."""
     said: tuple[str, ...] = ()
     """The last lines of a server that was not ready."""
+    explanation: Explanation | None = None
+    """What had to be lost for it, where that was looked for."""
 
     @property
     def is_lost(self) -> bool:
         """Whether acknowledged commits are lost."""
-        return self.ledger is not None and self.ledger.lost > 0
+        return Fault.LOST in self.faults
 
     @property
     def is_apart(self) -> bool:
         """Whether tables and binary log hold something else."""
-        return self.ledger is not None and not self.ledger.agrees_with_binary_log
+        return Fault.APART in self.faults
 
     @property
     def is_broken(self) -> bool:
         """Whether the server does not come up, or holds what cannot be."""
-        return self.ledger is None or not self.ledger.is_whole or bool(self.failed)
+        return Fault.BROKEN in self.faults
+
+    @property
+    def faults(self) -> list[Fault]:
+        """All that is wrong, whatever was promised."""
+        return faults_of(self.ledger, self.failed)
 
 
 class DurabilityTrial(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,8 +73,7 @@ class DurabilityTrial(msgspec.Struct, frozen=True, kw_only=True):
     cell: Cell
     version: str
     recording: int
-    sampled: bool
-    """Whether the cuts were drawn at random, so that shares can be told; else they were where a fault would show."""
+    cuts: Cuts
     recovered_s: float
     """Seconds that all recoveries took together with building and judging."""
     verdicts: tuple[CutVerdict, ...]

@@ -88,7 +88,8 @@ class Factors(CrashFactors):
         "off",
     )
     crash: tuple[str, ...] = factor(
-        "Kinds of crash, with commas: kill, or freeze, which leaves the same files and lets the load go on.",
+        "Kinds of crash, with commas: kill; freeze, which leaves the same files and lets the load go on; disk-power, which takes what was "
+        "not flushed.",
         several(one_of("kind of crash", lambda: list(KINDS))),
         "kill",
     )

@@ -1,7 +1,11 @@
 -- Numbered transactions, and beside the server a note of each before it is sent and after it was acknowledged, by the clock that
 -- the disk model goes by. The first client reads what the others have written, as another session sees it.
 --
--- A note is a line: S (sent), A (acknowledged), F (refused, and rolled back), R (read: whose, up to which), the number, the time.
+-- With `defines` the second client makes, empties and drops a table instead, again and again (redolab/workloads/data.py has what each
+-- of these statements leaves), and sends one of the statements `between` after each.
+--
+-- A note is a line: S (sent), A (acknowledged), F (refused, and rolled back), R (read: whose, up to which), D and E (a statement that
+-- defines: before it is sent, and after it was acknowledged), the number, the time.
 
 local ffi = require("ffi")
 
@@ -15,6 +19,8 @@ sysbench.cmdline.options = {
    notes = { "Folder of the notes, a file for each client", "." },
    parts = { "Rows that each transaction inserts", 3 },
    accounts = { "Accounts between which money is moved", 500 },
+   defines = { "What one client defines: nothing, tables, partitions", "nothing" },
+   between = { "Statements of that client between its own, with ; between them", "" },
 }
 
 local MONOTONIC = 1
@@ -30,6 +36,10 @@ function thread_init()
    drv = sysbench.sql.driver()
    con = drv:connect()
    number = 0
+   between = {}
+   for statement in string.gmatch(sysbench.opt.between, "[^;]+") do
+      between[#between + 1] = statement
+   end
    notes = assert(io.open(string.format("%s/%d", sysbench.opt.notes, sysbench.tid), "w"))
    -- A line is in the file before the statement that it is about is sent.
    notes:setvbuf("line")
@@ -65,9 +75,56 @@ local function transaction()
    con:query("COMMIT")
 end
 
+local function filled()
+   local rows = {}
+   for part = 0, 3 do
+      for row = 1, 200 do
+         rows[#rows + 1] = string.format("(%d, '%s')", 1000 * part + row, filler)
+      end
+   end
+   return table.concat(rows, ", ")
+end
+
+local COLUMNS = "(id INT NOT NULL PRIMARY KEY, filler VARCHAR(200) NOT NULL) ENGINE=InnoDB"
+local DEFINING = {
+   tables = {
+      "CREATE TABLE ledger_defined " .. COLUMNS,
+      "INSERT INTO ledger_defined VALUES " .. filled(),
+      "ALTER TABLE ledger_defined ADD INDEX (filler)",
+      "ALTER TABLE ledger_defined ENGINE=InnoDB",
+      "TRUNCATE TABLE ledger_defined",
+      "INSERT INTO ledger_defined VALUES " .. filled(),
+      "DROP TABLE ledger_defined",
+   },
+   partitions = {
+      "CREATE TABLE ledger_defined " .. COLUMNS .. " PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (1000), "
+         .. "PARTITION p1 VALUES LESS THAN (2000), PARTITION p2 VALUES LESS THAN (3000), PARTITION p3 VALUES LESS THAN (4000))",
+      "INSERT INTO ledger_defined VALUES " .. filled(),
+      "ALTER TABLE ledger_defined TRUNCATE PARTITION p1",
+      "ALTER TABLE ledger_defined DROP PARTITION p2",
+      "ALTER TABLE ledger_defined ENGINE=InnoDB",
+      "TRUNCATE TABLE ledger_defined",
+      "DROP TABLE ledger_defined",
+   },
+}
+
+local function define()
+   number = number + 1
+   note("D", number)
+   local statements = DEFINING[sysbench.opt.defines]
+   con:query(statements[(number - 1) % #statements + 1])
+   note("E", number)
+   if #between > 0 then
+      con:query(between[(number - 1) % #between + 1])
+   end
+end
+
 function event()
    if sysbench.tid == 0 then
       return read_others()
+   end
+   if sysbench.opt.defines ~= "nothing" and sysbench.tid == 1 then
+      return define()
    end
    number = number + 1
    note("S", number)

@@ -41,7 +41,7 @@ from redolab.servers.dialects import other_than_expected
 from redolab.servers.install import InstalledServer
 from redolab.states.datasets import find_dataset, remove_dataset
 from redolab.states.images import ImageStore, check_format
-from redolab.storage.attaching import DISKS, Contents, Storages, check_possible
+from redolab.storage.attaching import DISKS, Contents, Storages, check_can_be_cut, check_possible
 from redolab.storage.figures import DiskCheck, StorageRecord, figures_off
 from redolab.storage.fio import FILES_SIZE
 from redolab.storage.profiles import HOME, FolderStorage, ModelledDisk, TmpfsStorage
@@ -69,6 +69,8 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         wanted = {self._plan.steps[position].step.storage for position in positions}
         check_possible({name: profile for name, profile in profiles.items() if name in wanted})
         for crash in self._crashes(positions):
+            if crash.image is None and crash_kind(crash.spec.crash).cuts_power:
+                check_can_be_cut()
             if crash.image is not None:
                 dialect = server_catalogue().get(crash.server).dialect()
                 check_format(self._images.get(crash.image), crash.server, dialect)
@@ -97,7 +99,8 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
                 if with_copy > memory:
                     memory = with_copy
                     memory_for = f"{name} with a copy of the crash image beside a buffer pool ({format_size(memory)})"
-        if any(isinstance(profile, ModelledDisk) for profile in profiles.values()):
+        cut = any(crash_kind(plan.groups[group].spec.crash).cuts_power for group in missing)
+        if cut or any(isinstance(profile, ModelledDisk) for profile in profiles.values()):
             at_once = images if plan.mixes_groups else [max(images)]
             disks = self._lab.folder / DISKS
             disk[disks] = sum(sizes.lab_disk(image) for image in at_once) + fio

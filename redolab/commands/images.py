@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from redolab.commands.console import progress, show_or_say
@@ -71,13 +73,22 @@ def recover(
     checked: bool,
     jobs: str,
 ) -> None:
-    """Time more recoveries from a kept crash image, or only judge what they hold."""
+    """Time more recoveries from a kept crash image, or only judge what they hold.
+
+    IMAGE may also be the folder of a power cut that a run has kept as evidence: its state is recovered again, and judged.
+    """
+    from redolab.powercut.kept_cut import is_kept_cut
     from redolab.runs.factors import on_or_off, several, whole_number
     from redolab.servers.extra_settings import asked_settings
     from redolab.storage.catalogue import storage_name
     from redolab.units import parse_duration, parse_size
     from redolab.upkeep.recover_image import recover_image
 
+    if is_kept_cut(Path(image)):
+        from redolab.upkeep.recover_cut import recover_cut
+
+        recover_cut(Path(image), server, progress())
+        return
     if checked:
         from redolab.upkeep.judging import check_image
 

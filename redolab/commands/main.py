@@ -24,6 +24,7 @@ from redolab.commands import (
     storage,
     timeline,
     virtual,
+    watching,
 )
 from redolab.errors import Interrupted, LabError
 
@@ -96,6 +97,7 @@ _IN_THE_ORDER_OF_A_DAYS_WORK: tuple[click.Command, ...] = (
     servers.capacity,
     experiments.run,
     experiments.make_experiment,
+    experiments.torture,
     runs.runs,
     runs.show,
     runs.report,
@@ -114,6 +116,7 @@ _IN_THE_ORDER_OF_A_DAYS_WORK: tuple[click.Command, ...] = (
     timeline.timeline,
     slowlog.slowlog,
     sample.sample,
+    watching.export,
     sizing.predict,
     sizing.size,
     sizing.fit,

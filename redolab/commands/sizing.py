@@ -9,12 +9,10 @@ import click
 from redolab.commands.address import GivenServer, address_options
 from redolab.commands.console import console
 
-_SERVER = click.option("--server", required=True, metavar="NAME", help="Of 'redolab servers', or as in mysql-8.4.3.")
 _STORAGE = click.option(
     "--storage", default="native", metavar="NAME", show_default=True,
     help="A storage of the calibration that comes with redolab, or a calibration of your own: FILE, or FILE:STORAGE.",
 )  # fmt: skip
-_POOL = click.option("--pool", required=True, metavar="SIZE", help="Buffer pool of the recovering server, as in 32G.")
 _WORKLOAD = click.option("--workload", metavar="NAME", help="Whose kind of redo it is.  [default: the slowest known]")
 _DIRTY = click.option(
     "--dirty-pages", type=click.IntRange(min=1), metavar="N", help="At the crash.  [default: as the workload]"
@@ -25,36 +23,50 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="For programs.")
 
 
 @click.command()
-@_SERVER
-@click.option("--log-size", required=True, metavar="SIZE", help="Of the whole redo log, as in 8G.")
+@click.option(
+    "--server", metavar="NAME", help="Of 'redolab servers', or as in mysql-8.4.3.  [default: the one that is asked]"
+)
+@click.option("--log-size", metavar="SIZE", help="Of the whole redo log, as in 8G.  [default: the asked server's]")
 @_STORAGE
-@_POOL
+@click.option("--pool", metavar="SIZE", help="Buffer pool of the recovering server.  [default: the asked server's]")
 @_WORKLOAD
 @_DIRTY
 @_TABLES
 @_UNDO
 @click.option("--age", metavar="SIZE", help="Redo at the crash.  [default: the worst, where statements wait]")
+@address_options
 @_JSON
 def predict(
-    server: str,
-    log_size: str,
+    server: str | None,
+    log_size: str | None,
     storage: str,
-    pool: str,
+    pool: str | None,
     workload: str | None,
     dirty_pages: int | None,
     tables: int | None,
     undo_rows: int | None,
     age: str | None,
+    server_at: GivenServer,
     as_json: bool,
 ) -> None:
     """Predict how long a recovery takes, without crashing anything.
 
-    From measured crashes, with the intervals that their errors allow.
+    From measured crashes, with the intervals that their errors allow. Of a server that runs (--socket, --host, -c): if it crashed
+    now, and at the worst.
     """
     from redolab.sizing.predicting import predicted, show_predicted
     from redolab.sizing.question import Question, model_for
     from redolab.units import parse_size
 
+    if server_at.is_named:
+        if any(each is not None for each in (log_size, pool, dirty_pages, tables, undo_rows, age)):
+            raise click.UsageError("a server that is asked tells log, pool and age itself: give no other")
+        _predict_now(server_at, storage, workload, server, as_json=as_json)
+        return
+    if server is None or log_size is None or pool is None:
+        raise click.UsageError(
+            "give --server NAME, --log-size SIZE and --pool SIZE, or a server to ask as in --socket PATH"
+        )
     question = Question(
         server=server,
         storage=storage,
@@ -69,6 +81,33 @@ def predict(
         _echo_json(found)
     else:
         show_predicted(console(), found)
+
+
+def _predict_now(
+    server_at: GivenServer, storage: str, workload: str | None, server: str | None, *, as_json: bool
+) -> None:
+    """Look at a running server twice, a second apart, so that its rate is known."""
+    import time
+
+    from redolab.errors import LabError
+    from redolab.watching.view import in_words, predicted_now, recovery_table
+    from redolab.watching.watched import WatchedServer
+
+    watched = WatchedServer(server_at.address(), storage, workload, server)
+    try:
+        watched.look()
+        time.sleep(1.0)
+        standing = watched.look()
+    finally:
+        watched.close()
+    if standing is None:
+        raise LabError("the connection was lost", "try again")
+    if as_json:
+        _echo_json(predicted_now(watched, standing))
+        return
+    for line in in_words(watched, standing):
+        console().print(line, highlight=False, markup=False, soft_wrap=True)
+    recovery_table(watched, standing).show(console())
 
 
 @click.command()

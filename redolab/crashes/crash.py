@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol
 
 from pymysql.connections import Connection
 
@@ -28,7 +29,7 @@ from redolab.machine.page_cache import drop_page_cache
 from redolab.models.capacity import RedoCapacity
 from redolab.models.sizes import data_directory
 from redolab.progress import Stage
-from redolab.records.crash import FILL_LOG, IMAGE_FORMAT, MACHINE, SAMPLES, WORKLOAD, CrashImage, CrashSpec
+from redolab.records.crash import FILL_LOG, IMAGE_FORMAT, MACHINE, SAMPLES, STORY, WORKLOAD, CrashImage, CrashSpec
 from redolab.samples.machine_use import machine_sample
 from redolab.samples.sampler import CsvFile, SampleFile, Sampler
 from redolab.servers.dialects import Purpose
@@ -45,8 +46,12 @@ from redolab.workloads.data import WorkloadMoment
 
 _ANSWER = 120.0
 
-Attach: TypeAlias = Callable[[str, Contents], AbstractContextManager[Place]]
-"""While in it: the storage of that name is there, with a copy of the contents on it if it is modelled."""
+
+class Attach(Protocol):
+    """Attaches storages (`Storages.attached`)."""
+
+    def __call__(self, name: str, contents: Contents, *, to_be_cut: bool = False) -> AbstractContextManager[Place]:
+        """While in it: the storage of that name is there, with a copy of the contents on it if it is modelled or its power is to be cut."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +77,8 @@ class _Load:
     dataset: Dataset
     folder: Path
     """The instance's."""
+    story: Path
+    """Where samples and logs go meanwhile: the same, unless that goes with the power."""
     place: Place
     home: Path
     """The lab's own storage."""
@@ -128,18 +135,26 @@ def make_states(
         called = f"{server.name}-{format_size(spec.instance.log_size)}-{made:%Y%m%d-%H%M%S}{wanted[0].called_besides}"
         # Where the load goes on its folder never becomes a state.
         folder = place.folder / "instances" / (f"{called}-load" if crash_kind(spec.crash).goes_on else called)
-        load = _Load(lab, server, spec, capacity, dataset, folder, place, storage, made)
+        # What goes with the power keeps no story of it.
+        story = storage / "instances" / f"{called}-story" if crash_kind(spec.crash).cuts_power else folder
+        load = _Load(lab, server, spec, capacity, dataset, folder, story, place, storage, made)
         with (
             place.blamed(),
-            lab.journal.making(folder, f"the instance that was to become the crash image {called}"),
+            ExitStack() as making,
             place.blamed(),
         ):
+            if story != folder:
+                making.enter_context(lab.journal.making(story, f"the story of the crash image {called}"))
+                files.make_folder(story)
+            making.enter_context(
+                lab.journal.making(folder, f"the instance that was to become the crash image {called}")
+            )
             _copy_dataset(lab, server, dataset, place, folder)
             with lab.progress.stage(_title(server, spec), "fill") as stage:
                 try:
                     ended = _under_load(load, workload, wanted, every, stage, kept)
                 except LabError:
-                    keep_failed_instance(folder)
+                    keep_failed_instance(story)
                     raise
             if ended is not None:
                 lab.progress.note(f"struck because {ended.why}")
@@ -155,7 +170,13 @@ def _keep_state(load: _Load, struck: _Struck) -> CrashImage:
         if home != load.folder:
             making.enter_context(lab.journal.making(home, f"what is to become the crash image {name}"))
             prepare_folder(load.server, home)
-        struck.kind.collect(load.place, home)
+        try:
+            replayed = struck.kind.collect(load.place, home)
+            for file in STORY if load.story != home else ():
+                if (load.story / file).exists():
+                    shutil.copy(load.story / file, home / file)
+        finally:
+            struck.kind.go_on()
         undo_growth = undo_bytes(home / DATA) - undo_bytes(load.dataset.folder / DATA)
         hashes = files.hash_folder(home / DATA)
         image = CrashImage(
@@ -176,6 +197,7 @@ def _keep_state(load: _Load, struck: _Struck) -> CrashImage:
             late_share=struck.late_share,
             moment=struck.wanted.moment,
             load=load.folder.name,
+            journal_replayed_s=replayed,
         )
         ImageStore(load.home, lab.identity()).keep(image, home)
     return image
@@ -184,12 +206,13 @@ def _keep_state(load: _Load, struck: _Struck) -> CrashImage:
 @contextmanager
 def _place(storage: Path, dataset: Dataset, spec: CrashSpec, attach: Attach | None) -> Iterator[Place]:
     """While in it: there is a place on the storage on which the server is to be under load."""
-    if spec.storage == HOME:
+    cut = crash_kind(spec.crash).cuts_power
+    if spec.storage == HOME and not cut:
         yield Place(name=HOME, folder=storage, device=BlockDevice.under(storage))
         return
     assert attach is not None
     size = data_directory(spec.dataset.size, spec.instance.log_size, binary_log=spec.instance.binary_log)
-    with attach(spec.storage, Contents(dataset.spec.key, dataset.folder / DATA, size)) as place:
+    with attach(spec.storage, Contents(dataset.spec.key, dataset.folder / DATA, size), to_be_cut=cut) as place:
         yield place
 
 
@@ -219,16 +242,16 @@ def _under_load(
     keep: Callable[[CrashImage], None],
 ) -> _Struck | None:
     """Strike at each moment. What leaves the server alive is kept at once; else what was struck is returned, and the server gone."""
-    spec, folder, place = load.spec, load.folder, load.place
+    spec, folder, story, place = load.spec, load.folder, load.story, load.place
     if _is_measured(spec):
         drop_page_cache()
     struck: _Struck | None = None
     with (
         ExitStack() as running_load,
         place.limited(),
-        Instance.start(load.server, folder, spec.instance, folder / FILL_LOG) as instance,
-        closing(SampleFile(folder / SAMPLES)) as samples,
-        closing(CsvFile(folder / WORKLOAD, WorkloadMoment)) as moments,
+        Instance.start(load.server, folder, spec.instance, story / FILL_LOG) as instance,
+        closing(SampleFile(story / SAMPLES)) as samples,
+        closing(CsvFile(story / WORKLOAD, WorkloadMoment)) as moments,
     ):
         stage.say("starting the server")
         instance.wait_ready()
@@ -238,10 +261,10 @@ def _under_load(
             held_open = open_transaction(instance, spec.dataset.open_transaction_rows, stage)
             prepare_transactions(instance, spec.prepared_transactions, stage)
             running = running_load.enter_context(
-                workload.run(load.lab.tools, instance, spec.dataset.data, spec.clients, folder / "workload.log")
+                workload.run(load.lab.tools, instance, spec.dataset.data, spec.clients, story / "workload.log")
             )
             began = now().monotonic
-            take, record = _sampling(instance, sampling, spec, samples, running_load, folder, place)
+            take, record = _sampling(instance, sampling, spec, samples, running_load, story, place)
             with Sampler(take, every, record) as sampler:
                 for each in sorted(wanted, key=lambda state: state.moment or 0.0):
                     fill, kind = Fill(spec.kill, load.capacity, began, each.moment), crash_kind(spec.crash)
@@ -280,7 +303,7 @@ def _sampling(
     spec: CrashSpec,
     samples: SampleFile,
     load: ExitStack,
-    folder: Path,
+    story: Path,
     place: Place,
 ) -> tuple[Callable[[], Sample], Callable[[Sample], None]]:
     """What takes a sample, and what records it; of a load that is measured, with all counters, and what the machine does."""
@@ -292,7 +315,7 @@ def _sampling(
 
     if place.device is None:
         return take, samples.append
-    device, machine = place.device, load.enter_context(closing(CsvFile(folder / MACHINE, MachineSample)))
+    device, machine = place.device, load.enter_context(closing(CsvFile(story / MACHINE, MachineSample)))
 
     def record(sample: Sample) -> None:
         samples.append(sample)

@@ -62,11 +62,21 @@ class BlockDevice:
 
         What is set of a loop device outlives what is attached to it: it is set in either case, and set back. Raises `LabError`.
         """
+        served = self._served()
         self._set_write_cache("write back" if volatile else "write through")
         try:
             yield
         finally:
-            self._set_write_cache("write back")
+            # One that serves something else by now has its own.
+            if self._served() == served:
+                self._set_write_cache("write back")
+
+    def _served(self) -> str | None:
+        """The file behind a loop device; None where there is none any more, or it is no loop device."""
+        try:
+            return (Path("/sys/class/block") / self.name / "loop/backing_file").read_text()
+        except OSError:
+            return None
 
     def _set_write_cache(self, wanted: str) -> None:
         file = self._queue_file("write_cache")

@@ -10,8 +10,9 @@ from enum import StrEnum
 import numpy as np
 
 from redolab.powercut.ledger import Ledger
-from redolab.powercut.recording import Recording
-from redolab.powercut.states import PowerCut, Survivors
+from redolab.powercut.recording import Event, Recording
+from redolab.powercut.states import History, PowerCut, Survivors
+from redolab.units import KIB
 
 
 class Moment(StrEnum):
@@ -22,6 +23,8 @@ class Moment(StrEnum):
     AFTER_FLUSH = "right after a flush was answered"
     BEFORE_FLUSH = "right before a flush"
     INSIDE_FLUSH = "while a flush was under way"
+    KILLED = "SIGKILL, and no power cut"
+    BESIDE_PAGES = "while pages were written and not yet flushed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +38,17 @@ class DrawnCut:
 
 
 _ENUMERATED = (Moment.AFTER_COMMIT, Moment.AFTER_FLUSH, Moment.BEFORE_FLUSH, Moment.INSIDE_FLUSH)
+_OF_TORN_WRITES = (Moment.BESIDE_PAGES, Moment.AFTER_COMMIT, Moment.BESIDE_PAGES, Moment.BEFORE_FLUSH)
+"""Where a torn write would show: half of them while pages are at risk, which is rarely so by chance."""
+_PAGES = 8 * KIB
+"""Bytes from which on a write may be one of pages: redo and binary log are mostly written in less."""
 _SURVIVORS = tuple(each for each in Survivors if each is not Survivors.TORN)
+
+
+def without_cut(recording: Recording, killed: int) -> DrawnCut:
+    """What SIGKILL of the server has left at the end of a recording: all that was ever written is there."""
+    cut = PowerCut(place=recording.places, survivors=Survivors.ALL)
+    return DrawnCut(moment=Moment.KILLED, time=killed, cut=cut)
 
 
 def sampled_cuts(recording: Recording, began: int, ended: int, count: int, seed: str) -> list[DrawnCut]:
@@ -51,40 +64,83 @@ def sampled_cuts(recording: Recording, began: int, ended: int, count: int, seed:
 
 
 def searched_cuts(
-    recording: Recording, ledger: Ledger, began: int, ended: int, count: int, seed: str, *, torn: bool = False
+    history: History, ledger: Ledger, began: int, ended: int, count: int, seed: str, *, torn: bool = False
 ) -> list[DrawnCut]:
     """Cuts where a fault would show: every kind of moment with every kind of survivors by turns. Of these no shares can be told."""
     draw = random.Random(f"{seed} searched")
-    commits = [time for time in ledger.acknowledgements if began <= time <= ended]
-    within = recording.place_at(began), recording.place_at(ended)
-    flushes = [
-        number for number in recording.flushes.tolist() if within[0] <= recording.asked[number] and recording.answered[number] <= within[1]
-    ]  # fmt: skip
-    kinds = [each for each in _ENUMERATED if (commits if each is Moment.AFTER_COMMIT else flushes)]
+    places = _Places.within(history, ledger, began, ended)
+    kinds = [each for each in (_OF_TORN_WRITES if torn else _ENUMERATED) if places.has(each)]
     found = []
     for number in range(count if kinds else 0):
         moment = kinds[number % len(kinds)]
         survivors = Survivors.TORN if torn else _SURVIVORS[(number // len(kinds)) % len(_SURVIVORS)]
-        place, time = _where(moment, recording, commits, flushes, draw)
+        place, time = places.drawn(moment, draw)
         cut = PowerCut(place=place, survivors=survivors, seed=draw.randrange(2**32))
         found.append(DrawnCut(moment=moment, time=time, cut=cut))
     return found
 
 
-def _where(
-    moment: Moment, recording: Recording, commits: Sequence[int], flushes: Sequence[int], draw: random.Random
-) -> tuple[int, int]:
-    """The place of a cut of that kind, and its time."""
-    if moment is Moment.AFTER_COMMIT:
-        time = draw.choice(commits)
-        return recording.place_at(time), time
-    flush = draw.choice(flushes)
-    asked, answered = int(recording.asked[flush]), int(recording.answered[flush])
-    match moment:
-        case Moment.AFTER_FLUSH:
-            place = answered
-        case Moment.BEFORE_FLUSH:
-            place = asked
-        case _:
-            place = draw.randrange(asked + 1, max(asked + 2, answered))
-    return place, int(recording.times[place - 1]) if place else int(np.min(recording.times))
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """What of a recording lies within the load."""
+
+    history: History
+    commits: Sequence[int]
+    """When they were acknowledged."""
+    flushes: Sequence[int]
+    pages: Sequence[int]
+    """Numbers of writes that may be of pages."""
+    last: int
+
+    @classmethod
+    def within(cls, history: History, ledger: Ledger, began: int, ended: int) -> _Places:
+        """What was acknowledged, asked and answered between two times."""
+        recording = history.recording
+        first, last = recording.place_at(began), recording.place_at(ended)
+
+        def is_within(number: int) -> bool:
+            return bool(first <= recording.asked[number] and recording.answered[number] <= last)
+
+        return cls(
+            history,
+            [time for time in ledger.acknowledgements if began <= time <= ended],
+            [number for number in recording.flushes.tolist() if is_within(number)],
+            [
+                number
+                for number in np.flatnonzero((recording.event == Event.WRITE) & (recording.length >= _PAGES)).tolist()
+                if not recording.failed[number] and is_within(number)
+            ],
+            last,
+        )
+
+    def has(self, moment: Moment) -> bool:
+        """Whether there is such a moment."""
+        match moment:
+            case Moment.AFTER_COMMIT:
+                return bool(self.commits)
+            case Moment.BESIDE_PAGES:
+                return bool(self.pages)
+            case _:
+                return bool(self.flushes)
+
+    def drawn(self, moment: Moment, draw: random.Random) -> tuple[int, int]:
+        """The place of a cut at such a moment, and its time."""
+        recording = self.history.recording
+        if moment is Moment.AFTER_COMMIT:
+            time = draw.choice(self.commits)
+            return recording.place_at(time), time
+        if moment is Moment.BESIDE_PAGES:
+            write = draw.choice(self.pages)
+            came = int(recording.asked[write]) + 1
+            place = draw.randrange(came, max(came + 1, min(self.last, self.history.at_risk_until(write))))
+            return place, int(recording.times[place - 1])
+        flush = draw.choice(self.flushes)
+        asked, answered = int(recording.asked[flush]), int(recording.answered[flush])
+        match moment:
+            case Moment.AFTER_FLUSH:
+                place = answered
+            case Moment.BEFORE_FLUSH:
+                place = asked
+            case _:
+                place = draw.randrange(asked + 1, max(asked + 2, answered))
+        return place, int(recording.times[place - 1]) if place else int(np.min(recording.times))

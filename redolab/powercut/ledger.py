@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 import msgspec
 
 from redolab.errors import LabError
+from redolab.workloads.data import LEFT_BY, Defines, Rows, TableCheck
 
 _NANOSECONDS = 1e9
 
@@ -41,6 +43,15 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
+class Definition:
+    """A statement that defines a table, by its number in its client's order; times as of `Transaction`."""
+
+    number: int
+    sent: int
+    acknowledged: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Ledger:
     """All that clients noted."""
 
@@ -48,11 +59,16 @@ class Ledger:
     seen: Sequence[Seen]
     parts: int
     """Rows of each transaction."""
+    definitions: Sequence[Definition] = ()
+    """In the order of their numbers."""
+    defines: Defines = Defines.NOTHING
+    """Which statements these are."""
 
     @property
     def acknowledgements(self) -> list[int]:
-        """Their times, in order."""
-        return sorted(each.acknowledged for each in self.transactions if each.acknowledged is not None)
+        """Their times, in order, of transactions and of statements that define."""
+        told = [*(each.acknowledged for each in self.transactions), *(each.acknowledged for each in self.definitions)]
+        return sorted(time for time in told if time is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +82,18 @@ class Found:
     balance_at_first: int
     logged: frozenset[tuple[int, int]] | None = None
     """Transactions that are in the binary log; None where it is off."""
+    defined: Rows = None
+    """Of the table that a client defines."""
+    unreadable: str = ""
+    """What the server said instead of these rows."""
+
+
+class Fault(StrEnum):
+    """What is wrong with what a recovered server holds; the gravest first."""
+
+    BROKEN = "left what contradicts itself"
+    LOST = "lost acknowledged commits"
+    APART = "left other transactions in the binary log than in the tables"
 
 
 class LedgerVerdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,11 +121,17 @@ class LedgerVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """Transactions that a replica would have, and this server has not."""
     unknown: int
     """Sent before the cut and never answered: they may be there or not."""
+    defining: bool = False
+    """Whether a statement that defines a table was under way."""
+    definitions_lost: int = 0
+    """Statements that define a table, acknowledged before the cut, and undone."""
+    misdefined: str = ""
+    """What the table that a client defines is like, or says, if none of these statements left it so; else empty."""
 
     @property
     def is_whole(self) -> bool:
         """Whether nothing that is there contradicts itself: transactions are there whole, in order, and none that was never sent."""
-        return not (self.holes or self.torn or self.wrong or self.money)
+        return not (self.holes or self.torn or self.wrong or self.money or self.misdefined)
 
     @property
     def agrees_with_binary_log(self) -> bool:
@@ -107,7 +141,19 @@ class LedgerVerdict(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def keeps_its_promise(self) -> bool:
         """Whether no acknowledged commit is lost either."""
-        return self.is_whole and not self.lost
+        return self.is_whole and not self.lost and not self.definitions_lost
+
+
+def faults_of(verdict: LedgerVerdict | None, failed: Sequence[TableCheck]) -> list[Fault]:
+    """All that is wrong, whatever was promised; `verdict`: None of a server that did not come up, `failed`: what else is not right."""
+    if verdict is None:
+        return [Fault.BROKEN]
+    found = {
+        Fault.BROKEN: bool(failed) or not verdict.is_whole,
+        Fault.LOST: bool(verdict.lost or verdict.definitions_lost),
+        Fault.APART: not verdict.agrees_with_binary_log,
+    }
+    return [fault for fault, is_there in found.items() if is_there]
 
 
 def judged(ledger: Ledger, cut: int, found: Found) -> LedgerVerdict:
@@ -119,6 +165,7 @@ def judged(ledger: Ledger, cut: int, found: Found) -> LedgerVerdict:
     times = [each.acknowledged for each in lost if each.acknowledged is not None]
     present = [sent[key] for key in there if key in sent]
     logged = there if found.logged is None else found.logged
+    undone = None if found.unreadable else _undone(ledger, cut, found.defined)
     return LedgerVerdict(
         acknowledged=len(known),
         lost=len(lost),
@@ -131,7 +178,34 @@ def judged(ledger: Ledger, cut: int, found: Found) -> LedgerVerdict:
         only_in_tables=len(there - logged),
         only_in_binary_log=len(logged - there),
         unknown=len(sent) - len(known),
+        defining=any(_is_under_way(each, cut) for each in ledger.definitions),
+        definitions_lost=undone or 0,
+        misdefined=found.unreadable or ("" if undone is not None else _in_words(found.defined)),
     )
+
+
+def _is_under_way(definition: Definition, cut: int) -> bool:
+    return definition.sent <= cut and (definition.acknowledged is None or definition.acknowledged > cut)
+
+
+def _undone(ledger: Ledger, cut: int, found: Rows) -> int | None:
+    """How many of the acknowledged statements are undone; None if neither these nor one under way left what is there."""
+    left_by = LEFT_BY[ledger.defines]
+
+    def rows(number: int) -> Rows:
+        # Before the first of them there is no table.
+        return left_by[(number - 1) % len(left_by)]
+
+    known = [each.number for each in ledger.definitions if each.acknowledged is not None and each.acknowledged <= cut]
+    last = max(known, default=0)
+    possible = {rows(last), *(rows(each.number) for each in ledger.definitions if _is_under_way(each, cut))}
+    if found in possible:
+        return 0
+    return next((last - number for number in range(last - 1, -1, -1) if rows(number) == found), None)
+
+
+def _in_words(rows: Rows) -> str:
+    return "no table" if rows is None else f"{', '.join(map(str, rows))} rows"
 
 
 def _holes(
@@ -163,35 +237,43 @@ def _seen_then_lost(ledger: Ledger, cut: int, there: set[tuple[int, int]]) -> in
     return sum(number > last[client] for client, number in seen.items())
 
 
-def read_ledger(folder: Path, parts: int) -> Ledger:
+def read_ledger(folder: Path, parts: int, defines: Defines = Defines.NOTHING) -> Ledger:
     """What clients noted in a folder, a file for each. Raises `LabError` if a note cannot be read."""
     sent: dict[tuple[int, int], Transaction] = {}
     seen: list[Seen] = []
+    definitions: dict[int, Definition] = {}
     for path in sorted(folder.iterdir()):
         client = int(path.name)
         for line in path.read_text().splitlines():
             try:
                 what, told, time = line.split()
-                _take(what, client, told, int(time), sent, seen)
+                match what:
+                    case "R":
+                        whose, _, number = told.partition(":")
+                        seen.append(Seen(int(whose), int(number), int(time)))
+                    case "D" | "E":
+                        _take_definition(what, int(told), int(time), definitions)
+                    case _:
+                        _take(what, (client, int(told)), int(time), sent)
             except (ValueError, KeyError):
                 raise LabError(f"a note of client {client} cannot be read: '{line}'", "record it again") from None
-    return Ledger([*sent.values()], seen, parts)
+    return Ledger([*sent.values()], seen, parts, [*definitions.values()], defines)
 
 
-def _take(
-    what: str, client: int, told: str, time: int, sent: dict[tuple[int, int], Transaction], seen: list[Seen]
-) -> None:
-    if what == "R":
-        whose, _, number = told.partition(":")
-        seen.append(Seen(int(whose), int(number), time))
-        return
-    key = (client, int(told))
+def _take(what: str, key: tuple[int, int], time: int, sent: dict[tuple[int, int], Transaction]) -> None:
     match what:
         case "S":
-            sent[key] = Transaction(client=client, number=key[1], sent=time)
+            sent[key] = Transaction(client=key[0], number=key[1], sent=time)
         case "A":
-            sent[key] = Transaction(client=client, number=key[1], sent=sent[key].sent, acknowledged=time)
+            sent[key] = Transaction(client=key[0], number=key[1], sent=sent[key].sent, acknowledged=time)
         case "F":
-            sent[key] = Transaction(client=client, number=key[1], sent=sent[key].sent, refused=True)
+            sent[key] = Transaction(client=key[0], number=key[1], sent=sent[key].sent, refused=True)
         case _:
             raise ValueError(what)
+
+
+def _take_definition(what: str, number: int, time: int, definitions: dict[int, Definition]) -> None:
+    if what == "D":
+        definitions[number] = Definition(number, time)
+    else:
+        definitions[number] = Definition(number, definitions[number].sent, time)

@@ -5,38 +5,42 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from redolab.clock import now
 from redolab.crashes.dataset import make_dataset
 from redolab.lab import Lab
 from redolab.machine import copies, files
-from redolab.powercut.images import share_blocks
+from redolab.powercut.images import DiskImages, share_blocks
 from redolab.powercut.ledger import Ledger, read_ledger
 from redolab.powercut.recording import Recording, read_recording
-from redolab.powercut.states import Cache
+from redolab.powercut.states import DiskState, History
 from redolab.progress import Stage
 from redolab.records.dataset import DatasetSpec
-from redolab.servers.dialects import InstanceRequest
+from redolab.servers.dialects import InstanceRequest, Purpose
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance, prepare_folder
 from redolab.storage.attaching import DISKS
 from redolab.storage.disk_model import DiskModel
 from redolab.storage.lab_disk import LabDisk
 from redolab.storage.loop import make_file_system, mounted
+from redolab.storage.profiles import Cache
 from redolab.units import GIB
-from redolab.workloads.contract import Workload
 from redolab.workloads.data import Clients, LedgerTables
-from redolab.workloads.ledger import NOTES, PARTS
+from redolab.workloads.ledger import NOTES, PARTS, LedgerWorkload
 
 FILE_SYSTEMS = {
     "xfs": ("mkfs.xfs", "-q", "-f", "-s", "size=512"),
     "ext4": ("mkfs.ext4", "-q", "-F", "-b", "4096", "-E", "lazy_itable_init=0,lazy_journal_init=0"),
 }
 """Name → how it is made."""
+CHECKS = {"xfs": ("xfs_repair", "-n"), "ext4": ("e2fsck", "-fn")}
+"""Name → what looks whether one is whole, and changes nothing."""
 INSTANCE = "instance"
 """The instance's folder on the disk."""
+BASE, RECORDING = "base", "recording"
+"""Of a recorded load: the disk before it, and the folder of what was asked of it."""
 _DISK_SIZE = GIB
 _ROOM_SIZE = 24 * GIB
 """Of the lab disk on which disks lie as files that share their blocks."""
@@ -53,16 +57,25 @@ class RecordedLoad:
     """The disk before the recording: its file system was unmounted cleanly."""
     recording: Recording
     ledger: Ledger
+    notes: Path
+    """The folder of what clients noted."""
     data: LedgerTables
     file_system: str
     began: int
     """When clients had begun, and when the server was ended, in nanoseconds of CLOCK_MONOTONIC: cuts lie in between."""
     ended: int
+    killed: int
+    """When the server was gone, by SIGKILL: no client was told anything later."""
 
     @property
     def kept(self) -> Path:
         """The folder of the recording."""
-        return self.folder / "recording"
+        return self.folder / RECORDING
+
+
+def mount_options(file_system: str) -> str:
+    """With which a state is mounted: beside others of the same recording."""
+    return "noatime,nouuid" if file_system == "xfs" else "noatime"
 
 
 @contextmanager
@@ -78,7 +91,7 @@ class WantedLoad:
     """A load that is to be recorded."""
 
     server: InstalledServer
-    workload: Workload
+    workload: LedgerWorkload
     dataset: DatasetSpec
     data: LedgerTables
     request: InstanceRequest
@@ -95,7 +108,7 @@ def record(lab: Lab, program: Path, room: Path, wanted: WantedLoad, stage: Stage
 
     Raises `LabError`.
     """
-    disk, mountpoint, kept = room / "disk", room / "mounted", room / "recording"
+    disk, mountpoint = room / "disk", room / "mounted"
     dataset = make_dataset(lab, lab.home, wanted.server, wanted.workload, wanted.dataset)
     stage.say("making its disk")
     make_file_system(disk, _DISK_SIZE, FILE_SYSTEMS[wanted.file_system])
@@ -110,33 +123,74 @@ def record(lab: Lab, program: Path, room: Path, wanted: WantedLoad, stage: Stage
         with Instance.start(wanted.server, folder, wanted.request, room / "first-start.log") as instance:
             instance.wait_ready()
             instance.shut_down()
-    share_blocks(disk, room / "base")
+    share_blocks(disk, room / BASE)
+    with _recorded(program, room, wanted) as (model, instance):
+        instance.wait_ready()
+        model.tell("limits on")
+        output = room / "clients.log"
+        with wanted.workload.run(lab.tools, instance, wanted.data, wanted.clients, output) as running:
+            began = _nanoseconds()
+            _wait(wanted.seconds, running.check_running, instance.check_running, stage)
+            ended = _nanoseconds()
+            instance.kill()
+            killed = _nanoseconds()
+        model.tell("limits off")
+    return _left(
+        room, wanted, read_ledger(room / NOTES, PARTS, wanted.workload.defines), room / NOTES, (began, ended, killed)
+    )
+
+
+def record_recovery(
+    program: Path, room: Path, wanted: WantedLoad, load: RecordedLoad, history: History, state: DiskState
+) -> RecordedLoad:
+    """Recover a state of a recorded load on a disk that is recorded again, until it is ready; cuts lie in the recovery.
+
+    `room`: an empty folder where files share blocks. The ledger is that of the load. Raises `LabError`.
+    """
+    with DiskImages(history, load.base, load.kept).image(state, room / "disk"):
+        share_blocks(room / "disk", room / BASE)
+        recovering = replace(wanted, request=replace(wanted.request, purpose=Purpose.RECOVER))
+        began = _nanoseconds()
+        with _recorded(program, room, recovering) as (model, instance):
+            model.tell("limits on")
+            instance.wait_ready()
+            ended = _nanoseconds()
+            instance.kill()
+            killed = _nanoseconds()
+            model.tell("limits off")
+    return _left(room, wanted, load.ledger, load.notes, (began, ended, killed))
+
+
+@contextmanager
+def _recorded(program: Path, room: Path, wanted: WantedLoad) -> Iterator[tuple[DiskModel, Instance]]:
+    """While in it: the server runs on the disk in a room, and all that is asked of that disk is kept."""
+    mountpoint, kept = room / "mounted", room / RECORDING
     files.make_folder(kept)
     with DiskModel.serving(
-        program, disk, room / "model", [f"recording={kept}", *wanted.parameters], room / "model.log"
+        program, room / "disk", room / "model", [f"recording={kept}", *wanted.parameters], room / "model.log"
     ) as model:
-        with mounted(model.file, mountpoint) as device, device.as_volatile(wanted.cache.volatile):
-            stage.say("starting the server")
-            with Instance.start(wanted.server, folder, wanted.request, room / _LOG) as instance:
-                instance.wait_ready()
-                model.tell("limits on")
-                output = room / "clients.log"
-                with wanted.workload.run(lab.tools, instance, wanted.data, wanted.clients, output) as running:
-                    began = _nanoseconds()
-                    _wait(wanted.seconds, running.check_running, instance.check_running, stage)
-                    ended = _nanoseconds()
-                    instance.kill()
-                model.tell("limits off")
+        with (
+            mounted(model.file, mountpoint, mount_options(wanted.file_system)) as device,
+            device.as_volatile(wanted.cache.volatile),
+            Instance.start(wanted.server, mountpoint / INSTANCE, wanted.request, room / _LOG) as instance,
+        ):
+            yield model, instance
         model.tell("keep")
+
+
+def _left(room: Path, wanted: WantedLoad, ledger: Ledger, notes: Path, times: tuple[int, int, int]) -> RecordedLoad:
+    began, ended, killed = times
     return RecordedLoad(
         folder=room,
-        base=room / "base",
-        recording=read_recording(kept),
-        ledger=read_ledger(room / NOTES, PARTS),
+        base=room / BASE,
+        recording=read_recording(room / RECORDING),
+        ledger=ledger,
+        notes=notes,
         data=wanted.data,
         file_system=wanted.file_system,
         began=began,
         ended=ended,
+        killed=killed,
     )
 
 

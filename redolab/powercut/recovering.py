@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pymysql
 from pymysql.connections import Connection
+from pymysql.cursors import Cursor
 
 from redolab.lab import Lab
+from redolab.machine.processes import Command, run
 from redolab.powercut.images import DiskImages
 from redolab.powercut.ledger import Found
-from redolab.powercut.recorded import INSTANCE, RecordedLoad
+from redolab.powercut.recorded import CHECKS, INSTANCE, RecordedLoad, mount_options
 from redolab.powercut.states import DiskState, History
 from redolab.records.recovery import Outcome
 from redolab.recoveries.checked import CheckedRecovery, Checks, Prepared, recover_checked
@@ -24,11 +26,13 @@ from redolab.servers.instance import Instance
 from redolab.storage.loop import mounted
 from redolab.storage.place import Place
 from redolab.workloads.contract import Workload
-from redolab.workloads.data import DATABASE, LedgerTables, TableCheck
-from redolab.workloads.ledger import ACCOUNTS, ENTRIES
+from redolab.workloads.data import DATABASE, LedgerTables, Rows, TableCheck
+from redolab.workloads.ledger import ACCOUNTS, DEFINED, ENTRIES, defined_rows
 
 _CONNECT, _ANSWER = 10.0, 120.0
 _LAST_LINES = 15
+_SAID = 500
+"""Characters of what a damaged file system's program says."""
 _STUCK_AFTER = 30.0
 """Seconds: small logs, and no healthy recovery was quiet for more than 6.1 s (docs/recovery.md)."""
 _LOGGED = re.compile(rf"INSERT INTO {ENTRIES} VALUES \((\d+), (\d+), 1,")
@@ -45,6 +49,8 @@ class StateTask:
     log: Path
     settings: str = ""
     stuck_after: float = _STUCK_AFTER
+    checks_file_system: bool = False
+    """Whether the file system is looked at before the server starts, when its journal has been replayed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,24 +82,42 @@ def recover_states(
 ) -> None:
     """Recover them, so many at once; `done` is told of each when it is over. Raises `LabError`."""
     images = DiskImages(history, recorded.base, recorded.kept)
-    options = "noatime,nouuid" if recorded.file_system == "xfs" else "noatime"
+    options = mount_options(recorded.file_system)
+    damaged: dict[int, TableCheck] = {}
 
     @contextmanager
     def prepare(task: StateTask) -> Iterator[Prepared]:
         file = recorded.folder / f"state-{task.number}"
         at = recorded.folder / f"state-{task.number}-mounted"
-        with images.image(task.state, file), mounted(file, at, options, direct=False) as device:
-            yield Prepared(at / INSTANCE, Place(name="state", folder=at, device=device))
+        with images.image(task.state, file):
+            if task.checks_file_system and (said := _damage(file, at, recorded.file_system)):
+                damaged[task.number] = TableCheck(
+                    what=f"{recorded.file_system} of the disk", expected="whole", found=said
+                )
+            with mounted(file, at, options, direct=False) as device:
+                yield Prepared(at / INSTANCE, Place(name="state", folder=at, device=device))
+
+    def judge(task: StateTask, instance: Instance) -> StateContent:
+        content = _content(instance, recorded, workload)
+        return replace(content, failed=(*content.failed, *((damaged[task.number],) if task.number in damaged else ())))
 
     checks = Checks(
         prepare=prepare,
-        judge=lambda _, instance: _content(instance, recorded, workload),
+        judge=judge,
         not_ready=lambda _, instance, outcome: StateContent(outcome, None, said=_last_of(instance)),
         is_right=lambda content: content.is_sound,
         # Of a cut before anything had reached the disk there is nothing to recover.
         judged_after=frozenset({Outcome.READY, Outcome.NO_CRASH_RECOVERY}),
     )
     recover_checked(lab, tasks, checks, jobs, done)
+
+
+def _damage(file: Path, at: Path, file_system: str) -> str:
+    """What the file system's own program finds wrong with a state whose journal was replayed; empty where it is whole."""
+    with mounted(file, at, mount_options(file_system), direct=False):
+        pass
+    done = run(Command([*CHECKS[file_system], str(file)]), check=False)
+    return "" if done.status == 0 else (done.out + done.err).strip()[-_SAID:]
 
 
 def _content(instance: Instance, recorded: RecordedLoad, workload: Workload) -> StateContent:
@@ -114,8 +138,17 @@ def found_in(connection: Connection, data: LedgerTables) -> Found:
         parts = {(int(client), int(number)): int(count) for client, number, count in cursor.fetchall()}
         cursor.execute(f"SELECT SUM(balance) FROM {DATABASE}.{ACCOUNTS}")
         row = cursor.fetchone()
+        defined, unreadable = _defined(cursor)
     balance = int(row[0]) if row and row[0] is not None else 0
-    return Found(parts, balance, data.accounts * data.balance, logged_in(connection))
+    return Found(parts, balance, data.accounts * data.balance, logged_in(connection), defined, unreadable)
+
+
+def _defined(cursor: Cursor) -> tuple[Rows, str]:
+    """Rows of the table that a client defines, or why they cannot be read."""
+    try:
+        return defined_rows(cursor), ""
+    except pymysql.MySQLError as error:
+        return None, f"{DEFINED}: {error}"
 
 
 def logged_in(connection: Connection) -> frozenset[tuple[int, int]] | None:

@@ -8,7 +8,8 @@ sector is torn. Trims and zeroes are writes. (ATA Command Set, FLUSH CACHE; SCSI
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -18,6 +19,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from redolab.powercut.recording import Event, Recording
+from redolab.storage.profiles import VOLATILE, Cache
 
 SECTOR = 512
 """Bytes that are never torn, unless the disk says more."""
@@ -50,17 +52,14 @@ class PowerCut(msgspec.Struct, frozen=True, kw_only=True):
     """Of what is drawn: which is missing or alone, how long the prefix is, how the coins fall."""
 
 
-class Cache(msgspec.Struct, frozen=True, kw_only=True):
-    """What a disk may lose of what it has answered."""
+class Lost(msgspec.Struct, frozen=True, order=True):
+    """Sectors of one change that a cut took."""
 
-    volatile: bool = True
-    """Without power-loss protection; else what was answered is there."""
-    size: int | None = None
-    """Bytes; None: any number."""
-
-
-VOLATILE = Cache()
-"""Of any size, and gone with the power."""
+    number: int
+    """Of the change in its recording."""
+    first: int
+    """The first of its sectors that are lost, counted within it."""
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,22 +131,45 @@ class History:
         bytes_after = np.cumsum(self.recording.length[risky][::-1])[::-1]
         return np.asarray(risky[~answered | (bytes_after <= self._cache.size)])
 
+    def at_risk_until(self, number: int) -> int:
+        """The place from which on no cut can lose that change; the largest number there is where every cut can."""
+        return int(self._durable[np.searchsorted(self._changes, number)])
+
     def state(self, cut: PowerCut) -> DiskState:
         """The state that this cut leaves."""
-        sources = np.full(len(self.sectors), _BASE, dtype=np.int64)
+        return self.state_without(cut.place, self.losses(cut))
+
+    def losses(self, cut: PowerCut) -> list[Lost]:
+        """What this cut takes, in the order of arrival."""
         at_risk = self.at_risk(cut.place).tolist()
-        lost = set(at_risk) - set(survivors_of(at_risk, cut))
-        torn = set(at_risk) if cut.survivors is Survivors.TORN else set()
+        if cut.survivors is not Survivors.TORN:
+            there = set(survivors_of(at_risk, cut))
+            return [Lost(number, 0, self.length(number)) for number in at_risk if number not in there]
         draw = random.Random(f"{cut.seed} sectors")
-        came = self._changes[self.recording.asked[self._changes] < cut.place]
+        return [
+            Lost(number, first, count)
+            for number in at_risk
+            for first, count in _gaps(_coins(draw, self.length(number), self._whole))
+        ]
+
+    def length(self, number: int) -> int:
+        """How many sectors a change has."""
+        return int(self.recording.length[number]) // SECTOR
+
+    def state_without(self, place: int, losses: Iterable[Lost]) -> DiskState:
+        """The state after a cut there that takes exactly these; what no flush protects otherwise survives."""
+        lost: dict[int, list[Lost]] = defaultdict(list)
+        for each in losses:
+            lost[each.number].append(each)
+        sources = np.full(len(self.sectors), _BASE, dtype=np.int64)
+        came = self._changes[self.recording.asked[self._changes] < place]
         # In the order of arrival: of one sector the last one counts.
         for number in came.tolist():
-            if number in lost:
-                continue
-            start, count = self._first[number], int(self.recording.length[number]) // SECTOR
+            start, count = self._first[number], self.length(number)
             there = self._content(number, count)
-            if number in torn:
-                there = np.where(_coins(draw, count, self._whole), there, sources[start : start + count])
+            for each in lost.get(number, ()):
+                within = slice(each.first, each.first + each.count)
+                there[within] = sources[start : start + count][within]
             sources[start : start + count] = there
         return DiskState(sources)
 
@@ -176,6 +198,12 @@ def survivors_of(at_risk: Sequence[int], cut: PowerCut) -> list[int]:
             return [draw.choice(numbers)] if numbers else []
         case Survivors.RANDOM:
             return [each for each in numbers if draw.random() < 0.5]
+
+
+def _gaps(there: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Where in a row of sectors some are missing: the first of each gap, and how many."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[True], there, [True]]).astype(np.int8)))
+    return [(int(first), int(end - first)) for first, end in zip(edges[::2], edges[1::2], strict=True)]
 
 
 def _coins(draw: random.Random, count: int, whole: int) -> NDArray[np.bool_]:

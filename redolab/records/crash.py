@@ -88,6 +88,8 @@ class CrashImage(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the load had become steady; None of one that was not to."""
     late_share: float | None = None
     """Of a load on a disk model: how late it answered, as a share of all its latencies."""
+    journal_replayed_s: float | None = None
+    """Of a power cut: seconds in which the file system of this machine was mounted again, and replayed its journal."""
     moment: float | None = None
     """Seconds of the load after which it was to be struck, as drawn; None where the rule draws none."""
     load: str = ""

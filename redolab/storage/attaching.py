@@ -23,7 +23,7 @@ from redolab.storage.fio import FILE_SIZE, Fio
 from redolab.storage.folder import attached_folder, check_folder
 from redolab.storage.lab_disk import STAGED, LabDisk, ModelledPlace
 from redolab.storage.place import Place
-from redolab.storage.profiles import FolderStorage, ModelledDisk, SpinningDisk, StorageProfile, TmpfsStorage
+from redolab.storage.profiles import VOLATILE, FolderStorage, ModelledDisk, SpinningDisk, StorageProfile, TmpfsStorage
 from redolab.units import GIB, MIB, format_size
 
 DISKS = "storage/disks"
@@ -31,6 +31,7 @@ DISKS = "storage/disks"
 _CHECK_DISK = 4 * GIB
 _TMPFS_FILE = 256 * MIB
 _CALIBRATE_NS = 300_000
+_UNLIMITED = ["kind=unlimited"]
 _CALIBRATE_AS = ["kind=flash", f"read={_CALIBRATE_NS}", "write=0", "flush=0", "depth=64"]
 
 
@@ -38,6 +39,15 @@ def measure_overhead(fio: Fio, disk: LabDisk, program: Path) -> int:
     """Nanoseconds that the disk model, FUSE and the loop device take themselves, on a lab disk with fio's files."""
     with disk.modelled("calibration", program, _CALIBRATE_AS, RequestQueue(), 0) as place:
         return max(0, round(fio.read(place).latency_us * 1000) - _CALIBRATE_NS)
+
+
+def check_can_be_cut() -> None:
+    """Raises `InvalidInput` if this machine can have no disk whose power can be cut, before anything is started."""
+    if not processes.is_root():
+        raise InvalidInput(
+            "the disk whose power is cut is mounted, and only root may mount", "run as root, or CRASH=kill"
+        )
+    check_fuse()
 
 
 def check_possible(profiles: Mapping[str, StorageProfile]) -> None:
@@ -82,14 +92,22 @@ class Storages(AbstractContextManager["Storages"]):
                 all_made.push(made)
 
     @contextmanager
-    def attached(self, name: str, contents: Contents) -> Iterator[Place]:
-        """While in it: the storage is there, with a copy of the contents on it if it is modelled. Raises `LabError`."""
-        profile = self._profiles[name]
-        if isinstance(profile, ModelledDisk):
+    def attached(self, name: str, contents: Contents, *, to_be_cut: bool = False) -> Iterator[Place]:
+        """While in it: the storage is there, with a copy of the contents on it if it is modelled.
+
+        One that is `to_be_cut` is a disk model, whose power can be cut, in any case: where the profile is none, one without
+        limits and with a volatile cache. Raises `LabError`.
+        """
+        profile = self._profiles.get(name)
+        if to_be_cut:
+            with self._to_be_cut(self._staged(contents), name, profile) as cut:
+                yield cut
+        elif isinstance(profile, ModelledDisk):
             disk = self._staged(contents)
             with self._modelled(disk, name, profile) as modelled:
                 yield modelled
         else:
+            assert profile is not None
             with self._plain(name, profile, recovered_copy(contents.size) + GIB) as place:
                 yield place
 
@@ -162,6 +180,15 @@ class Storages(AbstractContextManager["Storages"]):
     def _modelled(self, disk: LabDisk, name: str, profile: ModelledDisk) -> AbstractContextManager[ModelledPlace]:
         overhead = self._overhead()
         return disk.modelled(name, built_disk_model(self._lab), profile.parameters(), profile.request_queue(), overhead)
+
+    def _to_be_cut(
+        self, disk: LabDisk, name: str, profile: StorageProfile | None
+    ) -> AbstractContextManager[ModelledPlace]:
+        program = built_disk_model(self._lab)
+        if isinstance(profile, ModelledDisk):
+            queue, overhead = profile.request_queue(), self._overhead()
+            return disk.modelled(name, program, profile.parameters(), queue, overhead, profile.cache)
+        return disk.modelled(name, program, _UNLIMITED, RequestQueue(), 0, VOLATILE)
 
     def _check_disk(self, stack: ExitStack, fio: Fio) -> LabDisk:
         """A lab disk with fio's files."""

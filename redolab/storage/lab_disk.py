@@ -14,6 +14,7 @@ from redolab.machine.facts import RequestQueue
 from redolab.storage.disk_model import DiskModel
 from redolab.storage.loop import is_buffered, make_file_system, mounted
 from redolab.storage.place import FULL, Place
+from redolab.storage.profiles import Cache
 from redolab.units import format_size
 
 # 512-byte sectors as the servers' logs write them; copies share their blocks.
@@ -87,15 +88,25 @@ class LabDisk:
 
     @contextmanager
     def modelled(
-        self, name: str, program: Path, parameters: Sequence[str], queue: RequestQueue, overhead: int
+        self,
+        name: str,
+        program: Path,
+        parameters: Sequence[str],
+        queue: RequestQueue,
+        overhead: int,
+        cache: Cache | None = None,
     ) -> Iterator[ModelledPlace]:
-        """While in it: it is mounted through the disk model, which takes `overhead` nanoseconds off its latencies. Raises `LabError`."""
+        """While in it: it is mounted through the disk model, which takes `overhead` nanoseconds off its latencies.
+
+        With `cache` its power can be cut. Raises `LabError`.
+        """
         log = self._folder / "model.log"
-        served = DiskModel.serving(program, self.file, self._folder / "model", parameters, log)
+        loses = () if cache is None else cache.parameters()
+        served = DiskModel.serving(program, self.file, self._folder / "model", [*loses, *parameters], log)
         with served as model:
             model.tell(f"overhead {overhead}")
             mounted_at = self._folder / "mounted"
-            with mounted(model.file, mounted_at) as device:
+            with mounted(model.file, mounted_at) as device, device.as_volatile(True):
                 device.treat_as(queue)
                 yield ModelledPlace(
                     name=name,

@@ -17,6 +17,25 @@ _MEGABYTE = 1_000_000
 _MINUTE_MS = 60_000
 
 
+class Cache(msgspec.Struct, frozen=True, kw_only=True):
+    """What a disk may lose of what it has answered."""
+
+    volatile: bool = True
+    """Without power-loss protection; else what was answered is there."""
+    size: int | None = None
+    """Bytes; None: any number."""
+
+    def parameters(self) -> list[str]:
+        """What the disk model is told, for it to lose that at a cut."""
+        if not self.volatile:
+            return ["volatile=0"]
+        return [f"volatile={'any' if self.size is None else self.size}"]
+
+
+VOLATILE, PROTECTED = Cache(), Cache(volatile=False)
+"""Of any size, and gone with the power; and one that outlives it, or none."""
+
+
 class FlashDisk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind", tag="flash"):
     """A disk without moving parts, local or across a network. Latencies are of 16 KiB."""
 
@@ -39,6 +58,8 @@ class FlashDisk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     """Requests served at a time."""
     scheduler: Scheduler = "none"
     """The I/O scheduler that a production host has for such a disk."""
+    is_volatile: bool = False
+    """Whether what it has answered and not flushed goes with the power."""
 
     def __post_init__(self) -> None:
         _check_positive(read_us=self.read_us, write_us=self.write_us, read_mb_s=self.read_mb_s, depth=self.depth)
@@ -47,6 +68,11 @@ class FlashDisk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     def what(self) -> str:
         """What stands behind it, in a word."""
         return "modelled"
+
+    @property
+    def cache(self) -> Cache:
+        """What it may lose of what it has answered."""
+        return VOLATILE if self.is_volatile else PROTECTED
 
     def request_queue(self) -> RequestQueue:
         """How the kernel of a production host treats its requests."""
@@ -102,8 +128,8 @@ class SpinningDisk(
     queue: int = 32
     """Commands among which a disk chooses the nearest."""
     read_ahead: str = "1M"
-    cache: str | None = None
-    """Write cache of all together; without it writes wait for the platter."""
+    write_cache: str | None = msgspec.field(default=None, name="cache")
+    """Of all together; without it writes wait for the platter."""
     battery: bool = False
     """Whether a flush need not wait for what is in the write cache."""
     spindles: int = 1
@@ -128,6 +154,13 @@ class SpinningDisk(
         """What stands behind it, in a word."""
         return "modelled"
 
+    @property
+    def cache(self) -> Cache:
+        """What it may lose of what it has answered."""
+        if self.write_cache is None or self.battery:
+            return PROTECTED
+        return Cache(size=parse_size(self.write_cache))
+
     def request_queue(self) -> RequestQueue:
         """How the kernel of a production host treats its requests."""
         return RequestQueue(scheduler=self.scheduler, rotational=True, depth=self.queue * self.spindles)
@@ -143,7 +176,7 @@ class SpinningDisk(
             "command": _ns(self.command_us),
             "queue": self.queue,
             "read_ahead": parse_size(self.read_ahead),
-            "cache": None if self.cache is None else parse_size(self.cache),
+            "cache": None if self.write_cache is None else parse_size(self.write_cache),
             "battery": int(self.battery),
             "spindles": self.spindles,
             "mirrors": self.mirrors,
@@ -158,7 +191,7 @@ class SpinningDisk(
         """
         turn_us = _MINUTE_MS * 1000 / self.rpm
         one_read_us = self.seek_average_ms * 1000 + turn_us / 2 + _PAGE / self.mb_s + self.command_us
-        cached = self.cache is not None
+        cached = self.write_cache is not None
         return DiskTarget(
             read_us=None if self.mirrors > 1 else one_read_us,
             sequential_mb_s=self.mb_s * self.spindles / self.mirrors,
@@ -214,9 +247,10 @@ HOME = "native"
 StorageProfile = FolderStorage | TmpfsStorage | ModelledDisk
 """Any kind of profile."""
 
-_PROSE = ("about", "sources")
+_ELSEWISE = ("about", "sources", "is_volatile")
+"""What is said of a disk, and what it loses with the power: neither decides how it answers."""
 
 
 def storage_figures(profile: StorageProfile) -> Mapping[str, object]:
     """What decides how a storage of this profile behaves: all but what is said of it."""
-    return {name: value for name, value in msgspec.to_builtins(profile).items() if name not in _PROSE}
+    return {name: value for name, value in msgspec.to_builtins(profile).items() if name not in _ELSEWISE}

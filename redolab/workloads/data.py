@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TypeAlias
 
 import msgspec
@@ -81,10 +83,31 @@ class StormTables(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
 class LedgerTables(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="ledger"):
     """An empty table of entries, and accounts with money: how large the dataset is to be does not matter."""
 
-    accounts: int = 500
+    accounts: int = 20_000
+    """Some fifty pages, so that there are pages to be written that were there before."""
     balance: int = 1000
     """Of each account at first."""
 
+
+class Defines(StrEnum):
+    """What one of the ledger's clients does instead of transactions: statements that come again and again."""
+
+    NOTHING = "nothing"
+    TABLES = "tables"
+    """A table is created, filled, given an index, rebuilt, emptied, filled and dropped."""
+    PARTITIONS = "partitions"
+    """One with partitions is created and filled, one of them emptied and one dropped, all rebuilt, emptied and dropped."""
+
+
+Rows: TypeAlias = tuple[int, ...] | None
+"""Of each thousand of the table's keys; None: there is no table."""
+_FULL, _EMPTY = (200, 200, 200, 200), (0, 0, 0, 0)
+LEFT_BY: Mapping[Defines, Sequence[Rows]] = {
+    Defines.NOTHING: (None,),
+    Defines.TABLES: (_EMPTY, _FULL, _FULL, _FULL, _EMPTY, _FULL, None),
+    Defines.PARTITIONS: (_EMPTY, _FULL, (200, 0, 200, 200), (200, 0, 0, 200), (200, 0, 0, 200), _EMPTY, None),
+}
+"""What each of the statements leaves."""
 
 WorkloadData: TypeAlias = SysbenchTables | TpccTables | StormTables | LedgerTables
 """Any kind of data that a workload loads."""

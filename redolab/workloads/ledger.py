@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pymysql.connections import Connection
+from pymysql.cursors import Cursor
 
 from redolab.lab import Lab
 from redolab.machine import files, processes
@@ -15,13 +16,13 @@ from redolab.machine.processes import Command, Process
 from redolab.machine.tools import Tools
 from redolab.servers.instance import Instance
 from redolab.workloads.contract import Follow, RunningWorkload, check_pages, check_value
-from redolab.workloads.data import DATABASE, Clients, LedgerTables, TableCheck
+from redolab.workloads.data import DATABASE, Clients, Defines, LedgerTables, Rows, TableCheck
 from redolab.workloads.plain import PlainWorkload
 from redolab.workloads.reporting import ReportingRun
 from redolab.workloads.source_code import code_alone
 from redolab.workloads.sysbench import SCRIPTS, connection_arguments, moment_of
 
-ENTRIES, ACCOUNTS = "ledger_entries", "ledger_accounts"
+ENTRIES, ACCOUNTS, DEFINED = "ledger_entries", "ledger_accounts", "ledger_defined"
 PARTS = 3
 """Rows that each transaction inserts."""
 NOTES = "notes"
@@ -39,10 +40,14 @@ class LedgerWorkload(PlainWorkload, frozen=True, kw_only=True, tag="ledger"):
 
     options: str = ""
     """Of its tables, as in `ENCRYPTION='Y'`."""
+    defines: Defines = Defines.NOTHING
+    """What one more client does meanwhile."""
+    between: tuple[str, ...] = ()
+    """Statements of that client between its own."""
 
     def content(self) -> str:
         """See `Workload`."""
-        return code_alone(SCRIPTS / _SCRIPT) + self.options
+        return "\n".join([code_alone(SCRIPTS / _SCRIPT), self.options, self.defines, *self.between])
 
     def require(self, lab: Lab) -> None:
         """See `Workload`."""
@@ -71,9 +76,13 @@ class LedgerWorkload(PlainWorkload, frozen=True, kw_only=True, tag="ledger"):
         notes = output.with_name(NOTES)
         files.make_folder(notes)
         arguments = [
-            # One more: the reader.
-            *connection_arguments(sysbench, SCRIPTS / _SCRIPT, clients.connections + 1),
+            # One more: the reader; and who defines tables.
+            *connection_arguments(
+                sysbench, SCRIPTS / _SCRIPT, clients.connections + 1 + (self.defines is not Defines.NOTHING)
+            ),
             *(f"--notes={notes}", f"--parts={PARTS}", f"--accounts={data.accounts}"),
+            f"--defines={self.defines}",
+            f"--between={';'.join(self.between)}",
             *("--time=0", "--events=0", f"--report-interval={max(1, round(clients.report_every))}", "run"),
         ]
         process = processes.start(Command(arguments, folder=instance.folder, environment=sysbench.environment), output)
@@ -94,5 +103,20 @@ class LedgerWorkload(PlainWorkload, frozen=True, kw_only=True, tag="ledger"):
                     f"SELECT SUM(balance) FROM {DATABASE}.{ACCOUNTS}",
                     data.accounts * data.balance,
                 ),
-                *(check_pages(cursor, f"{DATABASE}.{name}") for name in (ENTRIES, ACCOUNTS)),
+                *(check_pages(cursor, f"{DATABASE}.{name}") for name in (ENTRIES, ACCOUNTS, *defined_in(cursor))),
             ]
+
+
+def defined_in(cursor: Cursor) -> Sequence[str]:
+    """The name of the table that a client defines, if it is there."""
+    cursor.execute(f"SHOW TABLES FROM {DATABASE} LIKE '{DEFINED}'")
+    return [DEFINED] if cursor.fetchall() else []
+
+
+def defined_rows(cursor: Cursor) -> Rows:
+    """Rows of each thousand of that table's keys; None where it is not there."""
+    if not defined_in(cursor):
+        return None
+    cursor.execute(f"SELECT id DIV 1000, COUNT(*) FROM {DATABASE}.{DEFINED} GROUP BY 1")
+    rows = {int(part): int(count) for part, count in cursor.fetchall()}
+    return tuple(rows.get(part, 0) for part in range(4))

@@ -18,7 +18,7 @@ from redolab.machine import files, processes
 from redolab.machine.copies import copy_folder
 from redolab.machine.device import BlockDevice
 from redolab.project import PROJECT
-from redolab.records.recovery import RecoveryTrial
+from redolab.records.recovery import Outcome, RecoveryTrial
 from redolab.results.crashes import crashes_of
 from redolab.runs.store import RunStore
 from redolab.servers.dialects import InstanceRequest, Purpose
@@ -95,3 +95,22 @@ def test_one_load_is_frozen_at_moments_of_its_own_and_each_state_recovers() -> N
     assert {record.trial.image for record in run.trials(RecoveryTrial)} == {image.name for image in images}
     assert nothing_is_left()
     assert not {image.name for image in images} & set(ImageStore(native_folder(PROJECT.lab)).names())
+
+
+@pytest.mark.skipif(not processes.is_root(), reason="mounts need root")
+@pytest.mark.parametrize("server", ["mariadb-10.11", "mysql-9"])
+def test_after_a_power_cut_the_server_recovers_what_the_disk_had_flushed(server: str) -> None:
+    done = redolab(
+        *("run", "recovery", "--server", server, "--log-size", "64M", "--dataset", "32M", "--pool", "64M"),
+        *("--open-transaction", "1000", "--crash", "disk-power", "--moment", "4s-5s", "--repeat", "1", "--keep", "off"),
+        *UNCHECKED,
+    )
+    assert done.returncode == 0, done.stderr
+    run = RunStore().get("latest")
+    (image,) = crashes_of(run)
+    assert image.spec.crash == "disk-power"
+    assert image.journal_replayed_s is not None
+    (record,) = run.trials(RecoveryTrial)
+    assert record.trial.outcome is Outcome.READY
+    assert (run.folder / "crashes" / image.name / "samples.csv").stat().st_size > 0
+    assert nothing_is_left()

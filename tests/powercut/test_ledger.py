@@ -7,7 +7,19 @@ from pathlib import Path
 import pytest
 
 from redolab.errors import LabError
-from redolab.powercut.ledger import Found, Ledger, LedgerVerdict, Seen, Transaction, judged, read_ledger
+from redolab.powercut.ledger import (
+    Definition,
+    Fault,
+    Found,
+    Ledger,
+    LedgerVerdict,
+    Seen,
+    Transaction,
+    faults_of,
+    judged,
+    read_ledger,
+)
+from redolab.workloads.data import Defines
 
 _SECOND = 1_000_000_000
 
@@ -111,3 +123,59 @@ def test_notes_are_read_as_clients_wrote_them(tmp_path: Path) -> None:
     (tmp_path / "2").write_text("A 1\n")
     with pytest.raises(LabError, match="a note of client 2 cannot be read"):
         read_ledger(tmp_path, 3)
+
+
+_ROWS = (200, 200, 200, 200)
+
+
+def defined(cut: float, found: tuple[int, ...] | None) -> LedgerVerdict:
+    """A table that was created by 1.1, filled from 1.2 to 1.3, and one of whose partitions is emptied from 1.4 on."""
+    times = [(1.0, 1.1), (1.2, 1.3), (1.4, None)]
+    definitions = [
+        Definition(number, int(sent * _SECOND), None if done is None else int(done * _SECOND))
+        for number, (sent, done) in enumerate(times, start=1)
+    ]
+    ledger = Ledger([], [], 3, definitions, Defines.PARTITIONS)
+    return judged(ledger, int(cut * _SECOND), Found({}, 0, 0, None, found))
+
+
+def test_a_table_is_as_its_last_acknowledged_statement_left_it() -> None:
+    assert defined(0.9, None).is_whole
+    assert defined(1.15, (0, 0, 0, 0)).is_whole
+    assert defined(1.35, _ROWS).is_whole
+    assert not defined(1.35, _ROWS).defining
+
+
+def test_of_a_statement_under_way_either_outcome_is_right_and_nothing_between() -> None:
+    for found in (_ROWS, (200, 0, 200, 200)):
+        assert defined(1.45, found).is_whole
+        assert defined(1.45, found).defining
+    half = defined(1.45, (200, 17, 200, 200))
+    assert half.misdefined == "200, 17, 200, 200 rows"
+    assert not half.is_whole
+
+
+def test_a_statement_that_is_undone_though_it_was_acknowledged_is_lost_and_no_contradiction() -> None:
+    for found, undone in (((0, 0, 0, 0), 1), (None, 2)):
+        verdict = defined(1.35, found)
+        assert verdict.definitions_lost == undone
+        assert verdict.is_whole
+        assert faults_of(verdict, ()) == [Fault.LOST]
+
+
+def test_faults_are_told_the_gravest_first() -> None:
+    assert faults_of(None, ()) == [Fault.BROKEN]
+    assert faults_of(verdict((1, 1), (1, 2), (2, 1), (2, 2)), ()) == []
+    assert faults_of(verdict((1, 2), (2, 1), (2, 2)), ()) == [Fault.BROKEN, Fault.LOST]
+
+
+def test_a_table_that_cannot_be_read_is_a_contradiction() -> None:
+    found = Found({}, 0, 0, None, None, "ledger_defined: Failed to read from the .par file")
+    told = judged(Ledger([], [], 3, [Definition(1, 1, 2)], Defines.PARTITIONS), 3, found)
+    assert told.misdefined == "ledger_defined: Failed to read from the .par file"
+    assert faults_of(told, ()) == [Fault.BROKEN]
+
+
+def test_notes_of_statements_that_define_are_read(tmp_path: Path) -> None:
+    (tmp_path / "1").write_text("D 1 100\nE 1 200\nD 2 300\n")
+    assert read_ledger(tmp_path, 3).definitions == [Definition(1, 100, 200), Definition(2, 300)]

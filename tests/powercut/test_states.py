@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from redolab.powercut.recording import Event, Recording, recording_of
-from redolab.powercut.states import SECTOR, Cache, History, PowerCut, Survivors, survivors_of
+from redolab.powercut.states import SECTOR, History, Lost, PowerCut, Survivors, survivors_of
+from redolab.storage.profiles import Cache
 
 _SECTORS = 12
 _RECORDINGS = 100
@@ -110,6 +111,31 @@ def test_of_a_torn_write_each_sector_is_the_old_or_the_new_one() -> None:
             assert torn[position] in possible
             seen |= {bool(torn[position] == none[position]), bool(torn[position] == all_of_it[position])}
     assert seen == {True, False}
+
+
+def test_a_state_without_what_a_cut_takes_is_the_state_that_the_cut_leaves() -> None:
+    draw = random.Random(4)
+    for seed in range(40):
+        history = History(recording := _drawn(draw))
+        for kind in Survivors:
+            cut = PowerCut(place=draw.randrange(recording.places + 1), survivors=kind, seed=seed)
+            losses = history.losses(cut)
+            assert history.state_without(cut.place, losses).hash == history.state(cut).hash
+            assert {each.number for each in losses} <= set(history.at_risk(cut.place).tolist())
+            if kind is Survivors.ALL:
+                assert losses == []
+
+
+def test_of_a_write_only_the_sectors_named_are_lost() -> None:
+    recording = recording_of([(Event.WRITE, 0, 8 * SECTOR, 0)], [1, -1])
+    sources = History(recording).state_without(2, [Lost(0, 2, 3)]).sources
+    assert sources.tolist() == [0, 1, -1, -1, -1, 5, 6, 7]
+
+
+def test_from_when_on_a_write_is_safe() -> None:
+    write, flush = (Event.WRITE, 0, SECTOR, 0), (Event.FLUSH, 0, 0, 0)
+    assert History(recording_of([write, flush], [1, -1, 2, -2])).at_risk_until(0) == 4
+    assert History(recording_of([write], [1, -1])).at_risk_until(0) > 10**9
 
 
 def test_what_is_never_torn_on_a_4kn_disk_stands_or_falls_together() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import signal
 import subprocess
@@ -201,3 +202,28 @@ def test_it_says_how_it_stands(program: Path, tmp_path: Path) -> None:
         status = model.status()
     assert isinstance(status, ModelStatus)
     assert (status.limits, status.overhead_ns) == ("off", 12345)
+
+
+@pytest.mark.parametrize(("cache", "kept"), [("any", b"a\0"), ("0", b"ab"), ("4096", b"a\0"), ("4095", b"ab")])
+def test_a_power_cut_takes_what_was_not_flushed_as_far_as_the_cache_goes(
+    sanitized: Path, tmp_path: Path, cache: str, kept: bytes
+) -> None:
+    with serving(sanitized, tmp_path, [f"volatile={cache}", "kind=unlimited"]) as model:
+        disk = os.open(model.file, os.O_RDWR | os.O_DIRECT)
+        for place, byte in enumerate(b"ab"):
+            page = mmap.mmap(-1, 4096)
+            page[:] = bytes([byte]) * 4096
+            os.pwrite(disk, page, place * 4096)
+            if place == 0:
+                os.fsync(disk)
+        model.tell("cut")
+        with pytest.raises(OSError, match="Input/output error"):
+            os.pwrite(disk, mmap.mmap(-1, 4096), 0)
+        os.close(disk)
+    content = (tmp_path / "file").read_bytes()
+    assert content[0:1] + content[4096:4097] == kept
+
+
+def test_without_a_volatile_cache_there_is_no_power_to_cut(program: Path, tmp_path: Path) -> None:
+    with serving(program, tmp_path, ["kind=unlimited"]) as model, pytest.raises(LabError):
+        model.tell("cut")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -10,9 +11,10 @@ from redolab.report.contents import Page, Plot
 from redolab.report.template import filled
 from redolab.runs.store import Run
 
+from ..cells import PLAIN, VARIATIONS
 from ..plots import plot_lost
 from ..promises import promise_of
-from ..report import CellResult, controls_table, lost_table, results
+from ..report import CellResult, controls_table, explained_tables, killed_tables, lost_table, results
 from ..trial import DurabilityTrial
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
@@ -29,19 +31,80 @@ def page(runs: Sequence[Run]) -> Page:
         "promised_lost": sum(len(each.lost) for each in promised),
         "commit_two": _range([each for each in shown if _is(each, 2, None)]),
         "commit_zero": _range([each for each in shown if _is(each, 0, None)]),
-        "unsynced_log": [each for each in shown if _is(each, 1, 0)],
-        "lost": lost_table(found).as_markdown(),
+        "risks": _risks(shown),
+        "settings": lost_table([each for each in shown if each.cell.variation == PLAIN]).as_markdown(),
+        "varied": [(name, VARIATIONS[name].about) for name in _varied(shown)],
+        "varied_lost": lost_table([each for each in shown if each.cell.variation != PLAIN]).as_markdown(),
+        "defining": [each for each in shown if each.defining],
+        "explained": [table.as_markdown() for table in explained_tables(found)],
+        "killed": [table.as_markdown() for table in killed_tables(found)],
         "controls": controls_table(found).as_markdown(),
         "not_red": [each for each in found if each.is_control and not each.has_red],
         "states": sum(each.distinct for each in found),
         "machine": runs[-1].record().sessions[-1].machine.in_words(),
     }
-    return Page(filled(_TEMPLATE, values), [Plot("lost", partial(plot_lost, cells=found))])
+    return Page(filled(_TEMPLATE, values), [Plot("lost", partial(plot_lost, cells=_drawn(found)))])
+
+
+def _drawn(found: Sequence[CellResult]) -> list[CellResult]:
+    """Those of servers of which every setting was looked at: of the others there is hardly a row."""
+    whole = {each.cell.server for each in found if each.cell.trx_commit == 0}
+    return [each for each in found if each.cell.server in whole]
+
+
+def _varied(shown: Sequence[CellResult]) -> list[str]:
+    """What was varied beside the settings, in its own order."""
+    there = {each.cell.variation for each in shown}
+    return [name for name in VARIATIONS if name in there and name != PLAIN]
+
+
+def _risks(shown: Sequence[CellResult]) -> list[str]:
+    """A sentence for each way of syncing: what a power cut takes, and what a crash of the server alone."""
+    plain = [each for each in shown if each.cell.variation == PLAIN]
+    found = []
+    kept = [each for each in plain if promise_of(each.cell) is not None]
+    if kept:
+        found.append(
+            f"**1, and the binary log off or `sync_binlog=1`**: a power cut loses {_lost_of(kept)} (promised by the manuals)."
+        )
+    apart = [each for each in plain if _is(each, 1, 0)]
+    if apart:
+        others = _share(sum(each.apart for each in apart), apart)
+        found.append(
+            f"**1, and `sync_binlog=0`**: a power cut loses {_lost_of(apart)}, though InnoDB has synced each (bug 75519); afterwards "
+            f"tables and binary log hold other transactions in {others}, so that replicas must be made anew."
+        )
+    for commit, alone in ((2, "a crash of the server alone loses nothing"), (0, "so does a crash of the server alone")):
+        some = [each for each in plain if each.cell.trx_commit == commit]
+        if some:
+            found.append(f"**{commit}**: a power cut loses {_lost_of(some)}; {alone}{_killed(some)}.")
+    return found
+
+
+def _lost_of(cells: Sequence[CellResult]) -> str:
+    states = [each for cell in cells for each in cell.verdicts]
+    lost = [each for cell in cells for each in cell.lost]
+    if not lost:
+        return f"nothing that was acknowledged ({len(states):,} cuts)"
+    back = [each for cell in cells for each in cell.seconds_back]
+    return (
+        f"the commits of up to the last {max(back):.2g} s, {max(lost):,} at most ({_share(len(lost), cells)} lost some, half of these "
+        f"{statistics.median(lost):,.0f} or more)"
+    )
+
+
+def _share(count: int, cells: Sequence[CellResult]) -> str:
+    return f"{count:,} of {sum(len(each.verdicts) for each in cells):,} cuts"
+
+
+def _killed(cells: Sequence[CellResult]) -> str:
+    killed = [each for cell in cells for each in cell.killed]
+    return f" ({sum(each.is_lost for each in killed)} of {len(killed)} kills lost some)" if killed else ""
 
 
 def _is(result: CellResult, trx_commit: int, sync_binlog: int | None) -> bool:
     cell = result.cell
-    return (cell.trx_commit, cell.sync_binlog, cell.variation) == (trx_commit, sync_binlog, "plain")
+    return (cell.trx_commit, cell.sync_binlog, cell.variation) == (trx_commit, sync_binlog, PLAIN)
 
 
 def _range(cells: Sequence[CellResult]) -> str:

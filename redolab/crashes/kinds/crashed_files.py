@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 from redolab.machine import copies, files
-from redolab.records.crash import STORY
 from redolab.servers.instance import DATA
 
 
 def copy_crashed_files(folder: Path, home: Path) -> None:
-    """Copy the data directory of an instance, and the files that tell how it came about, to the prepared folder `home`."""
+    """Copy the data directory of an instance to the prepared folder `home`."""
     files.remove(home / DATA)
     copies.copy_folder(folder / DATA, home / DATA)
-    for name in STORY:
-        if (folder / name).exists():
-            shutil.copy(folder / name, home / name)

@@ -23,6 +23,7 @@ class Freeze:
 
     about = "SIGSTOP, a copy of the files, SIGCONT: as SIGKILL leaves them, many times from one load"
     goes_on = True
+    cuts_power = False
 
     def __init__(self) -> None:
         self._instance: Instance | None = None
@@ -46,8 +47,10 @@ class Freeze:
     def collect(self, place: Place, home: Path) -> None:
         """See `CrashKind`."""
         assert self._instance is not None
-        try:
-            with place.unlimited():
-                copy_crashed_files(self._instance.folder, home)
-        finally:
-            self._instance.thaw()
+        with place.unlimited():
+            copy_crashed_files(self._instance.folder, home)
+
+    def go_on(self) -> None:
+        """See `CrashKind`."""
+        assert self._instance is not None
+        self._instance.thaw()

@@ -15,6 +15,7 @@ class Kill:
 
     about = "SIGKILL of the server, which ends its load"
     goes_on = False
+    cuts_power = False
 
     def __init__(self) -> None:
         self._folder: Path | None = None
@@ -29,3 +30,6 @@ class Kill:
         assert self._folder is not None
         if self._folder != home:
             copy_crashed_files(self._folder, home)
+
+    def go_on(self) -> None:
+        """See `CrashKind`: it does not."""

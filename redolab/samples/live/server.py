@@ -12,6 +12,7 @@ from pymysql.connections import Connection
 from redolab.clock import Instant
 from redolab.counters import Counters, Sample, sample_at
 from redolab.errors import InvalidInput, LabError
+from redolab.models.capacity import RedoCapacity
 from redolab.samples.live.readings import WITHOUT_LSN, WITHOUT_OS_LOG_WRITTEN, Reading, readings
 from redolab.servers.address import Address, refused
 from redolab.servers.dialects import Version, dialect_of, family_of
@@ -27,13 +28,15 @@ class LiveServer:
         self._address = address
         try:
             self._connection: Connection | None = address.connect()
-            self.version, variables = self._version_and_variables()
+            self.version, self.variables = self._version_and_variables()
             self._reading = self._best_reading()
             self.offered = self._counters()
         except pymysql.MySQLError as error:
             raise refused(address, error) from error
-        self._hard_limit = _hard_limit(self.version, variables)
-        self.buffer_pool = int(variables.get("innodb_buffer_pool_size", 0))
+        self.log_size, capacity = _capacity(self.version, self.variables)
+        self._hard_limit = None if capacity is None else capacity.hard_limit
+        self.sync_flush_point = None if capacity is None else capacity.sync_flush_point
+        self.buffer_pool = int(self.variables.get("innodb_buffer_pool_size", 0))
         if self.offered.lsn is None and self.offered.os_log_written is None:
             raise LabError(f"{address} says nothing of a redo log", "is InnoDB on?")
 
@@ -76,6 +79,7 @@ class LiveServer:
         with self._connection.cursor() as cursor:
             cursor.execute(
                 "SHOW GLOBAL VARIABLES WHERE Variable_name = 'version' OR Variable_name LIKE 'innodb%log%' "
+                "OR Variable_name LIKE 'innodb_max_dirty_pages%' OR Variable_name LIKE 'innodb_adaptive_flushing%' "
                 "OR Variable_name = 'innodb_buffer_pool_size'"
             )
             variables = {name.lower(): str(value) for name, value in cursor.fetchall()}
@@ -100,9 +104,11 @@ class LiveServer:
             return self._reading.counters(cursor.fetchall())
 
 
-def _hard_limit(version: str, variables: Mapping[str, str]) -> int | None:
+def _capacity(version: str, variables: Mapping[str, str]) -> tuple[int | None, RedoCapacity | None]:
+    """Bytes of the redo log, and what it holds by the formula of its version; None where the server does not say enough."""
     try:
         dialect = dialect_of(family_of(version), Version.parse(version))
-        return dialect.capacity(dialect.layout(dialect.log_size(variables))).hard_limit
+        log_size = dialect.log_size(variables)
+        return log_size, dialect.capacity(dialect.layout(log_size))
     except (InvalidInput, KeyError):
-        return None
+        return None, None

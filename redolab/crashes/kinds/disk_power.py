@@ -1,0 +1,59 @@
+"""`disk-power`: the power of the server's disk is cut. What the disk had not been told to flush is gone, and so is the kernel's cache.
+
+The state is the least that a disk may keep: of what no flush protects nothing is left. `make experiment durability` looks at all others.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from redolab.clock import Instant, now
+from redolab.crashes.kinds.crashed_files import copy_crashed_files
+from redolab.errors import LabError
+from redolab.machine import mounts
+from redolab.servers.instance import Instance
+from redolab.storage.lab_disk import ModelledPlace
+from redolab.storage.loop import mounted
+from redolab.storage.place import Place
+
+_AFTER = "after-cut"
+
+
+class DiskPower:
+    """A cut of the disk model's power, and SIGKILL before the server has seen it."""
+
+    about = "a power cut of the server's disk, which ends its load: what was not flushed is gone"
+    goes_on = False
+    cuts_power = True
+
+    def __init__(self) -> None:
+        self._folder: Path | None = None
+
+    def strike(self, instance: Instance, place: Place) -> Instant:
+        """See `CrashKind`: the server is stopped first, so that it meets no error of its disk."""
+        assert isinstance(place, ModelledPlace)
+        self._folder = instance.folder
+        moment = instance.freeze()
+        place.model.tell("cut")
+        instance.kill()
+        return moment
+
+    def collect(self, place: Place, home: Path) -> float:
+        """See `CrashKind`: the disk is mounted without the model, and its file system replays its journal."""
+        assert isinstance(place, ModelledPlace)
+        assert self._folder is not None
+        mounts.unmount(place.folder)
+        began = now().monotonic
+        after = place.folder.with_name(_AFTER)
+        with mounted(place.disk_file, after):
+            replayed = now().monotonic - began
+            folder = after / self._folder.relative_to(place.folder)
+            if not folder.is_dir():
+                raise LabError(
+                    "the power cut took the server's folder with it", "strike later: nothing of it had been flushed yet"
+                )
+            copy_crashed_files(folder, home)
+        return replayed
+
+    def go_on(self) -> None:
+        """See `CrashKind`: it does not."""

@@ -1,0 +1,103 @@
+"""A cut that is kept: a folder with the disk before it, all that was asked of it, the ledger, and what was found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from redolab.errors import InvalidInput, LabError
+from redolab.machine import files
+from redolab.machine.processes import Command, run
+from redolab.powercut.explanation import Explanation
+from redolab.powercut.ledger import Fault, LedgerVerdict, read_ledger
+from redolab.powercut.recorded import BASE, RECORDING, RecordedLoad
+from redolab.powercut.recording import read_recording
+from redolab.records.recovery import Outcome
+from redolab.servers.dialects import InstanceRequest
+from redolab.storage.profiles import Cache
+from redolab.workloads.data import LedgerTables, TableCheck
+from redolab.workloads.ledger import NOTES, PARTS, LedgerWorkload
+
+_FORMAT = 1
+_STORY = "cut.json"
+
+
+class KeptCut(msgspec.Struct, frozen=True, kw_only=True):
+    """What a kept cut is, beside its files."""
+
+    format: int = _FORMAT
+    what: str
+    """What was found, in a sentence."""
+    server: str
+    version: str
+    request: InstanceRequest
+    """Of the server that was under load; its recoveries differ in their purpose alone."""
+    workload: LedgerWorkload
+    data: LedgerTables
+    file_system: str
+    cache: Cache
+    obeys: bool
+    began: int
+    ended: int
+    killed: int
+    time: int
+    """Of the cut: nanoseconds of CLOCK_MONOTONIC, as in the ledger."""
+    fault: Fault
+    """What was wrong, and is explained."""
+    explanation: Explanation
+    outcome: Outcome
+    ledger: LedgerVerdict | None
+    failed: tuple[TableCheck, ...]
+    said: tuple[str, ...]
+
+
+def keep_cut(kept: KeptCut, recorded: RecordedLoad, folder: Path) -> None:
+    """Keep a cut of a recorded load in a new folder. Raises `LabError` where there is no room for it."""
+    size = files.folder_size(recorded.kept) + recorded.base.stat().st_blocks * 512
+    if files.free_space(folder) < 2 * size:
+        raise LabError(f"there is no room to keep a power cut in {folder}", "free some space: its seed makes it again")
+    files.make_folder(folder)
+    try:
+        run(Command(["cp", "--sparse=always", str(recorded.base), str(folder / BASE)]))
+        run(Command(["cp", "--recursive", str(recorded.kept), str(folder / RECORDING)]))
+        run(Command(["cp", "--recursive", str(recorded.notes), str(folder / NOTES)]))
+        files.write_whole(folder / _STORY, msgspec.json.format(msgspec.json.encode(kept)))
+    except BaseException:
+        files.remove(folder)
+        raise
+
+
+def is_kept_cut(folder: Path) -> bool:
+    """Whether a folder is one of a kept cut."""
+    return (folder / _STORY).is_file()
+
+
+def read_kept_cut(folder: Path) -> KeptCut:
+    """What is kept in a folder. Raises `InvalidInput` if it cannot be read."""
+    try:
+        kept = msgspec.json.decode((folder / _STORY).read_bytes(), type=KeptCut)
+    except (OSError, msgspec.DecodeError) as error:
+        raise InvalidInput(f"{folder} is no power cut that was kept ({error})", "name the folder of one") from None
+    if kept.format != _FORMAT:
+        raise InvalidInput(f"{folder} was kept by another version of the lab", f"this one reads format {_FORMAT}")
+    return kept
+
+
+def load_of(kept: KeptCut, folder: Path, room: Path) -> RecordedLoad:
+    """The recorded load of a kept cut, its disk in a folder on which files share blocks. Raises `LabError`."""
+    run(Command(["cp", "--sparse=always", str(folder / BASE), str(room / BASE)]))
+    for name in (RECORDING, NOTES):
+        run(Command(["cp", "--recursive", str(folder / name), str(room / name)]))
+    return RecordedLoad(
+        folder=room,
+        base=room / BASE,
+        recording=read_recording(room / RECORDING),
+        ledger=read_ledger(room / NOTES, PARTS, kept.workload.defines),
+        notes=room / NOTES,
+        data=kept.data,
+        file_system=kept.file_system,
+        began=kept.began,
+        ended=kept.ended,
+        killed=kept.killed,
+    )

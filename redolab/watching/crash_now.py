@@ -1,0 +1,77 @@
+"""How long a recovery would take if a running server crashed: now, at the highest age that was seen, and at the worst its log allows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from redolab.counters import Sample
+from redolab.errors import InvalidInput
+from redolab.models.recovery_time.predict import Prediction
+from redolab.sizing.question import Model, Question, model_for
+
+
+class When(StrEnum):
+    """The crash whose recovery is expected."""
+
+    NOW = "now"
+    HIGHEST = "highest"
+    """At the highest checkpoint age seen so far."""
+    WORST = "worst"
+    """At the age at which statements wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The recovery from one crash."""
+
+    when: When
+    redo: int
+    """Bytes."""
+    dirty_pages: int | None
+    """None: as many as loads of that kind have at that age."""
+    prediction: Prediction
+
+
+@dataclass(frozen=True, slots=True)
+class Expectations:
+    """What answers for a running server, or why nothing does."""
+
+    model: Model | None
+    log_size: int
+    """Bytes."""
+    why_not: str = ""
+
+    def of(self, sample: Sample, highest: Sample | None) -> list[Expected]:
+        """The recoveries after crashes: none where no model answers, and none for now where the age is not known."""
+        if self.model is None:
+            return []
+        found = []
+        for when, each in ((When.NOW, sample), (When.HIGHEST, highest)):
+            if each is not None and each.checkpoint_age:
+                found.append(self._expected(when, each.checkpoint_age, each.dirty_pages or None))
+        return [*found, self._expected(When.WORST, self.model.worst_age(self.log_size), None)]
+
+    def _expected(self, when: When, age: int, dirty_pages: int | None) -> Expected:
+        assert self.model is not None
+        model = replace(self.model, question=replace(self.model.question, dirty_pages=dirty_pages))
+        return Expected(when, age, dirty_pages, model.at(self.log_size, age))
+
+    def reservations(self) -> Sequence[str]:
+        """What is to be known of every such time."""
+        if self.model is None:
+            return (self.why_not,)
+        return (*self.model.warnings, *self.model.beyond_at(self.log_size))
+
+
+def expectations(question: Question, log_size: int | None) -> Expectations:
+    """What answers for a server with a redo log of so many bytes; what cannot be answered carries the reason."""
+    if log_size is None:
+        return Expectations(None, 0, "not known: the server does not say how large its redo log is")
+    try:
+        model = model_for(question)
+        model.check(log_size, None)
+    except InvalidInput as error:
+        return Expectations(None, log_size, f"not known: {error}")
+    return Expectations(model, log_size)

@@ -1,0 +1,90 @@
+"""`redolab export`: a server's metrics over HTTP, or in a file for node_exporter's textfile collector."""
+
+from __future__ import annotations
+
+import ipaddress
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+
+from prometheus_client import CollectorRegistry, start_http_server, write_to_textfile
+
+from redolab.errors import InvalidInput, LabError
+from redolab.watching.metrics import ServerCollector
+from redolab.watching.watched import WatchedServer
+
+_SUFFIX = ".prom"
+
+
+def parse_listen(text: str) -> tuple[str, int]:
+    """Address and port, as in `127.0.0.1:9400` or `[::1]:9400`. Raises `InvalidInput`."""
+    host, _, port = text.rpartition(":")
+    try:
+        address, number = ipaddress.ip_address(host.strip("[]")), int(port)
+    except ValueError:
+        raise InvalidInput(f"'{text}' is no address to listen on", "as in 127.0.0.1:9400") from None
+    if not 1 <= number <= 65535:
+        raise InvalidInput(f"{number} is no port", "choose 1 to 65535")
+    return str(address), number
+
+
+def serve(server: WatchedServer, host: str, port: int) -> None:
+    """Answer scrapes until SIGINT or SIGTERM. Raises `LabError` if nothing can listen there."""
+    registry = _registry(server)
+    try:
+        serving, thread = start_http_server(port, host, registry)
+    except OSError as error:
+        raise LabError(
+            f"nothing can listen on {host}:{port} ({error.strerror})", "choose another with --listen"
+        ) from None
+    with _stopped() as stop:
+        stop.wait()
+    serving.shutdown()
+    serving.server_close()
+    thread.join()
+
+
+def write_file(server: WatchedServer, file: Path, every: float) -> None:
+    """Write the metrics into a file every so many seconds, whole or not at all, until SIGINT or SIGTERM; then it goes.
+
+    Raises `InvalidInput` for a name that node_exporter would not read.
+    """
+    if file.suffix != _SUFFIX:
+        raise InvalidInput(f"node_exporter does not read {file.name}", f"give it a name that ends in {_SUFFIX}")
+    registry = _registry(server)
+    due = time.monotonic()
+    with _stopped() as stop:
+        try:
+            while not stop.wait(max(0.0, due - time.monotonic())):
+                write_to_textfile(str(file), registry)
+                due += every
+        finally:
+            # What stays would be scraped for ever as if the server stood so.
+            with suppress(FileNotFoundError):
+                file.unlink()
+
+
+def _registry(server: WatchedServer) -> CollectorRegistry:
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(ServerCollector(server))
+    return registry
+
+
+@contextmanager
+def _stopped() -> Iterator[threading.Event]:
+    """While in it: an event that SIGINT and SIGTERM set."""
+    event = threading.Event()
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        event.set()
+
+    before = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield event
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

@@ -1,0 +1,84 @@
+"""A running server of the user's that is looked at again and again; it is only read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from redolab.counters import Sample
+from redolab.samples.live.server import LiveServer
+from redolab.samples.series import SegmentGrowth, Series
+from redolab.servers.address import Address
+from redolab.servers.dialects import Version, family_of
+from redolab.sizing.question import Question
+from redolab.watching.crash_now import Expectations, Expected, expectations
+from redolab.watching.standing import Driver, FlushLimits, driver, flush_limits, seconds_until_waiting
+
+_PAGE = 16 * 1024
+_GAP = 600.0
+"""Seconds between two looks after which nothing is said of a rate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How a server stands at one sample."""
+
+    sample: Sample
+    limits: FlushLimits
+    driver: Driver | None
+    growth: SegmentGrowth | None
+    """Since the look before; None of the first one of a server's life."""
+    seconds_until_waiting: float | None
+    expected: tuple[Expected, ...]
+
+    @property
+    def full(self) -> float | None:
+        """The checkpoint age as a share of that at which statements wait."""
+        age, hard = self.sample.checkpoint_age, self.limits.hard
+        return None if age is None or not hard else age / hard
+
+
+class WatchedServer:
+    """A server, with what answers for its recovery."""
+
+    def __init__(self, address: Address, storage: str, workload: str | None, server: str | None = None) -> None:
+        """`server`: whose figures are taken, instead of what it says that it is. Raises `LabError` if it cannot be asked."""
+        self._address = address
+        self._live = LiveServer(address)
+        self.version = self._live.version
+        self.buffer_pool = self._live.buffer_pool
+        self.log_size = self._live.log_size
+        self.name = server or f"{family_of(self.version)}-{Version.parse(self.version)}"
+        question = Question(server=self.name, storage=storage, pool=self.buffer_pool, workload=workload)
+        self.expectations: Expectations = expectations(question, self.log_size)
+        self._series = Series(_GAP)
+        self._before: Sample | None = None
+        self._highest: Sample | None = None
+
+    def look(self) -> Standing | None:
+        """How it stands now; None while it is away. One that comes back is the same, unless it says that it was restarted."""
+        sample = self._live.sample()
+        if sample is None:
+            return None
+        growth = self._series.add(sample)
+        if growth is None:
+            # Another life: what was before has nothing to do with it.
+            self._before = self._highest = None
+        before, self._before = self._before, sample
+        if sample.checkpoint_age is not None and (
+            self._highest is None or sample.checkpoint_age >= (self._highest.checkpoint_age or 0)
+        ):
+            self._highest = sample
+        sync = sample.sync_flush_point or self._live.sync_flush_point
+        limits = flush_limits(self._live.variables, self._live.hard_limit(sample), sync, sample.page_size or _PAGE)
+        return Standing(
+            sample=sample,
+            limits=limits,
+            driver=driver(limits, sample),
+            growth=growth,
+            seconds_until_waiting=seconds_until_waiting(limits, before, sample),
+            expected=tuple(self.expectations.of(sample, self._highest)),
+        )
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._live.close()

@@ -1,0 +1,100 @@
+"""`redolab export` and `redolab predict --socket` beside a real server that is loaded, killed and started again."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from redolab.lab import Lab
+from redolab.servers.dialects import SOCKET
+from redolab.servers.install import InstalledServer
+from tests.command import redolab
+from tests.samples.live.watched import fresh, load, option_file, running
+from tests.watching.exporter import PORT, Scraped, exporting, first_scrape, scraped
+
+
+def seconds(found: Scraped, crash: str, quantile: str) -> float:
+    return found["redolab_recovery_seconds", (("crash", crash), ("quantile", quantile))]
+
+
+def test_a_server_under_load_that_goes_away_and_comes_back(lab: Lab, mariadb: InstalledServer, tmp_path: Path) -> None:
+    folder = tmp_path / "i"
+    fresh(lab, mariadb, folder)
+    with (
+        running(lab, mariadb, folder) as instance,
+        exporting("--socket", str(folder / SOCKET), "--user", "root", "--listen", f"127.0.0.1:{PORT}") as process,
+    ):
+        before = first_scrape()
+        assert before["redolab_up", ()] == 1
+        load(lab, instance, 2)
+        loaded = scraped()
+        assert loaded["redolab_redo_bytes_total", ()] > before["redolab_redo_bytes_total", ()] + 1_000_000
+        assert loaded["redolab_checkpoint_age_bytes", ()] > before["redolab_checkpoint_age_bytes", ()]
+        assert 0 < loaded["redolab_checkpoint_age_ratio", ()] < 1
+        assert loaded["redolab_seconds_until_writers_wait", ()] > 0
+        assert sum(value for (name, _), value in loaded.items() if name == "redolab_flushing_driven_by") == 1
+        assert seconds(loaded, "now", "0.05") < seconds(loaded, "now", "0.5") < seconds(loaded, "now", "0.95")
+        assert seconds(loaded, "now", "0.5") < seconds(loaded, "worst", "0.5")
+        assert loaded["redolab_recovery_known", (("why_not", ""),)] == 1
+        instance.kill()
+        assert scraped() == {("redolab_up", ()): 0.0}
+        with running(lab, mariadb, folder):
+            again = scraped()
+            assert again["redolab_up", ()] == 1
+            # Of another life nothing is known of what was before.
+            assert ("redolab_os_log_written_ratio", ()) not in again
+        process.terminate()
+        assert process.stdout is not None
+        said = process.stdout.read()
+        assert process.wait(20) == 0, said
+        assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("name", ["mysql-5.7", "mysql-9", "mariadb-11.8"])
+def test_every_server_is_told_by_the_same_names_in_a_file(name: str, lab: Lab, tmp_path: Path) -> None:
+    server, folder, file = lab.server(name), tmp_path / "i", tmp_path / "redolab.prom"
+    fresh(lab, server, folder)
+    with running(lab, server, folder), exporting(
+        "--defaults-file", str(option_file(folder)), "--textfile", str(file), "--every", "0.2s"
+    ) as process:  # fmt: skip
+        deadline = time.monotonic() + 20
+        while not file.exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        names = {family.name for family in text_string_to_metric_families(file.read_text())}
+        assert {"redolab_up", "redolab_recovery_seconds", "redolab_recovery_known"} <= names
+        # Who may only connect is told no checkpoint age by MySQL before 8.0.30.
+        assert ("redolab_checkpoint_age_bytes" in names) == (name != "mysql-5.7")
+        process.terminate()
+        assert process.wait(20) == 0
+    assert not file.exists()
+
+
+def test_a_running_server_is_predicted_from_what_it_says(lab: Lab, mariadb: InstalledServer, tmp_path: Path) -> None:
+    folder = tmp_path / "i"
+    fresh(lab, mariadb, folder)
+    with running(lab, mariadb, folder) as instance:
+        load(lab, instance, 1)
+        asked = ("predict", "--socket", str(folder / SOCKET), "--user", "root")
+        words = redolab(*asked)
+        assert words.returncode == 0, words.stderr
+        assert "if it crashed now" in words.stdout
+        assert "of that at which statements wait" in words.stdout
+        told = json.loads(redolab(*asked, "--json").stdout)
+        assert [each["crash"] for each in told["recoveries"]] == ["now", "highest", "worst"]
+        assert told["recoveries"][0]["redo"] == told["checkpoint_age"]
+        assert told["log_size"] == 64 * 1024 * 1024
+
+
+def test_bad_input_starts_nothing() -> None:
+    listen = redolab("export", "--socket", "/nowhere", "--listen", "everywhere")
+    assert (listen.returncode, "is no address to listen on" in listen.stderr) == (2, True)
+    file = redolab("export", "--socket", "/nowhere", "--textfile", "/tmp/x.txt", "--listen", "127.0.0.1:1")
+    assert (file.returncode, "give one of them" in file.stderr) == (2, True)
+    both = redolab("predict", "--socket", "/nowhere", "--pool", "1G")
+    assert (both.returncode, "give no other" in both.stderr) == (2, True)
+    neither = redolab("predict", "--server", "mysql-9")
+    assert (neither.returncode, "give --server NAME, --log-size SIZE and --pool SIZE" in neither.stderr) == (2, True)
