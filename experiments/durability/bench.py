@@ -49,8 +49,6 @@ _ROOM = 6 * GIB
 _NANOSECONDS = 1e9
 _EVERY_FILE_SYSTEM = 50
 """Of so many states recovered the file system of one is looked at."""
-_MOST_KEPT = 3
-"""Cuts that a session keeps as folders of some hundred megabytes: the others are made again by their seeds."""
 
 
 @dataclass(slots=True)
@@ -77,8 +75,8 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
         self._recorded: _Recorded | None = None
         self._explained: set[tuple[Cell, Fault]] = set()
         self._recovered = 0
-        self._kept = {True: 0, False: 0}
-        """Cuts kept as folders: of findings, and others."""
+        self._kept: set[tuple[Cell, bool]] = set()
+        """Of which cells a cut is kept as a folder: one that is a finding, or another."""
 
     def find(self, group: int, name: str | None) -> str | None:
         """See `Bench`: a recording does not outlive its run's session."""
@@ -270,9 +268,13 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
     def _evidence(
         self, trial: DurabilityTrial, drawn: Sequence[DrawnCut], run: Run, logs: str, *, is_finding: bool
     ) -> tuple[str, ...]:
-        """Keep the first cut that is a finding, or that was explained if such are to be kept; unless enough are, or there is no room."""
+        """Keep the first cut of a cell that is a finding, or was explained if such are to be kept; unless there is no room.
+
+        Each takes some hundred megabytes, and the others are made again by their seeds.
+        """
         first = _to_keep(trial, drawn, is_finding=is_finding)
-        if first is None or self._kept[is_finding] == _MOST_KEPT or not (is_finding or self._plan.conditions.keep_cuts):
+        wanted = is_finding or self._plan.conditions.keep_cuts
+        if first is None or not wanted or (trial.cell, is_finding) in self._kept:
             return ()
         folder, number = run.folder / "evidence" / logs, 1
         while folder.exists():
@@ -285,7 +287,7 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
             # What was found counts, also without it.
             self._lab.progress.note(str(error))
             return ()
-        self._kept[is_finding] += 1
+        self._kept.add((trial.cell, is_finding))
         return (str(folder.relative_to(run.folder)),)
 
     def _drawn(self, recorded: _Recorded, group: PlannedRecording, step: PlannedCuts) -> list[DrawnCut]:

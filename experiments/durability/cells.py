@@ -68,6 +68,11 @@ VARIATIONS = {
     "torn": Variation(
         about="of what was in flight or in the cache single sectors survive", overrides=_FLUSHING, torn=True
     ),
+    "torn-fsync": Variation(
+        about="the same with innodb_flush_method=fsync",
+        overrides=(*_FLUSHING, *_set("innodb_flush_method", "fsync")),
+        torn=True,
+    ),
     "ext4": Variation(about="ext4", file_system="ext4"),
     "fsync": Variation(about="innodb_flush_method=fsync", overrides=_set("innodb_flush_method", "fsync")),
     "protected": Variation(

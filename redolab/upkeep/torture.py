@@ -19,7 +19,18 @@ from redolab.units import format_duration
 _EXPERIMENT = "durability"
 _STATES = 40
 _BINARY_LOGS = ("off", "1")
-_VARIATIONS = ("plain", "torn", "ext4", "fsync", "protected", "compressed", "tables", "partitions", "twice")
+_VARIATIONS = (
+    "plain",
+    "torn",
+    "torn-fsync",
+    "ext4",
+    "fsync",
+    "protected",
+    "compressed",
+    "tables",
+    "partitions",
+    "twice",
+)
 """Those in which nothing may be lost."""
 _CLIENTS = (1, 4, 16)
 _SECONDS = ("2s", "6s", "20s")

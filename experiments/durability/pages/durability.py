@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+import msgspec
+
 from redolab.report.contents import Page, Plot
 from redolab.report.template import filled
 from redolab.runs.store import Run
@@ -17,13 +19,14 @@ from ..promises import promise_of
 from ..report import CellResult, controls_table, explained_tables, killed_tables, lost_table, results
 from ..trial import DurabilityTrial
 
+_OF_A_RUN = 10_000
+"""More recordings of a cell than any run has."""
 _TEMPLATE = Path(__file__).with_suffix(".md")
 
 
 def page(runs: Sequence[Run]) -> Page:
     """The page and its picture."""
-    trials = [record.trial for run in runs for record in run.trials(DurabilityTrial)]
-    found = results(trials)
+    found = results([trial for number, run in enumerate(runs) for trial in _numbered(run, number)])
     shown = [each for each in found if not each.is_control]
     promised = [each for each in shown if promise_of(each.cell) is not None]
     values = {
@@ -44,6 +47,12 @@ def page(runs: Sequence[Run]) -> Page:
         "machine": runs[-1].record().sessions[-1].machine.in_words(),
     }
     return Page(filled(_TEMPLATE, values), [Plot("lost", partial(plot_lost, cells=_drawn(found)))])
+
+
+def _numbered(run: Run, number: int) -> list[DurabilityTrial]:
+    """The trials of a run, whose recordings have numbers of their own among those of all runs."""
+    trials = [record.trial for record in run.trials(DurabilityTrial)]
+    return [msgspec.structs.replace(each, recording=_OF_A_RUN * number + each.recording) for each in trials]
 
 
 def _drawn(found: Sequence[CellResult]) -> list[CellResult]:
