@@ -33,7 +33,7 @@ _CONNECT, _ANSWER = 10.0, 120.0
 _LAST_LINES = 15
 _SAID = 500
 """Characters of what a damaged file system's program says."""
-_STUCK_AFTER = 30.0
+_STUCK_AFTER = 15.0
 """Seconds: small logs, and no healthy recovery was quiet for more than 6.1 s (docs/recovery.md)."""
 _LOGGED = re.compile(rf"INSERT INTO {ENTRIES} VALUES \((\d+), (\d+), 1,")
 
