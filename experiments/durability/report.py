@@ -249,14 +249,15 @@ def explained_tables(found: Sequence[CellResult]) -> list[ReportTable]:
             "what", lambda row: ", ".join(fault.name.lower() for fault in unexpected(row.result.cell, row.verdict))
         ),
         Column[_Explained]("lost writes", lambda row: f"{row.why.taken:,}", right=True),
-        Column[_Explained]("that do it", lambda row: _needed(row.why)),
+        Column[_Explained]("that do it", lambda row: needed(row.why)),
     ]
     return [ReportTable.of("What had to be lost", rows, columns, [])] if rows else []
 
 
-def _needed(why: Explanation) -> str:
+def needed(why: Explanation) -> str:
+    """The fewest lost writes that do it, in words."""
     if not why.losses:
-        return "none: it is so with all that was written"
+        return "none had to be lost: it had never been asked of the disk"
     return "; ".join(why.words[:_WORDS]) + (f"; and {len(why.words) - _WORDS} more" if len(why.words) > _WORDS else "")
 
 

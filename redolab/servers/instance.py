@@ -322,7 +322,7 @@ class Instance(AbstractContextManager["Instance"]):
             for event in events(line):
                 if event is Event.READY:
                     recovery = self.recovery()
-                    self._nothing_to_undo = recovery is not None and recovery.rows == 0
+                    self._nothing_to_undo = recovery is not None and recovery.left_nothing_to_undo
                 self._first.setdefault(event, line)
 
     def _failure(self, problem: str) -> ServerFailed:

@@ -190,7 +190,7 @@ TABLE = (
     Row(_E.PERCENTS, r"Progress in percents?:"),
     Row(_E.UNDO_OPENED, r"Opened \d+ existing undo tablespaces", _MYSQL),  # 8.0, before it reads them (srv0start.cc)
     # --- transactions that are prepared: nothing undoes them (trx0trx.cc, trx_resurrect and trx_recover_for_mysql; handler.cc)
-    Row(_E.PREPARED, r"Transaction \d+ was in the XA prepared state"),
+    Row(_E.PREPARED, r"Transaction (?P<prepared_trx>\d+) was in the XA prepared state"),
     Row(_E.PREPARED, r"(?P<prepared>\d+) transactions in prepared state after recovery"),  # MySQL, MariaDB to 10.5
     Row(_E.PREPARED, r"Found (?P<prepared>\d+) prepared transaction\(s\) in InnoDB"),
     # --- the binary log, or the file tc.log, and the engines agree on what was prepared; after a crash only

@@ -274,9 +274,12 @@ def _on_undo_opened(start: Start, line: Heard) -> None:
 
 
 def _on_prepared(start: Start, line: Heard) -> None:
-    # One line for each, and their number, which stands in MariaDB's log more than once.
-    count = integer(line.value("prepared"))
-    start.prepared = start.prepared + 1 if count is None else max(start.prepared, count)
+    # A line for the inserts of each and one for its updates, and their number, which stands in MariaDB's log more than once.
+    if (transaction := line.value("prepared_trx")) is not None:
+        start.prepared_ones.add(transaction)
+        start.prepared = max(start.prepared, len(start.prepared_ones))
+    elif (count := integer(line.value("prepared"))) is not None:
+        start.prepared = max(start.prepared, count)
 
 
 def _on_transactions(start: Start, line: Heard) -> None:

@@ -90,6 +90,13 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
             return None
         return self.end_lsn - self.checkpoint_lsn
 
+    @property
+    def left_nothing_to_undo(self) -> bool:
+        """Whether all that was to be rolled back had been when the log ends: some rollbacks have no line that says so."""
+        if self.rows == 0 or self.transactions is None:
+            return True
+        return (self.rolled_back or 0) >= self.transactions - (self.prepared or 0)
+
     def phase(self, phase: Phase) -> PhaseTime:
         """One phase of it."""
         return next(time for time in self.phases if time.phase is phase)

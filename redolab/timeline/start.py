@@ -166,6 +166,8 @@ class Start:
     rows: int | None = None
     rolled_back: int = 0
     prepared: int = 0
+    prepared_ones: set[str] = field(default_factory=set)
+    """Their numbers, where each has lines of its own."""
     last: Heard | None = None
     """The line of the scan, of a batch or of the undo tablespaces that was heard last."""
     resurrected: Resurrection | None = None

@@ -286,6 +286,17 @@ def test_prepared_transactions_are_counted(name: str, prepared: int) -> None:
     assert timeline.prepared == prepared
 
 
+def test_a_transaction_that_is_prepared_has_two_lines_and_one_in_the_dictionary_is_rolled_back_at_once() -> None:
+    (found,) = timelines([Line(text) for text in _DEFINED.splitlines()])
+    assert (found.transactions, found.prepared, found.rolled_back) == (5, 4, 1)
+    assert found.left_nothing_to_undo
+
+
+def test_a_rollback_in_the_background_is_not_over_when_the_server_is_ready() -> None:
+    (found,) = timelines([Line(text) for text in _DEFINED.splitlines() if "MY-013012" not in text])
+    assert not found.left_nothing_to_undo
+
+
 def test_a_checkpoint_that_is_the_end_of_the_log_leaves_nothing_to_scan() -> None:
     timeline = only("mariadb-10.1-checkpoint-is-the-end")
     assert timeline.redo_bytes == 0
@@ -697,3 +708,27 @@ def test_any_text(lines: list[str]) -> None:
 @given(st.text(max_size=40), st.sampled_from(ALL_LINES), st.text(max_size=40))
 def test_any_text_around_a_line(before: str, line: str, after: str) -> None:
     check(list(timelines([Line(before + line + after)])))
+
+
+_DEFINED = """
+2026-11-25T08:25:03.398420Z 0 [System] [MY-010116] [Server] /usr/sbin/mysqld (mysqld 9.7.4-2) starting as process 2
+2026-11-25T08:25:03.537075Z 1 [Note] [MY-012551] [InnoDB] Database was not shutdown normally!
+2026-11-25T08:25:03.537086Z 1 [Note] [MY-012552] [InnoDB] Starting crash recovery.
+2026-11-25T08:25:03.596103Z 1 [Note] [MY-012550] [InnoDB] Doing recovery: scanned up to log sequence number 23348462
+2026-11-25T08:25:03.596255Z 1 [Note] [MY-012532] [InnoDB] Applying a batch of 242 redo log records ...
+2026-11-25T08:25:03.632134Z 1 [Note] [MY-012535] [InnoDB] Apply batch completed!
+2026-11-25T08:25:03.811060Z 1 [Note] [MY-013029] [InnoDB] Transaction 4604 was in the XA prepared state.
+2026-11-25T08:25:03.811165Z 1 [Note] [MY-013031] [InnoDB] Transaction 4604 was in the XA prepared state.
+2026-11-25T08:25:03.811400Z 1 [Note] [MY-013029] [InnoDB] Transaction 4598 was in the XA prepared state.
+2026-11-25T08:25:03.811493Z 1 [Note] [MY-013031] [InnoDB] Transaction 4598 was in the XA prepared state.
+2026-11-25T08:25:03.811568Z 1 [Note] [MY-013029] [InnoDB] Transaction 4603 was in the XA prepared state.
+2026-11-25T08:25:03.811646Z 1 [Note] [MY-013031] [InnoDB] Transaction 4603 was in the XA prepared state.
+2026-11-25T08:25:03.811722Z 1 [Note] [MY-013029] [InnoDB] Transaction 4605 was in the XA prepared state.
+2026-11-25T08:25:03.811802Z 1 [Note] [MY-013031] [InnoDB] Transaction 4605 was in the XA prepared state.
+2026-11-25T08:25:03.811887Z 1 [Note] [MY-013023] [InnoDB] 5 transaction(s) which must be rolled back or cleaned up in total 7 row operations to undo
+2026-11-25T08:25:03.902878Z 1 [Note] [MY-013011] [InnoDB] Rolling back trx with id 4580, 7 rows to undo
+2026-11-25T08:25:03.903735Z 1 [Note] [MY-013012] [InnoDB] Rollback of trx with id 4580 completed
+2026-11-25T08:25:03.996883Z 0 [System] [MY-010931] [Server] /usr/sbin/mysqld: ready for connections. Version: '9.7.4-2'  socket: '/instance/server.sock'  port: 0  (Debian).
+"""
+"""A crash in the middle of a statement that defines a table: its transaction is rolled back before the server is ready, and no line
+says that nothing else is to be."""

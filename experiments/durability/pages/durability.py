@@ -10,13 +10,14 @@ from pathlib import Path
 import msgspec
 
 from redolab.report.contents import Page, Plot
+from redolab.report.labels import server_label
 from redolab.report.template import filled
 from redolab.runs.store import Run
 
 from ..cells import PLAIN, VARIATIONS
 from ..plots import plot_lost
 from ..promises import promise_of
-from ..report import CellResult, controls_table, explained_tables, killed_tables, lost_table, results
+from ..report import CellResult, controls_table, explained_tables, killed_tables, lost_table, needed, results
 from ..trial import DurabilityTrial
 
 _OF_A_RUN = 10_000
@@ -32,6 +33,8 @@ def page(runs: Sequence[Run]) -> Page:
     values = {
         "promised": sum(len(each.verdicts) for each in promised),
         "promised_lost": sum(len(each.lost) for each in promised),
+        "promised_broken": sum(each.broken for each in promised),
+        "broken": [_broken(each) for each in promised if each.broken],
         "commit_two": _range([each for each in shown if _is(each, 2, None)]),
         "commit_zero": _range([each for each in shown if _is(each, 0, None)]),
         "risks": _risks(shown),
@@ -88,6 +91,15 @@ def _risks(shown: Sequence[CellResult]) -> list[str]:
         if some:
             found.append(f"**{commit}**: a power cut loses {_lost_of(some)}; {alone}{_killed(some)}.")
     return found
+
+
+def _broken(cell: CellResult) -> str:
+    """How many cuts of a cell left it broken, and what had to be lost for the first that was explained."""
+    label = server_label(cell.cell.server, cell.version.split("-")[0])
+    why = next((found for verdict, found in cell.explanations if verdict.is_broken), None)
+    words = "" if why is None else f"; one of them: {needed(why)}"
+    said = next((each.ledger.misdefined for each in cell.verdicts if each.ledger and each.ledger.misdefined), "")
+    return f"{label}, {cell.cell.in_words}: {cell.broken} of {len(cell.verdicts)} cuts{f' ({said})' if said else ''}{words}"
 
 
 def _lost_of(cells: Sequence[CellResult]) -> str:
