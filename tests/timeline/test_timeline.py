@@ -725,7 +725,7 @@ _DEFINED = """
 2026-11-25T08:25:03.811646Z 1 [Note] [MY-013031] [InnoDB] Transaction 4603 was in the XA prepared state.
 2026-11-25T08:25:03.811722Z 1 [Note] [MY-013029] [InnoDB] Transaction 4605 was in the XA prepared state.
 2026-11-25T08:25:03.811802Z 1 [Note] [MY-013031] [InnoDB] Transaction 4605 was in the XA prepared state.
-2026-11-25T08:25:03.8118Z 1 [Note] [MY-013023] [InnoDB] 5 transaction(s) which must be rolled back or cleaned up in total 7 row operations to undo
+2026-11-25T08:25:03.8118Z 1 [Note] [InnoDB] 5 transaction(s) which must be rolled back or cleaned up in total 7 row operations to undo
 2026-11-25T08:25:03.902878Z 1 [Note] [MY-013011] [InnoDB] Rolling back trx with id 4580, 7 rows to undo
 2026-11-25T08:25:03.903735Z 1 [Note] [MY-013012] [InnoDB] Rollback of trx with id 4580 completed
 2026-11-25T08:25:03.996883Z 0 [System] [MY-010931] [Server] /usr/sbin/mysqld: ready for connections.
