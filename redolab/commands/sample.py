@@ -15,21 +15,28 @@ from redolab.commands.console import console
 @address_options
 @click.option("--every", default="1s", metavar="TIME", help="Time between two samples, 0.1s to 1h.  [default: 1s]")
 @click.option("--for", "seconds", metavar="TIME", help="How long.  [default: until Ctrl-C]")
+@click.option(
+    "--storage", default="native", show_default=True, metavar="NAME", help="Where it would recover: as for 'predict'."
+)
+@click.option("--workload", metavar="NAME", help="Whose kind of redo it is.  [default: the slowest known]")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Keep samples: .csv or .parquet.")
 def sample(
     files: tuple[Path, ...],
     server_at: GivenServer,
     every: str,
     seconds: str | None,
+    storage: str,
+    workload: str | None,
     output: Path | None,
 ) -> None:
-    """Show how much redo a server of yours writes.
+    """Show how much redo a server of yours writes, and how long a recovery would take.
 
     It is only read: one connection, one statement a sample. With FILEs, what was collected before is worked out
     instead: mysqladmin extended-status -i, pt-stalk's -mysqladmin, CSV or Parquet with a time and a counter.
     """
     from redolab.samples.live.watching import sample_files, sample_live
     from redolab.units import parse_duration
+    from redolab.watching.view import show_expected
 
     if files:
         if server_at.is_anything or output is not None:
@@ -39,4 +46,7 @@ def sample(
             table.show(console())
         return
     duration = parse_duration(seconds) if seconds else None
-    sample_live(console(), server_at.address(), parse_duration(every), duration, output)
+    address = server_at.address()
+    samples = sample_live(console(), address, parse_duration(every), duration, output)
+    if samples:
+        show_expected(console(), address, storage, workload, samples)

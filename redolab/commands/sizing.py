@@ -107,7 +107,7 @@ def _predict_now(
         return
     for line in in_words(watched, standing):
         console().print(line, highlight=False, markup=False, soft_wrap=True)
-    recovery_table(watched, standing).show(console())
+    recovery_table(watched.expectations, standing.expected).show(console())
 
 
 @click.command()

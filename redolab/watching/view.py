@@ -6,11 +6,15 @@ import math
 from collections.abc import Sequence
 
 import msgspec
+from rich.console import Console
 
+from redolab.counters import Sample
+from redolab.errors import LabError
 from redolab.report.table import Column, ReportTable
+from redolab.servers.address import Address
 from redolab.sizing.predicting import rests_on
 from redolab.units import format_duration, format_size
-from redolab.watching.crash_now import Expected, When
+from redolab.watching.crash_now import Expectations, Expected, When
 from redolab.watching.standing import Driver
 from redolab.watching.watched import Standing, WatchedServer
 
@@ -105,7 +109,7 @@ def _until(seconds: float | None) -> str:
     return f"; at this rate statements wait in {format_duration(seconds)}"
 
 
-def recovery_table(server: WatchedServer, standing: Standing) -> ReportTable:
+def recovery_table(expectations: Expectations, expected: Sequence[Expected]) -> ReportTable:
     """A row for each crash that is looked at."""
     columns = [
         Column[Expected]("crash", lambda row: _WORDS[row.when]),
@@ -119,12 +123,30 @@ def recovery_table(server: WatchedServer, standing: Standing) -> ReportTable:
         Column[Expected]("half of recoveries", lambda row: _span(row.prediction.half), right=True),
         Column[Expected]("nine in ten", lambda row: _span(row.prediction.ninety), right=True),
     ]
-    model = server.expectations.model
+    model = expectations.model
     notes = [
         *([] if model is None else [f"Predicted from {rests_on(model)}."]),
-        *(f"! {each}." for each in server.expectations.reservations()),
+        *(f"! {each}." for each in expectations.reservations()),
     ]
-    return ReportTable.of("Recovery", standing.expected, columns, notes)
+    return ReportTable.of("Recovery", expected, columns, notes)
+
+
+def show_expected(
+    console: Console, address: Address, storage: str, workload: str | None, samples: Sequence[Sample]
+) -> None:
+    """Print the recoveries after crashes at the last of these samples, at the highest age among them, and at the worst.
+
+    Nothing of a server that is away by now: it does not say any more what it was.
+    """
+    try:
+        server = WatchedServer(address, storage, workload)
+    except LabError:
+        return
+    server.close()
+    known = [each for each in samples if each.checkpoint_age is not None]
+    highest = max(known, key=lambda each: each.checkpoint_age or 0, default=None)
+    expected = server.expectations.of(samples[-1], highest)
+    recovery_table(server.expectations, expected).show(console)
 
 
 def _span(interval: Sequence[float]) -> str:

@@ -89,6 +89,22 @@ def test_a_running_server_is_predicted_from_what_it_says(lab: Lab, mariadb: Inst
         assert told["log_size"] == 64 * 1024 * 1024
 
 
+def test_a_sample_ends_with_what_a_crash_would_have_taken(lab: Lab, mariadb: InstalledServer, tmp_path: Path) -> None:
+    folder = tmp_path / "i"
+    fresh(lab, mariadb, folder)
+    with running(lab, mariadb, folder) as instance:
+        load(lab, instance, 1)
+        done = redolab("sample", "--socket", str(folder / SOCKET), "--user", "root", "--every", "0.2s", "--for", "0.5s")
+        assert done.returncode == 0, done.stderr
+        for words in ("if it crashed now", "at the highest age seen", "at the worst: statements wait"):
+            assert words in done.stdout
+        nowhere = redolab(
+            "sample", "--socket", str(folder / SOCKET), "--user", "root", "--for", "0.2s", "--storage", "the-moon"
+        )
+        assert nowhere.returncode == 0, nowhere.stderr
+        assert "not known: nothing is known of recoveries on 'the-moon'" in " ".join(nowhere.stdout.split())
+
+
 def test_bad_input_starts_nothing() -> None:
     listen = redolab("export", "--socket", "/nowhere", "--listen", "everywhere")
     assert (listen.returncode, "is no address to listen on" in listen.stderr) == (2, True)
