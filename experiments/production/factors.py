@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from redolab.bench.checks import check_pool
 from redolab.bench.factors import CrashFactors, check_log_sizes
+from redolab.crashes.kinds import KINDS
 from redolab.errors import InvalidInput
 from redolab.records.kill_rule import Uniform
 from redolab.runs.factors import factor, keep_factor, on_or_off, one_of, several, whole_number
@@ -39,7 +40,12 @@ class Factors(CrashFactors):
         "Buffer pool, under load and in recovery (default: one that holds the tables and what is added to them).",
         parse_size,
     )
-    crashes: int = factor("Crashes of each load, all by freezing it for a moment.", whole_number(1, 1000), "20")
+    crashes: int = factor("Crashes of each load.", whole_number(1, 1000), "20")
+    crash: str = factor(
+        "The kind of crash: freeze, of which one load gives all; kill and disk-power end their load, so that each crash has its own.",
+        one_of("kind of crash", lambda: list(KINDS)),
+        "freeze",
+    )
     moment: Uniform = factor("Crash at moments drawn between two, after the load began.", Uniform.parse, "5m-35m")
     trx_commit: int = factor("innodb_flush_log_at_trx_commit.", whole_number(0, 2), "1")
     binary_log: bool = factor("Whether the binary log is on.", on_or_off, "off")

@@ -1,4 +1,4 @@
-"""The plan: a load for each server, storage, log size and workload, frozen at moments drawn at random; each state recovered once."""
+"""The plan: a load for each server, storage, log size and workload, crashed at moments drawn at random; each state recovered once."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from redolab.storage.attaching import check_possible
 from redolab.workloads.catalogue import workload_catalogue
 
 from .factors import Factors
-
-_FREEZE = "freeze"
 
 
 def plan(factors: Factors, lab: Lab) -> CrashPlan:
@@ -53,7 +51,7 @@ def _wanted(factors: Factors, pool: int, storage: str, size: int, workload: str,
         workload=workload,
         threads=factors.connections,
         kill=KillRule(moment=factors.moment),
-        crash=_FREEZE,
+        crash=factors.crash,
         # A transaction that stays open for half an hour would keep purge from its work.
         open_transaction_rows=0,
         trx_commit=factors.trx_commit,
