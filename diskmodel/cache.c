@@ -2,6 +2,8 @@
 
 #include "cache.h"
 
+#include "whole.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -43,46 +45,15 @@ struct cache *cache_create(int file, int64_t size)
     return cache;
 }
 
-static bool read_at(int file, char *into, int64_t length, int64_t offset)
-{
-    while (length > 0) {
-        ssize_t got = pread(file, into, (size_t)length, offset);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0) {
-            errno = got == 0 ? EIO : errno;
-            return false;
-        }
-        into += got;
-        length -= got;
-        offset += got;
-    }
-    return true;
-}
-
-static bool write_at(int file, const char *from, int64_t length, int64_t offset)
-{
-    while (length > 0) {
-        ssize_t put = pwrite(file, from, (size_t)length, offset);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return false;
-        from += put;
-        length -= put;
-        offset += put;
-    }
-    return true;
-}
-
 static struct change *kept(struct cache *cache, int64_t offset, int64_t length)
 {
     struct change *change = malloc(sizeof *change + (size_t)length);
     if (change == NULL)
         return NULL;
     *change = (struct change){.offset = offset, .length = length};
-    if (!read_at(cache->file, change->before, length, offset)) {
-        int why = errno;
+    ssize_t got = read_whole(cache->file, change->before, (size_t)length, offset);
+    if (got != length) {
+        int why = got < 0 ? errno : EIO;
         free(change);
         errno = why;
         return NULL;
@@ -178,7 +149,7 @@ bool cache_cut(struct cache *cache)
     /* The other way round: of one place the oldest content comes back last. */
     while (cache->newest != NULL) {
         struct change *change = cache->newest;
-        if (!write_at(cache->file, change->before, change->length, change->offset)) {
+        if (!write_whole(cache->file, change->before, (size_t)change->length, change->offset)) {
             whole = false;
             why = errno;
         }

@@ -3,6 +3,7 @@
 #include "record.h"
 
 #include "clock.h"
+#include "whole.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -57,21 +58,6 @@ struct record *record_create(const char *folder)
     return record;
 }
 
-static bool write_at(int file, const char *bytes, int64_t length, int64_t offset)
-{
-    while (length > 0) {
-        ssize_t put = pwrite(file, bytes, (size_t)length, offset);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return false;
-        bytes += put;
-        length -= put;
-        offset += put;
-    }
-    return true;
-}
-
 /* The time is taken inside the lock, so that the file is in the order of its times. */
 static void append(struct record *record, struct recorded *recorded)
 {
@@ -91,7 +77,7 @@ int64_t record_request(struct record *record, enum event event, int64_t offset, 
     append(record, &recorded);
     bool failed = record->failed;
     pthread_mutex_unlock(&record->lock);
-    if (!failed && event == EVENT_WRITE && !write_at(record->data, bytes, length, recorded.data)) {
+    if (!failed && event == EVENT_WRITE && !write_whole(record->data, bytes, (size_t)length, recorded.data)) {
         pthread_mutex_lock(&record->lock);
         record->failed = failed = true;
         pthread_mutex_unlock(&record->lock);

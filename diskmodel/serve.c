@@ -7,6 +7,7 @@
 #include "gate.h"
 #include "record.h"
 #include "timing.h"
+#include "whole.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -279,36 +280,6 @@ static void read_control(fuse_req_t request, size_t size, off_t offset)
     fuse_reply_buf(request, text, length < size ? length : size);
 }
 
-static ssize_t read_all(int file, char *into, size_t size, off_t offset)
-{
-    size_t done = 0;
-    while (done < size) {
-        ssize_t got = pread(file, into + done, size - done, offset + (off_t)done);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
-        done += (size_t)got;
-    }
-    return (ssize_t)done;
-}
-
-static bool write_all(int file, const char *from, size_t size, off_t offset)
-{
-    size_t done = 0;
-    while (done < size) {
-        ssize_t put = pwrite(file, from + done, size - done, offset + (off_t)done);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            return false;
-        done += (size_t)put;
-    }
-    return true;
-}
-
 static void on_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset, struct fuse_file_info *file)
 {
     struct server *server = server_of(request);
@@ -330,9 +301,9 @@ static void on_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t off
     if (transfer == NULL)
         return;
     gate_enter(server->gate, &transfer->held, OPERATION_READ, offset, (int64_t)size);
-    ssize_t got = read_all(server->direct, transfer->data, size, offset);
+    ssize_t got = read_whole(server->direct, transfer->data, size, offset);
     if (got < 0 && errno == EINVAL)
-        got = read_all(server->buffered, transfer->data, size, offset);
+        got = read_whole(server->buffered, transfer->data, size, offset);
     transfer->failure = got < 0 ? errno : 0;
     transfer->size = got < 0 ? 0 : (size_t)got;
     pass(server->gate, transfer);
@@ -384,9 +355,9 @@ static void on_write(fuse_req_t request, fuse_ino_t inode, const char *from, siz
         return;
     gate_enter(server->gate, &transfer->held, OPERATION_WRITE, offset, (int64_t)size);
     memcpy(transfer->data, from, size);
-    bool written = write_all(server->direct, transfer->data, size, offset);
+    bool written = write_whole(server->direct, transfer->data, size, offset);
     if (!written && errno == EINVAL)
-        written = write_all(server->buffered, transfer->data, size, offset);
+        written = write_whole(server->buffered, transfer->data, size, offset);
     transfer->failure = written ? 0 : errno;
     changed(transfer);
     pass(server->gate, transfer);
