@@ -260,7 +260,7 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
 
         progress.note(f"a cut {drawn.moment} {fault}: looking for the fewest lost writes that do it")
         found = explained(recorded.load, recorded.history, drawn.cut, is_red, self._plan.conditions.explain)
-        progress.note(f"{len(found.losses)} of {found.taken} lost writes do it ({found.tried} states tried)")
+        progress.note(f"{found.writes} of {found.taken} lost writes do it ({found.tried} states tried)")
         for line in found.words:
             progress.note(f"  {line}")
         return found

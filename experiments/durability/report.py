@@ -258,7 +258,9 @@ def needed(why: Explanation) -> str:
     """The fewest lost writes that do it, in words."""
     if not why.losses:
         return "none had to be lost: it had never been asked of the disk"
-    return "; ".join(why.words[:_WORDS]) + (f"; and {len(why.words) - _WORDS} more" if len(why.words) > _WORDS else "")
+    shown = "; ".join(why.words[:_WORDS])
+    rest = len(why.words) - _WORDS
+    return f"{why.writes}: {shown}" + (f"; and {rest} more places" if rest > 0 else "")
 
 
 def _label(result: CellResult) -> str:

@@ -20,3 +20,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     """What these were, a line each."""
     tried: int = 0
     """States that were recovered to know."""
+
+    @property
+    def writes(self) -> int:
+        """Writes of which something had to be lost."""
+        return len({each.number for each in self.losses})
