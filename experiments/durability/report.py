@@ -260,7 +260,8 @@ def needed(why: Explanation) -> str:
         return "none had to be lost: it had never been asked of the disk"
     shown = "; ".join(why.words[:_WORDS])
     rest = len(why.words) - _WORDS
-    return f"{why.writes}: {shown}" + (f"; and {rest} more places" if rest > 0 else "")
+    many = "1 write" if why.writes == 1 else f"{why.writes} writes"
+    return f"{many}: {shown}" + (f"; and {rest} more places" if rest > 0 else "")
 
 
 def _label(result: CellResult) -> str:

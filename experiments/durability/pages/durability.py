@@ -97,7 +97,7 @@ def _broken(cell: CellResult) -> str:
     """How many cuts of a cell left it broken, and what had to be lost for the first that was explained."""
     label = server_label(cell.cell.server, cell.version.split("-")[0])
     why = next((found for verdict, found in cell.explanations if verdict.is_broken), None)
-    words = "" if why is None else f"; one of them: {needed(why)}"
+    words = "" if why is None else f"; for one of them had to be lost {needed(why)}"
     said = next((each.ledger.misdefined for each in cell.verdicts if each.ledger and each.ledger.misdefined), "")
     return f"{label}, {cell.cell.in_words}: {cell.broken} of {len(cell.verdicts)} cuts{f' ({said})' if said else ''}{words}"
 
