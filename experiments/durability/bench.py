@@ -75,6 +75,8 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
         self._recorded: _Recorded | None = None
         self._explained: set[tuple[Cell, Fault]] = set()
         self._recovered = 0
+        self._logged: set[str] = set()
+        """The steps of which a log is kept."""
         self._kept: set[tuple[Cell, bool]] = set()
         """Of which cells a cut is kept as a folder: one that is a finding, or another."""
 
@@ -211,10 +213,12 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
 
         def done(checked: CheckedRecovery[StateTask, StateContent]) -> None:
             recorded.contents[checked.task.state.hash] = checked.verdict
-            # Thousands of logs that say nothing: kept are those of what did not come up.
-            if checked.verdict.is_sound:
+            # Thousands of logs that say nothing, or the same: kept is that of the first of a step that did not come up.
+            if checked.verdict.is_sound or logs in self._logged:
                 for file in (checked.task.log, arrivals_of(checked.task.log)):
                     files.remove(file)
+            else:
+                self._logged.add(logs)
 
         if tasks:
             recover_states(

@@ -27,7 +27,7 @@ class Cuts(StrEnum):
     """Not at all: what SIGKILL leaves, beside them."""
 
 
-class CutVerdict(msgspec.Struct, frozen=True, kw_only=True):
+class CutVerdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One state, and what came of it."""
 
     moment: Moment

@@ -96,30 +96,30 @@ class Fault(StrEnum):
     APART = "left other transactions in the binary log than in the tables"
 
 
-class LedgerVerdict(msgspec.Struct, frozen=True, kw_only=True):
+class LedgerVerdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a recovered server holds beside what it should; counts of transactions."""
 
     acknowledged: int
     """Before the cut."""
-    lost: int
+    lost: int = 0
     """Acknowledged before the cut, and not there."""
-    seconds_back: float
+    seconds_back: float = 0.0
     """From the cut to the acknowledgement of the oldest that is lost; 0 where none is."""
-    holes: int
+    holes: int = 0
     """Not there, though one that was sent after its acknowledgement is: of the same client, or of another."""
-    torn: int
+    torn: int = 0
     """There in part."""
-    wrong: int
+    wrong: int = 0
     """There, though nobody had sent it, or it had been refused."""
-    money: int
+    money: int = 0
     """By how much the sum of all accounts has changed, which no transaction does."""
-    seen_then_lost: int
+    seen_then_lost: int = 0
     """Clients of whom another session had read more than is there."""
     only_in_tables: int = 0
     """Transactions that a replica would never get."""
     only_in_binary_log: int = 0
     """Transactions that a replica would have, and this server has not."""
-    unknown: int
+    unknown: int = 0
     """Sent before the cut and never answered: they may be there or not."""
     defining: bool = False
     """Whether a statement that defines a table was under way."""

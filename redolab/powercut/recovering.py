@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pymysql
 from pymysql.connections import Connection
+from pymysql.constants import ER
 from pymysql.cursors import Cursor
 
 from redolab.lab import Lab
@@ -31,8 +32,9 @@ from redolab.workloads.ledger import ACCOUNTS, DEFINED, ENTRIES, defined_rows
 
 _CONNECT, _ANSWER = 10.0, 120.0
 _LAST_LINES = 15
+_MOST_EVENTS = 2**30
 _SAID = 500
-"""Characters of what a damaged file system's program says."""
+"""Characters of a line of a log, or of what a damaged file system's program says."""
 _STUCK_AFTER = 15.0
 """Seconds: small logs, and no healthy recovery was quiet for more than 6.1 s (docs/recovery.md)."""
 _LOGGED = re.compile(rf"INSERT INTO {ENTRIES} VALUES \((\d+), (\d+), 1,")
@@ -161,12 +163,34 @@ def logged_in(connection: Connection) -> frozenset[tuple[int, int]] | None:
         cursor.execute("SHOW BINARY LOGS")
         found: set[tuple[int, int]] = set()
         for name, *_ in cursor.fetchall():
-            cursor.execute(f"SHOW BINLOG EVENTS IN '{name}'")
-            for event in cursor.fetchall():
+            for event in _events(cursor, str(name)):
                 if match := _LOGGED.search(str(event[-1])):
                     found.add((int(match[1]), int(match[2])))
     return frozenset(found)
 
 
+def _events(cursor: Cursor, name: str) -> Sequence[Sequence[object]]:
+    """The events of a file of the binary log; of one that ends within an event, as a crash can leave it, those before it."""
+
+    def first(count: int) -> Sequence[Sequence[object]] | None:
+        try:
+            cursor.execute(f"SHOW BINLOG EVENTS IN '{name}' LIMIT {count}")
+            found: Sequence[Sequence[object]] = cursor.fetchall()
+        except pymysql.MySQLError as error:
+            if error.args[0] != ER.ERROR_WHEN_EXECUTING_COMMAND:
+                raise
+            return None
+        return found
+
+    if (whole := first(_MOST_EVENTS)) is not None:
+        return whole
+    there, torn = 0, _MOST_EVENTS
+    while torn - there > 1:
+        middle = (there + torn) // 2
+        there, torn = (there, middle) if first(middle) is None else (middle, torn)
+    return first(there) or ()
+
+
 def _last_of(instance: Instance) -> tuple[str, ...]:
-    return tuple(line.text for line in instance.log[-_LAST_LINES:])
+    # A page dump is one line of some ten thousand characters.
+    return tuple(line.text[:_SAID] for line in instance.log[-_LAST_LINES:])

@@ -99,7 +99,9 @@ def _broken(cell: CellResult) -> str:
     why = next((found for verdict, found in cell.explanations if verdict.is_broken), None)
     words = "" if why is None else f"; for one of them had to be lost {needed(why)}"
     said = next((each.ledger.misdefined for each in cell.verdicts if each.ledger and each.ledger.misdefined), "")
-    return f"{label}, {cell.cell.in_words}: {cell.broken} of {len(cell.verdicts)} cuts{f' ({said})' if said else ''}{words}"
+    at_random = sum(each.is_broken for each in cell.sampled)
+    many = f"{cell.broken} of {len(cell.verdicts)} cuts, {at_random} of the {len(cell.sampled)} at random moments"
+    return f"{label}, {cell.cell.in_words}: {many}{f' ({said})' if said else ''}{words}"
 
 
 def _lost_of(cells: Sequence[CellResult]) -> str:
