@@ -163,10 +163,22 @@ def logged_in(connection: Connection) -> frozenset[tuple[int, int]] | None:
         cursor.execute("SHOW BINARY LOGS")
         found: set[tuple[int, int]] = set()
         for name, *_ in cursor.fetchall():
-            for event in _events(cursor, str(name)):
-                if match := _LOGGED.search(str(event[-1])):
-                    found.add((int(match[1]), int(match[2])))
+            found |= logged_whole(_events(cursor, str(name)))
     return frozenset(found)
+
+
+def logged_whole(events: Sequence[Sequence[object]]) -> set[tuple[int, int]]:
+    """The ledger's transactions among the events of a file of the binary log that are there to their end; others commit nothing."""
+    found, open_ones = set[tuple[int, int]](), set[tuple[int, int]]()
+    for _, _, kind, _, _, info in events:
+        if match := _LOGGED.search(str(info)):
+            open_ones.add((int(match[1]), int(match[2])))
+        elif kind == "Xid" or (kind == "Query" and str(info).startswith("COMMIT")):
+            found |= open_ones
+            open_ones = set()
+        elif kind in ("Gtid", "Anonymous_Gtid"):
+            open_ones = set()
+    return found
 
 
 def _events(cursor: Cursor, name: str) -> Sequence[Sequence[object]]:
