@@ -257,7 +257,7 @@ def explained_tables(found: Sequence[CellResult]) -> list[ReportTable]:
 def needed(why: Explanation) -> str:
     """The fewest lost writes that do it, in words."""
     if not why.losses:
-        return "none had to be lost: it had never been asked of the disk"
+        return "nothing: it had never been asked of the disk"
     shown = "; ".join(why.words[:_WORDS])
     rest = len(why.words) - _WORDS
     many = "1 write" if why.writes == 1 else f"{why.writes} writes"
