@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not processes.is_root(), reason="mounts need roo
 def test_a_server_that_syncs_loses_nothing_and_a_disk_that_ignores_flushes_everything(server: str) -> None:
     done = redolab(
         "run", "durability", "--server", server, "--trx-commit", "1", "--binary-log", "off", "--variation",
-        "plain,ignores-flushes", "--states", "12", "--recordings", "1", "--seconds", "2s", "--seed", "4", "--explain", "12",
+        "plain,ignores-flushes", "--states", "12", "--recordings", "1", "--seconds", "2s", "--seed", "4", "--explain", "6",
         "--keep-cuts", "on",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
