@@ -20,6 +20,7 @@ from ..promises import promise_of
 from ..report import CellResult, controls_table, explained_tables, killed_tables, lost_table, needed, results
 from ..trial import DurabilityTrial
 
+_A_TENTH = 0.1
 _OF_A_RUN = 10_000
 """More recordings of a cell than any run has."""
 _TEMPLATE = Path(__file__).with_suffix(".md")
@@ -35,8 +36,8 @@ def page(runs: Sequence[Run]) -> Page:
         "promised_lost": sum(len(each.lost) for each in promised),
         "promised_broken": sum(each.broken for each in promised),
         "broken": [_broken(each) for each in promised if each.broken],
-        "commit_two": _range([each for each in shown if _is(each, 2, None)]),
-        "commit_zero": _range([each for each in shown if _is(each, 0, None)]),
+        "commit_two": _range([each for each in shown if _has_commit(each, 2)]),
+        "commit_zero": _range([each for each in shown if _has_commit(each, 0)]),
         "risks": _risks(shown),
         "settings": lost_table([each for each in shown if each.cell.variation == PLAIN]).as_markdown(),
         "varied": [(name, VARIATIONS[name].about) for name in _varied(shown)],
@@ -111,9 +112,13 @@ def _lost_of(cells: Sequence[CellResult]) -> str:
         return f"nothing that was acknowledged ({len(states):,} cuts)"
     back = [each for cell in cells for each in cell.seconds_back]
     return (
-        f"the commits of up to the last {max(back):.2g} s, {max(lost):,} at most ({_share(len(lost), cells)} lost some, half of these "
+        f"the commits of up to the last {_time(max(back))}, {max(lost):,} at most ({_share(len(lost), cells)} lost some, half of these "
         f"{statistics.median(lost):,.0f} or more)"
     )
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds >= _A_TENTH else f"{1000 * seconds:.0f} ms"
 
 
 def _share(count: int, cells: Sequence[CellResult]) -> str:
@@ -128,6 +133,10 @@ def _killed(cells: Sequence[CellResult]) -> str:
 def _is(result: CellResult, trx_commit: int, sync_binlog: int | None) -> bool:
     cell = result.cell
     return (cell.trx_commit, cell.sync_binlog, cell.variation) == (trx_commit, sync_binlog, PLAIN)
+
+
+def _has_commit(result: CellResult, trx_commit: int) -> bool:
+    return result.cell.trx_commit == trx_commit and result.cell.variation == PLAIN
 
 
 def _range(cells: Sequence[CellResult]) -> str:
