@@ -140,7 +140,9 @@ def answer(found: Sequence[CellResult]) -> str:
     controls = [each for each in found if each.is_control]
     red = sum(each.has_red for each in controls)
     said = f"; {red} of {len(controls)} controls that must lose did" if controls else ""
-    return f"{kept}{said}. {states} distinct states were recovered, {hour:,.0f} an hour."
+    broken = sum(each.broken for each in promised)
+    beside = f"; after {broken} of them a server did not come up, or a table could not be read" if broken else ""
+    return f"{kept}{beside}{said}. {states} distinct states were recovered, {hour:,.0f} an hour."
 
 
 def lost_table(found: Sequence[CellResult]) -> ReportTable:
