@@ -12,6 +12,7 @@ from redolab.progress import Progress
 from redolab.runs.experiment import load_experiment
 from redolab.runs.factors import read_factors
 from redolab.runs.failing import ENOUGH
+from redolab.runs.schema import RunState
 from redolab.runs.session import run_experiment
 from redolab.runs.store import Run, RunStore
 from redolab.units import format_duration
@@ -33,7 +34,7 @@ _VARIATIONS = (
 )
 """Those in which nothing may be lost."""
 _CLIENTS = (1, 4, 16)
-_SECONDS = ("2s", "6s", "20s")
+_SECONDS = ("2s", "4s", "6s")
 
 
 @dataclass(slots=True)
@@ -94,16 +95,17 @@ def _one(given: dict[str, str], tally: _Tally, progress: Progress) -> None:
         if tally.failed_in_a_row == ENOUGH:
             raise
         progress.note(f"{failed}; the run stays")
-    for run in RunStore().all():
-        if run.name in before or run.record().experiment != _EXPERIMENT:
-            continue
-        tally.findings += len(run.findings())
-        _count(run, tally)
-        if not run.findings() and not tally.failed_in_a_row:
-            RunStore().remove(run)
+    finally:
+        # Also of one that is interrupted: what it has looked at counts, and it stays to be resumed.
+        for run in RunStore().all():
+            if run.name not in before and run.record().experiment == _EXPERIMENT:
+                _count(run, tally)
+                if run.record().state is RunState.COMPLETE and not run.findings():
+                    RunStore().remove(run)
 
 
 def _count(run: Run, tally: _Tally) -> None:
+    tally.findings += len(run.findings())
     rows = load_experiment(_EXPERIMENT).rows(run)
     tally.recordings += len({(row["variation"], row["recording"]) for _, row in rows})
     tally.states += sum(int(str(row["states"])) for _, row in rows)
