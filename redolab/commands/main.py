@@ -114,6 +114,7 @@ _IN_THE_ORDER_OF_A_DAYS_WORK: tuple[click.Command, ...] = (
     cluster.do_job,
     virtual.vm,
     timeline.timeline,
+    watching.follow,
     slowlog.slowlog,
     sample.sample,
     watching.export,

@@ -1,4 +1,4 @@
-"""Servers of the user while they run: their metrics."""
+"""Servers of the user while they run or recover: how long still, and their metrics."""
 
 from __future__ import annotations
 
@@ -61,3 +61,63 @@ def export(
         serve(watched, host, port)
     finally:
         watched.close()
+
+
+@click.command()
+@click.argument("log", required=False, metavar="[LOG]")
+@click.option(
+    "--pid", type=int, metavar="N", help="The server's process, on this machine.  [default: who writes the log]"
+)
+@address_options
+@click.option("--server", metavar="NAME", help="As in mysql-9.7, where the log does not say which server it is.")
+@click.option("--every", metavar="TIME", help="How often it is shown.  [default: 1s, as lines 10s]")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a look, for programs.")
+@click.option("--wait", "waits", is_flag=True, help="Wait for the next recovery, if none is running.")
+@click.option("--errors", is_flag=True, help="Instead: how far off it was, of all recoveries that were recorded.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="With --errors: keep what they tell of others.",
+)
+def follow(
+    log: str | None,
+    pid: int | None,
+    server_at: GivenServer,
+    server: str | None,
+    every: str | None,
+    as_json: bool,
+    waits: bool,
+    errors: bool,
+    output: Path | None,
+) -> None:
+    """Follow a recovery that is running: how far it is, how long still, and whether to wait.
+
+    LOG is the server's error log, or - for standard input (journalctl -f, docker logs -f, kubectl logs -f). On the server's own
+    machine its process and its redo log files are read as well; nothing of it is changed, no signal is sent. Exit status 3 if the
+    server ends before it is ready, or does not get on.
+    """
+    from redolab.units import parse_duration
+
+    if errors:
+        from redolab.watching.following.errors_view import show_errors
+
+        show_errors(console(), output)
+        return
+    if output is not None:
+        raise click.UsageError("-o keeps what --errors works out")
+    from redolab.watching.following.follow import follow as follow_recovery
+
+    shown = console()
+    default = "1s" if shown.is_terminal or as_json else "10s"
+    follow_recovery(
+        shown,
+        None if log is None else Path(log),
+        pid,
+        address=server_at.address() if server_at.is_anything else None,
+        server=server,
+        every=parse_duration(every or default),
+        as_json=as_json,
+        waits=waits,
+    )

@@ -17,9 +17,9 @@ from redolab.machine.facts import CpuUse, DeviceCounters, DeviceUse, Disturbance
 from redolab.machine.processor_use import disturbance, processor_times
 from redolab.progress import Stage
 from redolab.records.dataset import PROBE_TABLE
-from redolab.recoveries.progress import Watch
 from redolab.servers.instance import Instance
 from redolab.storage.place import Place
+from redolab.timeline.getting_on import Watch
 
 _GREETING = 1.0
 _LOOK_EVERY = 0.25

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from redolab.lines import Line
-from redolab.recoveries.progress import Watch
 from redolab.timeline import Phase
 from redolab.timeline.advance import RecoveryProgress, progress_in, standing
 from redolab.timeline.collapse import KEPT, collapsed, repetitions
+from redolab.timeline.getting_on import Watch
 
 BEGUN = [
     "2026-11-22T05:00:00.1Z 0 [Note] [MY-012551] [InnoDB] Database was not shutdown normally!",

@@ -1,0 +1,103 @@
+"""How far off the time left was, of recoveries that were recorded and of which nothing was known beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from redolab.models.time_left import Course, Done, Experience, Knows, TimeLeft, time_left, tracks_of, widening_for
+from redolab.watching.following.replayed import Replay, course_of
+
+MARKS = (0.1, 0.25, 0.5, 0.75)
+"""Shares of a recovery's time at which is asked how long still."""
+RULE_MB_S = 6.0
+"""The middle of "4 to 8 MB/s", the rule that is still quoted (docs/watching.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A recovery that is asked about at one mark."""
+
+    replay: Replay
+    mark: float
+    done: Done
+    left: TimeLeft
+    """As expected from the recoveries of other runs."""
+    true: float
+    """Seconds."""
+
+    @property
+    def off(self) -> float:
+        """(Expected end − true end) / whole time."""
+        return (self.left.seconds - self.true) / self.replay.ready
+
+    @property
+    def inside(self) -> bool:
+        """Whether the truth is in the interval."""
+        return self.left.low <= self.true <= self.left.high
+
+    @property
+    def straight(self) -> float | None:
+        """Off, of a straight line through the share that the log shows of the phase at hand; None where it shows none."""
+        return self._off(straight_line(self.done))
+
+    @property
+    def rule(self) -> float | None:
+        """Off, of `RULE_MB_S`; None where the size of the redo is not known."""
+        total = self.done.total
+        return self._off(None if total is None else max(0.0, total / (RULE_MB_S * 1e6) - self.done.elapsed))
+
+    def _off(self, left: float | None) -> float | None:
+        return None if left is None else (left - self.true) / self.replay.ready
+
+
+def straight_line(done: Done) -> float | None:
+    """Seconds left of the phase at hand, if it goes on as it did; None where no share of it is shown."""
+    share = 0.0
+    if done.total:
+        share = (done.applied or 0.0) / done.total if done.in_batch_s > 0 else done.read / done.total
+    spent = done.applying_s if done.in_batch_s > 0 else done.reading_s
+    return None if share <= 0 or spent <= 0 else spent * (1 - min(1.0, share)) / share
+
+
+def judged(replays: Sequence[Replay], *, knows_redo: bool) -> list[Asked]:
+    """Each recovery at each mark by the recoveries of other runs, its interval widened by what held for other runs.
+
+    `knows_redo`: whether the size of the redo is known from the log files, as it is on the server's own machine.
+    """
+    courses = [course for each in replays if (course := course_of(each)) is not None]
+    narrow = [asked for each in replays for asked in _asked(each, courses, knows_redo)]
+    widening = {run: _widening([asked for asked in narrow if asked.replay.run != run]) for run in _runs(replays)}
+    return [_widened(asked, widening[asked.replay.run]) for asked in narrow]
+
+
+def experience_of(replays: Sequence[Replay]) -> Experience:
+    """What these tell of others; intervals are widened by what held, with and without the size of the redo."""
+    courses = tuple(course for each in replays if (course := course_of(each)) is not None)
+    narrow = [asked for knows in (True, False) for each in replays for asked in _asked(each, courses, knows)]
+    return Experience(courses=courses, widening=_widening(narrow))
+
+
+def _asked(replay: Replay, courses: Sequence[Course], knows_redo: bool) -> list[Asked]:
+    tracks = tracks_of([each for each in courses if each.run != replay.run], replay.kind)
+    found = []
+    for mark in MARKS:
+        now = mark * replay.ready
+        done = replay.log_at(now).done(now, replay.redo if knows_redo else None)
+        found.append(Asked(replay, mark, done, time_left(done, tracks, {}), replay.ready - now))
+    return found
+
+
+def _widening(asked: Sequence[Asked]) -> dict[Knows, float]:
+    return {
+        knows: widening_for([(each.left, each.true) for each in asked if each.left.knows is knows])
+        for knows in sorted({each.left.knows for each in asked})
+    }
+
+
+def _widened(asked: Asked, widening: dict[Knows, float]) -> Asked:
+    return replace(asked, left=asked.left.widened(widening.get(asked.left.knows, 1.0)))
+
+
+def _runs(replays: Sequence[Replay]) -> list[str]:
+    return list(dict.fromkeys(each.run for each in replays))

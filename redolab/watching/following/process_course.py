@@ -1,0 +1,77 @@
+"""How far a recovery has come, by what its server reads and writes: where its log says nothing."""
+
+from __future__ import annotations
+
+from redolab.models.time_left import Done
+from redolab.watching.following.server_process import Look
+
+_READS = 256 * 1024
+"""Bytes a second from which on redo is read: a server reads it in pieces of 64 KiB and more."""
+_PAGE = 4096
+_ALL = 0.98
+"""Of the redo: whoever has read that much has read it all."""
+
+
+class ProcessCourse:
+    """Follows the looks at a server that recovers; times in seconds on one clock."""
+
+    def __init__(self, began: float) -> None:
+        """`began`: when the server began."""
+        self._began = began
+        self._last: Look | None = None
+        self._reading_s = 0.0
+        self._applying_s = 0.0
+        self._batch_since: float | None = None
+        self._batches = 0.0
+        self._read = 0.0
+
+    @property
+    def has_read(self) -> bool:
+        """Whether it has been seen reading redo."""
+        return self._read > 0
+
+    def see(self, look: Look, total: int | None) -> None:
+        """Take in a look; `total`: bytes of all redo where they are known."""
+        before, self._last = self._last, look
+        position = look.mapped if look.mapped is not None else look.sequential
+        if position is None:
+            return
+        read = float(position if total is None else min(position, total))
+        if before is None:
+            # What came before is taken for reading.
+            self._read, self._reading_s = read, look.at - self._began
+            return
+        seconds = look.at - before.at
+        is_all = total is not None and self._read >= _ALL * total
+        if read - self._read >= _READS * seconds and not is_all:
+            self._reading_s += seconds
+            if self._batch_since is not None:
+                self._batches, self._batch_since = self._read, None
+        elif _moved(before, look) or is_all:
+            self._applying_s += seconds
+            if self._batch_since is None:
+                self._batch_since = before.at
+        self._read = max(read, self._read)
+
+    def done(self, now: float, total: int | None) -> Done:
+        """How far it has come; of a batch at hand no share is seen."""
+        in_batch = 0.0 if self._batch_since is None else now - self._batch_since
+        return Done(
+            elapsed=now - self._began,
+            total=None if total is None else float(total),
+            read=self._read,
+            applied=None,
+            batches=self._batches,
+            reading_s=self._reading_s,
+            applying_s=self._applying_s,
+            unseen_s=in_batch,
+            in_batch_s=in_batch,
+        )
+
+
+def _moved(before: Look, look: Look) -> bool:
+    """Whether a page was read or written between two looks."""
+    return any(
+        one is not None and other is not None and other - one >= _PAGE
+        for one, other in ((before.read, look.read), (before.written, look.written))
+    )

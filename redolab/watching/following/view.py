@@ -1,0 +1,168 @@
+"""A recovery that is followed, in words: a block on a terminal, a line anywhere else, an object for programs."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+from rich.table import Table
+from rich.text import Text
+
+from redolab.models.time_left import TimeLeft
+from redolab.timeline.phase import Phase
+from redolab.units import format_duration, format_size
+from redolab.watching.following.advice import Advice
+from redolab.watching.following.follower import Followed, State
+
+_DOES = {
+    Phase.DISCOVER: "starting",
+    Phase.SCAN: "reading redo",
+    Phase.APPLY: "applying redo to pages",
+    Phase.OPEN: "opening its tablespaces",
+    Phase.ACCEPT: "about to take connections",
+    Phase.ROLLBACK: "taking connections, and undoing what was open at the crash",
+}
+
+
+class FollowedNow(msgspec.Struct, frozen=True, kw_only=True):
+    """A recovery that is followed, as programs take it; sizes in bytes, times in seconds."""
+
+    at: float
+    server: str
+    state: str
+    phase: str
+    phase_percent: int | None
+    elapsed_s: float
+    redo: float | None
+    redo_read: float
+    redo_applied: float | None
+    redo_read_per_s: float | None
+    disk_per_s: float | None
+    left_s: float | None
+    left_low_s: float | None
+    left_high_s: float | None
+    """Between these eight in ten are expected."""
+    share: float | None
+    """Of its time, that has passed."""
+    rests_on: str | None
+    """What is seen of it."""
+    rows_to_undo: int | None
+    quiet_s: float | None
+    advice: str
+    words: tuple[str, ...]
+    ended: str | None
+
+
+def for_programs(followed: Followed) -> FollowedNow:
+    """What is known at one moment."""
+    done, left = followed.done, followed.left
+    return FollowedNow(
+        at=followed.at,
+        server=followed.server,
+        state=str(followed.state),
+        phase=str(followed.phase),
+        phase_percent=followed.percent,
+        elapsed_s=done.elapsed,
+        redo=done.total,
+        redo_read=done.read,
+        redo_applied=done.applied,
+        redo_read_per_s=followed.redo_rate,
+        disk_per_s=followed.disk_rate,
+        left_s=None if left is None else left.seconds,
+        left_low_s=None if left is None else left.low,
+        left_high_s=None if left is None else left.high,
+        share=None if left is None else left.share,
+        rests_on=None if left is None else str(left.knows),
+        rows_to_undo=followed.rows_to_undo,
+        quiet_s=followed.quiet,
+        advice=str(followed.advised.advice),
+        words=followed.advised.words,
+        ended=followed.ended,
+    )
+
+
+def line(followed: Followed) -> str:
+    """One line."""
+    parts = [f"{_clock(followed.at)}  {format_duration(followed.done.elapsed):>11}  {does(followed)}"]
+    if (redo := redo_in_words(followed)) is not None:
+        parts.append(redo)
+    if (left := left_in_words(followed)) is not None:
+        parts.append(left)
+    if followed.advised.advice is not Advice.WAIT:
+        parts.append(followed.advised.words[0])
+    return "; ".join(parts)
+
+
+def block(followed: Followed) -> Table:
+    """What a terminal shows in the place of what it showed before."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", justify="right")
+    table.add_column()
+    table.add_row("", Text(followed.server, style="bold"))
+    rows = [
+        ("for", format_duration(followed.done.elapsed)),
+        ("doing", does(followed)),
+        ("redo", redo_in_words(followed)),
+        ("disk", None if followed.disk_rate is None else f"{format_size(followed.disk_rate)}/s read and written"),
+        ("left", left_in_words(followed)),
+        *(("" if number else "so", word) for number, word in enumerate(followed.advised.words)),
+    ]
+    for name, value in rows:
+        if value is not None:
+            table.add_row(name, Text(value))
+    return table
+
+
+def does(followed: Followed) -> str:
+    """What the server does, in words."""
+    if followed.state is State.ENDED:
+        return f"over: {followed.ended}"
+    if followed.state is State.READY:
+        return "ready"
+    if followed.state is State.SILENT:
+        return "says nothing of a recovery"
+    batch = f", batch {followed.batches + 1}" if followed.phase is Phase.APPLY and followed.batches else ""
+    percent = "" if followed.percent is None or followed.phase is not Phase.APPLY else f", {followed.percent} %"
+    return f"{_DOES[followed.phase]}{batch}{percent}"
+
+
+def redo_in_words(followed: Followed) -> str | None:
+    """How much redo is read, of how much, and how fast; None where that is not seen."""
+    done = followed.done
+    if followed.state not in (State.RECOVERING, State.SILENT) or (done.read <= 0 and done.total is None):
+        return None
+    of = "" if done.total is None else f" of {format_size(done.total)}"
+    applied = "" if not done.applied else f", {format_size(done.applied)} applied"
+    rate = "" if not followed.redo_rate else f", {format_size(followed.redo_rate)}/s"
+    return f"{format_size(done.read)}{of} redo read{rate}{applied}"
+
+
+def left_in_words(followed: Followed) -> str | None:
+    """How long still, and when it is ready; None where that is not known."""
+    left = followed.left
+    if left is None:
+        return None
+    return (
+        f"{left.share:.0%} of its time; ready in {format_duration(left.seconds)} "
+        f"({format_duration(left.low)} to {format_duration(left.high)}), at {_clock(followed.at + left.seconds)}"
+    )
+
+
+def summary(followed: Followed, ready_after: float | None, first: TimeLeft | None, first_at: float | None) -> list[str]:
+    """How it ended, and what was expected of it at first."""
+    if followed.state is State.ENDED:
+        return [f"{followed.server}: {followed.ended}; 'redolab timeline' on its log shows what it came to"]
+    if followed.state in (State.RECOVERING, State.SILENT):
+        return [line(followed)]
+    took = "" if ready_after is None else f" after {format_duration(ready_after)}"
+    said = [f"{followed.server}: ready{took}"]
+    if first is not None and first_at is not None:
+        low, high = (_clock(first_at + each) for each in (first.low, first.high))
+        said.append(f"at first it was expected at {_clock(first_at + first.seconds)} ({low} to {high})")
+    if followed.rows_to_undo:
+        said.append(f"{followed.rows_to_undo:,} row operations are undone while it is in use; --socket follows them")
+    return said
+
+
+def _clock(at: float) -> str:
+    return datetime.fromtimestamp(at).strftime("%H:%M:%S")
