@@ -80,11 +80,13 @@ def as_somebody(
 _BECOME_SOMEBODY = ("setpriv", f"--reuid={SOMEBODY}", f"--regid={SOMEBODY}", "--clear-groups", "--inh-caps=-all")
 
 
-def redolab(*arguments: str, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """`redolab ARGUMENTS` to its end."""
+def redolab(
+    *arguments: str, environment: Mapping[str, str] | None = None, given: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """`redolab ARGUMENTS` to its end, with `given` on its standard input."""
     return subprocess.run(
         [sys.executable, "-m", "redolab", *arguments],
-        stdin=subprocess.DEVNULL,
+        input=given,
         capture_output=True,
         text=True,
         check=False,

@@ -103,7 +103,10 @@ class Factors(CrashFactors):
     sample_every: float = factor("Time between two samples of the counters, 0.1s to 60s.", parse_duration, "1s")
     new_crash: bool = factor("Crash anew even if a crash image made to the same plan is kept.", on_or_off, "off")
     stuck_after: float = factor(
-        "Without progress for so long, a recovery is stuck: a finding, and the next one follows.", parse_duration, "2m"
+        "Without progress for so long, a recovery is stuck: a finding, and the next one follows.", parse_duration, "1m"
+    )
+    follow: bool = factor(
+        "Look at each recovering server as 'redolab follow' does, and keep what it would have seen.", on_or_off, "off"
     )
     check_disks: bool = factor("Have fio look at every storage before, once.", on_or_off, "on")
 

@@ -40,7 +40,7 @@ _SEEN_SHARE = 0.03
 _SEEN_S = 0.2
 """From there on a speed is one."""
 _UNLIKELY = 0.05
-"""Weight of one that had less redo than this one has read."""
+"""Weight of one that had less redo than this one has read, or more than its log holds."""
 _NEVER_NONE = 1e-6
 _SHORTEST_S = 0.3
 _LEAST_REACH = 0.05
@@ -68,6 +68,8 @@ class Done:
     """Since the server's start."""
     total: float | None = None
     """All redo; None while that is not known."""
+    most: float | None = None
+    """What the log files hold: no recovery has more redo."""
     read: float = 0.0
     applied: float | None = 0.0
     """Redo whose pages are up to date, as far as is shown; None where nothing shows shares of a batch."""
@@ -278,10 +280,11 @@ def _denser(done: Done, pages_a_mib: float) -> float:
 
 
 def _total(done: Done, track: Track) -> tuple[float, float]:
-    """All redo, and the weight: where it is not known, it is as much as that recovery had."""
+    """All redo, and the weight: where it is not known, it is as much as that recovery had, or could have here."""
     if done.total is not None:
         return max(done.total, done.read, 1.0), 1.0
-    return max(track.redo, done.read, 1.0), 1.0 if track.redo >= done.read else _UNLIKELY
+    possible = done.read <= track.redo <= (done.most or math.inf)
+    return max(min(track.redo, done.most or math.inf), done.read, 1.0), 1.0 if possible else _UNLIKELY
 
 
 def _nearest(waits: Numbers, near: npt.NDArray[np.intp], scale: float, waited: float) -> tuple[int, float]:

@@ -92,8 +92,8 @@ _DISTURBED_SHARE = 0.05
 """Of all processors: recoveries of one image differ by as much (docs/results/model.md)."""
 _DISTURBED = 0.2
 """Seconds, at least: the kernel counts in hundredths, and a machine at rest has some work too."""
-STUCK_AFTER = 120.0
-"""Seconds: no healthy recovery that the lab has timed was quiet for a tenth of it, slow disks included (docs/recovery.md)."""
+STUCK_AFTER = 60.0
+"""Seconds: the longest that any of 1,127 good recoveries was quiet is 6.1 s, slow disks included (docs/recovery.md)."""
 
 
 class RecoveryTrial(msgspec.Struct, frozen=True, kw_only=True):

@@ -34,6 +34,7 @@ from redolab.states.images import ImageStore, check_format
 from redolab.storage.place import Place
 from redolab.timeline import Event
 from redolab.units import format_duration, format_size
+from redolab.watching.following.looks import looked_at
 from redolab.workloads.catalogue import workload_catalogue
 
 _SETTLED = 5.0
@@ -83,6 +84,8 @@ def recover(lab: Lab, task: RecoveryTask, images: ImageStore, place: Place, reco
             before = place.device.counters() if place.device else None
             begun = _RecoveryStart(task, place, datetime.now(UTC), copy, cache_dropped, before)
             instance = running.enter_context(Instance.start(server, folder, task.request, recorder.log))
+            if task.follow:
+                running.enter_context(looked_at(instance.pid, recorder.log))
             clients = _clients(lab, image, throughput, instance, recorder)
             if clients is not None:
                 running.enter_context(clients)

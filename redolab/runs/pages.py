@@ -19,7 +19,7 @@ from redolab.timeline import compressed
 
 LARGEST_FILE = 1_000_000
 """Bytes of the largest file of a run that is committed."""
-_LOGS = ("*.log", "*.log.arrivals")
+_LOGS = ("*.log", "*.log.arrivals", "*.log.looks")
 """What is committed compressed where it is larger: readers of logs find it there (`redolab.timeline.compressed`)."""
 _MADE_AGAIN = ("plots", "table.*", "all-tables.*", "disks.*")
 """What `redolab report` makes again of a run."""

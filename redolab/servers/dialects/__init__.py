@@ -154,6 +154,8 @@ class Dialect(Protocol):
     """Servers with the same word here can recover each other's crash images."""
     recovery_code: str
     """Servers with the same word here recover by the same code, as far as a rewrite of it is known: their times are alike."""
+    redo_in_blocks: bool
+    """Whether its redo log is of numbered blocks, which show where it ends."""
     recovery_log: str
     """Servers with the same word here write the same lines into their log while they recover."""
     start_timeout: StartTimeout

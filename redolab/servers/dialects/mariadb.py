@@ -84,6 +84,7 @@ class MariaDB(Dialect):
         self.redo_format = f"MariaDB {changed.major}.{changed.minor}"
         rewritten = version >= _REWRITTEN_SINCE or _REWRITTEN_IN_10_6 <= version < Version(10, 7, 0)
         self.recovery_code = "MDEV-29911" if rewritten else self.redo_format
+        self.redo_in_blocks = version < Version(10, 8, 0)
         self.recovery_log = "MariaDB 10.6" if version >= Version(10, 6, 0) else "MariaDB 10.2"
         patient_since = _PATIENT_SINCE.get((version.major, version.minor), 0)
         self.start_timeout = _PATIENT if version.patch >= patient_since else _IMPATIENT

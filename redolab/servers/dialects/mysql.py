@@ -94,6 +94,7 @@ class MySQL(Dialect):
         self._has_capacity = version >= Version(8, 0, 30)
         changed = format_since(version, _REDO_FORMATS)
         self.redo_format = self.recovery_code = f"MySQL {changed}"
+        self.redo_in_blocks = True
         self.recovery_log = f"MySQL {version.major}"
         self.old_log_files = () if self._has_metrics else ("ib_logfile0", "ib_logfile1")
         self.prepared_stay = version >= Version(5, 7, 7)

@@ -60,7 +60,7 @@ def follow(
     if every < SHORTEST:
         raise InvalidInput(f"a look every {every:g} s is not possible", f"choose {SHORTEST:g}s or more")
     process, tail = _found(log, pid)
-    follower = Follower(experience(), process, server, has_log=tail is not None)
+    follower = Follower(experience(), process, time.time(), server=server, has_log=tail is not None)
     rollback = None if address is None else RollbackWatch(address)
     try:
         first: tuple[TimeLeft | None, float | None] = None, None
@@ -69,7 +69,7 @@ def follow(
                 if first[0] is None and stands.left is not None:
                     first = stands.left, stands.at
                 show(stands)
-        last = follower.stands()
+        last = follower.stands(time.time())
         if not as_json:
             for said in summary(last, follower.ready_after, *first):
                 console.print(said, highlight=False, markup=False, soft_wrap=True)
@@ -122,8 +122,9 @@ def _looks(follower: Follower, tail: LogTail | None, *, waits: bool) -> Iterator
     while True:
         for said in () if tail is None else tail.said():
             follower.hear(said)
-        follower.look()
-        stands = follower.stands()
+        now = time.time()
+        follower.look(now)
+        stands = follower.stands(now)
         yield stands
         has_recovered = has_recovered or stands.state is State.RECOVERING
         silent = stands.state is State.SILENT and time.monotonic() - began > _QUIET_START

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from redolab.errors import InvalidInput
@@ -18,9 +17,7 @@ from redolab.watching.following.advice import Advised, advised
 from redolab.watching.following.log_tail import Said
 from redolab.watching.following.process_course import ProcessCourse
 from redolab.watching.following.recovery_log import RecoveryLog
-from redolab.watching.following.redo_files import RedoToRecover, redo_to_recover
-from redolab.watching.following.server_process import Look, ServerProcess
-from redolab.watching.following.service import StartLimit, start_limit
+from redolab.watching.following.server_process import Look, ShownProcess
 
 _RATE_OVER = 10.0
 """Seconds over which a rate is shown."""
@@ -72,19 +69,27 @@ class Follower:
     """Takes in lines and looks, and says how a server stands."""
 
     def __init__(
-        self, experience: Experience, process: ServerProcess | None, server: str | None = None, has_log: bool = True
+        self,
+        experience: Experience,
+        process: ShownProcess | None,
+        now: float,
+        *,
+        server: str | None = None,
+        has_log: bool = True,
     ) -> None:
-        """`server`: as in mysql-9.7, where the log does not say which it is. Raises `InvalidInput` if that names none."""
+        """`now`: seconds since the epoch; `server`: as in mysql-9.7, where the log does not say which it is.
+
+        Raises `InvalidInput` if that names none.
+        """
         self._experience = experience
         self._process = process
         self._kind = None if server is None else _kind(server)
         self._has_log = has_log
         self._log = RecoveryLog(began=None if process is None else process.started)
-        began = time.time() if process is None else process.started
-        self._course = ProcessCourse(began)
-        self._watch = Watch(time.time())
-        self._redo: RedoToRecover | None = None if process is None else redo_to_recover(process.redo_folder)
-        self._limit: StartLimit | None = None if process is None else start_limit(process.cgroup)
+        self._course = ProcessCourse(now if process is None else process.started)
+        self._watch = Watch(now)
+        self._redo = None if process is None else process.redo()
+        self._limit = None if process is None else process.start_limit()
         self._looks: deque[tuple[float, float, float | None]] = deque()
         self._tracks: tuple[str | None, list[Track]] | None = None
         self._last_look: Look | None = None
@@ -97,11 +102,11 @@ class Follower:
         self._log.hear(said.record, said.at)
         self._watch.hear(said.at, (said.record.text,))
 
-    def look(self) -> None:
+    def look(self, now: float) -> None:
         """Look at its process, if that is known."""
         if self._process is None:
             return
-        look = self._process.look(time.time())
+        look = self._process.look(now)
         if look is None:
             self._is_gone = True
             return
@@ -110,9 +115,8 @@ class Follower:
         moved = (look.read or 0) + (look.sequential or 0) + (look.mapped or 0)
         self._watch.see(look.at, moved, look.written or 0)
 
-    def stands(self) -> Followed:
+    def stands(self, now: float) -> Followed:
         """How it stands now."""
-        now = time.time()
         done, state = self._done(now), self._state()
         is_recovering = state is State.RECOVERING
         phase = self._phase(done, state)
@@ -167,15 +171,14 @@ class Follower:
 
     def _done(self, now: float) -> Done:
         """What the log says, and where it says nothing what the process does."""
-        seen = self._course.done(now, self._total)
+        most = None if self._redo is None else self._redo.capacity
+        seen = self._course.done(now, self._total, most)
         if self._process is not None and not self._log.recovers:
             return seen
-        told = self._log.done(now, self._total)
+        told = self._log.done(now, self._total, most)
         if told.batches == 0 and told.in_batch_s == 0 and self._course.has_read and seen.read > told.read:
             # It reads, and says so less often than it does.
-            return Done(
-                elapsed=told.elapsed, total=told.total, read=seen.read, reading_s=told.reading_s or seen.reading_s
-            )
+            return replace(told, read=seen.read, reading_s=told.reading_s or seen.reading_s)
         return told
 
     def _phase(self, done: Done, state: State) -> Phase:

@@ -6,6 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from redolab.models.time_left import Course, Done, Experience, Knows, TimeLeft, time_left, tracks_of, widening_for
+from redolab.timeline.stamps import records
+from redolab.watching.following.follower import Follower
+from redolab.watching.following.log_tail import Said
+from redolab.watching.following.looks import RecordedProcess
 from redolab.watching.following.replayed import Replay, course_of
 
 MARKS = (0.1, 0.25, 0.5, 0.75)
@@ -63,12 +67,50 @@ def straight_line(done: Done) -> float | None:
 def judged(replays: Sequence[Replay], *, knows_redo: bool) -> list[Asked]:
     """Each recovery at each mark by the recoveries of other runs, its interval widened by what held for other runs.
 
-    `knows_redo`: whether the size of the redo is known from the log files, as it is on the server's own machine.
+    `knows_redo`: whether the redo log files are read, as on the server's own machine.
     """
     courses = [course for each in replays if (course := course_of(each)) is not None]
     narrow = [asked for each in replays for asked in _asked(each, courses, knows_redo)]
     widening = {run: _widening([asked for asked in narrow if asked.replay.run != run]) for run in _runs(replays)}
     return [_widened(asked, widening[asked.replay.run]) for asked in narrow]
+
+
+def judged_by_process(replays: Sequence[Replay], *, has_log: bool) -> list[Asked]:
+    """Each recovery whose process was looked at, at each mark, as `redolab follow` would have expected it.
+
+    `has_log`: whether its log was read beside; without, it is as with a server that logs nothing before it is ready.
+    """
+    courses = [course for each in replays if (course := course_of(each)) is not None]
+    found = list[Asked]()
+    for replay in replays:
+        if replay.process is None:
+            continue
+        others = tuple(each for each in courses if each.run != replay.run)
+        found.extend(_followed(replay, replay.process, Experience(courses=others, widening={}), has_log=has_log))
+    widening = {run: _widening([each for each in found if each.replay.run != run]) for run in _runs(replays)}
+    return [_widened(each, widening[each.replay.run]) for each in found]
+
+
+def _followed(replay: Replay, process: RecordedProcess, known: Experience, *, has_log: bool) -> list[Asked]:
+    follower = Follower(known, process, process.started, server=replay.server, has_log=has_log)
+    lines = iter(replay.lines if has_log else ())
+    looks = iter(process.looks)
+    line, look = next(lines, None), next(looks, None)
+    found = []
+    for mark in MARKS:
+        passed = mark * replay.ready
+        now = process.started + passed
+        while line is not None and line[0] <= passed:
+            for record in records(line[1]):
+                follower.hear(Said(record, process.started + line[0]))
+            line = next(lines, None)
+        while look is not None and look.at <= now:
+            follower.look(look.at)
+            look = next(looks, None)
+        stands = follower.stands(now)
+        if stands.left is not None:
+            found.append(Asked(replay, mark, stands.done, stands.left, replay.ready - passed))
+    return found
 
 
 def experience_of(replays: Sequence[Replay]) -> Experience:
@@ -83,7 +125,8 @@ def _asked(replay: Replay, courses: Sequence[Course], knows_redo: bool) -> list[
     found = []
     for mark in MARKS:
         now = mark * replay.ready
-        done = replay.log_at(now).done(now, replay.redo if knows_redo else None)
+        total = replay.redo if knows_redo and replay.shows_end else None
+        done = replay.log_at(now).done(now, total, replay.log_size if knows_redo else None)
         found.append(Asked(replay, mark, done, time_left(done, tracks, {}), replay.ready - now))
     return found
 

@@ -53,12 +53,13 @@ class ProcessCourse:
                 self._batch_since = before.at
         self._read = max(read, self._read)
 
-    def done(self, now: float, total: int | None) -> Done:
+    def done(self, now: float, total: int | None, most: int | None) -> Done:
         """How far it has come; of a batch at hand no share is seen."""
         in_batch = 0.0 if self._batch_since is None else now - self._batch_since
         return Done(
             elapsed=now - self._began,
             total=None if total is None else float(total),
+            most=None if most is None else float(most),
             read=self._read,
             applied=None,
             batches=self._batches,

@@ -164,10 +164,11 @@ class RecoveryLog:
         """The LSN from which redo is applied, once a line said so."""
         return self._reading.checkpoint
 
-    def done(self, now: float, total: int | None = None, *, shows: bool = True) -> Done:
+    def done(self, now: float, total: int | None = None, most: int | None = None, *, shows: bool = True) -> Done:
         """How far it had come at that time.
 
-        `total`: bytes of all redo where something else than the log shows it; `shows`: False as if no line told shares of a batch.
+        `total`: bytes of all redo where something else than the log shows it, `most`: what there can be at most; `shows`: False as if
+        no line told shares of a batch.
         """
         reading, applying = self._reading, self._applying
         known = float(total) if total is not None else None
@@ -183,6 +184,7 @@ class RecoveryLog:
         return Done(
             elapsed=now - (now if self.began is None else self.began),
             total=known,
+            most=None if most is None else float(most),
             read=reading.bytes_to(reading.upto),
             applied=applied if shows else None,
             batches=complete,
@@ -223,6 +225,7 @@ class RecoveryLog:
             self.phase = Phase.SCAN
 
     def _scanned(self, known: LogEvent, _text: str, at: float) -> None:
+        self.recovers = True
         self._read_to(lsn_of(known.values.get("lsn")), at)
 
     def _end_of_log(self, known: LogEvent, _text: str, at: float) -> None:
@@ -243,11 +246,14 @@ class RecoveryLog:
             # The first batch holds what had been parsed by then; the rest is read on, and read again later.
             self._read_to(int(multi["lsn"]), at)
         elif (upto := _UP_TO.search(text)) is not None:
-            self._read_to(int(upto["lsn"]), at)
-        if (left := _PAGES_LEFT.search(text)) is not None and self._applying.batch is not None:
-            self._pages_left(int(left["pages"]), left["upto"] or "", at)
+            lsn, batch = int(upto["lsn"]), self._applying.batch
+            if batch is not None and lsn > (batch.upto or 0):
+                # The next batch is read.
+                self._end_batch(at)
+            self._read_to(lsn, at)
 
     def _batch(self, known: LogEvent, _text: str, at: float) -> None:
+        self.recovers = True
         # MySQL 8.0 and later count pages there, and call them records.
         self._begin_batch(at, self._reading.upto).pages = integer(known.values.get("pages"))
 
@@ -286,7 +292,7 @@ class RecoveryLog:
         if batch is None:
             return
         self._applying.seconds += at - batch.since
-        self._applying.upto = batch.upto or self._applying.upto
+        self._applying.upto = max(batch.upto or 0, self._applying.upto or 0) or None
         self._applying.batches += 1
         self._applying.batch = None
         # What follows is more redo, until something else is said.

@@ -15,6 +15,7 @@ from redolab.timeline.arrivals import arrivals_of, read_stamped_log
 from redolab.timeline.compressed import exists
 from redolab.timeline.phases import Timeline
 from redolab.timeline.stamps import records
+from redolab.watching.following.looks import RecordedProcess
 from redolab.watching.following.recovery_log import RecoveryLog
 
 SHORTEST = 20.0
@@ -33,7 +34,13 @@ class Replay:
     ready: float
     """Seconds."""
     redo: int | None
-    """Bytes of all redo; None where neither the log nor the lab knew."""
+    """Bytes of all redo; None where its log does not tell."""
+    log_size: int
+    """Bytes of the redo log files."""
+    shows_end: bool
+    """Whether its redo log files show where the redo ends (`redo_files`)."""
+    process: RecordedProcess | None
+    """What was seen of its process, where the lab looked at it (`FOLLOW=on`)."""
 
     def log_at(self, now: float) -> RecoveryLog:
         """What the log had told by then."""
@@ -49,6 +56,11 @@ class Replay:
 def kind_of(version: str) -> str:
     """Servers whose recoveries go alike, by what one says of its version. Raises `InvalidInput` if it says none."""
     return dialect_of(family_of(version), Version.parse(version)).recovery_log
+
+
+def redo_in_blocks(version: str) -> bool:
+    """Whether a server's redo log is of numbered blocks: MariaDB 10.8 and later has none."""
+    return dialect_of(family_of(version), Version.parse(version)).redo_in_blocks
 
 
 def replays() -> list[Replay]:
@@ -71,7 +83,17 @@ def replays_of(run: Run) -> Iterator[Replay]:
         lines = [(line.arrival, line.text) for line in read_stamped_log(logs[-1]) if line.arrival is not None]
         redo = None if trial.timeline is None else _redo(trial.timeline)
         kind = kind_of(trial.version)
-        yield Replay(run.name, trial.server, kind, lines, trial.seconds_to_ready, redo)
+        yield Replay(
+            run=run.name,
+            server=trial.server,
+            kind=kind,
+            lines=lines,
+            ready=trial.seconds_to_ready,
+            redo=redo,
+            log_size=trial.log_size,
+            shows_end=redo_in_blocks(trial.version),
+            process=RecordedProcess.of(logs[-1]),
+        )
 
 
 def _redo(timeline: Timeline) -> int | None:

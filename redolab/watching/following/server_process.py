@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
+import msgspec
 import psutil
 
 from redolab.errors import InvalidInput
-from redolab.machine.facts import CpuUse
+from redolab.watching.following.redo_files import RedoToRecover, redo_to_recover
+from redolab.watching.following.service import StartLimit, start_limit
 
 _SERVERS = re.compile(r"mysqld|mariadbd")
 _REDO_FILE = re.compile(r"(?:ib_logfile\d+|#ib_redo\d+)$")
@@ -21,12 +22,11 @@ _OUTPUTS = (2, 1)
 """Where a server without `log_error` writes its log."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class Look(msgspec.Struct, frozen=True, kw_only=True):
     """A server's process at one moment; bytes since it began, None where the kernel does not say."""
 
     at: float
-    """Seconds, of the clock that the caller uses."""
+    """Seconds since the epoch."""
     sequential: int | None
     """Bytes that its busiest reader has read by system calls: the thread that reads redo, while it is read."""
     mapped: int | None
@@ -35,13 +35,31 @@ class Look:
     """Bytes that came from disks."""
     written: int | None
     """Bytes that went to disks."""
-    cpu: CpuUse
+    cpu_seconds: float
     listens: bool
     """Whether it takes connections, so that its recovery is over."""
 
 
+class ShownProcess(Protocol):
+    """What is shown of a server's process: of one that runs, or of one that was recorded."""
+
+    pid: int
+    name: str
+    started: float
+    """Seconds since the epoch."""
+
+    def redo(self) -> RedoToRecover | None:
+        """What its redo log files say, to be asked before it is ready."""
+
+    def start_limit(self) -> StartLimit | None:
+        """After how long its unit is killed when it is not ready."""
+
+    def look(self, at: float) -> Look | None:
+        """How it is now; None if it has ended."""
+
+
 class ServerProcess:
-    """A server by its process."""
+    """A server that runs."""
 
     def __init__(self, pid: int) -> None:
         """Raises `InvalidInput` if it is no MySQL or MariaDB server, or may not be looked at."""
@@ -49,7 +67,6 @@ class ServerProcess:
             self._process = psutil.Process(pid)
             self.name = self._process.name()
             self.started = self._process.create_time()
-            """Seconds since the epoch."""
             self._arguments = self._process.cmdline()
             self._folder = Path("/proc") / str(pid)
             if _SERVERS.search(self.name) is None:
@@ -94,18 +111,20 @@ class ServerProcess:
                     return path
         return None
 
-    @property
-    def cgroup(self) -> str:
-        """The text of its control groups, which names the unit that it runs in."""
+    def start_limit(self) -> StartLimit | None:
+        """After how long its unit is killed when it is not ready."""
         with suppress(OSError):
-            return (self._folder / "cgroup").read_text()
-        return ""
+            return start_limit((self._folder / "cgroup").read_text())
+        return None
+
+    def redo(self) -> RedoToRecover | None:
+        """What its redo log files say, to be asked before it is ready."""
+        return redo_to_recover(self.redo_folder)
 
     def look(self, at: float) -> Look | None:
         """How it is now; None if it has ended."""
         try:
             times = self._process.cpu_times()
-            threads = [each.user_time + each.system_time for each in self._process.threads()]
             moved = self._io("io")
             readers = [self._io(f"task/{each.name}/io") for each in (self._folder / "task").iterdir()]
             return Look(
@@ -114,11 +133,7 @@ class ServerProcess:
                 mapped=self._mapped(),
                 read=moved.get("read_bytes"),
                 written=moved.get("write_bytes"),
-                cpu=CpuUse(
-                    seconds=times.user + times.system,
-                    busiest_thread=max(threads, default=0.0),
-                    cores=os.cpu_count() or 1,
-                ),
+                cpu_seconds=times.user + times.system,
                 listens=self._listens(),
             )
         except (psutil.Error, FileNotFoundError, ProcessLookupError):

@@ -1,0 +1,97 @@
+"""Looks at a server's process while the lab times its recovery, kept beside its log: what `redolab follow` would have seen."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from redolab.errors import InvalidInput
+from redolab.timeline.compressed import exists, open_file
+from redolab.watching.following.redo_files import RedoToRecover
+from redolab.watching.following.server_process import Look, ServerProcess
+from redolab.watching.following.service import StartLimit
+
+_ENDING = ".looks"
+_EVERY = 0.25
+
+
+class Beginning(msgspec.Struct, frozen=True, kw_only=True):
+    """What does not change: the first line of such a file."""
+
+    name: str
+    started: float
+    """Seconds since the epoch."""
+    redo: RedoToRecover | None
+
+
+def looks_of(log: Path) -> Path:
+    """Where the looks at the process are kept that wrote a log: a line of JSON for each."""
+    return log.with_name(log.name + _ENDING)
+
+
+@contextmanager
+def looked_at(pid: int | None, log: Path) -> Iterator[None]:
+    """While in it: the process of the server that writes this log is looked at four times a second."""
+    try:
+        process = None if pid is None else ServerProcess(pid)
+    except InvalidInput:
+        process = None
+    if process is None:
+        yield
+        return
+    over = threading.Event()
+    watching = threading.Thread(target=_look, args=(process, looks_of(log), over), name=f"looks at {pid}", daemon=True)
+    watching.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watching.join()
+
+
+def _look(process: ServerProcess, path: Path, over: threading.Event) -> None:
+    beginning = Beginning(name=process.name, started=process.started, redo=process.redo())
+    with path.open("wb") as file:
+        file.write(msgspec.json.encode(beginning) + b"\n")
+        while not over.wait(_EVERY):
+            look = process.look(time.time())
+            if look is None or look.listens:
+                return
+            file.write(msgspec.json.encode(look) + b"\n")
+
+
+class RecordedProcess:
+    """A process as it was looked at."""
+
+    pid = 0
+
+    def __init__(self, beginning: Beginning, looks: Sequence[Look]) -> None:
+        self.name, self.started, self._redo = beginning.name, beginning.started, beginning.redo
+        self.looks = looks
+
+    @classmethod
+    def of(cls, log: Path) -> RecordedProcess | None:
+        """That of the server which wrote this log; None if it was not looked at."""
+        if not exists(looks_of(log)):
+            return None
+        with open_file(looks_of(log)) as file:
+            first, *others = file.read().splitlines()
+        looks = [msgspec.json.decode(each, type=Look) for each in others]
+        return cls(msgspec.json.decode(first, type=Beginning), looks)
+
+    def redo(self) -> RedoToRecover | None:
+        """See `ShownProcess`."""
+        return self._redo
+
+    def start_limit(self) -> StartLimit | None:
+        """See `ShownProcess`."""
+        return None
+
+    def look(self, at: float) -> Look | None:
+        """The last look up to that time."""
+        return next((each for each in reversed(self.looks) if each.at <= at), None)

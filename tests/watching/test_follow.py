@@ -1,0 +1,115 @@
+"""A real recovery that is followed by its process and its redo log files, and `redolab follow` on real logs."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from redolab.lab import Lab
+from redolab.machine import copies
+from redolab.servers.dialects import Purpose
+from redolab.servers.instance import DATA, Instance, prepare_folder
+from redolab.states.images import ImageStore
+from redolab.timeline.phase import Phase
+from redolab.watching.following.follow import experience
+from redolab.watching.following.follower import Followed, Follower, State
+from redolab.watching.following.redo_files import redo_to_recover
+from redolab.watching.following.replayed import replays
+from redolab.watching.following.server_process import ServerProcess
+from tests.command import redolab
+from tests.small_crash import small_crash
+
+
+@pytest.mark.parametrize("name", ["mysql-5.7", "mysql-9", "mariadb-10.5", "mariadb-11.8"])
+def test_a_recovery_without_a_log(name: str, lab: Lab, home: Path, tmp_path: Path) -> None:
+    """By its process alone: how much redo there is, to the byte, that it is read, and that the server takes connections."""
+    server, images = lab.server(name), ImageStore(home)
+    image = small_crash(lab, home, server)
+    folder = tmp_path / "i"
+    prepare_folder(server, folder)
+    copies.copy_folder(images.data(image), folder / DATA)
+    redo = redo_to_recover(folder / DATA)
+    assert redo is not None
+
+    request = replace(image.spec.instance, purpose=Purpose.RECOVER, buffer_pool=64 << 20)
+    seen = list[Followed]()
+    with Instance.start(server, folder, request, tmp_path / "error.log") as instance:
+        assert instance.pid is not None
+        follower = Follower(experience(), ServerProcess(instance.pid), time.time(), server=name, has_log=False)
+        while not instance.is_ready:
+            follower.look(time.time())
+            seen.append(follower.stands(time.time()))
+            instance.look(0.02)
+        deadline = time.monotonic() + 5
+        while seen[-1].state is not State.READY and time.monotonic() < deadline:
+            follower.look(time.time())
+            seen.append(follower.stands(time.time()))
+        recovery = instance.recovery()
+        said = redolab("follow", "--pid", str(instance.pid))
+    assert seen[-1].state is State.READY
+    assert said.returncode == 0, said.stderr
+    assert "ready" in said.stdout
+
+    assert recovery is not None
+    # MariaDB before 10.5 does not say where its checkpoint was.
+    assert recovery.checkpoint_lsn in (None, redo.checkpoint)
+    assert redo.end in (recovery.end_lsn, None)
+    assert (redo.end is None) == (name == "mariadb-11.8")
+    recovering = [each for each in seen if each.state is State.RECOVERING]
+    assert recovering
+    assert all(each.left is not None and each.left.seconds > 0 for each in recovering)
+    read = [each.done.read for each in recovering]
+    assert read == sorted(read)
+    assert read[-1] <= redo.capacity
+    if redo.redo is not None:
+        assert read[-1] > 0.9 * redo.redo
+    assert {each.phase for each in recovering} <= {Phase.SCAN, Phase.APPLY}
+
+
+def test_a_log_that_ends_within_a_recovery() -> None:
+    """The first half of a recorded one: phase, redo and the time left stand in one line, and in one object."""
+    replay = next(each for each in replays() if each.server == "mysql-9" and each.ready > 30)
+    lines = [text for at, text in replay.lines if at < replay.ready / 2]
+    said = redolab("follow", "--json", "-", given="".join(f"{text}\n" for text in lines))
+    assert said.returncode == 0, said.stderr
+    last = json.loads(said.stdout.splitlines()[-1])
+    assert last["state"] == "recovering"
+    assert last["redo_read"] > 0
+    assert 0 < last["left_low_s"] < last["left_s"] < last["left_high_s"]
+    assert last["advice"] == "wait"
+    assert "a restart begins again at the checkpoint" in last["words"][0]
+
+
+def test_a_server_that_gave_up_is_a_finding(tmp_path: Path) -> None:
+    log = tmp_path / "error.log"
+    log.write_text(
+        "2026-11-21T09:00:00.000000Z 0 [System] [MY-010116] [Server] /usr/sbin/mysqld (mysqld 9.7.4) starting as process 77\n"
+        "2026-11-21T09:00:01.000000Z 1 [Note] [MY-012550] [InnoDB] Doing recovery: scanned up to log sequence number 900\n"
+        "2026-11-21T09:00:02.000000Z 1 [ERROR] [MY-010334] [Server] Failed to initialize DD Storage Engine\n"
+        "2026-11-21T09:00:03.000000Z 0 [ERROR] [MY-010119] [Server] Aborting\n"
+    )
+    said = redolab("follow", str(log))
+    assert said.returncode == 3
+    assert "it gave up" in said.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ((), "neither a log nor a process was named"),
+        (("/nothing/here.log",), "/nothing/here.log: No such file or directory"),
+        (("--pid", "1"), "neither mysqld nor mariadbd"),
+        (("--pid", "4194305"), "there is no process 4194305"),
+        (("--server", "mysql", "-"), "'mysql' names no server"),
+        (("--every", "1ms", "-"), "a look every 0.001 s is not possible"),
+    ],
+)
+def test_what_cannot_be_followed_is_one_line(arguments: tuple[str, ...], problem: str) -> None:
+    said = redolab("follow", *arguments)
+    assert said.returncode == 2
+    assert problem in said.stderr
+    assert said.stderr.count("\n") == 1

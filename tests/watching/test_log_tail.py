@@ -1,0 +1,102 @@
+"""A log that grows: what is there counts by its stamps, what comes by its arrival."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from redolab.errors import InvalidInput
+from redolab.watching.following.log_tail import LogTail
+
+LATE = 5400.0
+"""Seconds since the last line."""
+
+
+def stamped(ago: float, text: str, zone: float = 0.0) -> str:
+    """A line of MySQL 5.7 and later, written so long ago by a server whose clock is so many hours ahead of UTC."""
+    at = datetime.now(UTC) - timedelta(seconds=ago) + timedelta(hours=zone)
+    return f"{at:%Y-%m-%dT%H:%M:%S.%f}Z 0 [Note] InnoDB: {text}\n"
+
+
+def old(ago: float, text: str, zone: float) -> str:
+    """A line of MySQL 5.5: local time, no zone."""
+    at = datetime.now(UTC) - timedelta(seconds=ago) + timedelta(hours=zone)
+    return f"{at:%y%m%d %H:%M:%S} InnoDB: {text}\n"
+
+
+def written(path: Path, text: str, ago: float) -> Path:
+    path.write_text(text)
+    os.utime(path, (time.time() - ago,) * 2)
+    return path
+
+
+@pytest.mark.parametrize("zone", [0.0, 5.75, -8.0])
+@pytest.mark.parametrize("form", [stamped, old])
+def test_what_is_there_counts_by_its_stamps_whatever_their_zone(form: object, zone: float, tmp_path: Path) -> None:
+    line = stamped if form is stamped else old
+    log = written(tmp_path / "error.log", line(LATE + 60, "one", zone) + line(LATE, "two", zone), LATE)
+    tail = LogTail(log)
+    ago = [time.time() - each.at for each in tail.said()]
+    assert ago == [pytest.approx(LATE + 60, abs=2), pytest.approx(LATE, abs=2)]
+
+    with log.open("a") as file:
+        # Late by an hour, as by a clock that is wrong.
+        file.write(line(3600, "three", zone))
+    assert [time.time() - each.at for each in tail.said()] == [pytest.approx(0, abs=2)]
+    tail.close()
+
+
+def test_a_log_that_is_rotated_or_cut_is_read_on(tmp_path: Path) -> None:
+    log = tmp_path / "error.log"
+    log.write_text(stamped(1, "one"))
+    tail = LogTail(log)
+    assert len(tail.said()) == 1
+    log.rename(tmp_path / "error.log.1")
+    assert tail.said() == []
+    log.write_text(stamped(0, "two"))
+    assert [each.record.text for each in tail.said()] == ["two"]
+    with log.open("r+b") as file:
+        file.truncate(0)
+    tail.said()
+    with log.open("a") as file:
+        file.write("half a ")
+        file.flush()
+        assert tail.said() == []
+        file.write("line\n")
+    assert [each.record.text for each in tail.said()] == ["half a line"]
+    tail.close()
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"nothing\.log: No such file"):
+        LogTail(tmp_path / "nothing.log")
+
+
+def test_a_pipe_has_a_backlog_too() -> None:
+    """As of 'docker logs -f': what comes at once is from before."""
+    code = (
+        "import time\n"
+        "from redolab.watching.following.log_tail import LogTail\n"
+        "tail, ago = LogTail(None), []\n"
+        "while not tail.has_ended or not ago:\n"
+        "    ago += [round(time.time() - each.at) for each in tail.said()]\n"
+        "    time.sleep(0.05)\n"
+        "print(ago)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as reader:
+        assert reader.stdin is not None
+        assert reader.stdout is not None
+        reader.stdin.write(stamped(600, "one") + stamped(300, "two"))
+        reader.stdin.flush()
+        time.sleep(2.5)
+        reader.stdin.write(stamped(100, "three"))
+        reader.stdin.close()
+        assert reader.stdout.read().strip() == "[600, 300, 0]"

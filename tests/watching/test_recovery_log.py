@@ -1,0 +1,104 @@
+"""How far a recovery has come by its log: real logs, line by line as they arrived."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import pytest
+
+from redolab.models.time_left import Done, Knows
+from redolab.timeline.phase import Phase
+from redolab.timeline.stamps import records
+from redolab.watching.following.recovery_log import RecoveryLog
+from redolab.watching.following.replayed import Replay, course_of, replays
+
+REPLAYS = replays()
+SERVERS = sorted({each.server for each in REPLAYS})
+
+
+def one_of(server: str) -> Replay:
+    return next(each for each in REPLAYS if each.server == server)
+
+
+def heard(lines: Sequence[str], log: RecoveryLog | None = None, since: float = 0.0) -> RecoveryLog:
+    """A second after the other."""
+    log = log or RecoveryLog()
+    for number, line in enumerate(lines):
+        for record in records(line):
+            log.hear(record, since + number)
+    return log
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_a_recovery_gets_on_and_ends_where_the_lab_says(server: str) -> None:
+    for replay in [each for each in REPLAYS if each.server == server][:5]:
+        moments = [replay.ready * share / 20 for share in range(1, 21)]
+        done = [replay.log_at(moment).done(moment, replay.redo) for moment in moments]
+        for before, after in itertools.pairwise(done):
+            assert after.read >= before.read
+            assert (after.applied or 0) >= (before.applied or 0) - 1
+            assert after.reading_s + after.applying_s <= after.elapsed + 1e-6
+        end = replay.log_at(replay.ready + 1)
+        assert end.ready is not None
+        assert end.ready == pytest.approx(replay.ready, abs=0.5)
+        assert end.phase is Phase.ROLLBACK
+        if replay.redo is not None:
+            assert end.done(end.ready).read <= replay.redo * 1.001
+
+
+def test_all_servers_whose_log_tells_how_much_redo_there_was_are_learnt_from() -> None:
+    learnt = {each.server for each in REPLAYS if course_of(each) is not None}
+    assert {"mysql-9", "mysql-5.7", "mariadb-10.11", "mariadb-11.8"} <= learnt
+
+
+def test_mysql_shows_percents_of_a_batch() -> None:
+    log = heard(
+        [
+            "2026-11-21T09:00:00.000000Z 0 [Note] InnoDB: Log scan progressed past the checkpoint lsn 1000000",
+            "2026-11-21T09:00:01.000000Z 0 [Note] InnoDB: Doing recovery: scanned up to log sequence number 3000000",
+            "2026-11-21T09:00:02.000000Z 0 [Note] InnoDB: Starting an apply batch of log records to the database...",
+            "InnoDB: Progress in percent: 10 20 30 ",
+        ]
+    )
+    done = log.done(5.0, shows=True)
+    assert log.percent == 30
+    assert (done.read, done.batches, done.knows) == (2_000_000, 0.0, Knows.APPLYING_SHARE)
+    assert done.applied == pytest.approx(600_000)
+    assert (done.applying_s, done.unseen_s, done.in_batch_s) == (3.0, 2.0, 3.0)
+    assert log.done(5.0, shows=False).knows is Knows.APPLYING
+
+
+def test_mariadb_shows_pages_that_are_left() -> None:
+    log = heard(
+        [
+            "2026-11-21  9:00:00 0 [Note] InnoDB: Starting crash recovery from checkpoint LSN=1000000",
+            "2026-11-21  9:00:01 0 [Note] InnoDB: End of log at LSN=3097152",
+            "2026-11-21  9:00:01 0 [Note] InnoDB: To recover: 8000 pages",
+            "2026-11-21  9:00:16 0 [Note] InnoDB: To recover: 2000 pages",
+        ]
+    )
+    done = log.done(4.0)
+    assert done.total == 2_097_152
+    assert done.applied == pytest.approx(0.75 * 2_097_152)
+    assert done.pages_a_mib == pytest.approx(4000)
+
+
+def test_another_start_begins_anew() -> None:
+    """One that died while it recovered said nothing of its end."""
+    first = [
+        "2026-11-21T09:00:00.000000Z 0 [System] [MY-010116] [Server] /usr/sbin/mysqld (mysqld 9.7.4) starting as process 77",
+        "2026-11-21T09:00:01.000000Z 1 [System] [MY-013576] [InnoDB] InnoDB initialization has started.",
+        "2026-11-21T09:00:02.000000Z 1 [Note] [MY-012550] [InnoDB] Doing recovery: scanned up to log sequence number 900",
+    ]
+    log = heard(first)
+    assert log.recovers
+    heard(first[:2], log, since=60.0)
+    assert not log.recovers
+    assert (log.began, log.version) == (60.0, "9.7.4")
+
+
+def test_how_a_server_ended_is_known() -> None:
+    log = heard(["2026-11-21T09:00:00Z UTC - mysqld got signal 11 ;"])
+    assert log.ended == "it crashed"
+    assert log.done(1.0) == Done(elapsed=1.0)
