@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from redolab.project import PROJECT
+from tests.beside import folder_of_tests
 
 # Before anything asks for it: tests never touch the lab and the runs of whoever runs them. Kept between sessions, so that
 # servers are fetched once.
-os.environ["REDOLAB_LAB"] = str(PROJECT.root / ".lab/tests/lab")
-os.environ["REDOLAB_SERVERS"] = str(PROJECT.root / ".lab/tests/servers.json")
-os.environ["REDOLAB_MACHINES"] = str(PROJECT.root / ".lab/tests/machines.json")
-os.environ["REDOLAB_RUNS"] = str(PROJECT.root / ".lab/tests/runs")
-os.environ["XDG_CONFIG_HOME"] = str(PROJECT.root / ".lab/tests/config")
+os.environ["REDOLAB_LAB"] = str(folder_of_tests() / "lab")
+os.environ["REDOLAB_SERVERS"] = str(folder_of_tests() / "servers.json")
+os.environ["REDOLAB_MACHINES"] = str(folder_of_tests() / "machines.json")
+os.environ["REDOLAB_RUNS"] = str(folder_of_tests() / "runs")
+os.environ["XDG_CONFIG_HOME"] = str(folder_of_tests() / "config")
 
 from rich.console import Console
 

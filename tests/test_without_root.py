@@ -80,6 +80,7 @@ def test_inflation_without_root(somebody: Somebody, home: Path) -> None:
     assert trial.growth.ratio == pytest.approx(1, abs=0.01)
 
 
+@pytest.mark.alone
 def test_tools_are_unpacked_where_they_cannot_be_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     missing = dict.fromkeys((*PACKAGES, "sudo"))
     monkeypatch.setattr("redolab.machine.processes.which", lambda name: missing.get(name, Path(f"/usr/bin/{name}")))

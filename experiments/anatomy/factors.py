@@ -30,7 +30,7 @@ class Factors(CrashFactors):
         "all",
     )
     crashes: int = factor(
-        "Crashes of the baseline, made alike: how much one differs from the next.", whole_number(2, 100), "3"
+        "Repeated crashes of the baseline: how much one differs from the next.", whole_number(2, 100), "3"
     )
 
     def check(self) -> None:

@@ -91,8 +91,8 @@ def effects_table(found: Sequence[FactorEffect]) -> ReportTable:
         Column[FactorEffect]("n", lambda each: f"{each.n} of {each.crashes}", right=True),
     ]
     notes = [
-        "Seconds to ready, means; 'added' is to the baseline of the same server, with what crashes made alike differ by in the "
-        "interval; 'phase' is the one that changed most; rollback is what came after ready. n: recoveries of so many crashes."
+        "Seconds to ready, means; 'added' is to the baseline of the same server, and its interval includes how much crashes of the "
+        "same kind differ; 'phase' is the one that changed most; rollback is what came after ready. n: recoveries of so many crashes."
     ]
     return ReportTable.brief("Anatomy of a recovery", found, columns, notes)
 

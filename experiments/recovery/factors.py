@@ -10,6 +10,7 @@ from redolab.bench.factors import CrashFactors
 from redolab.crashes.kinds import KINDS
 from redolab.errors import InvalidInput
 from redolab.records.kill_rule import KillRule, Uniform
+from redolab.records.recovery import STUCK_AFTER
 from redolab.runs.factors import (
     factor,
     on_or_off,
@@ -97,13 +98,15 @@ class Factors(CrashFactors):
         "Crash at a moment drawn between two, after the load began, as in 5m-30m; with freeze, CRASHES are all of one load.",
         Uniform.parse,
     )
-    crashes: int = factor("Crashes made alike, each recovered as often.", whole_number(1, 100), "1")
+    crashes: int = factor("Repeated crashes, each recovered as often.", whole_number(1, 100), "1")
     trx_commit: int = factor("innodb_flush_log_at_trx_commit.", whole_number(0, 2), "1")
     binary_log: bool = factor("Whether the binary log is on.", on_or_off, "off")
     sample_every: float = factor("Time between two samples of the counters, 0.1s to 60s.", parse_duration, "1s")
     new_crash: bool = factor("Crash anew even if a crash image made to the same plan is kept.", on_or_off, "off")
     stuck_after: float = factor(
-        "Without progress for so long, a recovery is stuck: a finding, and the next one follows.", parse_duration, "1m"
+        "Without progress for so long, a recovery is stuck: a finding, and the next one follows.",
+        parse_duration,
+        f"{STUCK_AFTER:.0f}s",
     )
     follow: bool = factor(
         "Look at each recovering server as 'redolab follow' does, and keep what it would have seen.", on_or_off, "off"

@@ -60,7 +60,7 @@ def plan(factors: Factors, lab: Lab) -> CrashPlan:
         check_disks=factors.check_disks,
         stuck_after=factors.stuck_after,
         warm_for=factors.warm_for(),
-        follow=factors.follow,
+        looked_at=factors.follow,
     )
     return draw_plan(
         crashes, repeat=factors.repeat, seed=factors.drawn_seed(), conditions=conditions, keep=factors.keep

@@ -32,11 +32,11 @@ def remarks(rows: Sequence[RecoveryRow], crashes: Sequence[CrashImage], off: Off
     said += storage_remarks(rows, off)
     if any(_was_watched_too_closely(row) for row in rows):
         said.append(
-            "Before the lab counted what it takes itself, watching took up to 0.8 of a core: on two cores MariaDB's recoveries were "
-            "13 to 14 % longer by that (docs/recovery.md)."
+            "When this was measured the lab's own watching took up to 0.8 of a core, which made MariaDB's recoveries on two cores 13 to "
+            "14 % longer (docs/recovery.md)."
         )
     if (busy := max((_lab_share(row) for row in rows), default=0.0)) > _NOT_ALONE:
-        said.append(f"The lab itself took up to {busy:.2f} of a core by watching.")
+        said.append(f"Watching took the lab up to {busy:.2f} of a core.")
     if not all(row.page_cache_dropped for row in rows):
         said.append(
             "The page cache was not dropped before the recoveries (no root): part of the files came from memory."

@@ -74,12 +74,14 @@ def is_shown(gain: Ratio) -> bool:
 
 
 def _why_no_gain(one: ThroughputSeries) -> str:
-    """As in `no gain is told of 4G, measured in other minutes of its load than 256M`."""
+    """As in `no gain is claimed for 4G, measured in other minutes of its load than 256M`."""
     if not one.apart:
-        return "no more than loads made alike differ by"
+        return "no more than repeated loads differ"
     sizes = ", ".join(format_size(size) for size in one.apart)
     loads = "its load" if len(one.apart) == 1 else "their loads"
-    return f"no gain is told of {sizes}, measured in other minutes of {loads} than {format_size(one.rows[0].log_size)}"
+    return (
+        f"no gain is claimed for {sizes}, measured in other minutes of {loads} than {format_size(one.rows[0].log_size)}"
+    )
 
 
 def name_of(one: ThroughputSeries, among: Sequence[ThroughputSeries]) -> str:

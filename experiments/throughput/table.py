@@ -41,9 +41,9 @@ def throughput_table(series: Sequence[ThroughputSeries], workloads: Sequence[str
         ),
     ]
     notes = [
-        "Throughput: mean of the last two windows, the load's start left out, with its 95 % interval (of several loads by what loads "
-        "made alike differ by, blocks aside; of one by batch means, which knows only what chance did within it: the next load made "
-        "alike differs by more). "
+        "Throughput: mean of the last two windows, the load's start left out, with its 95 % interval (of several loads from how "
+        "much repeated loads differ within a block; of one by batch means, which knows only what chance did within it: the next load "
+        "of the same kind differs by more). "
         "p95: median of the seconds' 95th percentiles, of TPC-C of New-Orders. worst s: the second with the lowest throughput, as a "
         f"share of the median; stalls: seconds with {100 * STALLED:g} % of it at most. age: mean checkpoint age, as a share of that at "
         "which statements wait; of several loads, p95 to age are of that with the median throughput. redo, ready, again: redo at the "

@@ -272,7 +272,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
             settings=step.settings,
             turn=next_turn(run, image.name),
             warm_for=self._plan.conditions.warm_for,
-            follow=self._plan.conditions.follow,
+            looked_at=self._plan.conditions.looked_at,
         )
         recorder = self._recorder(position, planned.group, log, run, keep)
         if task.warm_for:

@@ -42,7 +42,7 @@ def images() -> None:
     "--check-disks", default="on", help="Have fio look at every storage before.  [default: on]", metavar="on|off"
 )
 @click.option(
-    "--stuck-after", default="1m", help="Without progress for so long, it is stuck.  [default: 1m]", metavar="TIME"
+    "--stuck-after", default="60s", help="Without progress for so long, it is stuck.  [default: 60s]", metavar="TIME"
 )
 @click.option(
     "--warmup",

@@ -96,7 +96,7 @@ def follow(
 
     LOG is the server's error log, or - for standard input (journalctl -f, docker logs -f, kubectl logs -f). On the server's own
     machine its process and its redo log files are read as well; nothing of it is changed, no signal is sent. Exit status 3 if the
-    server ends before it is ready, or does not get on.
+    server or its log ends before it is ready, or if it does not get on when you stop.
     """
     from redolab.units import parse_duration
 
@@ -107,17 +107,16 @@ def follow(
         return
     if output is not None:
         raise click.UsageError("-o keeps what --errors works out")
+    from redolab.watching.following.follow import Asked
     from redolab.watching.following.follow import follow as follow_recovery
 
     shown = console()
     default = "1s" if shown.is_terminal or as_json else "10s"
-    follow_recovery(
-        shown,
-        None if log is None else Path(log),
-        pid,
+    asked = Asked(
+        log=None if log is None else Path(log),
+        pid=pid,
         address=server_at.address() if server_at.is_anything else None,
         server=server,
-        every=parse_duration(every or default),
-        as_json=as_json,
         waits=waits,
     )
+    follow_recovery(shown, asked, parse_duration(every or default), as_json=as_json)

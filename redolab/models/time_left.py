@@ -73,7 +73,7 @@ class Done:
     read: float = 0.0
     applied: float | None = 0.0
     """Redo whose pages are up to date, as far as is shown; None where nothing shows shares of a batch."""
-    batches: float = 0.0
+    complete: float = 0.0
     """Redo of the batches that are complete."""
     reading_s: float = 0.0
     applying_s: float = 0.0
@@ -88,7 +88,7 @@ class Done:
     def knows(self) -> Knows:
         """What can be seen."""
         if self.in_batch_s > 0:
-            return Knows.APPLYING_SHARE if self.applied is not None and self.applied > self.batches else Knows.APPLYING
+            return Knows.APPLYING_SHARE if self.applied is not None and self.applied > self.complete else Knows.APPLYING
         if self.total is not None:
             return Knows.READING_OF
         return Knows.READING if self.read > 0 else Knows.NOTHING
@@ -106,7 +106,7 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     ready: int
     read: tuple[int, ...]
     applied: tuple[int, ...]
-    batches: tuple[int, ...]
+    complete: tuple[int, ...]
     reading: tuple[int, ...]
     applying: tuple[int, ...]
     unseen: tuple[int, ...]
@@ -158,7 +158,7 @@ class Track:
     ready: float
     read: Numbers
     applied: Numbers
-    batches: Numbers
+    complete: Numbers
     reading: Numbers
     applying: Numbers
     unseen: Numbers
@@ -215,10 +215,10 @@ def _as_that_went(done: Done, track: Track) -> _Expected:
     total, weight = _total(done, track)
     share = min(1.0, done.read / total)
     shows = done.applied is not None
-    applied = min(1.0, (done.batches if done.applied is None else done.applied) / total)
+    applied = min(1.0, (done.complete if done.applied is None else done.applied) / total)
     is_applying = done.in_batch_s > 0
     waited = done.unseen_s if shows else done.in_batch_s
-    theirs, waits = (track.applied, track.unseen) if shows else (track.batches, track.in_batch)
+    theirs, waits = (track.applied, track.unseen) if shows else (track.complete, track.in_batch)
     apart = _APART * ((track.in_batch > 0) != is_applying)
     distance = np.abs(track.read - share) + np.abs(theirs - applied) + apart
     least = float(distance.min())
@@ -310,7 +310,7 @@ def _track(course: Course) -> Track:
         ready=course.ready / _TENTHS,
         read=shares(course.read),
         applied=shares(course.applied),
-        batches=shares(course.batches),
+        complete=shares(course.complete),
         reading=seconds(course.reading),
         applying=seconds(course.applying),
         unseen=seconds(course.unseen),

@@ -81,7 +81,7 @@ class CrashConditions(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds without progress after which a recovery counts as stuck."""
     warm_for: float = 0.0
     """Seconds for which the workload's clients are followed at most after each recovery; 0: they are not started."""
-    follow: bool = False
+    looked_at: bool = False
     """Whether each recovering server is looked at as `redolab follow` does."""
 
 

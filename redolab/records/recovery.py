@@ -142,6 +142,8 @@ class RecoveryTrial(msgspec.Struct, frozen=True, kw_only=True):
     """What the lab itself used of the processors meanwhile, from the start to ready: watching must not slow what it watches."""
     disturbance: Disturbance | None = None
     """What others took of the processors, from the start to ready; None where that was not looked at."""
+    looked_at: bool = False
+    """Whether its process was looked at meanwhile as `redolab follow` does: no model learns from it."""
 
     @property
     def is_disturbed(self) -> bool:

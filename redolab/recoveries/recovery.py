@@ -84,7 +84,7 @@ def recover(lab: Lab, task: RecoveryTask, images: ImageStore, place: Place, reco
             before = place.device.counters() if place.device else None
             begun = _RecoveryStart(task, place, datetime.now(UTC), copy, cache_dropped, before)
             instance = running.enter_context(Instance.start(server, folder, task.request, recorder.log))
-            if task.follow:
+            if task.looked_at:
                 running.enter_context(looked_at(instance.pid, recorder.log))
             clients = _clients(lab, image, throughput, instance, recorder)
             if clients is not None:
@@ -139,6 +139,7 @@ def _trial(
         # The server sets its count to 0 when it empties the pool between batches.
         pages_read=probe.pages_read if timeline is not None and timeline.batches in (None, 1) else None,
         late_share=begun.place.late_share(),
+        looked_at=task.looked_at,
     )
 
 

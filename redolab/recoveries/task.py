@@ -31,7 +31,7 @@ class RecoveryTask:
     """Which of the judgements of this state is to come: the first is the most thorough."""
     warm_for: float = 0.0
     """Seconds for which the workload's clients are followed at most, from ready; 0: they are not started."""
-    follow: bool = False
+    looked_at: bool = False
     """Whether its server is looked at as `redolab follow` does."""
 
     @property

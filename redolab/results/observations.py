@@ -53,7 +53,8 @@ def observations_of(recoveries: Sequence[Keyed], disks: Disks) -> list[Observati
     found = []
     for each in recoveries:
         crash, disk = crash_of(each.image), disks.get((each.key.machine, each.key.storage))
-        if _is_usual(each.image.spec) and not each.trial.is_disturbed and crash is not None and disk is not None:
+        is_own = not (each.trial.is_disturbed or each.trial.looked_at)
+        if _is_usual(each.image.spec) and is_own and crash is not None and disk is not None:
             found.append(_observation(each.run, each.trial, each.image, crash, disk))
     return [each for each in found if each is not None]
 

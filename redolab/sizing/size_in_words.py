@@ -22,9 +22,7 @@ _SHORT = 100
 _NEARLY = 0.995
 _END = {Until.READY: "ready", Until.ROLLED_BACK: "rolled back"}
 _RECOVERY = {Until.READY: "recovery", Until.ROLLED_BACK: "recovery to the end of rollback"}
-_NOT_EQUAL = (
-    " No gain is told of sizes that were measured in other minutes of their loads: throughput changes in these, too."
-)
+_NOT_EQUAL = " No gain is claimed for sizes that were measured in other minutes of their loads: throughput changes in these, too."
 
 
 def show_sized(console: Console, found: Sized) -> None:

@@ -14,6 +14,9 @@ from redolab.sizing.calibration import read_calibration
 from redolab.units import MIB
 from tests.command import nothing_is_left, redolab
 
+# A calibration learns from nothing that was disturbed.
+pytestmark = pytest.mark.alone
+
 SERVER = "mariadb-10.11"
 
 

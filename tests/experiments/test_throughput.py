@@ -228,7 +228,7 @@ def test_no_gain_is_shown_of_a_log_measured_in_other_minutes_of_its_load() -> No
     loads = [production_load(run, size, rate, lasted) for run in ("one", "two") for size, rate, lasted in LATER]
     (one,) = series_of(MeasuredLoads(loads, []))
     assert "throughput differs by less than 5 % either way" in answer([one])
-    assert "no gain is told of 4G, measured in other minutes of its load than 1G" in answer([one])
+    assert "no gain is claimed for 4G, measured in other minutes of its load than 1G" in answer([one])
     assert "+4%" not in answer([one]) + title([one, one])
     table = " ".join(throughput_table([one], [], {}).as_markdown().split())
     assert "a gain is told from equal minutes of the loads alone. Not compared: MariaDB 10.11.19 with 4G" in table
@@ -241,7 +241,7 @@ def test_a_gain_that_may_be_none_is_not_called_one() -> None:
     rates = (("one", GIB, 1000), ("one", 4 * GIB, 1060), ("two", GIB, 1030), ("two", 4 * GIB, 1020))
     (one,) = series_of(MeasuredLoads([production_load(*each) for each in rates], []))
     assert one.gains[4 * GIB].low < 0 < one.gains[4 * GIB].high
-    assert "throughput differs by less than 5 % either way; no more than loads made alike differ by" in answer([one])
+    assert "throughput differs by less than 5 % either way; no more than repeated loads differ" in answer([one])
 
 
 def test_of_sizes_that_are_compared_a_gain_is_shown_beside_one_that_is_not() -> None:
@@ -253,7 +253,7 @@ def test_of_sizes_that_are_compared_a_gain_is_shown_beside_one_that_is_not() -> 
     ]
     (one,) = series_of(MeasuredLoads(loads, []))
     assert "from 1G to 2G: +30% throughput (" in answer([one])
-    assert "no gain is told of 4G" in answer([one])
+    assert "no gain is claimed for 4G" in answer([one])
 
 
 def test_too_few_loads_for_an_interval_are_not_called_one_each() -> None:

@@ -24,7 +24,10 @@ from tests.remote.sshd import NEEDED, SOMEBODYS, Host, host
 
 RUN = ("run", "recovery", *SMALL, "--repeat", "1")
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can have network namespaces and sshd")
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root can have network namespaces and sshd"),
+]
 
 
 @pytest.fixture(scope="module")

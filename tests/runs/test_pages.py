@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -36,13 +37,22 @@ def test_every_page_and_every_run_is_of_one_another() -> None:
     assert {path.name for path in PROJECT.measured.iterdir() if path.is_dir()} == used
 
 
-def test_the_readme_shows_what_the_page_says() -> None:
-    """Its answer and its table are those of the page whose picture it shows."""
-    page, readme = ((PROJECT.root / path).read_text() for path in ("docs/results/recovery.md", "README.md"))
-    said = [line for line in page.splitlines() if line.startswith(("**", "| "))]
-    assert len(said) >= 4
-    assert all(line in readme for line in said)
-    assert "docs/results/recovery-phases.svg" in readme
+def test_the_readme_says_what_the_pages_say() -> None:
+    """Its answer is that of the page of recoveries, the times beside each other are those of the page of storages."""
+    page, storages, readme = (
+        (PROJECT.root / path).read_text()
+        for path in ("docs/results/recovery.md", "docs/results/storage.md", "README.md")
+    )
+    answer = next(line for line in page.splitlines() if line.startswith("**"))
+    assert answer in readme
+    measured = [[cell.strip() for cell in line.split("|")[1:-1]] for line in storages.splitlines() if line[:1] == "|"]
+    ready = {(row[0], row[1]): f"{float(row[5]):.0f} s" for row in measured if row[2:4] == ["4G", "3G"]}
+    beside = re.findall(r"^\| (M[^|]+ [\d.]+) \| (\d+ s) \| (\d+ s) \|$", readme, re.MULTILINE)
+    assert len(beside) == 3
+    for server, native, volume in beside:
+        assert (native, volume) == (ready[server, "native"], ready[server, "cloud-ssd"])
+    for picture in re.findall(r"docs/results/[\w-]+\.svg", readme):
+        assert (PROJECT.root / picture).exists()
 
 
 def test_no_committed_file_is_too_large_or_tells_where_the_lab_lay() -> None:

@@ -56,6 +56,7 @@ def _forget() -> Iterator[None]:
         redolab("server", "rm", "mine")
 
 
+@pytest.mark.alone
 def test_a_tarball_becomes_a_server_that_crashes_like_any_other(tarball: Path) -> None:
     added = redolab("server", "add", "mine", "--tarball", str(tarball))
     assert added.returncode == 0, added.stderr

@@ -157,7 +157,7 @@ def test_sizes_measured_in_other_seconds_of_their_loads_have_no_gain_but_a_bound
         "Throughput: with 256M to 4G it differs by less than 5 % either way under tpcc with 8 clients on native" in said
     )
     assert "3 loads of each size)" in said
-    assert "No gain is told of sizes that were measured in other minutes of their loads" in said
+    assert "No gain is claimed for sizes that were measured in other minutes of their loads" in said
 
 
 def test_of_a_server_that_was_not_measured_nothing_is_said_to_be_known() -> None:

@@ -6,58 +6,78 @@ import pytest
 
 from redolab.models.time_left import Knows, TimeLeft
 from redolab.records.recovery import STUCK_AFTER
-from redolab.timeline.phase import Phase
-from redolab.watching.following.advice import Advice, Advised, advised
-from redolab.watching.following.service import StartLimit, seconds_of, unit_in
+from redolab.watching.following.advice import Advice, Advised, Standstill, advised
+from redolab.watching.following.service import StartLimit, limit_shown, seconds_of, unit_in
 
 LEFT = TimeLeft(seconds=120.0, low=60.0, high=240.0, share=0.7, knows=Knows.APPLYING_SHARE)
 
 
-def told(
-    *,
-    phase: Phase = Phase.APPLY,
-    quiet: float | None = 0.5,
-    blocked: bool = False,
-    limit: StartLimit | None = None,
-    is_extended: bool = False,
-) -> Advised:
-    return advised(
-        phase=phase,
-        elapsed=300.0,
-        left=LEFT,
-        quiet=quiet,
-        stuck_after=STUCK_AFTER,
-        blocked=blocked,
-        limit=limit,
-        is_extended=is_extended,
-    )
+def stands(*, quiet: float | None = 0.5, blocked: float = 0.0, sees_process: bool = True) -> Standstill:
+    return Standstill(quiet=quiet, blocked=blocked, sees_process=sees_process, stuck_after=STUCK_AFTER)
+
+
+def told(standstill: Standstill | None = None, limit: StartLimit | None = None) -> Advised:
+    return advised(300.0, LEFT, standstill or stands(), limit)
 
 
 def test_a_restart_loses_what_was_done() -> None:
     said = told()
     assert said.advice is Advice.WAIT
-    assert said.words == ("wait: a restart begins again at the checkpoint, and loses 5 min 0 s of 7 min 0 s",)
+    assert said.words == ("wait: a restart begins again at the checkpoint, and 5 min 0 s of 7 min 0 s are lost",)
 
 
 def test_one_that_is_blocked_has_a_way_out() -> None:
-    said = told(quiet=STUCK_AFTER, blocked=True)
+    said = told(stands(quiet=STUCK_AFTER, blocked=STUCK_AFTER))
     assert said.advice is Advice.RESTART
     assert any("innodb_read_io_threads = 64" in each for each in said.words)
     assert any("do not delete redo log files" in each for each in said.words)
-    assert told(quiet=STUCK_AFTER - 1, blocked=True).advice is Advice.WAIT
+
+
+@pytest.mark.parametrize(
+    "standstill",
+    [
+        stands(quiet=STUCK_AFTER - 1, blocked=STUCK_AFTER),
+        stands(quiet=None, blocked=STUCK_AFTER - 1, sees_process=False),
+        # Nothing shows what it reads.
+        stands(quiet=None),
+        stands(quiet=None, sees_process=False),
+    ],
+)
+def test_nobody_is_told_to_restart_one_that_may_get_on(standstill: Standstill) -> None:
+    assert told(standstill).advice is Advice.WAIT
+
+
+def test_complaints_alone_are_enough_where_no_process_is_seen() -> None:
+    said = told(stands(quiet=None, blocked=STUCK_AFTER, sees_process=False))
+    assert said.advice is Advice.RESTART
+    assert "has read no page" not in said.words[0]
 
 
 def test_one_that_is_silent_is_looked_at_first() -> None:
-    assert told(quiet=STUCK_AFTER).advice is Advice.LOOK
-    assert told(quiet=None).advice is Advice.WAIT
+    assert told(stands(quiet=STUCK_AFTER)).advice is Advice.LOOK
+    # What it complained of once, it does no more.
+    assert told(stands(quiet=STUCK_AFTER, blocked=0.0)).advice is Advice.LOOK
 
 
 def test_a_unit_that_kills_it_is_named() -> None:
-    said = told(limit=StartLimit("mysql.service", 400.0))
-    assert "systemd will kill it in 1 min 40 s" in said.words[1]
+    assert "systemd will kill it in 1 min 40 s" in told(limit=StartLimit("mysql.service", 400.0)).words[1]
     assert "systemd may kill it" in told(limit=StartLimit("mysql.service", 500.0)).words[1]
+    assert "systemd will kill it at any moment" in told(limit=StartLimit("mysql.service", 299.0)).words[1]
     assert len(told(limit=StartLimit("mysql.service", 900.0)).words) == 1
-    assert len(told(limit=StartLimit("mariadb.service", 400.0), is_extended=True).words) == 1
+
+
+@pytest.mark.parametrize(
+    ("shown", "limit"),
+    [
+        ("ActiveState=activating\nMainPID=77\nTimeoutStartUSec=10min\n", StartLimit("mysql.service", 600.0)),
+        ("ActiveState=activating\nMainPID=77\nTimeoutStartUSec=infinity\n", None),
+        # The limit is over, or of another process: of another machine's unit of that name, as in a container.
+        ("ActiveState=active\nMainPID=77\nTimeoutStartUSec=10min\n", None),
+        ("ActiveState=inactive\nMainPID=0\nTimeoutStartUSec=1min 30s\n", None),
+    ],
+)
+def test_a_limit_holds_for_the_process_that_is_being_started(shown: str, limit: StartLimit | None) -> None:
+    assert limit_shown("mysql.service", shown, 77) == limit
 
 
 @pytest.mark.parametrize(

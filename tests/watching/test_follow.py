@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -11,16 +13,23 @@ import pytest
 
 from redolab.lab import Lab
 from redolab.machine import copies
+from redolab.project import PROJECT
+from redolab.records.recovery import STUCK_AFTER
 from redolab.servers.dialects import Purpose
+from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance, prepare_folder
 from redolab.states.images import ImageStore
 from redolab.timeline.phase import Phase
+from redolab.timeline.stamps import records
+from redolab.watching.following.advice import Advice
 from redolab.watching.following.follow import experience
 from redolab.watching.following.follower import Followed, Follower, State
+from redolab.watching.following.log_tail import Said
 from redolab.watching.following.redo_files import redo_to_recover
 from redolab.watching.following.replayed import replays
 from redolab.watching.following.server_process import ServerProcess
 from tests.command import redolab
+from tests.samples.live.watched import fresh, running
 from tests.small_crash import small_crash
 
 
@@ -75,13 +84,74 @@ def test_a_log_that_ends_within_a_recovery() -> None:
     replay = next(each for each in replays() if each.server == "mysql-9" and each.ready > 30)
     lines = [text for at, text in replay.lines if at < replay.ready / 2]
     said = redolab("follow", "--json", "-", given="".join(f"{text}\n" for text in lines))
-    assert said.returncode == 0, said.stderr
+    # So that nothing is started after it that needs the server.
+    assert said.returncode == 3
+    assert "the log ended before it was ready" in said.stderr
     last = json.loads(said.stdout.splitlines()[-1])
     assert last["state"] == "recovering"
     assert last["redo_read"] > 0
     assert 0 < last["left_low_s"] < last["left_s"] < last["left_high_s"]
     assert last["advice"] == "wait"
     assert "a restart begins again at the checkpoint" in last["words"][0]
+
+
+def test_the_next_start_is_waited_for(tmp_path: Path) -> None:
+    """The server of before is stopped, and another recovers: what the log had said is no reason to end."""
+    replay = next(each for each in replays() if each.server == "mysql-9" and each.ready > 30)
+    log = tmp_path / "error.log"
+    log.write_text(
+        "2026-11-21T09:00:00.000000Z 0 [System] [MY-010910] [Server] /usr/sbin/mysqld: Shutdown complete (mysqld 9.7.4).\n"
+    )
+    command = [sys.executable, "-m", "redolab", "follow", "--wait", "--json", "--every", "0.25s", str(log)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=PROJECT.root) as process:
+        assert process.stdout is not None
+        said = [json.loads(process.stdout.readline())["state"]]
+        with log.open("a") as file:
+            for at, text in replay.lines:
+                file.write(f"{text}\n")
+                file.flush()
+                if at > replay.ready / 2 and "recovering" not in said:
+                    said += [json.loads(process.stdout.readline())["state"] for _ in range(3)]
+        said += [json.loads(line)["state"] for line in process.stdout]
+        assert process.wait(20) == 0
+    assert list(dict.fromkeys(said)) in (["ended", "recovering", "ready"], ["ended", "starting", "recovering", "ready"])
+
+
+def test_a_server_that_runs_is_none_that_recovers(lab: Lab, mariadb: InstalledServer, tmp_path: Path) -> None:
+    """Its log was rotated since: the line that said ready is gone."""
+    folder, log = tmp_path / "i", tmp_path / "error.log"
+    fresh(lab, mariadb, folder)
+    log.write_text("")
+    with running(lab, mariadb, folder) as instance:
+        assert instance.pid is not None
+        said = redolab("follow", "--pid", str(instance.pid), str(log), "--json")
+    assert said.returncode == 0, said.stderr
+    states = [json.loads(line)["state"] for line in said.stdout.splitlines()]
+    assert set(states) <= {"starting", "ready"}
+    assert states[-1] == "ready"
+
+
+def test_one_that_is_blocked_is_found_in_a_minute_also_by_its_log_alone() -> None:
+    """The log of results/stuck.md: complaints without end, and nothing else."""
+    begins = [
+        "2026-11-21T09:00:00.000000Z 0 [System] [MY-010116] [Server] /usr/sbin/mysqld (mysqld 9.7.4) starting as process 77",
+        "2026-11-21T09:00:01.000000Z 1 [Note] [MY-012550] [InnoDB] Doing recovery: scanned up to log sequence number 900",
+    ]
+    complains = (
+        "2026-11-21T09:00:05.000000Z 1 [Warning] [MY-012092] [InnoDB] "
+        "Difficult to find free blocks in the buffer pool (1 search iterations)!"
+    )
+    follower = Follower(experience(), None, 0.0)
+    for number, text in enumerate(begins):
+        for record in records(text):
+            follower.hear(Said(record, float(number)))
+    advice = dict[int, Advice]()
+    for second in range(5, 90):
+        for record in records(complains):
+            follower.hear(Said(record, float(second)))
+        advice[second] = follower.stands(second + 0.5).advised.advice
+    assert {advice[second] for second in range(5, 5 + int(STUCK_AFTER) - 1)} == {Advice.WAIT}
+    assert {advice[second] for second in range(5 + int(STUCK_AFTER) + 1, 90)} == {Advice.RESTART}
 
 
 def test_a_server_that_gave_up_is_a_finding(tmp_path: Path) -> None:

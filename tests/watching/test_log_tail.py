@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -18,9 +19,9 @@ LATE = 5400.0
 """Seconds since the last line."""
 
 
-def stamped(ago: float, text: str, zone: float = 0.0) -> str:
-    """A line of MySQL 5.7 and later, written so long ago by a server whose clock is so many hours ahead of UTC."""
-    at = datetime.now(UTC) - timedelta(seconds=ago) + timedelta(hours=zone)
+def stamped(ago: float, text: str, _zone: float = 0.0) -> str:
+    """A line of MySQL 5.7 and later, written so long ago: its stamps are in UTC."""
+    at = datetime.now(UTC) - timedelta(seconds=ago)
     return f"{at:%Y-%m-%dT%H:%M:%S.%f}Z 0 [Note] InnoDB: {text}\n"
 
 
@@ -36,10 +37,10 @@ def written(path: Path, text: str, ago: float) -> Path:
     return path
 
 
-@pytest.mark.parametrize("zone", [0.0, 5.75, -8.0])
-@pytest.mark.parametrize("form", [stamped, old])
-def test_what_is_there_counts_by_its_stamps_whatever_their_zone(form: object, zone: float, tmp_path: Path) -> None:
-    line = stamped if form is stamped else old
+@pytest.mark.parametrize(("line", "zone"), [(stamped, 0.0), (old, 0.0), (old, 5.75), (old, -8.0)])
+def test_what_is_there_counts_by_its_stamps_whatever_their_zone(
+    line: Callable[[float, str, float], str], zone: float, tmp_path: Path
+) -> None:
     log = written(tmp_path / "error.log", line(LATE + 60, "one", zone) + line(LATE, "two", zone), LATE)
     tail = LogTail(log)
     ago = [time.time() - each.at for each in tail.said()]
@@ -50,6 +51,21 @@ def test_what_is_there_counts_by_its_stamps_whatever_their_zone(form: object, zo
         file.write(line(3600, "three", zone))
     assert [time.time() - each.at for each in tail.said()] == [pytest.approx(0, abs=2)]
     tail.close()
+
+
+def test_silence_after_the_last_stamp_is_no_zone(tmp_path: Path) -> None:
+    """MySQL 5.5 and 5.7 print percents without a stamp, for minutes: the file is younger than its last stamp."""
+    log = written(tmp_path / "error.log", stamped(1200, "one") + "1 2 3\n", 0)
+    assert [time.time() - each.at for each in LogTail(log).said()] == [pytest.approx(1200, abs=2)] * 2
+
+
+def test_stamps_of_a_collector_are_not_mixed_with_the_servers(tmp_path: Path) -> None:
+    """As journald prints them: without a year in front, and the server's own behind."""
+    now = datetime.now(UTC)
+    at = f"{now - timedelta(seconds=30):%b %d %H:%M:%S}"
+    lines = f"{at} db mysqld[77]: {stamped(30, 'one')}{at} db systemd[1]: Starting MySQL...\n"
+    log = written(tmp_path / "error.log", lines, 30)
+    assert [time.time() - each.at for each in LogTail(log).said()] == [pytest.approx(30, abs=2)] * 2
 
 
 def test_a_log_that_is_rotated_or_cut_is_read_on(tmp_path: Path) -> None:

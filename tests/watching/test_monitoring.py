@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from redolab.lab import Lab
 from redolab.project import PROJECT
 from redolab.servers.dialects import SOCKET
@@ -47,6 +49,7 @@ def test_every_metric_that_is_asked_for_is_one_that_is_told() -> None:
     assert asked <= told
 
 
+@pytest.mark.alone
 def test_the_alerts_fire_when_they_are_to_and_not_before() -> None:
     for arguments in (["check", "config", "prometheus.yml"], ["test", "rules", "alerts_test.yml"]):
         done = subprocess.run(
@@ -55,6 +58,7 @@ def test_the_alerts_fire_when_they_are_to_and_not_before() -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.alone
 def test_a_real_prometheus_has_data_for_every_panel_and_a_pending_alert(
     lab: Lab, mariadb: InstalledServer, tmp_path: Path
 ) -> None:

@@ -7,18 +7,15 @@ from collections.abc import Sequence
 
 import pytest
 
-from redolab.models.time_left import Done, Knows
+from redolab.models.time_left import Knows
 from redolab.timeline.phase import Phase
 from redolab.timeline.stamps import records
 from redolab.watching.following.recovery_log import RecoveryLog
-from redolab.watching.following.replayed import Replay, course_of, replays
+from redolab.watching.following.replayed import course_of, replays
 
 REPLAYS = replays()
 SERVERS = sorted({each.server for each in REPLAYS})
-
-
-def one_of(server: str) -> Replay:
-    return next(each for each in REPLAYS if each.server == server)
+assert len(SERVERS) >= 8
 
 
 def heard(lines: Sequence[str], log: RecoveryLog | None = None, since: float = 0.0) -> RecoveryLog:
@@ -63,7 +60,7 @@ def test_mysql_shows_percents_of_a_batch() -> None:
     )
     done = log.done(5.0, shows=True)
     assert log.percent == 30
-    assert (done.read, done.batches, done.knows) == (2_000_000, 0.0, Knows.APPLYING_SHARE)
+    assert (done.read, done.complete, done.knows) == (2_000_000, 0.0, Knows.APPLYING_SHARE)
     assert done.applied == pytest.approx(600_000)
     assert (done.applying_s, done.unseen_s, done.in_batch_s) == (3.0, 2.0, 3.0)
     assert log.done(5.0, shows=False).knows is Knows.APPLYING
@@ -98,7 +95,30 @@ def test_another_start_begins_anew() -> None:
     assert (log.began, log.version) == (60.0, "9.7.4")
 
 
-def test_how_a_server_ended_is_known() -> None:
-    log = heard(["2026-11-21T09:00:00Z UTC - mysqld got signal 11 ;"])
+def test_how_a_server_ended_is_known_whatever_was_before() -> None:
+    ready = "2026-11-21T09:00:00.000000Z 0 [System] [MY-010931] [Server] /usr/sbin/mysqld: ready for connections. Version: '9.7.4'"
+    log = heard([ready, "2026-11-21T09:00:00Z UTC - mysqld got signal 11 ;"])
     assert log.ended == "it crashed"
-    assert log.done(1.0) == Done(elapsed=1.0)
+
+
+def test_a_page_dump_is_no_percent_and_takes_no_time() -> None:
+    """InnoDB prints pages that are corrupt as hundreds of digits."""
+    log = heard(
+        [
+            "2026-11-21T09:00:01.000000Z 0 [Note] InnoDB: Doing recovery: scanned up to log sequence number 3000000",
+            "2026-11-21T09:00:02.000000Z 0 [Note] InnoDB: Starting an apply batch of log records to the database...",
+            " len 16384; hex " + "0" * 400 + ";",
+            "2026-11-21T09:00:03.000000Z 0 [Note] InnoDB: Page may be an index page where index id is 55",
+        ]
+    )
+    assert log.percent is None
+
+
+def test_the_percents_of_a_line_that_has_no_end_yet_are_shown() -> None:
+    log = heard(
+        ["2026-11-21T09:00:02.000000Z 0 [Note] InnoDB: Starting an apply batch of log records to the database..."]
+    )
+    log.hear_unfinished("InnoDB: Progress in percent: 0 1 2 17")
+    assert log.percent == 17
+    # How long still is judged by whole lines.
+    assert log.done(9.0).applied == log.done(9.0).complete

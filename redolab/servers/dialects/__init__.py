@@ -125,6 +125,8 @@ class StartTimeout:
     """Seconds: the shortest of them."""
     shipped: str
     """Which unit has which, in words."""
+    is_extended: bool = False
+    """Whether the server asks for more time while its recovery gets on."""
 
 
 class Dialect(Protocol):

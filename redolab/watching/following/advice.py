@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from redolab.models.time_left import TimeLeft
-from redolab.timeline.phase import Phase
 from redolab.units import format_duration
 from redolab.watching.following.service import StartLimit
 
@@ -20,6 +19,8 @@ WAY_OUT = (
 class Advice(StrEnum):
     """What is to be done."""
 
+    NONE = "none"
+    """There is nothing to be waited for."""
     WAIT = "wait"
     RESTART = "restart"
     LOOK = "look"
@@ -31,49 +32,58 @@ class Advised:
     """What is to be done, and why, in words."""
 
     advice: Advice
-    words: tuple[str, ...]
+    words: tuple[str, ...] = ()
 
 
-def advised(
-    *,
-    phase: Phase,
-    elapsed: float,
-    left: TimeLeft | None,
-    quiet: float | None,
-    stuck_after: float,
-    blocked: bool,
-    limit: StartLimit | None,
-    is_extended: bool,
-) -> Advised:
-    """What is to be done about a recovery; times in seconds.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standstill:
+    """Whether a recovery gets on; times in seconds."""
 
-    `quiet`: since it got on last, None where that is not seen; `blocked`: whether it complains of no free block and says nothing else;
-    `limit`: after which its unit is killed, which `is_extended` by a server that asks for more time itself.
-    """
-    if quiet is not None and quiet >= stuck_after:
-        since = f"it has read and written no page and said nothing new for {format_duration(quiet)}"
-        if blocked:
-            return Advised(Advice.RESTART, (f"restart: {since}, and finds no free block", WAY_OUT, NEVER))
-        return Advised(Advice.LOOK, (f"{since}: see what it waits for before a restart ('gdb -p', the disk)", NEVER))
-    words = []
-    if phase is Phase.ROLLBACK:
-        words.append("wait, or use it: it takes connections; a restart undoes again only what was not yet durable")
-    elif left is None:
-        words.append(f"wait: a restart begins again at the checkpoint, and {format_duration(elapsed)} are lost")
-    else:
-        whole = format_duration(elapsed + left.seconds)
-        words.append(f"wait: a restart begins again at the checkpoint, and loses {format_duration(elapsed)} of {whole}")
-    if limit is not None and not is_extended:
+    quiet: float | None
+    """Since it got on last; None where that is not seen."""
+    blocked: float
+    """For how long it has said nothing but that it finds no free block, up to now; 0 where it does not."""
+    sees_process: bool
+    """Whether it is seen what it reads and writes."""
+    stuck_after: float
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether it is in the state that results/stuck.md describes."""
+        quiet = self.blocked if not self.sees_process else min(self.quiet or 0.0, self.blocked)
+        return quiet >= self.stuck_after
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it does not get on, for a reason that is not known."""
+        return self.sees_process and self.quiet is not None and self.quiet >= self.stuck_after
+
+
+def advised(elapsed: float, left: TimeLeft | None, stands: Standstill, limit: StartLimit | None) -> Advised:
+    """What is to be done about a recovery that has taken so many seconds; `limit`: after which its unit is killed."""
+    if stands.is_blocked:
+        reads = ", and has read no page" if stands.sees_process else ""
+        said = f"for {format_duration(stands.blocked)} it has said nothing but that it finds no free block{reads}"
+        return Advised(Advice.RESTART, (f"restart: {said}", WAY_OUT, NEVER))
+    if stands.is_silent and stands.quiet is not None:
+        said = f"it has read and written no page and said nothing new for {format_duration(stands.quiet)}"
+        return Advised(Advice.LOOK, (f"{said}: see what it waits for (/proc/PID/task/*/wchan, the disk)", NEVER))
+    lost = f"{format_duration(elapsed)} are lost"
+    if left is not None:
+        lost = f"{format_duration(elapsed)} of {format_duration(elapsed + left.seconds)} are lost"
+    words = [f"wait: a restart begins again at the checkpoint, and {lost}"]
+    if limit is not None:
         words.extend(_killed(limit, elapsed, left))
     return Advised(Advice.WAIT, tuple(words))
 
 
 def _killed(limit: StartLimit, elapsed: float, left: TimeLeft | None) -> list[str]:
     remaining = limit.seconds - elapsed
-    if remaining <= 0 or (left is not None and left.high < remaining):
+    if left is not None and left.high < remaining:
         return []
     likely = "will" if left is not None and left.seconds > remaining else "may"
+    when = f"in {format_duration(remaining)}" if remaining > 0 else "at any moment"
     return [
-        f"systemd {likely} kill it in {format_duration(remaining)}: TimeoutStartSec of {limit.unit} is "
-        f"{format_duration(limit.seconds)}; 'systemctl edit {limit.unit}' with TimeoutStartSec=infinity saves the next start"
+        f"systemd {likely} kill it {when}: TimeoutStartSec of {limit.unit} is {format_duration(limit.seconds)}; "
+        f"'systemctl edit {limit.unit}' with TimeoutStartSec=infinity under [Service] counts for this start too"
     ]

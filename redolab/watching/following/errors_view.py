@@ -14,7 +14,7 @@ from redolab.errors import InvalidInput
 from redolab.machine.files import write_whole
 from redolab.models.time_left import Knows
 from redolab.report.table import Column, ReportTable
-from redolab.watching.following.judged import RULE_MB_S, Asked, experience_of, judged
+from redolab.watching.following.judged import RULE_MB_S, Asked, Judgement, judged
 from redolab.watching.following.replayed import SHORTEST, replays
 
 _EARLY = 0.2
@@ -29,18 +29,29 @@ def show_errors(console: Console, output: Path | None) -> None:
     found = replays()
     if not found:
         raise InvalidInput(f"no recovery of {SHORTEST:.0f} s and more is recorded", "see data/measured")
-    for knows, where in (
-        (True, "on the server's own machine: the size of the redo is known"),
-        (False, "by the log alone"),
-    ):
-        asked = judged(found, knows_redo=knows)
+    judgement = judged(found)
+    for where, asked in ways(judgement):
         console.print(f"\nHow far off, {where}", style="bold", highlight=False, markup=False)
         marks_table(asked).show(console)
         by_server_table(asked).show(console)
         by_sight_table(asked).show(console)
     if output is not None:
-        write_whole(output, msgspec.json.encode(experience_of(found)) + b"\n")
+        write_whole(output, msgspec.json.encode(judgement.experience) + b"\n")
         console.print(f"what they tell of others is in {output}", highlight=False, markup=False, soft_wrap=True)
+
+
+def ways(judgement: Judgement) -> list[tuple[str, Sequence[Asked]]]:
+    """What `follow` may have at hand, in words, and how that went; without those that nothing was judged of."""
+    known = [
+        ("by the log, the redo log files and the process, as on the server's own machine", judgement.by_process),
+        (
+            "by the redo log files and the process alone, as of a server that logs nothing before it is ready",
+            judgement.without_log,
+        ),
+        ("by the log and the redo log files", judgement.by_files),
+        ("by the log alone", judgement.by_log),
+    ]
+    return [each for each in known if each[1]]
 
 
 def marks_table(asked: Sequence[Asked]) -> ReportTable:

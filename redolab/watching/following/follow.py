@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
-import psutil
 from rich.console import Console
 from rich.live import Live
 
@@ -20,15 +20,16 @@ from redolab.units import format_duration
 from redolab.watching.following.advice import Advice
 from redolab.watching.following.follower import Followed, Follower, State
 from redolab.watching.following.log_tail import LogTail
+from redolab.watching.following.looks import EVERY
 from redolab.watching.following.rollback import RollbackWatch
-from redolab.watching.following.server_process import ServerProcess
-from redolab.watching.following.view import block, for_programs, line, summary
+from redolab.watching.following.server_process import ServerProcess, servers_here
+from redolab.watching.following.view import RollbackNow, block, for_programs, line, summary
 
-_LOOK_EVERY = 0.25
-"""Seconds between two looks at the log and the process."""
-SHORTEST = 0.25
-_QUIET_START = 10.0
-"""Seconds after which a server that shows no recovery is said to have none, unless it is to be waited for."""
+SHORTEST = EVERY
+_NOTHING_AFTER = 10.0
+"""Seconds after which a log that shows no start is said to show none, unless it is to be waited for."""
+_SEEK_EVERY = 2.0
+"""Seconds between two looks for the process that writes a log."""
 
 Show = Callable[[Followed], None]
 
@@ -42,98 +43,116 @@ def experience() -> Experience:
         raise InvalidInput(f"{path}: {error}", "'redolab follow --errors -o FILE' makes it again") from error
 
 
-def follow(
-    console: Console,
-    log: Path | None,
-    pid: int | None,
-    *,
-    address: Address | None,
-    server: str | None,
-    every: float,
-    as_json: bool,
-    waits: bool,
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be followed."""
+
+    log: Path | None
+    """The error log, "-" for standard input; None to find it by the process."""
+    pid: int | None
+    """The server's process; None to find it by who writes the log."""
+    address: Address | None
+    """Where its rollback is asked for after it is ready."""
+    server: str | None
+    waits: bool
+    """For the next start, if none is going on."""
+
+
+def follow(console: Console, asked: Asked, every: float, *, as_json: bool) -> None:
     """Follow a recovery until the server is ready, or to the end of its rollback where an address is given.
 
-    `log`: its error log, "-" for standard input, None to find it by the process. Raises `InvalidInput`, `FindingsMade`.
+    Raises `InvalidInput`, `FindingsMade`.
     """
     if every < SHORTEST:
         raise InvalidInput(f"a look every {every:g} s is not possible", f"choose {SHORTEST:g}s or more")
-    process, tail = _found(log, pid)
-    follower = Follower(experience(), process, time.time(), server=server, has_log=tail is not None)
-    rollback = None if address is None else RollbackWatch(address)
+    process, tail = _found(asked)
+    follower = Follower(experience(), process, time.time(), server=asked.server, has_log=tail is not None)
+    rollback = None if asked.address is None else RollbackWatch(asked.address)
+    first: tuple[TimeLeft, float] | None = None
     try:
-        first: tuple[TimeLeft | None, float | None] = None, None
         with _shown(console, every, as_json) as show, suppress(KeyboardInterrupt):
-            for stands in _looks(follower, tail, waits=waits):
-                if first[0] is None and stands.left is not None:
+            for stands in _looks(follower, tail, asked):
+                if first is None and stands.left is not None:
                     first = stands.left, stands.at
                 show(stands)
         last = follower.stands(time.time())
         if not as_json:
-            for said in summary(last, follower.ready_after, *first):
+            for said in summary(last, follower.ready_after, first):
                 console.print(said, highlight=False, markup=False, soft_wrap=True)
         if last.state in (State.READY, State.ROLLING_BACK) and rollback is not None:
             with suppress(KeyboardInterrupt):
-                _undone(console, rollback, every)
+                _undone(console, rollback, every, as_json)
     finally:
         if tail is not None:
             tail.close()
         if rollback is not None:
             rollback.close()
-    if last.state is State.ENDED or last.advised.advice is not Advice.WAIT:
-        raise FindingsMade(last.ended or last.advised.words[0])
+    _raise_what_was_found(last, is_over=tail is not None and tail.has_ended)
 
 
-def _found(log: Path | None, pid: int | None) -> tuple[ServerProcess | None, LogTail | None]:
+def _raise_what_was_found(last: Followed, *, is_over: bool) -> None:
+    if last.state is State.ENDED:
+        raise FindingsMade(f"{last.server}: {last.ended}")
+    if last.advised.advice in (Advice.RESTART, Advice.LOOK):
+        raise FindingsMade(last.advised.words[0])
+    if is_over and last.state in (State.STARTING, State.RECOVERING):
+        raise FindingsMade(f"{last.server}: the log ended before it was ready")
+
+
+def _found(asked: Asked) -> tuple[ServerProcess | None, LogTail | None]:
     """The process and the log, where one of them is found by the other."""
-    if log is None and pid is None:
-        raise InvalidInput("neither a log nor a process was named", "name the server's error log, or --pid")
-    process = None if pid is None else ServerProcess(pid)
-    if log is None and process is not None:
+    process = None if asked.pid is None else ServerProcess(asked.pid)
+    if asked.log is None:
+        if process is None:
+            raise InvalidInput("neither a log nor a process was named", "name the server's error log, or --pid")
         log = process.error_log
         return process, None if log is None else LogTail(log)
-    if str(log) == "-":
+    if str(asked.log) == "-":
         return process, LogTail(None)
-    assert log is not None
-    tail = LogTail(log)
-    return process or _writer_of(log), tail
+    tail = LogTail(asked.log)
+    return process or _writer_of(asked.log), tail
 
 
 def _writer_of(log: Path) -> ServerProcess | None:
     """The server on this machine that writes this log; None where there is none, or it may not be looked at."""
-    with suppress(OSError):
-        there = log.stat()
-        for each in psutil.process_iter(["name"]):
-            if each.info["name"] not in ("mysqld", "mariadbd"):
-                continue
-            for number in (1, 2):
-                with suppress(OSError):
-                    its = Path(f"/proc/{each.pid}/fd/{number}").stat()
-                    if (its.st_dev, its.st_ino) == (there.st_dev, there.st_ino):
-                        with suppress(InvalidInput):
-                            return ServerProcess(each.pid)
-    return None
+    return next((each for each in servers_here() if each.writes_to(log)), None)
 
 
-def _looks(follower: Follower, tail: LogTail | None, *, waits: bool) -> Iterator[Followed]:
-    """How it stands, again and again until it is over; `waits`: for the next recovery, if there is none."""
-    began, has_recovered = time.monotonic(), False
+def _looks(follower: Follower, tail: LogTail | None, asked: Asked) -> Iterator[Followed]:
+    """How it stands, again and again until it is over."""
+    began, sought = time.time(), time.time()
+    has_recovered = False
     while True:
-        for said in () if tail is None else tail.said():
-            follower.hear(said)
         now = time.time()
+        _hear(follower, tail)
         follower.look(now)
+        if follower.is_gone:
+            # It may have said why meanwhile.
+            _hear(follower, tail)
         stands = follower.stands(now)
         yield stands
         has_recovered = has_recovered or stands.state is State.RECOVERING
-        silent = stands.state is State.SILENT and time.monotonic() - began > _QUIET_START
-        over = stands.state in (State.READY, State.ROLLING_BACK, State.ENDED)
-        if (over or silent) and (has_recovered or not waits):
+        is_new = has_recovered or (follower.began is not None and follower.began > began)
+        if stands.is_over and (is_new or not asked.waits):
+            return
+        if stands.state is State.SILENT and now - began > _NOTHING_AFTER and not asked.waits:
             return
         if tail is not None and tail.has_ended:
             return
-        time.sleep(_LOOK_EVERY)
+        missing = follower.process is None or follower.is_gone
+        if missing and asked.log is not None and asked.pid is None and now - sought >= _SEEK_EVERY:
+            sought = now
+            if (writer := _writer_of(asked.log)) is not None:
+                follower.attach(writer, now)
+        time.sleep(EVERY)
+
+
+def _hear(follower: Follower, tail: LogTail | None) -> None:
+    if tail is None:
+        return
+    for said in tail.said():
+        follower.hear(said)
+    follower.hear_unfinished(tail.unfinished)
 
 
 @contextmanager
@@ -150,13 +169,7 @@ def _shown(console: Console, every: float, as_json: bool) -> Iterator[Show]:
         return True
 
     if as_json:
-
-        def show_object(followed: Followed) -> None:
-            if is_due(followed):
-                console.file.write(msgspec.json.encode(for_programs(followed)).decode() + "\n")
-                console.file.flush()
-
-        yield show_object
+        yield lambda followed: _print_object(console, for_programs(followed)) if is_due(followed) else None
     elif console.is_terminal:
         with Live(console=console, auto_refresh=False, transient=True) as live:
             yield lambda followed: live.update(block(followed), refresh=True) if is_due(followed) else None
@@ -169,15 +182,35 @@ def _shown(console: Console, every: float, as_json: bool) -> Iterator[Show]:
         yield show_line
 
 
-def _undone(console: Console, rollback: RollbackWatch, every: float) -> None:
-    """Say how many rows are left to be undone, until none is."""
+def _print_object(console: Console, what: msgspec.Struct) -> None:
+    console.file.write(msgspec.json.encode(what).decode() + "\n")
+    console.file.flush()
+
+
+def _undone(console: Console, rollback: RollbackWatch, every: float, as_json: bool) -> None:
+    """Say how many rows are left to be undone, until none is. Raises `FindingsMade` if the server is gone."""
     while True:
-        rows = rollback.look(time.monotonic())
-        if rows == 0:
-            console.print("nothing is left to be undone", highlight=False)
+        rollback.look(time.monotonic())
+        rows, left = rollback.rows, rollback.seconds_left
+        if rollback.has_stopped and rows is None:
+            raise FindingsMade("the server does not answer any more: 'redolab timeline' on its log shows why")
+        if as_json:
+            _print_object(console, RollbackNow(at=time.time(), rows_to_undo=rows, left_s=left))
+        else:
+            console.print(
+                _in_words(rows, left, has_stopped=rollback.has_stopped), highlight=False, markup=False, soft_wrap=True
+            )
+        if rows == 0 or rollback.has_stopped:
             return
-        left = rollback.seconds_left
-        ends = "" if left is None else f", {format_duration(left)} at this rate"
-        what = "it cannot be asked yet" if rows is None else f"{rows:,} row operations are left to be undone{ends}"
-        console.print(what, highlight=False, markup=False, soft_wrap=True)
         time.sleep(every)
+
+
+def _in_words(rows: int | None, left: float | None, *, has_stopped: bool) -> str:
+    if rows is None:
+        return "it cannot be asked yet"
+    if rows == 0:
+        return "nothing is left to be undone"
+    if has_stopped:
+        return f"{rows:,} row operations are left, and nothing undoes them: see XA RECOVER for what is prepared"
+    ends = "" if left is None else f", {format_duration(left)} at this rate"
+    return f"{rows:,} row operations are left to be undone{ends}"

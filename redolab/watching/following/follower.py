@@ -9,27 +9,38 @@ from enum import StrEnum
 from redolab.errors import InvalidInput
 from redolab.models.time_left import Done, Experience, TimeLeft, Track, time_left
 from redolab.records.recovery import STUCK_AFTER
-from redolab.servers.dialects import Version, dialect_of
+from redolab.servers.dialects import Dialect, Version, dialect_of
 from redolab.timeline.events import Family
 from redolab.timeline.getting_on import Watch
 from redolab.timeline.phase import Phase
-from redolab.watching.following.advice import Advised, advised
+from redolab.watching.following.advice import Advice, Advised, Standstill, advised
 from redolab.watching.following.log_tail import Said
 from redolab.watching.following.process_course import ProcessCourse
 from redolab.watching.following.recovery_log import RecoveryLog
 from redolab.watching.following.server_process import Look, ShownProcess
+from redolab.watching.following.service import StartLimit
 
 _RATE_OVER = 10.0
 """Seconds over which a rate is shown."""
 _STAMPS = 2.0
 """Seconds by which a stamp can be before the line: some have whole seconds."""
+_SAYS_READY_WITHIN = 5.0
+"""Seconds from the first look at which a server takes connections to its saying so; its log may go elsewhere by now."""
+_COMPLAINS_EVERY = 5.0
+"""Seconds: a server that finds no free block says so hundreds of times a second."""
+_LEAST_REDO = 64 * 1024
+"""Bytes: after a clean shutdown there is less."""
+_LIMIT_EVERY = 30.0
+"""Seconds from one look at the limit of its unit to the next: it may be changed meanwhile."""
 
 
 class State(StrEnum):
     """What a server is doing."""
 
     SILENT = "silent"
-    """Nothing shows that it recovers."""
+    """Nothing shows that it is being started."""
+    STARTING = "starting"
+    """It is being started, and nothing shows that it recovers."""
     RECOVERING = "recovering"
     ROLLING_BACK = "rolling back"
     """It takes connections, and undoes what was open at the crash."""
@@ -64,6 +75,11 @@ class Followed:
     ended: str | None
     """How it ended, in words."""
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the server takes connections, or has ended."""
+        return self.state in (State.READY, State.ROLLING_BACK, State.ENDED)
+
 
 class Follower:
     """Takes in lines and looks, and says how a server stands."""
@@ -76,53 +92,87 @@ class Follower:
         *,
         server: str | None = None,
         has_log: bool = True,
+        stuck_after: float = STUCK_AFTER,
     ) -> None:
         """`now`: seconds since the epoch; `server`: as in mysql-9.7, where the log does not say which it is.
 
         Raises `InvalidInput` if that names none.
         """
         self._experience = experience
-        self._process = process
-        self._kind = None if server is None else _kind(server)
+        self._named = None if server is None else _dialect_named(server)
         self._has_log = has_log
-        self._log = RecoveryLog(began=None if process is None else process.started)
+        self._stuck_after = stuck_after
+        self._log = RecoveryLog()
+        self._rates: deque[tuple[float, float, float | None]] = deque()
+        self._tracks: tuple[str | None, list[Track]] | None = None
+        self.attach(process, now)
+
+    def attach(self, process: ShownProcess | None, now: float) -> None:
+        """From now on this is the server's process: of another start, or found only now."""
+        self.process = process
         self._course = ProcessCourse(now if process is None else process.started)
         self._watch = Watch(now)
         self._redo = None if process is None else process.redo()
-        self._limit = None if process is None else process.start_limit()
-        self._looks: deque[tuple[float, float, float | None]] = deque()
-        self._tracks: tuple[str | None, list[Track]] | None = None
+        self._limit: StartLimit | None = None
+        self._limit_due = 0.0
         self._last_look: Look | None = None
-        self._is_gone = False
+        self._listens_since: float | None = None
+        self._mapped = 0
+        self._rates.clear()
+        self.is_gone = False
+        if process is not None and (self._log.began is None or self._log.began < process.started - _STAMPS):
+            # What was said was of an earlier start.
+            self._log.forget()
 
     def hear(self, said: Said) -> None:
         """Take in what its log says; lines of a process before it are not its own."""
-        if self._process is not None and said.at < self._process.started - _STAMPS:
+        if self.process is not None and said.at < self.process.started - _STAMPS:
             return
+        began = self._log.began
         self._log.hear(said.record, said.at)
+        if self._log.began != began:
+            # What was said in another start shows nothing of this one.
+            self._watch = Watch(said.at)
         self._watch.hear(said.at, (said.record.text,))
+
+    def hear_unfinished(self, text: str) -> None:
+        """Look at the beginning of a line whose end has not come yet."""
+        self._log.hear_unfinished(text)
 
     def look(self, now: float) -> None:
         """Look at its process, if that is known."""
-        if self._process is None:
+        if self.process is None or self.is_gone:
             return
-        look = self._process.look(now)
+        look = self.process.look(now)
         if look is None:
-            self._is_gone = True
+            self.is_gone = True
             return
         self._last_look = look
-        self._course.see(look, self._total)
-        moved = (look.read or 0) + (look.sequential or 0) + (look.mapped or 0)
-        self._watch.see(look.at, moved, look.written or 0)
+        if look.listens and self._listens_since is None:
+            self._listens_since = now
+        if self._redo is None and not look.listens:
+            # Right after its start a server is not in its data directory yet.
+            self._redo = self.process.redo()
+        self._course.see(look, self._total, self._most)
+        # What is in memory can be less again.
+        self._mapped = max(self._mapped, look.mapped or 0)
+        # A server that complains writes its log: that is no page.
+        written = 0 if self._complains(now) else look.written or 0
+        self._watch.see(look.at, (look.read or 0) + (look.called or 0) + self._mapped, written)
+        if now >= self._limit_due:
+            self._limit, self._limit_due = self.process.start_limit(), now + _LIMIT_EVERY
 
     def stands(self, now: float) -> Followed:
         """How it stands now."""
-        done, state = self._done(now), self._state()
-        is_recovering = state is State.RECOVERING
+        done, state = self._done(now), self._state(now)
         phase = self._phase(done, state)
-        left = self._left(done) if is_recovering else None
-        quiet = self._quiet(now) if is_recovering else None
-        redo_rate, disk_rate = self._rates(now, done)
+        left = self._left(done) if state is State.RECOVERING else None
+        standstill = self._standstill(now)
+        redo_rate, disk_rate = self._rates_at(now, done)
+        advice = Advised(Advice.NONE)
+        if state is State.RECOVERING:
+            limit = None if self._asks_for_more_time() else self._limit
+            advice = advised(done.elapsed, left, standstill, limit)
         return Followed(
             at=now,
             server=self._name(),
@@ -135,48 +185,57 @@ class Follower:
             redo_rate=redo_rate,
             disk_rate=disk_rate,
             rows_to_undo=self._log.rows_to_undo,
-            quiet=quiet,
-            advised=advised(
-                phase=phase,
-                elapsed=done.elapsed,
-                left=left,
-                quiet=quiet,
-                stuck_after=STUCK_AFTER,
-                blocked=self._log.blocked > 0,
-                limit=self._limit,
-                is_extended=self._log.family is Family.MARIADB,
-            ),
-            ended=self._log.ended or ("its process has ended" if self._is_gone else None),
+            quiet=standstill.quiet,
+            advised=advice,
+            ended=self._log.ended or ("its process has ended" if self.is_gone else None),
         )
+
+    @property
+    def began(self) -> float | None:
+        """When the server began, in seconds since the epoch; None where that is not known."""
+        return self._log.began if self.process is None else self.process.started
 
     @property
     def ready_after(self) -> float | None:
         """Seconds from its start to ready; None while it is not, or where its start is not known."""
-        if self._log.ready is None or self._log.began is None:
+        if self._log.ready is None or self.began is None:
             return None
-        return self._log.ready - self._log.began
+        return self._log.ready - self.began
 
     @property
     def _total(self) -> int | None:
-        return None if self._redo is None else self._redo.redo
+        stated = self._log.stated_checkpoint
+        if self._redo is None or (stated is not None and stated != self._redo.checkpoint):
+            # The files were read too late: they are of the next recovery.
+            return None
+        return self._redo.redo
 
-    def _state(self) -> State:
-        listens = self._last_look is not None and self._last_look.listens
-        if self._log.ready is not None or (listens and not self._has_log):
-            undoes = self._log.rows_to_undo is not None and not self._log.undone
-            return State.ROLLING_BACK if undoes and not self._is_gone else State.READY
-        if self._log.ended is not None or self._is_gone:
+    @property
+    def _most(self) -> int | None:
+        return None if self._redo is None else self._redo.capacity
+
+    def _state(self, now: float) -> State:
+        if self._log.ended is not None or self.is_gone:
             return State.ENDED
-        return State.RECOVERING if self._log.recovers or self._course.has_read else State.SILENT
+        since = self._listens_since
+        listens = since is not None and (not self._has_log or now - since >= _SAYS_READY_WITHIN)
+        if self._log.ready is not None or listens:
+            undoes = self._log.rows_to_undo is not None and not self._log.undone
+            return State.ROLLING_BACK if undoes else State.READY
+        has_redo = self._total is None or self._total >= _LEAST_REDO
+        if self._log.recovers or (since is None and self._course.has_read and has_redo):
+            return State.RECOVERING
+        return State.SILENT if self.process is None and self._log.began is None else State.STARTING
 
     def _done(self, now: float) -> Done:
         """What the log says, and where it says nothing what the process does."""
-        most = None if self._redo is None else self._redo.capacity
-        seen = self._course.done(now, self._total, most)
-        if self._process is not None and not self._log.recovers:
+        seen = self._course.done(now, self._total, self._most)
+        if self.process is not None and not self._log.recovers:
             return seen
-        told = self._log.done(now, self._total, most)
-        if told.batches == 0 and told.in_batch_s == 0 and self._course.has_read and seen.read > told.read:
+        told = self._log.done(now, self._total, self._most)
+        if self.process is not None:
+            told = replace(told, elapsed=seen.elapsed)
+        if told.complete == 0 and told.in_batch_s == 0 and self._course.has_read and seen.read > told.read:
             # It reads, and says so less often than it does.
             return replace(told, read=seen.read, reading_s=told.reading_s or seen.reading_s)
         return told
@@ -184,55 +243,72 @@ class Follower:
     def _phase(self, done: Done, state: State) -> Phase:
         if state is State.ROLLING_BACK:
             return Phase.ROLLBACK
-        if self._log.recovers or self._log.events > 0:
-            return self._log.phase
+        if self._log.recovers or self._log.phase is not Phase.DISCOVER:
+            is_all = done.total is not None and done.complete >= done.total > 0 and done.in_batch_s == 0
+            return Phase.OPEN if is_all and self._log.phase is Phase.SCAN else self._log.phase
         if done.in_batch_s > 0:
             return Phase.APPLY
-        return Phase.SCAN if done.read > 0 else Phase.DISCOVER
+        return Phase.SCAN if self._course.has_read else Phase.DISCOVER
 
     def _left(self, done: Done) -> TimeLeft | None:
-        kind = self._kind or (None if self._log.version is None else _kind_said(self._log))
+        dialect = self._dialect()
+        kind = None if dialect is None else dialect.recovery_log
         if self._tracks is None or self._tracks[0] != kind:
             self._tracks = kind, self._experience.tracks(kind)
         return time_left(done, self._tracks[1], self._experience.widening)
 
-    def _quiet(self, now: float) -> float | None:
-        if self._process is None and not self._log.blocked:
-            # A log that says nothing shows nothing.
-            return None
-        return self._watch.quiet(now)
+    def _complains(self, now: float) -> bool:
+        return self._log.blocked_since is not None and now - self._log.blocked_at < _COMPLAINS_EVERY
 
-    def _rates(self, now: float, done: Done) -> tuple[float | None, float | None]:
+    def _standstill(self, now: float) -> Standstill:
+        since, look = self._log.blocked_since, self._last_look
+        sees = look is not None and (look.read is not None or look.called is not None)
+        return Standstill(
+            quiet=self._watch.quiet(now) if sees else None,
+            blocked=now - since if since is not None and self._complains(now) else 0.0,
+            sees_process=sees,
+            stuck_after=self._stuck_after,
+        )
+
+    def _rates_at(self, now: float, done: Done) -> tuple[float | None, float | None]:
         look = self._last_look
         moved = None if look is None else float((look.read or 0) + (look.written or 0))
-        self._looks.append((now, done.read, moved))
-        while len(self._looks) > 1 and now - self._looks[0][0] > _RATE_OVER:
-            self._looks.popleft()
-        then, read, before = self._looks[0]
+        self._rates.append((now, done.read, moved))
+        while len(self._rates) > 1 and now - self._rates[0][0] > _RATE_OVER:
+            self._rates.popleft()
+        then, read, before = self._rates[0]
         if now - then <= 0:
             return None, None
-        disk = None if moved is None or before is None else (moved - before) / (now - then)
+        disk = None if moved is None or before is None else max(0.0, moved - before) / (now - then)
         return max(0.0, done.read - read) / (now - then), disk
+
+    def _dialect(self) -> Dialect | None:
+        """Of the server, by its name or by what its log says of its version."""
+        if self._named is not None or self._log.version is None:
+            return self._named
+        family = "mariadb" if self._log.family is Family.MARIADB or "MariaDB" in self._log.version else "mysql"
+        try:
+            return dialect_of(family, Version.parse(self._log.version))
+        except InvalidInput:
+            return None
+
+    def _asks_for_more_time(self) -> bool:
+        """Whether it has systemd wait longer itself, while it gets on (MDEV-17571)."""
+        dialect = self._dialect()
+        if dialect is not None:
+            return dialect.start_timeout.is_extended
+        return self.process is not None and self.process.name == "mariadbd"
 
     def _name(self) -> str:
         version = "" if self._log.version is None else f" {self._log.version}"
-        if self._process is not None:
-            return f"{self._process.name}{version}, process {self._process.pid}"
+        if self.process is not None:
+            return f"{self.process.name}{version}, process {self.process.pid}"
         return f"{self._log.family or 'server'}{version}"
 
 
-def _kind(server: str) -> str:
-    """The kind of a server named as in mysql-9.7. Raises `InvalidInput`."""
+def _dialect_named(server: str) -> Dialect:
+    """The dialect of a server named as in mysql-9.7. Raises `InvalidInput`."""
     family, _, version = server.partition("-")
     if not version:
         raise InvalidInput(f"'{server}' names no server", "name family and version, as in mysql-9 or mariadb-11.8")
-    return dialect_of(family, Version.parse(version if "." in version else f"{version}.0")).recovery_log
-
-
-def _kind_said(log: RecoveryLog) -> str | None:
-    """The kind of a server by what its log says."""
-    family = "mariadb" if log.family is Family.MARIADB or "MariaDB" in (log.version or "") else "mysql"
-    try:
-        return dialect_of(family, Version.parse(log.version or "")).recovery_log
-    except InvalidInput:
-        return None
+    return dialect_of(family, Version.parse(version if "." in version else f"{version}.0"))

@@ -64,31 +64,52 @@ def straight_line(done: Done) -> float | None:
     return None if share <= 0 or spent <= 0 else spent * (1 - min(1.0, share)) / share
 
 
-def judged(replays: Sequence[Replay], *, knows_redo: bool) -> list[Asked]:
-    """Each recovery at each mark by the recoveries of other runs, its interval widened by what held for other runs.
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """All recoveries at each mark, by what is at hand; each is expected from recoveries of other runs alone."""
 
-    `knows_redo`: whether the redo log files are read, as on the server's own machine.
+    by_files: Sequence[Asked]
+    """By the log and the redo log files."""
+    by_log: Sequence[Asked]
+    """By the log alone."""
+    by_process: Sequence[Asked]
+    """By log, redo log files and process, of those whose process was looked at."""
+    without_log: Sequence[Asked]
+    """By redo log files and process, as of a server that logs nothing before it is ready."""
+    experience: Experience
+    """What all of them tell of others."""
+
+
+def judged(replays: Sequence[Replay]) -> Judgement:
+    """Each recovery as `redolab follow` would have expected it, its interval widened by what held for other runs.
+
+    A recovery of which nothing shows at a mark is not asked there.
     """
-    courses = [course for each in replays if (course := course_of(each)) is not None]
-    narrow = [asked for each in replays for asked in _asked(each, courses, knows_redo)]
-    widening = {run: _widening([asked for asked in narrow if asked.replay.run != run]) for run in _runs(replays)}
-    return [_widened(asked, widening[asked.replay.run]) for asked in narrow]
+    courses = tuple(course for each in replays if (course := course_of(each)) is not None)
+    files, log = ([asked for each in replays for asked in _asked(each, courses, knows)] for knows in (True, False))
+    narrow = [*files, *log]
+    runs = list(dict.fromkeys(each.run for each in replays))
+    widening = {run: _widening([asked for asked in narrow if asked.replay.run != run]) for run in runs}
+
+    def followed(*, has_log: bool) -> list[Asked]:
+        return [
+            asked
+            for each in replays
+            if each.process is not None
+            for asked in _followed(each, each.process, _without(courses, widening[each.run], each.run), has_log=has_log)
+        ]
+
+    return Judgement(
+        by_files=[_widened(each, widening[each.replay.run]) for each in files],
+        by_log=[_widened(each, widening[each.replay.run]) for each in log],
+        by_process=followed(has_log=True),
+        without_log=followed(has_log=False),
+        experience=Experience(courses=courses, widening=_widening(narrow)),
+    )
 
 
-def judged_by_process(replays: Sequence[Replay], *, has_log: bool) -> list[Asked]:
-    """Each recovery whose process was looked at, at each mark, as `redolab follow` would have expected it.
-
-    `has_log`: whether its log was read beside; without, it is as with a server that logs nothing before it is ready.
-    """
-    courses = [course for each in replays if (course := course_of(each)) is not None]
-    found = list[Asked]()
-    for replay in replays:
-        if replay.process is None:
-            continue
-        others = tuple(each for each in courses if each.run != replay.run)
-        found.extend(_followed(replay, replay.process, Experience(courses=others, widening={}), has_log=has_log))
-    widening = {run: _widening([each for each in found if each.replay.run != run]) for run in _runs(replays)}
-    return [_widened(each, widening[each.replay.run]) for each in found]
+def _without(courses: Sequence[Course], widening: dict[Knows, float], run: str) -> Experience:
+    return Experience(courses=tuple(each for each in courses if each.run != run), widening=widening)
 
 
 def _followed(replay: Replay, process: RecordedProcess, known: Experience, *, has_log: bool) -> list[Asked]:
@@ -113,13 +134,6 @@ def _followed(replay: Replay, process: RecordedProcess, known: Experience, *, ha
     return found
 
 
-def experience_of(replays: Sequence[Replay]) -> Experience:
-    """What these tell of others; intervals are widened by what held, with and without the size of the redo."""
-    courses = tuple(course for each in replays if (course := course_of(each)) is not None)
-    narrow = [asked for knows in (True, False) for each in replays for asked in _asked(each, courses, knows)]
-    return Experience(courses=courses, widening=_widening(narrow))
-
-
 def _asked(replay: Replay, courses: Sequence[Course], knows_redo: bool) -> list[Asked]:
     tracks = tracks_of([each for each in courses if each.run != replay.run], replay.kind)
     found = []
@@ -140,7 +154,3 @@ def _widening(asked: Sequence[Asked]) -> dict[Knows, float]:
 
 def _widened(asked: Asked, widening: dict[Knows, float]) -> Asked:
     return replace(asked, left=asked.left.widened(widening.get(asked.left.knows, 1.0)))
-
-
-def _runs(replays: Sequence[Replay]) -> list[str]:
-    return list(dict.fromkeys(each.run for each in replays))

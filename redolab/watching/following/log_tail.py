@@ -6,18 +6,24 @@ import os
 import select
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from redolab.errors import InvalidInput
-from redolab.timeline.stamps import MICROSECONDS, Record, Stamp, records
+from redolab.timeline.stamps import MICROSECONDS, Clock, Record, Stamp, records
 
 _LAST = 64 << 20
 """Bytes that are read of what is there: no recovery writes more, unless it is stuck."""
 _PIECE = 1 << 20
 _QUARTER = 900.0
 """Seconds between two time zones."""
+_SKEW = 120.0
+"""Seconds by which a stamp may be after the time when its file was written."""
+_HALF_A_DAY = 12 * 3600.0
+_EXACTLY = 5.0
+_LONGEST = 4096
 _SILENCE = 1.0
 """Seconds without a line after which a pipe has nothing more from before."""
 
@@ -54,23 +60,27 @@ class LogTail:
 
     def __init__(self, path: Path | None) -> None:
         """`path`: a file, which may be rotated or cut; None for standard input. Raises `InvalidInput` if it cannot be read."""
-        self._source: _Source = _Pipe(sys.stdin.buffer) if path is None else _File(path)
-        self._partial = b""
+        self._source: _Source = _source(path)
         self._is_behind = True
-        self._shift: float | None = None
-        """Seconds from the stamps to the epoch."""
-        self._last = 0.0
+        self._shifts: dict[_Form, float] = {}
+        """Seconds from the stamps of a form to the epoch."""
+        self._last: float | None = None
+        self.unfinished = ""
+        """The beginning of a line whose end has not come yet."""
+        self._rest = b""
 
     def said(self) -> list[Said]:
         """What has come since it was asked last."""
         now = time.time()
         # Servers that were killed can leave NUL bytes.
-        *lines, self._partial = (self._partial + self._source.read()).replace(b"\0", b"\n").split(b"\n")
-        found = [record for line in lines for record in records(line.decode("utf-8", "replace"))]
+        *lines, self._rest = (self._rest + self._source.read()).replace(b"\0", b"\n").split(b"\n")
+        if self._source.has_ended() and self._rest:
+            lines, self._rest = [*lines, self._rest], b""
+        self.unfinished = self._rest[-_LONGEST:].decode("utf-8", "replace")
+        found = [record for line in lines if line for record in records(line.decode("utf-8", "replace"))]
         if not self._is_behind:
             return [Said(record, now) for record in found]
-        if self._shift is None:
-            self._shift = _shift([stamp for each in found if (stamp := _stamp(each)) is not None], self._source, now)
+        self._learn_shifts(found, now)
         said = [Said(record, self._at(record, now)) for record in found]
         self._is_behind = not self._source.has_caught_up()
         return said
@@ -84,12 +94,72 @@ class LogTail:
         """Let go of it."""
         self._source.close()
 
+    def _learn_shifts(self, found: Sequence[Record], now: float) -> None:
+        """Of each form of stamp by its last one."""
+        last = {_Form.of(stamp, clock): stamp for each in found for clock, stamp in _stamps(each)}
+        for form, stamp in last.items():
+            self._shifts.setdefault(form, form.shift(stamp, self._source.written(), now))
+
     def _at(self, record: Record, now: float) -> float:
-        stamp = _stamp(record)
-        if stamp is not None and self._shift is not None:
-            self._last = min(now, stamp.us / MICROSECONDS + self._shift)
+        times = [
+            stamp.us / MICROSECONDS + self._shifts[form]
+            for clock, stamp in _stamps(record)
+            if (form := _Form.of(stamp, clock)) in self._shifts
+        ]
+        if times:
+            self._last = min(now, times[0])
         # A line without a stamp belongs to the one before.
-        return self._last or now
+        return now if self._last is None else self._last
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """Stamps that can be compared with each other."""
+
+    clock: Clock
+    has_offset: bool
+    dated: bool
+    of_day: bool
+
+    @classmethod
+    def of(cls, stamp: Stamp, clock: Clock) -> _Form:
+        return cls(clock, stamp.offset is not None, stamp.dated, stamp.of_day)
+
+    def shift(self, last: Stamp, written: float | None, now: float) -> float:
+        """Seconds to be added to such stamps, of which this is the last.
+
+        Those without an offset are of this machine's zone, of UTC, or of another zone, whichever is before the log was written, and
+        nearest to that.
+        """
+        if self.has_offset and self.dated:
+            return 0.0
+        at, until = last.us / MICROSECONDS, now if written is None else written
+        if not self.dated:
+            return until - at
+        zones = [-float(time.localtime(until).tm_gmtoff), 0.0]
+        possible = [shift for shift in zones if -_SKEW <= until - (at + shift) <= _HALF_A_DAY]
+        nearest = min(possible, key=lambda shift: until - (at + shift), default=None)
+        zone = round((until - at) / _QUARTER) * _QUARTER
+        # Silence lasts any time, a zone is whole quarters of an hour away.
+        is_zone = abs(until - at - zone) <= _EXACTLY and (nearest is None or until - at - nearest > _QUARTER)
+        return zone if nearest is None or is_zone else nearest
+
+
+def _stamps(record: Record) -> list[tuple[Clock, Stamp]]:
+    """The collector's first where it has date and zone: a server's may be of another."""
+    found = [(Clock.SERVER, record.server), (Clock.COLLECTOR, record.collector)]
+    there = [(clock, stamp) for clock, stamp in found if stamp is not None]
+    return sorted(there, key=lambda each: not (each[1].dated and each[1].offset is not None))
+
+
+def _source(path: Path | None) -> _Source:
+    if path is None:
+        if sys.stdin is None:
+            raise InvalidInput("standard input is closed", "name the server's error log, or --pid")
+        return _Pipe(sys.stdin.fileno())
+    if path.exists() and not path.is_file():
+        return _Pipe(os.open(path, os.O_RDONLY))
+    return _File(path)
 
 
 class _File:
@@ -108,16 +178,19 @@ class _File:
             return chunk
         try:
             there, ours = self._path.stat(), os.fstat(self._file.fileno())
-        except FileNotFoundError:
+            if (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino):
+                following = self._path.open("rb")
+                self._file.close()
+                self._file = following
+            elif there.st_size < self._file.tell():
+                self._file.seek(0)
+            else:
+                return b""
+        except OSError:
+            # It is being rotated, or may not be read yet: what was open is read on.
             return b""
-        if (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino):
-            self._file.close()
-            self._file = _opened(self._path)
-        elif there.st_size < self._file.tell():
-            self._file.seek(0)
-        else:
-            return b""
-        return self._file.read()
+        # What was begun in the one is not gone on with in the other.
+        return b"\n" + self._file.read()
 
     def has_caught_up(self) -> bool:
         return True
@@ -133,8 +206,8 @@ class _File:
 
 
 class _Pipe:
-    def __init__(self, stream: BinaryIO) -> None:
-        self._number = stream.fileno()
+    def __init__(self, number: int) -> None:
+        self._number = number
         self._heard: float | None = None
         self._ended = False
 
@@ -166,20 +239,3 @@ def _opened(path: Path) -> BinaryIO:
         return path.open("rb")
     except OSError as error:
         raise InvalidInput(f"{path}: {error.strerror}", "name the server's error log, or --pid") from error
-
-
-def _stamp(record: Record) -> Stamp | None:
-    return record.server or record.collector
-
-
-def _shift(stamps: list[Stamp], source: _Source, now: float) -> float | None:
-    """Seconds to be added to these stamps: they may be without a zone, a year or a day, or of a server in another zone."""
-    if not stamps:
-        return None
-    last, written = stamps[-1], source.written()
-    if written is not None:
-        # A file was written when its last line was.
-        return round((written - last.us / MICROSECONDS) / _QUARTER) * _QUARTER
-    if last.of_day or not last.dated:
-        return now - last.us / MICROSECONDS
-    return 0.0 if last.offset is not None else -float(time.localtime(now).tm_gmtoff)

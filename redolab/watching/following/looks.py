@@ -17,7 +17,8 @@ from redolab.watching.following.server_process import Look, ServerProcess
 from redolab.watching.following.service import StartLimit
 
 _ENDING = ".looks"
-_EVERY = 0.25
+EVERY = 0.25
+"""Seconds from one look to the next."""
 
 
 class Beginning(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,14 +56,23 @@ def looked_at(pid: int | None, log: Path) -> Iterator[None]:
 
 
 def _look(process: ServerProcess, path: Path, over: threading.Event) -> None:
-    beginning = Beginning(name=process.name, started=process.started, redo=process.redo())
+    looks, redo = list[Look](), process.redo()
+    while redo is None and not over.wait(EVERY):
+        # Right after its start a server is not in its data directory yet.
+        redo, look = process.redo(), process.look(time.time())
+        if look is None or look.listens:
+            break
+        looks.append(look)
     with path.open("wb") as file:
-        file.write(msgspec.json.encode(beginning) + b"\n")
-        while not over.wait(_EVERY):
+        for each in (Beginning(name=process.name, started=process.started, redo=redo), *looks):
+            file.write(msgspec.json.encode(each) + b"\n")
+        file.flush()
+        while not over.wait(EVERY):
             look = process.look(time.time())
             if look is None or look.listens:
                 return
             file.write(msgspec.json.encode(look) + b"\n")
+            file.flush()
 
 
 class RecordedProcess:
@@ -80,9 +90,12 @@ class RecordedProcess:
         if not exists(looks_of(log)):
             return None
         with open_file(looks_of(log)) as file:
-            first, *others = file.read().splitlines()
-        looks = [msgspec.json.decode(each, type=Look) for each in others]
-        return cls(msgspec.json.decode(first, type=Beginning), looks)
+            # The last line can be torn, as of a lab that was killed.
+            lines = [each for each in file.read().splitlines(keepends=True) if each.endswith(b"\n")]
+        if not lines:
+            return None
+        looks = [msgspec.json.decode(each, type=Look) for each in lines[1:]]
+        return cls(msgspec.json.decode(lines[0], type=Beginning), looks)
 
     def redo(self) -> RedoToRecover | None:
         """See `ShownProcess`."""
@@ -93,5 +106,5 @@ class RecordedProcess:
         return None
 
     def look(self, at: float) -> Look | None:
-        """The last look up to that time."""
-        return next((each for each in reversed(self.looks) if each.at <= at), None)
+        """The last look up to that time, or the first of all."""
+        return next((each for each in reversed(self.looks) if each.at <= at), self.looks[0] if self.looks else None)

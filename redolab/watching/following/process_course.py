@@ -8,6 +8,8 @@ from redolab.watching.following.server_process import Look
 _READS = 256 * 1024
 """Bytes a second from which on redo is read: a server reads it in pieces of 64 KiB and more."""
 _PAGE = 4096
+_MORE = 4 << 20
+"""Bytes."""
 _ALL = 0.98
 """Of the redo: whoever has read that much has read it all."""
 
@@ -22,31 +24,33 @@ class ProcessCourse:
         self._reading_s = 0.0
         self._applying_s = 0.0
         self._batch_since: float | None = None
-        self._batches = 0.0
+        self._complete = 0.0
         self._read = 0.0
 
     @property
     def has_read(self) -> bool:
-        """Whether it has been seen reading redo."""
-        return self._read > 0
+        """Whether it has read more than a server does that has nothing to recover."""
+        return self._read >= _MORE
 
-    def see(self, look: Look, total: int | None) -> None:
-        """Take in a look; `total`: bytes of all redo where they are known."""
+    def see(self, look: Look, total: int | None, most: int | None) -> None:
+        """Take in a look; `total`: bytes of all redo where they are known, `most`: what there can be at most."""
         before, self._last = self._last, look
         position = look.mapped if look.mapped is not None else look.sequential
         if position is None:
             return
-        read = float(position if total is None else min(position, total))
+        known = [each for each in (position, total, most) if each is not None]
+        read = float(min(known))
         if before is None:
-            # What came before is taken for reading.
-            self._read, self._reading_s = read, look.at - self._began
+            # What came before is taken for reading; if all is read by now, how long that took is not known.
+            is_all = total is not None and read >= _ALL * total
+            self._read, self._reading_s = read, 0.0 if is_all else max(0.0, look.at - self._began)
             return
         seconds = look.at - before.at
         is_all = total is not None and self._read >= _ALL * total
         if read - self._read >= _READS * seconds and not is_all:
             self._reading_s += seconds
             if self._batch_since is not None:
-                self._batches, self._batch_since = self._read, None
+                self._complete, self._batch_since = self._read, None
         elif _moved(before, look) or is_all:
             self._applying_s += seconds
             if self._batch_since is None:
@@ -57,12 +61,12 @@ class ProcessCourse:
         """How far it has come; of a batch at hand no share is seen."""
         in_batch = 0.0 if self._batch_since is None else now - self._batch_since
         return Done(
-            elapsed=now - self._began,
+            elapsed=max(0.0, now - self._began),
             total=None if total is None else float(total),
             most=None if most is None else float(most),
             read=self._read,
             applied=None,
-            batches=self._batches,
+            complete=self._complete,
             reading_s=self._reading_s,
             applying_s=self._applying_s,
             unseen_s=in_batch,

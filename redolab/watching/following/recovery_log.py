@@ -13,8 +13,10 @@ from redolab.timeline.phase import Phase
 from redolab.timeline.stamps import Record
 from redolab.units import MIB
 
-_PERCENTS = re.compile(r"(?:Progress in percents?: ?)?(?P<percents>(?:\d{1,3} ?%? ?)+)$")
+_PERCENTS = re.compile(r"(?:InnoDB: )?(?:Progress in percents?: ?)?(?P<percents>\d{1,3}%?(?: \d{1,3}%?)*) ?")
+"""The whole of what is said."""
 _NUMBER = re.compile(r"\d{1,3}")
+_ALL = 100
 _PAGES_LEFT = re.compile(r"[Tt]o recover: (?:LSN (?P<upto>\d+)/\d+; )?(?P<pages>\d+) pages")
 _BATCH_OF = re.compile(r"batch to recover (?P<pages>\d+) pages")
 _MULTI_BATCH = re.compile(r"Multi-batch recovery needed at LSN (?P<lsn>\d+)")
@@ -112,8 +114,14 @@ class RecoveryLog:
     phase: Phase = Phase.DISCOVER
     rows_to_undo: int | None = None
     undone: bool = False
-    blocked: int = 0
-    """Lines in a row that complain of no free block, and nothing else."""
+    blocked_since: float | None = None
+    """When it began to complain of no free block; None once it has told anything else."""
+    blocked_at: float = 0.0
+    """When it did so last."""
+    stated_checkpoint: int | None = None
+    """The LSN from which redo is applied, where a line says so."""
+    unfinished_percent: int | None = None
+    """Of the batch at hand, in a line that is not at its end: servers up to 8.0.15 end it with the batch."""
     _reading: _Reading = field(default_factory=_Reading)
     _applying: _Applying = field(default_factory=_Applying)
 
@@ -124,13 +132,15 @@ class RecoveryLog:
             self._hear_percents(record.text, at)
             return
         if known.event is Event.NO_FREE_BLOCK:
-            self.blocked += 1
+            self.recovers = self.recovers or self.ready is None
+            self.blocked_since = at if self.blocked_since is None else self.blocked_since
+            self.blocked_at = at
             return
         if known.event in _BEGINS and self._is_another(known):
             self.forget()
         if self.began is None:
             self.began = at
-        self.blocked = 0
+        self.blocked_since = None
         self.family = self.family or known.family
         self.version = self.version or known.values.get("version")
         self._take(known, record.text, at)
@@ -148,21 +158,23 @@ class RecoveryLog:
             _FIRST_POOL,
         )
 
+    def hear_unfinished(self, text: str) -> None:
+        """Look at the beginning of a line whose end has not come yet."""
+        found = _PERCENTS.fullmatch(text)
+        self.unfinished_percent = None if found is None else _percent_in(found["percents"])
+
     @property
     def percent(self) -> int | None:
-        """Of the batch at hand, where a line said one."""
+        """Of the batch at hand, where a line says one."""
         batch = self._applying.batch
-        return None if batch is None or batch.shown_at is None else round(100 * batch.share)
+        if batch is None or batch.shown_at is None:
+            return self.unfinished_percent
+        return round(100 * batch.share)
 
     @property
     def batches(self) -> int:
         """Complete ones."""
         return self._applying.batches
-
-    @property
-    def checkpoint(self) -> int | None:
-        """The LSN from which redo is applied, once a line said so."""
-        return self._reading.checkpoint
 
     def done(self, now: float, total: int | None = None, most: int | None = None, *, shows: bool = True) -> Done:
         """How far it had come at that time.
@@ -182,12 +194,12 @@ class RecoveryLog:
             applied += batch.share * max(0.0, reading.bytes_to(batch.upto) - complete)
             unseen = max(0.0, now - batch.shown_at)
         return Done(
-            elapsed=now - (now if self.began is None else self.began),
+            elapsed=0.0 if self.began is None else max(0.0, now - self.began),
             total=known,
             most=None if most is None else float(most),
             read=reading.bytes_to(reading.upto),
             applied=applied if shows else None,
-            batches=complete,
+            complete=complete,
             reading_s=reading.seconds_at(now),
             applying_s=applying.seconds + in_batch,
             unseen_s=unseen if shows else in_batch,
@@ -210,12 +222,22 @@ class RecoveryLog:
             take(self, known, text, at)
 
     def _from_checkpoint(self, known: LogEvent, _text: str, at: float) -> None:
-        self._reading.checkpoint = lsn_of(known.values.get("lsn")) or self._reading.checkpoint
+        self._begins_at(known)
         self._must_recover(known, "", at)
+
+    def _checkpoint(self, known: LogEvent, _text: str, at: float) -> None:
+        # MySQL 8.0.30 and later says so after a clean shutdown too.
+        self._begins_at(known)
+        self._reading.begin(at)
+
+    def _begins_at(self, known: LogEvent) -> None:
+        self.stated_checkpoint = lsn_of(known.values.get("lsn")) or self.stated_checkpoint
+        self._reading.checkpoint = self.stated_checkpoint or self._reading.checkpoint
 
     def _progressed(self, known: LogEvent, _text: str, at: float) -> None:
         # 5.7 says so after its first look at the log.
-        self._reading.checkpoint = self._reading.checkpoint or lsn_of(known.values.get("lsn"))
+        if self._reading.checkpoint is None:
+            self._begins_at(known)
         self._must_recover(known, "", at)
 
     def _must_recover(self, _known: LogEvent, _text: str, at: float) -> None:
@@ -266,6 +288,7 @@ class RecoveryLog:
             self._pages_left(int(left["pages"]), left["upto"] or "", at)
             return
         # MariaDB to 10.10: a batch begins with its pages.
+        self._end_batch(at)
         of = _BATCH_OF.search(text)
         self._begin_batch(at, self._reading.upto).pages = None if of is None else integer(of["pages"])
 
@@ -295,6 +318,9 @@ class RecoveryLog:
         self._applying.upto = max(batch.upto or 0, self._applying.upto or 0) or None
         self._applying.batches += 1
         self._applying.batch = None
+        if self._reading.end is not None and (self._applying.upto or 0) >= self._reading.end:
+            self.phase = Phase.OPEN
+            return
         # What follows is more redo, until something else is said.
         self._reading.begin(at)
         self.phase = Phase.SCAN
@@ -313,7 +339,7 @@ class RecoveryLog:
     def _is_ready(self, _known: LogEvent, _text: str, at: float) -> None:
         self._end_batch(at)
         self._reading.pause(at)
-        self.ready, self.phase = at, Phase.ROLLBACK
+        self.ready, self.phase, self.ended = at, Phase.ROLLBACK, None
 
     def _undo_ended(self, _known: LogEvent, _text: str, _at: float) -> None:
         self.undone = True
@@ -328,15 +354,19 @@ class RecoveryLog:
 
     def _hear_percents(self, text: str, at: float) -> None:
         batch = self._applying.batch
-        if batch is None or (found := _PERCENTS.search(text)) is None:
+        if batch is None or (found := _PERCENTS.fullmatch(text)) is None:
             return
-        told = [int(each) for each in _NUMBER.findall(found["percents"]) if int(each) <= 100]
-        if told:
-            batch.show(max(told) / 100, at)
+        self.unfinished_percent = None
+        if (percent := _percent_in(found["percents"])) is not None:
+            batch.show(percent / 100, at)
+
+
+def _percent_in(said: str) -> int | None:
+    return max((int(each) for each in _NUMBER.findall(said) if int(each) <= _ALL), default=None)
 
 
 _TAKES: dict[Event, Callable[[RecoveryLog, LogEvent, str, float], None]] = {
-    Event.CHECKPOINT: RecoveryLog._from_checkpoint,
+    Event.CHECKPOINT: RecoveryLog._checkpoint,
     Event.FROM_CHECKPOINT: RecoveryLog._from_checkpoint,
     Event.PROGRESSED: RecoveryLog._progressed,
     Event.NOT_SHUT_DOWN: RecoveryLog._must_recover,

@@ -89,8 +89,11 @@ def _of_circular(paths: Sequence[Path]) -> RedoToRecover | None:
         files = [opened.enter_context(path.open("rb")) for path in paths]
         if _number(files[0], 0, ">I") & ~_ENCRYPTED == _WITHOUT_BLOCKS:
             checkpoint = max(_number(files[0], at, ">Q") for at in _CHECKPOINTS_WITHOUT_BLOCKS)
-            return _checked(checkpoint, None, _size(files[0]) - _START_WITHOUT_BLOCKS)
+            capacity = _size(files[0]) - _START_WITHOUT_BLOCKS
+            return RedoToRecover(checkpoint, None, capacity) if checkpoint else None
         of_each = _blocks(files[0])
+        if not of_each:
+            return None
         in_all = of_each * len(files)
 
         def block(number: int) -> tuple[int, int]:
@@ -112,7 +115,7 @@ def _of_circular(paths: Sequence[Path]) -> RedoToRecover | None:
 
 def _checked(checkpoint: int, end: int | None, capacity: int) -> RedoToRecover | None:
     """What was read, if it is possible."""
-    if not checkpoint or (end is not None and not 0 <= end - checkpoint <= capacity):
+    if not checkpoint or end is None or not 0 <= end - checkpoint <= capacity:
         return None
     return RedoToRecover(checkpoint, end, capacity)
 

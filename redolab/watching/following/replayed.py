@@ -12,7 +12,7 @@ from redolab.runs.store import Run
 from redolab.servers.dialects import Version, dialect_of, family_of
 from redolab.sizing.trade import committed_loads
 from redolab.timeline.arrivals import arrivals_of, read_stamped_log
-from redolab.timeline.compressed import exists
+from redolab.timeline.compressed import ENDING, exists
 from redolab.timeline.phases import Timeline
 from redolab.timeline.stamps import records
 from redolab.watching.following.looks import RecordedProcess
@@ -64,9 +64,14 @@ def redo_in_blocks(version: str) -> bool:
 
 
 def replays() -> list[Replay]:
-    """All that are committed, took long enough, came to their end, and whose lines have the times of their arrival."""
-    runs = {run.name: run for run in (*committed_recoveries(), *committed_loads())}
-    return [replay for _, run in sorted(runs.items()) for replay in replays_of(run)]
+    """Those of the runs that are committed."""
+    return replays_in([*committed_recoveries(), *committed_loads()])
+
+
+def replays_in(runs: Sequence[Run]) -> list[Replay]:
+    """All that took long enough, came to their end, and whose lines have the times of their arrival."""
+    named = {run.name: run for run in runs}
+    return [replay for _, run in sorted(named.items()) for replay in replays_of(run)]
 
 
 def replays_of(run: Run) -> Iterator[Replay]:
@@ -77,7 +82,10 @@ def replays_of(run: Run) -> Iterator[Replay]:
             continue
         if trial.seconds_to_ready < SHORTEST:
             continue
-        logs = sorted((run.folder / "logs").glob(f"{record.position + 1:03}-*.log"))
+        # Large ones are kept compressed.
+        stem = f"{record.position + 1:03}-*.log"
+        logs = sorted(each for ending in ("", ENDING) for each in (run.folder / "logs").glob(stem + ending))
+        logs = [each.with_name(each.name.removesuffix(ENDING)) for each in logs]
         if not logs or not exists(arrivals_of(logs[-1])):
             continue
         lines = [(line.arrival, line.text) for line in read_stamped_log(logs[-1]) if line.arrival is not None]
@@ -133,7 +141,7 @@ def course_of(replay: Replay) -> Course | None:
         ready=round(10 * replay.ready),
         read=per_mille([each.read for each in shown]),
         applied=per_mille([each.applied or 0.0 for each in shown]),
-        batches=per_mille([each.batches for each in shown]),
+        complete=per_mille([each.complete for each in shown]),
         reading=tenths([each.reading_s for each in shown]),
         applying=tenths([each.applying_s for each in shown]),
         unseen=tenths([each.unseen_s for each in shown]),

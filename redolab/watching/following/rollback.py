@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import pymysql
 from pymysql.connections import Connection
+from pymysql.constants import ER
 
-from redolab.servers.address import Address
+from redolab.servers.address import Address, refused
 
 _ROWS = """
-SELECT COUNT(*), COALESCE(SUM(trx_rows_modified), 0) FROM information_schema.innodb_trx
+SELECT COALESCE(SUM(trx_rows_modified), 0) FROM information_schema.innodb_trx
 WHERE trx_mysql_thread_id = 0 AND trx_rows_modified > 0
 """
 """A transaction that was found has no connection; what is modified in it shrinks as it is undone."""
+_REFUSED = (
+    ER.ACCESS_DENIED_ERROR,
+    ER.DBACCESS_DENIED_ERROR,
+    ER.SPECIFIC_ACCESS_DENIED_ERROR,
+    ER.HOST_NOT_PRIVILEGED,
+)
+_PATIENCE = 60.0
+"""Seconds without a row less, or without an answer, after which nothing is waited for."""
 
 
 class RollbackWatch:
-    """Asks a server for it again and again."""
+    """Asks a server for it again and again; times in seconds on the caller's clock."""
 
     def __init__(self, address: Address) -> None:
         """Connects with the first look. Raises `InvalidInput` if the address names no server."""
@@ -23,36 +32,46 @@ class RollbackWatch:
         self._address = address
         self._connection: Connection | None = None
         self._first: tuple[float, int] | None = None
-        self._rows: int | None = None
-        self._at = 0.0
-
-    def look(self, at: float) -> int | None:
-        """Rows that are still to be undone; None while it cannot be asked. `at`: seconds on the caller's clock."""
-        try:
-            if self._connection is None:
-                self._connection = self._address.connect()
-            with self._connection.cursor() as cursor:
-                cursor.execute(_ROWS)
-                row = cursor.fetchone()
-        except (pymysql.MySQLError, OSError):
-            self.close()
-            return None
-        self._rows, self._at = (int(row[1]) if row else 0), at
-        if self._first is None:
-            self._first = at, self._rows
-        return self._rows
-
-    @property
-    def seconds_left(self) -> float | None:
+        self._fewer_at: float | None = None
+        self.rows: int | None = None
+        """Still to be undone; None as long as it cannot be asked."""
+        self.seconds_left: float | None = None
         """At the rate since the first look; None where none is seen."""
-        if self._first is None or self._rows is None:
-            return None
-        since, rows = self._first
-        undone = rows - self._rows
-        return self._rows * (self._at - since) / undone if undone > 0 and self._at > since else None
+        self.has_stopped = False
+        """Whether nothing is undone any more: what is prepared stays until somebody commits it or rolls it back."""
+
+    def look(self, at: float) -> None:
+        """Ask. Raises `LabError` if it may not be asked."""
+        rows = self._asked()
+        if self._fewer_at is None or (rows is not None and (self.rows is None or rows < self.rows)):
+            self._fewer_at = at
+        self.has_stopped = at - self._fewer_at >= _PATIENCE
+        self.rows = rows
+        if rows is None:
+            return
+        self._first = self._first or (at, rows)
+        since, before = self._first
+        self.seconds_left = rows * (at - since) / (before - rows) if before > rows and at > since else None
 
     def close(self) -> None:
         """Let go of the connection."""
         if self._connection is not None and self._connection.open:
             self._connection.close()
         self._connection = None
+
+    def _asked(self) -> int | None:
+        try:
+            if self._connection is None:
+                self._connection = self._address.connect()
+            with self._connection.cursor() as cursor:
+                cursor.execute(_ROWS)
+                row = cursor.fetchone()
+        except pymysql.MySQLError as error:
+            self.close()
+            if error.args and error.args[0] in _REFUSED:
+                raise refused(self._address, error) from error
+            return None
+        except OSError:
+            self.close()
+            return None
+        return int(row[0]) if row else 0

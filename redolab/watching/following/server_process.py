@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 import msgspec
 import psutil
@@ -14,12 +16,17 @@ from redolab.errors import InvalidInput
 from redolab.watching.following.redo_files import RedoToRecover, redo_to_recover
 from redolab.watching.following.service import StartLimit, start_limit
 
-_SERVERS = re.compile(r"mysqld|mariadbd")
+T = TypeVar("T")
+
+_SERVERS = re.compile(r"mysqld(?:-debug)?|mariadbd")
 _REDO_FILE = re.compile(r"(?:ib_logfile\d+|#ib_redo\d+)$")
 _LISTENS = 0x10000
 """`__SO_ACCEPTCON` in the flags of /proc/net/unix."""
 _OUTPUTS = (2, 1)
 """Where a server without `log_error` writes its log."""
+_SEE_ALL = "see 'pgrep -ax \"mysqld|mariadbd\"'"
+_REST = 50.0
+"""Times what a look of a dearer kind took, before the next."""
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,10 +38,12 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes that its busiest reader has read by system calls: the thread that reads redo, while it is read."""
     mapped: int | None
     """Bytes of redo log in its memory, of a server that maps the file instead of reading it."""
+    called: int | None
+    """Bytes that all of it has read by system calls."""
     read: int | None
     """Bytes that came from disks."""
     written: int | None
-    """Bytes that went to disks."""
+    """Bytes that went to disks, its log among them."""
     cpu_seconds: float
     listens: bool
     """Whether it takes connections, so that its recovery is over."""
@@ -58,6 +67,11 @@ class ShownProcess(Protocol):
         """How it is now; None if it has ended."""
 
 
+def is_server(name: str | None) -> bool:
+    """Whether a process of that name is a server."""
+    return name is not None and _SERVERS.fullmatch(name) is not None
+
+
 class ServerProcess:
     """A server that runs."""
 
@@ -69,20 +83,20 @@ class ServerProcess:
             self.started = self._process.create_time()
             self._arguments = self._process.cmdline()
             self._folder = Path("/proc") / str(pid)
-            if _SERVERS.search(self.name) is None:
-                raise InvalidInput(
-                    f"process {pid} is {self.name}, neither mysqld nor mariadbd", "see 'pgrep -a mysqld'"
-                )
+            if not is_server(self.name):
+                raise InvalidInput(f"process {pid} is {self.name}, neither mysqld nor mariadbd", _SEE_ALL)
             next((self._folder / "fd").iterdir(), None)
-        except psutil.NoSuchProcess as error:
-            raise InvalidInput(f"there is no process {pid}", "see 'pgrep -a \"mysqld|mariadbd\"'") from error
+        except (psutil.NoSuchProcess, FileNotFoundError) as error:
+            raise InvalidInput(f"there is no process {pid}", _SEE_ALL) from error
         except (psutil.AccessDenied, PermissionError) as error:
             raise InvalidInput(f"process {pid} may not be looked at", "be root, or who it runs as") from error
         self.pid = pid
+        self._mapped = _Paced(self._read_mapped)
+        self._listens = _Paced(self._read_listens)
 
     @property
     def is_running(self) -> bool:
-        """Whether it is still there."""
+        """Whether it is still there: itself, no later process with its id, and no zombie."""
         with suppress(psutil.NoSuchProcess):
             return self._process.is_running() and self._process.status() != psutil.STATUS_ZOMBIE
         return False
@@ -111,33 +125,44 @@ class ServerProcess:
                     return path
         return None
 
+    def writes_to(self, log: Path) -> bool:
+        """Whether that file is where its log goes."""
+        for number in _OUTPUTS:
+            with suppress(OSError):
+                if (self._folder / "fd" / str(number)).samefile(log):
+                    return True
+        return False
+
     def start_limit(self) -> StartLimit | None:
-        """After how long its unit is killed when it is not ready."""
+        """See `ShownProcess`."""
         with suppress(OSError):
-            return start_limit((self._folder / "cgroup").read_text())
+            return start_limit((self._folder / "cgroup").read_text(), self.pid)
         return None
 
     def redo(self) -> RedoToRecover | None:
-        """What its redo log files say, to be asked before it is ready."""
+        """See `ShownProcess`."""
         return redo_to_recover(self.redo_folder)
 
     def look(self, at: float) -> Look | None:
-        """How it is now; None if it has ended."""
+        """See `ShownProcess`."""
+        if not self.is_running:
+            return None
         try:
             times = self._process.cpu_times()
             moved = self._io("io")
             readers = [self._io(f"task/{each.name}/io") for each in (self._folder / "task").iterdir()]
-            return Look(
-                at=at,
-                sequential=max((each["rchar"] for each in readers if "rchar" in each), default=None),
-                mapped=self._mapped(),
-                read=moved.get("read_bytes"),
-                written=moved.get("write_bytes"),
-                cpu_seconds=times.user + times.system,
-                listens=self._listens(),
-            )
-        except (psutil.Error, FileNotFoundError, ProcessLookupError):
+        except (psutil.NoSuchProcess, FileNotFoundError, ProcessLookupError):
             return None
+        return Look(
+            at=at,
+            sequential=max((each["rchar"] for each in readers if "rchar" in each), default=None),
+            mapped=self._mapped.value(),
+            called=moved.get("rchar"),
+            read=moved.get("read_bytes"),
+            written=moved.get("write_bytes"),
+            cpu_seconds=times.user + times.system,
+            listens=self._listens.value(),
+        )
 
     def _io(self, name: str) -> dict[str, int]:
         with suppress(OSError):
@@ -145,7 +170,7 @@ class ServerProcess:
             return {key: int(value) for key, _, value in (line.partition(": ") for line in lines)}
         return {}
 
-    def _mapped(self) -> int | None:
+    def _read_mapped(self) -> int | None:
         with suppress(OSError, psutil.Error):
             if "ib_logfile" not in (self._folder / "maps").read_text():
                 return None
@@ -153,20 +178,21 @@ class ServerProcess:
             return sum(each.rss for each in maps if _REDO_FILE.search(each.path))
         return None
 
-    def _listens(self) -> bool:
-        sockets = set[str]()
-        for each in (self._folder / "fd").iterdir():
-            with suppress(OSError):
-                if (found := re.fullmatch(r"socket:\[(\d+)\]", str(each.readlink()))) is not None:
-                    sockets.add(found[1])
-        with suppress(OSError):
+    def _read_listens(self) -> bool:
+        with suppress(OSError, psutil.Error):
+            sockets = set(self._sockets())
             for line in (self._folder / "net/unix").read_text().splitlines()[1:]:
                 fields = line.split()
                 if int(fields[3], 16) & _LISTENS and fields[6] in sockets:
                     return True
-        with suppress(psutil.Error):
             return any(each.status == psutil.CONN_LISTEN for each in self._process.net_connections("tcp"))
         return False
+
+    def _sockets(self) -> Iterator[str]:
+        for each in (self._folder / "fd").iterdir():
+            with suppress(OSError):
+                if (found := re.fullmatch(r"socket:\[(\d+)\]", str(each.readlink()))) is not None:
+                    yield found[1]
 
     def _open_files(self) -> list[Path]:
         with suppress(psutil.Error):
@@ -184,3 +210,31 @@ class ServerProcess:
             if option.replace("_", "-") == f"--{name}" and value:
                 return value
         return None
+
+
+def servers_here() -> list[ServerProcess]:
+    """The servers on this machine that may be looked at."""
+    found = []
+    for each in psutil.process_iter(["name"]):
+        if is_server(each.info["name"]):
+            with suppress(InvalidInput):
+                found.append(ServerProcess(each.pid))
+    return found
+
+
+class _Paced(Generic[T]):
+    """A look that takes longer the larger a server is: not taken again before it has rested many times as long."""
+
+    def __init__(self, look: Callable[[], T]) -> None:
+        self._look = look
+        self._due = 0.0
+        self._last: list[T] = []
+
+    def value(self) -> T:
+        """The look now, or the last one where it is not due."""
+        began = time.monotonic()
+        if not self._last or began >= self._due:
+            self._last = [self._look()]
+            ended = time.monotonic()
+            self._due = ended + _REST * (ended - began)
+        return self._last[0]

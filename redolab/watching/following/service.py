@@ -22,6 +22,7 @@ _SECONDS = {
     "us": 1e-6,
 }
 _PATIENCE = 5.0
+_PROPERTIES = ("--property=ActiveState", "--property=MainPID", "--property=TimeoutStartUSec")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +45,21 @@ def seconds_of(said: str) -> float | None:
     return sum(float(number) * _SECONDS[unit] for number, unit in parts) if parts else None
 
 
-def start_limit(cgroup: str) -> StartLimit | None:
+def limit_shown(unit: str, shown: str, pid: int) -> StartLimit | None:
+    """The limit in what `systemctl show` prints of a unit; None where it has none, or is not starting that very process."""
+    properties = {name: value for name, _, value in (line.partition("=") for line in shown.splitlines())}
+    if properties.get("ActiveState") != "activating" or properties.get("MainPID") != str(pid):
+        return None
+    seconds = seconds_of(properties.get("TimeoutStartUSec", ""))
+    return StartLimit(unit, seconds) if seconds else None
+
+
+def start_limit(cgroup: str, pid: int) -> StartLimit | None:
     """After how long the unit of a server is killed that is not ready; None where it is in none, or that has no end."""
     unit = unit_in(cgroup)
     if unit is None or which("systemctl") is None:
         return None
     try:
-        shown = run(Command(["systemctl", "show", "--property=TimeoutStartUSec", unit]), seconds=_PATIENCE).out
+        return limit_shown(unit, run(Command(["systemctl", "show", *_PROPERTIES, unit]), seconds=_PATIENCE).out, pid)
     except CommandFailed:
         return None
-    seconds = seconds_of(shown.partition("=")[2].strip())
-    return StartLimit(unit, seconds) if seconds else None

@@ -53,6 +53,14 @@ class FollowedNow(msgspec.Struct, frozen=True, kw_only=True):
     ended: str | None
 
 
+class RollbackNow(msgspec.Struct, frozen=True, kw_only=True):
+    """A rollback after ready, as programs take it; times in seconds."""
+
+    at: float
+    rows_to_undo: int | None
+    left_s: float | None
+
+
 def for_programs(followed: Followed) -> FollowedNow:
     """What is known at one moment."""
     done, left = followed.done, followed.left
@@ -88,7 +96,7 @@ def line(followed: Followed) -> str:
         parts.append(redo)
     if (left := left_in_words(followed)) is not None:
         parts.append(left)
-    if followed.advised.advice is not Advice.WAIT:
+    if followed.advised.advice in (Advice.RESTART, Advice.LOOK):
         parts.append(followed.advised.words[0])
     return "; ".join(parts)
 
@@ -120,7 +128,9 @@ def does(followed: Followed) -> str:
     if followed.state is State.READY:
         return "ready"
     if followed.state is State.SILENT:
-        return "says nothing of a recovery"
+        return "nothing shows a server that is being started"
+    if followed.state is State.STARTING:
+        return "starting; nothing shows yet that it recovers"
     batch = f", batch {followed.batches + 1}" if followed.phase is Phase.APPLY and followed.batches else ""
     percent = "" if followed.percent is None or followed.phase is not Phase.APPLY else f", {followed.percent} %"
     return f"{_DOES[followed.phase]}{batch}{percent}"
@@ -129,7 +139,7 @@ def does(followed: Followed) -> str:
 def redo_in_words(followed: Followed) -> str | None:
     """How much redo is read, of how much, and how fast; None where that is not seen."""
     done = followed.done
-    if followed.state not in (State.RECOVERING, State.SILENT) or (done.read <= 0 and done.total is None):
+    if followed.state is not State.RECOVERING or (done.read <= 0 and done.total is None):
         return None
     of = "" if done.total is None else f" of {format_size(done.total)}"
     applied = "" if not done.applied else f", {format_size(done.applied)} applied"
@@ -144,25 +154,29 @@ def left_in_words(followed: Followed) -> str | None:
         return None
     return (
         f"{left.share:.0%} of its time; ready in {format_duration(left.seconds)} "
-        f"({format_duration(left.low)} to {format_duration(left.high)}), at {_clock(followed.at + left.seconds)}"
+        f"({format_duration(left.low)} to {format_duration(left.high)}), at {_clock(followed.at + left.seconds, followed.at)}"
     )
 
 
-def summary(followed: Followed, ready_after: float | None, first: TimeLeft | None, first_at: float | None) -> list[str]:
-    """How it ended, and what was expected of it at first."""
+def summary(followed: Followed, ready_after: float | None, first: tuple[TimeLeft, float] | None) -> list[str]:
+    """How it ended, and what was expected of it at first, and when."""
     if followed.state is State.ENDED:
         return [f"{followed.server}: {followed.ended}; 'redolab timeline' on its log shows what it came to"]
-    if followed.state in (State.RECOVERING, State.SILENT):
+    if not followed.is_over:
         return [line(followed)]
     took = "" if ready_after is None else f" after {format_duration(ready_after)}"
     said = [f"{followed.server}: ready{took}"]
-    if first is not None and first_at is not None:
-        low, high = (_clock(first_at + each) for each in (first.low, first.high))
-        said.append(f"at first it was expected at {_clock(first_at + first.seconds)} ({low} to {high})")
+    if first is not None:
+        left, at = first
+        low, high = (_clock(at + each) for each in (left.low, left.high))
+        said.append(f"at first it was expected at {_clock(at + left.seconds)} ({low} to {high})")
     if followed.rows_to_undo:
         said.append(f"{followed.rows_to_undo:,} row operations are undone while it is in use; --socket follows them")
     return said
 
 
-def _clock(at: float) -> str:
-    return datetime.fromtimestamp(at).strftime("%H:%M:%S")
+def _clock(at: float, now: float | None = None) -> str:
+    """The time of day, with the date where it is another day's than `now`."""
+    moment = datetime.fromtimestamp(at)
+    is_same = now is None or datetime.fromtimestamp(now).date() == moment.date()
+    return moment.strftime("%H:%M:%S" if is_same else "%Y-%m-%d %H:%M:%S")

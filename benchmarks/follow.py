@@ -1,0 +1,68 @@
+"""What `redolab follow` takes: of the processors for a look, of its redo log files, and to work out the time left.
+
+.venv/bin/python -m benchmarks.follow
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.instances import bench_lab
+from redolab.lab import Lab
+from redolab.models.time_left import Done, time_left
+from redolab.servers.dialects import InstanceRequest, Purpose
+from redolab.servers.initialise import initialise
+from redolab.servers.instance import Instance
+from redolab.units import GIB, MIB
+from redolab.watching.following.follow import experience
+from redolab.watching.following.looks import EVERY
+from redolab.watching.following.server_process import ServerProcess
+
+_SERVERS = ("mysql-5.7", "mysql-9", "mariadb-10.11", "mariadb-11.8")
+_LOOKS = 100
+_REQUEST = InstanceRequest(purpose=Purpose.RECOVER, log_size=256 * MIB, buffer_pool=4 * GIB)
+
+
+def main() -> None:
+    """Measure and print."""
+    with bench_lab() as lab:
+        for name in _SERVERS:
+            with tempfile.TemporaryDirectory(dir=lab.folder) as folder:
+                look, files = _measured(lab, name, Path(folder) / "i")
+            print(
+                f"{name:<14} a look {look * 1000:.1f} ms, {look / EVERY:.1%} of a core; redo log files {files * 1000:.1f} ms"
+            )
+    known = experience()
+    tracks = known.tracks("MySQL 9")
+    done = Done(elapsed=20.0, total=2.0 * GIB, read=1.0 * GIB, reading_s=18.0)
+    took = _seconds(lambda: time_left(done, tracks, known.widening))
+    print(f"time left by {len(tracks)} recoveries {took * 1000:.1f} ms")
+
+
+def _measured(lab: Lab, name: str, folder: Path) -> tuple[float, float]:
+    """Processor seconds of a look, and of reading where the redo begins and ends."""
+    server = lab.server(name)
+    initialise(server, folder, _REQUEST)
+    with Instance.start(server, folder, _REQUEST, folder / "error.log") as instance:
+        instance.wait_ready(60)
+        assert instance.pid is not None
+        process = ServerProcess(instance.pid)
+        return _seconds(lambda: process.look(time.time())), _seconds(process.redo)
+
+
+def _seconds(what: Callable[[], object]) -> float:
+    """Of the processor: the median of many."""
+    took = []
+    for _ in range(_LOOKS):
+        began = time.process_time()
+        what()
+        took.append(time.process_time() - began)
+    return statistics.median(took)
+
+
+if __name__ == "__main__":
+    main()
