@@ -96,6 +96,19 @@ def redolab(
     )
 
 
+@contextmanager
+def redolab_running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """While in it: `redolab ARGUMENTS` runs; then it is asked to end."""
+    command = [sys.executable, "-m", "redolab", *arguments]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=PROJECT.root
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
+
+
 def signal_at(marker: str, with_signal: signal.Signals, arguments: Sequence[str]) -> tuple[int, str]:
     """Start `redolab ARGUMENTS`, signal it when it prints `marker`; its exit status and all that it printed."""
     command = [sys.executable, "-m", "redolab", *arguments]

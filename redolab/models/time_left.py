@@ -117,6 +117,11 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     """Of the whole recovery, as `all_applying`."""
     all_applying: int
 
+    @property
+    def shows_reading(self) -> bool:
+        """Whether it was seen how far its redo was read, while it was."""
+        return any(0 < each < _PER_MILLE for each in self.read)
+
 
 class TimeLeft(msgspec.Struct, frozen=True, kw_only=True):
     """How long a recovery will still take, in seconds."""
@@ -125,16 +130,19 @@ class TimeLeft(msgspec.Struct, frozen=True, kw_only=True):
     low: float
     high: float
     """Between these eight in ten are expected."""
+    least: float
+    most: float
+    """By any of the recoveries that are known: no interval reaches beyond."""
     share: float
     """Of all its time, that has passed."""
     knows: Knows
 
     def widened(self, factor: float) -> TimeLeft:
         """With an interval that reaches so many times as far, in logarithms."""
+        low = self.seconds * math.exp(-factor * _reach(self.low, self.seconds))
+        high = self.seconds * math.exp(factor * _reach(self.high, self.seconds))
         return msgspec.structs.replace(
-            self,
-            low=self.seconds * math.exp(-factor * _reach(self.low, self.seconds)),
-            high=self.seconds * math.exp(factor * _reach(self.high, self.seconds)),
+            self, low=max(low, min(self.least, self.low)), high=min(high, max(self.most, self.high))
         )
 
 
@@ -145,9 +153,12 @@ class Experience(msgspec.Struct, frozen=True, kw_only=True):
     widening: dict[Knows, float]
     """By what the intervals must be widened (a factor on their logarithms) so that eight in ten were inside."""
 
-    def tracks(self, kind: str | None) -> list[Track]:
-        """The recoveries of such servers, or all where they are too few, or none is named."""
-        return tracks_of(self.courses, kind)
+    def tracks(self, kind: str | None, *, shows_reading: bool = False) -> list[Track]:
+        """The recoveries of such servers, or all where they are too few, or none is named.
+
+        `shows_reading`: only those whose redo was seen being read.
+        """
+        return tracks_of([each for each in self.courses if each.shows_reading or not shows_reading], kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +197,15 @@ def time_left(done: Done, tracks: Sequence[Track], widening: Mapping[Knows, floa
         for quantile in (_LOW, 0.5, _HIGH)
     )
     share = done.elapsed / (done.elapsed + median)
-    left = TimeLeft(seconds=median, low=low, high=high, share=share, knows=done.knows)
+    left = TimeLeft(
+        seconds=median,
+        low=low,
+        high=high,
+        least=float(seconds.min()),
+        most=float(seconds.max()),
+        share=share,
+        knows=done.knows,
+    )
     return left.widened(widening.get(done.knows, 1.0))
 
 

@@ -1,36 +1,19 @@
-"""`redolab export` as a process, and what it answers to a scrape."""
+"""What `redolab export` answers to a scrape."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TypeAlias
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from redolab.project import PROJECT
 from tests.samples.live.watched import SECRET
 
 Scraped: TypeAlias = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 """Name and labels → value."""
 PORT = 19400
 _URL = f"http://127.0.0.1:{PORT}/metrics"
-
-
-@contextmanager
-def exporting(*arguments: str) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "redolab", "export", *arguments]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=PROJECT.root
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.terminate()
 
 
 def scraped() -> Scraped:

@@ -9,7 +9,7 @@ from redolab.records.recovery import STUCK_AFTER
 from redolab.watching.following.advice import Advice, Advised, Standstill, advised
 from redolab.watching.following.service import StartLimit, limit_shown, seconds_of, unit_in
 
-LEFT = TimeLeft(seconds=120.0, low=60.0, high=240.0, share=0.7, knows=Knows.APPLYING_SHARE)
+LEFT = TimeLeft(seconds=120.0, low=60.0, high=240.0, least=30.0, most=600.0, share=0.7, knows=Knows.APPLYING_SHARE)
 
 
 def stands(*, quiet: float | None = 0.5, blocked: float = 0.0, sees_process: bool = True) -> Standstill:

@@ -12,9 +12,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from redolab.lab import Lab
 from redolab.servers.dialects import SOCKET
 from redolab.servers.install import InstalledServer
-from tests.command import redolab
+from tests.command import redolab, redolab_running
 from tests.samples.live.watched import fresh, load, option_file, running
-from tests.watching.exporter import PORT, Scraped, exporting, first_scrape, scraped
+from tests.watching.exporter import PORT, Scraped, first_scrape, scraped
 
 
 def seconds(found: Scraped, crash: str, quantile: str) -> float:
@@ -26,7 +26,9 @@ def test_a_server_under_load_that_goes_away_and_comes_back(lab: Lab, mariadb: In
     fresh(lab, mariadb, folder)
     with (
         running(lab, mariadb, folder) as instance,
-        exporting("--socket", str(folder / SOCKET), "--user", "root", "--listen", f"127.0.0.1:{PORT}") as process,
+        redolab_running(
+            "export", "--socket", str(folder / SOCKET), "--user", "root", "--listen", f"127.0.0.1:{PORT}"
+        ) as process,
     ):
         before = first_scrape()
         assert before["redolab_up", ()] == 1
@@ -58,7 +60,8 @@ def test_a_server_under_load_that_goes_away_and_comes_back(lab: Lab, mariadb: In
 def test_every_server_is_told_by_the_same_names_in_a_file(name: str, lab: Lab, tmp_path: Path) -> None:
     server, folder, file = lab.server(name), tmp_path / "i", tmp_path / "redolab.prom"
     fresh(lab, server, folder)
-    with running(lab, server, folder), exporting(
+    with running(lab, server, folder), redolab_running(
+        "export",
         "--defaults-file", str(option_file(folder)), "--textfile", str(file), "--every", "0.2s"
     ) as process:  # fmt: skip
         deadline = time.monotonic() + 20

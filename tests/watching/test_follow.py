@@ -25,6 +25,7 @@ from redolab.watching.following.advice import Advice
 from redolab.watching.following.follow import experience
 from redolab.watching.following.follower import Followed, Follower, State
 from redolab.watching.following.log_tail import Said
+from redolab.watching.following.looks import RecordedProcess, looked_at, looks_of
 from redolab.watching.following.redo_files import redo_to_recover
 from redolab.watching.following.replayed import replays
 from redolab.watching.following.server_process import ServerProcess
@@ -45,8 +46,8 @@ def test_a_recovery_without_a_log(name: str, lab: Lab, home: Path, tmp_path: Pat
     assert redo is not None
 
     request = replace(image.spec.instance, purpose=Purpose.RECOVER, buffer_pool=64 << 20)
-    seen = list[Followed]()
-    with Instance.start(server, folder, request, tmp_path / "error.log") as instance:
+    seen, log = list[Followed](), tmp_path / "error.log"
+    with Instance.start(server, folder, request, log) as instance, looked_at(instance.pid, log):
         assert instance.pid is not None
         follower = Follower(experience(), ServerProcess(instance.pid), time.time(), server=name, has_log=False)
         while not instance.is_ready:
@@ -62,6 +63,14 @@ def test_a_recovery_without_a_log(name: str, lab: Lab, home: Path, tmp_path: Pat
     assert seen[-1].state is State.READY
     assert said.returncode == 0, said.stderr
     assert "ready" in said.stdout
+
+    # The same, as the lab keeps it; what is torn is left out.
+    looks_of(log).write_bytes(looks_of(log).read_bytes() + b'{"at":')
+    recorded = RecordedProcess.of(log)
+    assert recorded is not None
+    assert recorded.redo() == redo
+    assert [each.at for each in recorded.looks] == sorted(each.at for each in recorded.looks)
+    assert recorded.looks
 
     assert recovery is not None
     # MariaDB before 10.5 does not say where its checkpoint was.

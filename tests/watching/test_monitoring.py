@@ -20,9 +20,10 @@ from redolab.project import PROJECT
 from redolab.servers.dialects import SOCKET
 from redolab.servers.install import InstalledServer
 from redolab.watching.metrics import metrics_of
+from tests.command import redolab_running
 from tests.samples.live.watched import fresh, load, running
 from tests.watching.example import STANDING
-from tests.watching.exporter import PORT, exporting, first_scrape
+from tests.watching.exporter import PORT, first_scrape
 from tests.watching.prometheus import unpacked
 
 _PROMETHEUS = 19490
@@ -71,7 +72,7 @@ def test_a_real_prometheus_has_data_for_every_panel_and_a_pending_alert(
     (tmp_path / "prometheus.yml").write_text(config)
     with (
         running(lab, mariadb, folder) as instance,
-        exporting("--socket", str(folder / SOCKET), "--user", "root", "--listen", f"127.0.0.1:{PORT}"),
+        redolab_running("export", "--socket", str(folder / SOCKET), "--user", "root", "--listen", f"127.0.0.1:{PORT}"),
         _prometheus(tmp_path),
     ):
         first_scrape()

@@ -104,7 +104,7 @@ class Follower:
         self._stuck_after = stuck_after
         self._log = RecoveryLog()
         self._rates: deque[tuple[float, float, float | None]] = deque()
-        self._tracks: tuple[str | None, list[Track]] | None = None
+        self._tracks: tuple[tuple[str | None, bool], list[Track]] | None = None
         self.attach(process, now)
 
     def attach(self, process: ShownProcess | None, now: float) -> None:
@@ -235,7 +235,8 @@ class Follower:
         told = self._log.done(now, self._total, self._most)
         if self.process is not None:
             told = replace(told, elapsed=seen.elapsed)
-        if told.complete == 0 and told.in_batch_s == 0 and self._course.has_read and seen.read > told.read:
+        is_silent = told.read == 0 or (told.complete == 0 and told.in_batch_s == 0)
+        if is_silent and self._course.has_read and seen.read > told.read:
             # It reads, and says so less often than it does.
             return replace(told, read=seen.read, reading_s=told.reading_s or seen.reading_s)
         return told
@@ -253,8 +254,10 @@ class Follower:
     def _left(self, done: Done) -> TimeLeft | None:
         dialect = self._dialect()
         kind = None if dialect is None else dialect.recovery_log
-        if self._tracks is None or self._tracks[0] != kind:
-            self._tracks = kind, self._experience.tracks(kind)
+        # What was recorded of servers whose logs keep silent is no measure for one that is seen reading.
+        asked = kind, done.read > 0
+        if self._tracks is None or self._tracks[0] != asked:
+            self._tracks = asked, self._experience.tracks(kind, shows_reading=done.read > 0)
         return time_left(done, self._tracks[1], self._experience.widening)
 
     def _complains(self, now: float) -> bool:

@@ -7,6 +7,8 @@ from redolab.watching.following.server_process import Look
 
 _READS = 256 * 1024
 """Bytes a second from which on redo is read: a server reads it in pieces of 64 KiB and more."""
+_SLOWER = 0.1
+"""Of the rate so far: what is slower is no redo that is read."""
 _PAGE = 4096
 _MORE = 4 << 20
 """Bytes."""
@@ -47,7 +49,9 @@ class ProcessCourse:
             return
         seconds = look.at - before.at
         is_all = total is not None and self._read >= _ALL * total
-        if read - self._read >= _READS * seconds and not is_all:
+        usual = self._read / self._reading_s if self._reading_s > 0 else 0.0
+        # While it applies, the same thread reads a page now and then.
+        if read - self._read >= max(_READS, _SLOWER * usual) * seconds and not is_all:
             self._reading_s += seconds
             if self._batch_since is not None:
                 self._complete, self._batch_since = self._read, None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from redolab.models.time_left import POINTS, Course, Done
 from redolab.records.recovery import Outcome, RecoveryTrial
 from redolab.results.committed import committed_recoveries
+from redolab.runs.pages import measured_runs
 from redolab.runs.store import Run
 from redolab.servers.dialects import Version, dialect_of, family_of
 from redolab.sizing.trade import committed_loads
@@ -18,6 +19,8 @@ from redolab.timeline.stamps import records
 from redolab.watching.following.looks import RecordedProcess
 from redolab.watching.following.recovery_log import RecoveryLog
 
+PAGE = "following"
+"""Of the runs whose servers were looked at."""
 SHORTEST = 20.0
 """Seconds: of what takes less nobody asks."""
 
@@ -65,7 +68,7 @@ def redo_in_blocks(version: str) -> bool:
 
 def replays() -> list[Replay]:
     """Those of the runs that are committed."""
-    return replays_in([*committed_recoveries(), *committed_loads()])
+    return replays_in([*committed_recoveries(), *committed_loads(), *measured_runs(PAGE)])
 
 
 def replays_in(runs: Sequence[Run]) -> list[Replay]:

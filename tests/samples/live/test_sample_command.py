@@ -4,34 +4,17 @@ from __future__ import annotations
 
 import itertools
 import statistics
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import polars
 import pytest
 
 from redolab.lab import Lab
-from redolab.project import PROJECT
 from redolab.servers.dialects import SOCKET
 from redolab.servers.install import InstalledServer
-from tests.command import redolab
+from tests.command import redolab, redolab_running
 from tests.samples.live.watched import SECRET, fresh, load, option_file, running
-
-
-@contextmanager
-def sampling(*arguments: str) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "redolab", "sample", *arguments]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=PROJECT.root
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.terminate()
 
 
 def test_killed_and_restarted_meanwhile(lab: Lab, mariadb: InstalledServer, tmp_path: Path) -> None:
@@ -39,7 +22,9 @@ def test_killed_and_restarted_meanwhile(lab: Lab, mariadb: InstalledServer, tmp_
     fresh(lab, mariadb, folder)
     with (
         running(lab, mariadb, folder) as instance,
-        sampling("--defaults-file", str(option_file(folder)), "--every", "0.2s", "-o", str(kept)) as process,
+        redolab_running(
+            "sample", "--defaults-file", str(option_file(folder)), "--every", "0.2s", "-o", str(kept)
+        ) as process,
     ):
         assert process.stdout is not None
         said = [process.stdout.readline()]
@@ -81,7 +66,8 @@ def test_what_each_server_offers_to_who_may_only_connect(name: str, lab: Lab, tm
     server = lab.server(name)
     folder = tmp_path / "i"
     fresh(lab, server, folder)
-    with running(lab, server, folder) as instance, sampling(
+    with running(lab, server, folder) as instance, redolab_running(
+        "sample",
         "--defaults-file", str(option_file(folder)), "--every", "0.3s", "-o", str(tmp_path / "k.csv")
     ) as process:  # fmt: skip
         assert process.stdout is not None

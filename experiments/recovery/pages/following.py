@@ -1,0 +1,96 @@
+"""The page of recoveries that were followed while they ran: how far off the time left was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from redolab.report.contents import Page, Plot
+from redolab.report.plots import plt, save
+from redolab.report.template import filled
+from redolab.runs.store import Run
+from redolab.watching.following.errors_view import by_server_table, by_sight_table, marks_table, ways
+from redolab.watching.following.judged import MARKS, Asked, judged
+from redolab.watching.following.replayed import SHORTEST, replays_in
+
+_TEMPLATE = Path(__file__).with_suffix(".md")
+_PICTURE = "errors"
+_ENOUGH = 50
+"""Recoveries at a mark for a point in the picture."""
+
+
+def page(runs: Sequence[Run]) -> Page:
+    """The page and its picture."""
+    replays = replays_in(runs)
+    judgement = judged(replays)
+    found = ways(judgement)
+    values = {
+        "recoveries": len(replays),
+        "looked_at": sum(each.process is not None for each in replays),
+        "shortest": f"{SHORTEST:.0f}",
+        "servers": len({each.server for each in replays}),
+        "files": _percent(judgement.by_files),
+        "log": _percent(judgement.by_log),
+        "ways": [
+            {
+                "name": where,
+                "marks": marks_table(asked).as_markdown(),
+                "servers": by_server_table(asked).as_markdown(),
+                "sight": by_sight_table(asked).as_markdown(),
+            }
+            for where, asked in found
+        ],
+        "machine": runs[0].record().sessions[0].machine.in_words(),
+    }
+    # Of the few whose processes were looked at there is too little for a picture.
+    drawn = [each for each in found if len(each[1]) >= _ENOUGH * len(MARKS)]
+    return Page(filled(_TEMPLATE, values), [Plot(_PICTURE, partial(plot_errors, found=drawn))])
+
+
+def plot_errors(folder: Path, found: Sequence[tuple[str, Sequence[Asked]]]) -> None:
+    """A panel for each of what is at hand: how far off, over how much of the time has passed."""
+    figure, panels = plt.subplots(
+        ncols=len(found), sharey=True, squeeze=False, figsize=(4.4 * len(found) + 0.6, 4.4), layout="constrained"
+    )
+    for axes, (where, asked) in zip(panels[0], found, strict=True):
+        marks = [100 * each for each in MARKS]
+        axes.fill_between(
+            marks, 0, _quantiles(asked, 0.9, _off), color="tab:blue", alpha=0.2, label="nine in ten within"
+        )
+        axes.plot(marks, _quantiles(asked, 0.5, _off), "o-", color="tab:blue", label="half within")
+        axes.plot(marks, _quantiles(asked, 0.5, _straight), "s--", color="0.4", label="half within, by a straight line")
+        recoveries = len({id(each.replay) for each in asked})
+        axes.set_title(f"{where}: {recoveries} recoveries", fontsize="medium")
+        axes.set_xlabel("% of its time passed")
+        axes.set_xticks(marks)
+        axes.grid(alpha=0.3)
+    panels[0][0].set_ylabel("expected end off by, % of the whole time")
+    panels[0][0].set_ylim(0, 100)
+    panels[0][-1].legend(loc="upper right")
+    figure.suptitle("How long still? How far off the expected end was while recoveries ran", fontsize="large")
+    save(figure, folder / _PICTURE)
+
+
+def _off(asked: Asked) -> float | None:
+    return asked.off
+
+
+def _straight(asked: Asked) -> float | None:
+    return asked.straight
+
+
+def _quantiles(asked: Sequence[Asked], share: float, of: Callable[[Asked], float | None]) -> list[float]:
+    """At each mark, in per cent; not a number where there are too few."""
+    found = []
+    for mark in MARKS:
+        values = [abs(value) for each in asked if each.mark == mark and (value := of(each)) is not None]
+        found.append(100 * float(np.quantile(values, share)) if len(values) >= _ENOUGH else float("nan"))
+    return found
+
+
+def _percent(asked: Sequence[Asked]) -> dict[str, str]:
+    """Mark → the median error there, in words."""
+    return {f"{mark:.0%}": f"{value:.0f} %" for mark, value in zip(MARKS, _quantiles(asked, 0.5, _off), strict=True)}
