@@ -18,5 +18,6 @@ def test_every_server_and_every_program_can_be_had_on_this_machine(lab: Lab) -> 
         server = lab.server(name)
         assert server.program.is_absolute()
         assert str(server.dialect.version) in server.version
-    for name in workload_catalogue().names():
+    # tpcc-mysql is the user's own to build.
+    for name in set(workload_catalogue().names()) - {"tpcc-mysql"}:
         workload_catalogue().get(name).require(lab)

@@ -34,7 +34,7 @@ def test_it_leaves_a_calibration_of_this_machine(run: Run) -> None:
     assert run.record().state is RunState.COMPLETE
     found = read_calibration(run.folder / "calibration.json")
     assert list(found.servers) == [SERVER]
-    assert set(found.servers[SERVER].workloads) == {"bulk-update", "oltp_write_only"}
+    assert {"bulk-update", "oltp_write_only"} <= set(found.servers[SERVER].workloads)
     assert found.servers[SERVER].workloads["bulk-update"].log_sizes == (32 * MIB, 64 * MIB)
     assert found.runs == (run.name,)
     assert found.machine == run.record().sessions[-1].machine
