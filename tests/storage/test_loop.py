@@ -42,6 +42,7 @@ def test_its_counters_tell_what_reached_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("disk_possible")
+@pytest.mark.alone
 def test_a_killed_lab_leaves_no_mount_to_the_next(tmp_path: Path) -> None:
     before = loops()
     journal = Journal(tmp_path / "journal")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -17,6 +17,8 @@ from redolab.watching.following.server_process import Look, ServerProcess
 from redolab.watching.following.service import StartLimit
 
 _ENDING = ".looks"
+_TO_BEGIN, _PAUSE = 5.0, 0.01
+"""Seconds: what the lab starts becomes a server once its sandbox stands."""
 EVERY = 0.25
 """Seconds from one look to the next."""
 
@@ -38,21 +40,33 @@ def looks_of(log: Path) -> Path:
 @contextmanager
 def looked_at(pid: int | None, log: Path) -> Iterator[None]:
     """While in it: the process of the server that writes this log is looked at four times a second."""
-    try:
-        process = None if pid is None else ServerProcess(pid)
-    except InvalidInput:
-        process = None
-    if process is None:
+    if pid is None:
         yield
         return
     over = threading.Event()
-    watching = threading.Thread(target=_look, args=(process, looks_of(log), over), name=f"looks at {pid}", daemon=True)
+    watching = threading.Thread(target=_watch, args=(pid, looks_of(log), over), name=f"looks at {pid}", daemon=True)
     watching.start()
     try:
         yield
     finally:
         over.set()
         watching.join()
+
+
+def _watch(pid: int, path: Path, over: threading.Event) -> None:
+    if (process := begun(pid, over)) is not None:
+        _look(process, path, over)
+
+
+def begun(pid: int, over: threading.Event) -> ServerProcess | None:
+    """The server that this process is or is about to become, within seconds; None if it does not, or it is over before that."""
+    deadline = time.monotonic() + _TO_BEGIN
+    while time.monotonic() < deadline:
+        with suppress(InvalidInput):
+            return ServerProcess(pid)
+        if over.wait(_PAUSE):
+            break
+    return None
 
 
 def _look(process: ServerProcess, path: Path, over: threading.Event) -> None:
