@@ -14,6 +14,7 @@ import pytest
 
 from redolab.lab import Lab
 from redolab.machine import copies
+from redolab.models.time_left import TimeLeft
 from redolab.project import PROJECT
 from redolab.records.recovery import STUCK_AFTER
 from redolab.servers.dialects import Purpose
@@ -157,13 +158,16 @@ def test_one_that_is_blocked_is_found_in_a_minute_also_by_its_log_alone() -> Non
     for number, text in enumerate(begins):
         for record in records(text):
             follower.hear(Said(record, float(number)))
-    advice = dict[int, Advice]()
+    advice, expected = dict[int, Advice](), dict[int, TimeLeft | None]()
     for second in range(5, 90):
         for record in records(complains):
             follower.hear(Said(record, float(second)))
-        advice[second] = follower.stands(second + 0.5).advised.advice
+        stands = follower.stands(second + 0.5)
+        advice[second], expected[second] = stands.advised.advice, stands.left
     assert {advice[second] for second in range(5, 5 + int(STUCK_AFTER) - 1)} == {Advice.WAIT}
     assert {advice[second] for second in range(5 + int(STUCK_AFTER) + 1, 90)} == {Advice.RESTART}
+    assert expected[10] is not None
+    assert expected[89] is None
 
 
 def test_a_server_that_gave_up_is_a_finding(tmp_path: Path) -> None:

@@ -9,7 +9,10 @@ from redolab.models.time_left import TimeLeft
 from redolab.units import format_duration
 from redolab.watching.following.service import StartLimit
 
-NEVER = "do not delete redo log files and do not set innodb_force_recovery: either loses data, and neither is faster"
+NEVER = "do not delete redo log files, nor set innodb_force_recovery to save time: the one loses data, 4 and more of the other can"
+STUCK_LOG = (
+    "if its log repeats 'Difficult to find free blocks in the buffer pool', docs/results/stuck.md has the way out"
+)
 WAY_OUT = (
     "kill the server and start it once with innodb_read_io_threads = 64 (docs/results/stuck.md); "
     "the redo is applied again from the checkpoint, and nothing is lost"
@@ -67,7 +70,8 @@ def advised(elapsed: float, left: TimeLeft | None, stands: Standstill, limit: St
         return Advised(Advice.RESTART, (f"restart: {said}", WAY_OUT, NEVER))
     if stands.is_silent and stands.quiet is not None:
         said = f"it has read and written no page and said nothing new for {format_duration(stands.quiet)}"
-        return Advised(Advice.LOOK, (f"{said}: see what it waits for (/proc/PID/task/*/wchan, the disk)", NEVER))
+        looks = "see what it waits for (/proc/PID/task/*/wchan, the disk)"
+        return Advised(Advice.LOOK, (f"{said}: {looks}", STUCK_LOG, NEVER))
     lost = f"{format_duration(elapsed)} are lost"
     if left is not None:
         lost = f"{format_duration(elapsed)} of {format_duration(elapsed + left.seconds)} are lost"

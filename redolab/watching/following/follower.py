@@ -9,7 +9,7 @@ from enum import StrEnum
 from redolab.errors import InvalidInput
 from redolab.models.time_left import Done, Experience, TimeLeft, Track, time_left
 from redolab.records.recovery import STUCK_AFTER
-from redolab.servers.dialects import Dialect, Version, dialect_of
+from redolab.servers.dialects import Dialect, Version, dialect_of, family_of
 from redolab.timeline.events import Family
 from redolab.timeline.getting_on import Watch
 from redolab.timeline.phase import Phase
@@ -173,6 +173,9 @@ class Follower:
         if state is State.RECOVERING:
             limit = None if self._asks_for_more_time() else self._limit
             advice = advised(done.elapsed, left, standstill, limit)
+            if advice.advice is not Advice.WAIT:
+                # Nobody knows when one is ready that does not get on.
+                left = None
         return Followed(
             at=now,
             server=self._name(),
@@ -289,7 +292,7 @@ class Follower:
         """Of the server, by its name or by what its log says of its version."""
         if self._named is not None or self._log.version is None:
             return self._named
-        family = "mariadb" if self._log.family is Family.MARIADB or "MariaDB" in self._log.version else "mysql"
+        family = "mariadb" if self._log.family is Family.MARIADB else family_of(self._log.version)
         try:
             return dialect_of(family, Version.parse(self._log.version))
         except InvalidInput:

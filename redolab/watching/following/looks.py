@@ -54,8 +54,10 @@ def looked_at(pid: int | None, log: Path) -> Iterator[None]:
 
 
 def _watch(pid: int, path: Path, over: threading.Event) -> None:
-    if (process := begun(pid, over)) is not None:
-        _look(process, path, over)
+    # A disk that is full is met by the run itself, which says so.
+    with suppress(OSError):
+        if (process := begun(pid, over)) is not None:
+            _look(process, path, over)
 
 
 def begun(pid: int, over: threading.Event) -> ServerProcess | None:

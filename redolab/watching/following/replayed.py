@@ -56,16 +56,6 @@ class Replay:
         return log
 
 
-def kind_of(version: str) -> str:
-    """Servers whose recoveries go alike, by what one says of its version. Raises `InvalidInput` if it says none."""
-    return dialect_of(family_of(version), Version.parse(version)).recovery_log
-
-
-def redo_in_blocks(version: str) -> bool:
-    """Whether a server's redo log is of numbered blocks: MariaDB 10.8 and later has none."""
-    return dialect_of(family_of(version), Version.parse(version)).redo_in_blocks
-
-
 def replays() -> list[Replay]:
     """Those of the runs that are committed."""
     return replays_in([*committed_recoveries(), *committed_loads(), *measured_runs(PAGE)])
@@ -93,16 +83,16 @@ def replays_of(run: Run) -> Iterator[Replay]:
             continue
         lines = [(line.arrival, line.text) for line in read_stamped_log(logs[-1]) if line.arrival is not None]
         redo = None if trial.timeline is None else _redo(trial.timeline)
-        kind = kind_of(trial.version)
+        dialect = dialect_of(family_of(trial.version), Version.parse(trial.version))
         yield Replay(
             run=run.name,
             server=trial.server,
-            kind=kind,
+            kind=dialect.recovery_log,
             lines=lines,
             ready=trial.seconds_to_ready,
             redo=redo,
             log_size=trial.log_size,
-            shows_end=redo_in_blocks(trial.version),
+            shows_end=dialect.redo_in_blocks,
             process=RecordedProcess.of(logs[-1]),
         )
 
