@@ -110,10 +110,13 @@ def by_name(package: str, name: str) -> Any:
 
 
 def experiment_names() -> list[str]:
-    """The experiments there are: the folders under `experiments/`, and under the user's own folder of them."""
+    """The experiments there are: the folders under `experiments/`, and under the user's own folder of them.
+
+    A folder is a package, whose name has underscores where a person types hyphens.
+    """
     return sorted(
         {
-            path.name
+            path.name.replace("_", "-")
             for folder in _folders()
             for path in folder.glob("*")
             if (path / "__init__.py").exists() and not path.name.startswith("_")
@@ -124,11 +127,12 @@ def experiment_names() -> list[str]:
 def load_experiment(name: str) -> Experiment:
     """The experiment of that name. Raises `InvalidInput`, which lists the names there are, or `BrokenExperiment`."""
     one_of("experiment", experiment_names)(name)
-    if _is_the_projects(name):
-        experiment: Experiment = importlib.import_module(f"{PROJECT.experiments_package}.{name}").EXPERIMENT
+    folder = name.replace("-", "_")
+    if _is_the_projects(folder):
+        experiment: Experiment = importlib.import_module(f"{PROJECT.experiments_package}.{folder}").EXPERIMENT
         return experiment
     assert PROJECT.own_experiments is not None
-    return _own_experiment(name, PROJECT.own_experiments / name)
+    return _own_experiment(folder, PROJECT.own_experiments / folder)
 
 
 def _own_experiment(name: str, folder: Path) -> Experiment:
@@ -152,8 +156,8 @@ def _folders() -> list[Path]:
     return [PROJECT.experiments, *([PROJECT.own_experiments] if PROJECT.own_experiments else [])]
 
 
-def _is_the_projects(name: str) -> bool:
-    return (PROJECT.experiments / name).is_dir()
+def _is_the_projects(folder: str) -> bool:
+    return (PROJECT.experiments / folder).is_dir()
 
 
 def _loaded_from(folder: Path, module_name: str) -> ModuleType:
