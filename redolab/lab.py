@@ -13,12 +13,12 @@ from redolab.machine.clean_up_journal import Journal
 from redolab.machine.description import read_machine
 from redolab.machine.identity import machine_identity
 from redolab.machine.interrupts import unwinding
-from redolab.machine.lab_folder import JOURNAL, JOURNAL_OF_EARLIER_LABS, NATIVE, check_lab_folder, claim_lab_folder
+from redolab.machine.lab_folder import JOURNAL, JOURNAL_OF_EARLIER_LABS, check_lab_folder, claim_lab_folder
 from redolab.machine.lock import alone
 from redolab.machine.neighbours import neighbours
 from redolab.machine.tools import Tools
 from redolab.progress import Progress
-from redolab.project import PROJECT
+from redolab.project import NATIVE, PROJECT
 from redolab.servers.catalogue import server_catalogue
 from redolab.servers.dialects import Version, other_than_expected
 from redolab.servers.install import InstalledServer, Servers

@@ -6,6 +6,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+NATIVE = "storage/native"
+"""In the lab's folder: where datasets and crash images are kept."""
+
 
 @dataclass(frozen=True, slots=True)
 class Project:

@@ -7,25 +7,46 @@ from typing import TYPE_CHECKING
 
 import click
 
+from redolab.commands.completing import completed_by, list_completed_by
 from redolab.commands.console import progress
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from redolab.runs.factors import Factor
 
 _MACHINE, _PROVIDER, _CLUSTER = "machine", "provider", "cluster"
 _SERVER, _IMAGE, _RESUME = "server", "image", "resume"
 """Fields of the factors of experiments that decide where one runs, and what a machine is brought."""
+_COMPLETED = {
+    _SERVER: list_completed_by("servers"),
+    "storage": list_completed_by("storages"),
+    "workload": list_completed_by("workloads"),
+    _RESUME: completed_by("runs"),
+    _MACHINE: completed_by("machines"),
+}
+"""Field of the factors of experiments → what completes it in a shell."""
 _MARGINS = 6
 """Characters that click leaves free in a line of its list of commands."""
 
 
 class _Experiments(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        from redolab.runs.experiment import experiment_names
+        from redolab.runs.experiment_folders import experiment_names
 
         return experiment_names()
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        # click would load every experiment for its help.
+        names = [] if incomplete.startswith("-") else self.list_commands(ctx)
+        found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
+        if ctx.resilient_parsing:
+            return _declared(cmd_name)
         from redolab.runs.experiment import load_experiment
         from redolab.runs.factors import factors_of
 
@@ -53,6 +74,23 @@ class _Experiments(click.Group):
             formatter.write(f"\n{each}\n")
 
 
+def _declared(name: str) -> click.Command:
+    """An experiment as completion needs it: with options by its source, as it takes seconds to load."""
+    from redolab.runs.declared import declared_factors
+
+    options: list[click.Parameter] = [
+        click.Option(
+            ["--" + each.name.replace("_", "-"), each.name],
+            help=each.about,
+            is_flag=each.switch,
+            flag_value="on" if each.switch else None,
+            shell_complete=_COMPLETED.get(each.name),
+        )
+        for each in declared_factors(name)
+    ]
+    return click.Command(name, params=options)
+
+
 def _option(factor: Factor) -> click.Option:
     default = f"  [default: {factor.default}]" if factor.default is not None and not factor.switch else ""
     return click.Option(
@@ -70,7 +108,7 @@ def run() -> None:
 
 
 @click.command("make-experiment", hidden=True)
-@click.argument("name")
+@click.argument("name", shell_complete=completed_by("experiments"))
 def make_experiment(name: str) -> None:
     """What `make experiment NAME VAR=value` calls: the variables are read from the environment."""
     from redolab.runs.experiment import load_experiment
@@ -138,6 +176,7 @@ def _several(names: object) -> tuple[str, ...]:
     default="mariadb-11.8,mysql-9",
     help="Servers, with commas.  [default: mariadb-11.8,mysql-9]",
     metavar="NAME,…",
+    shell_complete=list_completed_by("servers"),
 )
 @click.option(
     "--for", "how_long", required=True, help="For how long, as in 2h; what is at hand then is finished.", metavar="TIME"

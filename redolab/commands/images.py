@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from redolab.commands.completing import completed_by, list_completed_by
 from redolab.commands.console import progress, show_or_say
 from redolab.commands.machines import machine_option
 
@@ -25,12 +26,20 @@ def images() -> None:
 
 
 @click.command()
-@click.argument("image", metavar="IMAGE")
+@click.argument("image", metavar="IMAGE", shell_complete=completed_by("images"))
 @click.option(
-    "--server", help="Another server of the same redo format.  [default: the one that crashed]", metavar="NAME"
+    "--server",
+    help="Another server of the same redo format.  [default: the one that crashed]",
+    metavar="NAME",
+    shell_complete=completed_by("servers"),
 )
 @click.option("--pool", help="Buffer pool sizes, with commas.  [default: one that holds the tables]", metavar="SIZE,…")
-@click.option("--storage", help="Storages to recover on, with commas.  [default: native]", metavar="NAME,…")
+@click.option(
+    "--storage",
+    help="Storages to recover on, with commas.  [default: native]",
+    metavar="NAME,…",
+    shell_complete=list_completed_by("storages"),
+)
 @click.option(
     "--settings",
     help="Of the recovering server: NAME=VALUE, + between several, commas to compare.",

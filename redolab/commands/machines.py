@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from redolab.commands.completing import completed_by
 from redolab.commands.console import console, progress
 
 if TYPE_CHECKING:
@@ -21,7 +22,11 @@ def machine_option(verb: Callable[..., None]) -> Callable[..., None]:
     """Give a verb the option to be done on another machine instead of this one."""
 
     @click.option(
-        _OPTION, default="local", metavar="MACHINE", help="Where: local, ssh:HOST or vagrant.  [default: local]"
+        _OPTION,
+        default="local",
+        metavar="MACHINE",
+        help="Where: local, ssh:HOST or vagrant.  [default: local]",
+        shell_complete=completed_by("machines"),
     )
     @functools.wraps(verb)
     def anywhere(machine: str, **given: Any) -> None:
@@ -60,7 +65,7 @@ def machines(context: click.Context) -> None:
 
 
 @machines.command("clean")
-@click.argument("name", metavar="MACHINE")
+@click.argument("name", metavar="MACHINE", shell_complete=completed_by("machines_been_on"))
 def machines_clean(name: str) -> None:
     """Remove all that the lab has left on a machine; what was fetched from there stays."""
     from redolab.remote.visit import clean
@@ -70,7 +75,7 @@ def machines_clean(name: str) -> None:
 
 
 @click.command()
-@click.argument("name", metavar="[MACHINE]", required=False)
+@click.argument("name", metavar="[MACHINE]", required=False, shell_complete=completed_by("machines_been_on"))
 def attach(name: str | None) -> None:
     """Show again what runs on another machine, and fetch its run.
 

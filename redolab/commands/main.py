@@ -12,6 +12,7 @@ import click
 
 from redolab.commands import (
     cluster,
+    completion,
     experiments,
     images,
     machine,
@@ -122,6 +123,7 @@ _IN_THE_ORDER_OF_A_DAYS_WORK: tuple[click.Command, ...] = (
     sizing.size,
     sizing.fit,
     sizing.page,
+    completion.completion,
     machine.clean,
 )
 

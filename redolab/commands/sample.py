@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from redolab.commands.address import GivenServer, address_options
+from redolab.commands.completing import completed_by
 from redolab.commands.console import console
 
 
@@ -16,9 +17,19 @@ from redolab.commands.console import console
 @click.option("--every", default="1s", metavar="TIME", help="Time between two samples, 0.1s to 1h.  [default: 1s]")
 @click.option("--for", "seconds", metavar="TIME", help="How long.  [default: until Ctrl-C]")
 @click.option(
-    "--storage", default="native", show_default=True, metavar="NAME", help="Where it would recover: as for 'predict'."
+    "--storage",
+    default="native",
+    show_default=True,
+    metavar="NAME",
+    help="Where it would recover: as for 'predict'.",
+    shell_complete=completed_by("storages"),
 )
-@click.option("--workload", metavar="NAME", help="Whose kind of redo it is.  [default: the slowest known]")
+@click.option(
+    "--workload",
+    metavar="NAME",
+    help="Whose kind of redo it is.  [default: the slowest known]",
+    shell_complete=completed_by("workloads"),
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Keep samples: .csv or .parquet.")
 def sample(
     files: tuple[Path, ...],

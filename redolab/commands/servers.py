@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from redolab.commands.completing import completed_by
 from redolab.commands.console import console, progress
 
 
@@ -39,7 +40,7 @@ def server_add(name: str, tarball: Path | None, sha256: str | None, path: Path |
 
 
 @server.command("fetch")
-@click.argument("name")
+@click.argument("name", shell_complete=completed_by("servers"))
 def server_fetch(name: str) -> None:
     """Fetch a server as its source has it today; other versions of it that are there stay."""
     from redolab.upkeep.housekeeping import fetch_server
@@ -48,7 +49,7 @@ def server_fetch(name: str) -> None:
 
 
 @server.command("rm")
-@click.argument("name")
+@click.argument("name", shell_complete=completed_by("own_servers"))
 def server_rm(name: str) -> None:
     """Forget a server of your own, and remove what was unpacked of it."""
     from redolab.upkeep.housekeeping import remove_server
@@ -57,7 +58,13 @@ def server_rm(name: str) -> None:
 
 
 @click.command()
-@click.option("--server", "name", metavar="NAME", help="One server, with its option file lines.  [default: all]")
+@click.option(
+    "--server",
+    "name",
+    metavar="NAME",
+    help="One server, with its option file lines.  [default: all]",
+    shell_complete=completed_by("servers"),
+)
 @click.option("--log-size", default="8G", metavar="SIZE", help="All redo log files together.  [default: 8G]")
 def capacity(name: str | None, log_size: str) -> None:
     """Show what a redo log of a size holds.

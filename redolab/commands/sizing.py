@@ -7,13 +7,18 @@ from pathlib import Path
 import click
 
 from redolab.commands.address import GivenServer, address_options
+from redolab.commands.completing import completed_by
 from redolab.commands.console import console
 
 _STORAGE = click.option(
     "--storage", default="native", metavar="NAME", show_default=True,
     help="A storage of the calibration that comes with redolab, or a calibration of your own: FILE, or FILE:STORAGE.",
+    shell_complete=completed_by("storages"),
 )  # fmt: skip
-_WORKLOAD = click.option("--workload", metavar="NAME", help="Whose kind of redo it is.  [default: the slowest known]")
+_WORKLOAD = click.option(
+    "--workload", metavar="NAME", help="Whose kind of redo it is.  [default: the slowest known]",
+    shell_complete=completed_by("workloads"),
+)  # fmt: skip
 _DIRTY = click.option(
     "--dirty-pages", type=click.IntRange(min=1), metavar="N", help="At the crash.  [default: as the workload]"
 )
@@ -24,7 +29,10 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="For programs.")
 
 @click.command()
 @click.option(
-    "--server", metavar="NAME", help="Of 'redolab servers', or as in mysql-8.4.3.  [default: the one that is asked]"
+    "--server",
+    metavar="NAME",
+    help="Of 'redolab servers', or as in mysql-8.4.3.  [default: the one that is asked]",
+    shell_complete=completed_by("servers"),
 )
 @click.option("--log-size", metavar="SIZE", help="Of the whole redo log, as in 8G.  [default: the asked server's]")
 @_STORAGE
@@ -112,7 +120,10 @@ def _predict_now(
 
 @click.command()
 @click.option(
-    "--server", metavar="NAME", help="Of 'redolab servers', or as in mysql-8.4.3.  [default: the sampled one]"
+    "--server",
+    metavar="NAME",
+    help="Of 'redolab servers', or as in mysql-8.4.3.  [default: the sampled one]",
+    shell_complete=completed_by("servers"),
 )
 @click.option(
     "--samples",
@@ -235,7 +246,7 @@ def size(
 
 
 @click.command()
-@click.argument("names", nargs=-1, metavar="[RUN…]")
+@click.argument("names", nargs=-1, metavar="[RUN…]", shell_complete=completed_by("runs"))
 @click.option(
     "-o",
     "--output",

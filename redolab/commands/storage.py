@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from redolab.commands.completing import completed_by
 from redolab.commands.console import console, progress
 from redolab.commands.machines import machine_option
 
@@ -25,7 +26,7 @@ def storage_list() -> None:
 
 
 @storage.command("check")
-@click.argument("names", nargs=-1, required=True, metavar="PROFILE…")
+@click.argument("names", nargs=-1, required=True, metavar="PROFILE…", shell_complete=completed_by("storages"))
 @machine_option
 def storage_check(names: tuple[str, ...]) -> None:
     """Measure storages with fio: what was asked, and what they are.

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from redolab.commands.address import GivenServer, address_options
+from redolab.commands.completing import completed_by
 from redolab.commands.console import console
 
 
@@ -21,10 +22,25 @@ from redolab.commands.console import console
 )
 @click.option("--every", default="15s", show_default=True, metavar="TIME", help="With --textfile: how often.")
 @click.option(
-    "--storage", default="native", show_default=True, metavar="NAME", help="Where it would recover: as for 'predict'."
+    "--storage",
+    default="native",
+    show_default=True,
+    metavar="NAME",
+    help="Where it would recover: as for 'predict'.",
+    shell_complete=completed_by("storages"),
 )
-@click.option("--workload", metavar="NAME", help="Whose kind of redo it is.  [default: the slowest known]")
-@click.option("--server", metavar="NAME", help="Whose figures are taken.  [default: what it says that it is]")
+@click.option(
+    "--workload",
+    metavar="NAME",
+    help="Whose kind of redo it is.  [default: the slowest known]",
+    shell_complete=completed_by("workloads"),
+)
+@click.option(
+    "--server",
+    metavar="NAME",
+    help="Whose figures are taken.  [default: what it says that it is]",
+    shell_complete=completed_by("servers"),
+)
 def export(
     server_at: GivenServer,
     listen: str | None,
@@ -69,7 +85,12 @@ def export(
     "--pid", type=int, metavar="N", help="The server's process, on this machine.  [default: who writes the log]"
 )
 @address_options
-@click.option("--server", metavar="NAME", help="As in mysql-9.7, where the log does not say which server it is.")
+@click.option(
+    "--server",
+    metavar="NAME",
+    help="As in mysql-9.7, where the log does not say which server it is.",
+    shell_complete=completed_by("servers"),
+)
 @click.option("--every", metavar="TIME", help="How often it is shown.  [default: 1s, as lines 10s]")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a look, for programs.")
 @click.option("--wait", "waits", is_flag=True, help="Wait for the next recovery, if none is running.")

@@ -13,11 +13,10 @@ from redolab.machine.clean_up_journal import is_of_journal
 from redolab.machine.identity import MACHINE_FILE
 from redolab.machine.lock import LOCK, is_lock
 from redolab.machine.tools import PACKAGES
-from redolab.project import PROJECT
+from redolab.project import NATIVE, PROJECT
 
 MARK = "redolab-lab.txt"
 """What has it is the lab's."""
-NATIVE = "storage/native"
 JOURNAL = "journal"
 JOURNAL_OF_EARLIER_LABS = "ledger"
 LAB_FOLDERS = (

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from redolab.errors import LabError
 from redolab.project import PROJECT
 from redolab.report.contents import Page, Report
+from redolab.runs.experiment_folders import experiment_folder_name, experiment_names
 from redolab.runs.factors import CommonFactors, factors_of, one_of
 from redolab.runs.plan import Plan
 from redolab.runs.schema import TrialRecord
@@ -109,25 +110,10 @@ def by_name(package: str, name: str) -> Any:
     return getattr(importlib.import_module(module, package), attribute)
 
 
-def experiment_names() -> list[str]:
-    """The experiments there are: the folders under `experiments/`, and under the user's own folder of them.
-
-    A folder is a package, whose name has underscores where a person types hyphens.
-    """
-    return sorted(
-        {
-            path.name.replace("_", "-")
-            for folder in _folders()
-            for path in folder.glob("*")
-            if (path / "__init__.py").exists() and not path.name.startswith("_")
-        }
-    )
-
-
 def load_experiment(name: str) -> Experiment:
     """The experiment of that name. Raises `InvalidInput`, which lists the names there are, or `BrokenExperiment`."""
     one_of("experiment", experiment_names)(name)
-    folder = name.replace("-", "_")
+    folder = experiment_folder_name(name)
     if _is_the_projects(folder):
         experiment: Experiment = importlib.import_module(f"{PROJECT.experiments_package}.{folder}").EXPERIMENT
         return experiment
@@ -150,10 +136,6 @@ def _own_experiment(name: str, folder: Path) -> Experiment:
             f"the experiment {folder} cannot be loaded ({type(error).__name__}: {said}{where})", "mend it"
         ) from error
     return experiment
-
-
-def _folders() -> list[Path]:
-    return [PROJECT.experiments, *([PROJECT.own_experiments] if PROJECT.own_experiments else [])]
 
 
 def _is_the_projects(folder: str) -> bool:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from redolab.errors import InvalidInput, LabError
 from redolab.project import PROJECT
-from redolab.runs.experiment import BrokenExperiment, Experiment, experiment_names, load_experiment
+from redolab.runs.experiment import BrokenExperiment, Experiment, load_experiment
+from redolab.runs.experiment_folders import experiment_names
 from redolab.runs.factors import one_of
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run

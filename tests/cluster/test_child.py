@@ -12,7 +12,8 @@ from redolab.cluster.child import FAILURE, JOB, JOBS, _clear_others, do_job_in
 from redolab.cluster.task import ClusterJob, Failure, Task
 from redolab.lab import Lab
 from redolab.progress import Progress
-from redolab.runs.experiment import experiment_names, load_experiment
+from redolab.runs.experiment import load_experiment
+from redolab.runs.experiment_folders import experiment_names
 from redolab.runs.factors import read_factors
 
 

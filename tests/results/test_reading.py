@@ -10,7 +10,8 @@ from functools import partial
 import pytest
 
 from redolab.project import PROJECT
-from redolab.runs.experiment import Named, experiment_names, load_experiment
+from redolab.runs.experiment import Named, load_experiment
+from redolab.runs.experiment_folders import experiment_names
 
 
 def forbidden() -> list[str]:

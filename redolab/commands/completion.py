@@ -1,0 +1,27 @@
+"""Completion in a shell: the script that a shell reads for it."""
+
+from __future__ import annotations
+
+import click
+
+SHELLS = ("bash", "zsh", "fish")
+VARIABLE = "_REDOLAB_COMPLETE"
+"""By which a shell asks for completion."""
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(SHELLS), metavar="SHELL")
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    """Print what a shell reads to complete commands, options and names.
+
+    SHELL is bash, zsh or fish. In bash: eval "$(redolab completion bash)".
+    """
+    from click.shell_completion import get_completion_class
+
+    script = get_completion_class(shell)
+    assert script is not None
+    root = context.find_root()
+    source = script(root.command, {}, root.info_name or "redolab", VARIABLE).source()
+    # click's script for fish ends a value at its first comma, and lists of servers have some.
+    click.echo(source.replace('string split ","', 'string split --max 1 ","'))
