@@ -53,6 +53,8 @@ def read_disk(folder: Path) -> Disk:
         "--bytes",
         "--noheadings",
         "--raw",
+        # Else a folder that is mounted elsewhere too, as a container's volume, and a subvolume stand behind the device's name.
+        "--nofsroot",
         f"--output={','.join(columns)}",
         "--target",
         str(folder),

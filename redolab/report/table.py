@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 R = TypeVar("R")
 _MOST_TURNED = 4
@@ -98,9 +99,9 @@ class ReportTable:
     def _drawn(self, style: box.Box) -> Table:
         table = Table(box=style, show_edge=style is box.MARKDOWN, collapse_padding=style is box.SIMPLE_HEAD)
         for heading, right in self.headings:
-            table.add_column(heading, justify="right" if right else "left", overflow="fold")
+            table.add_column(Text(heading), justify="right" if right else "left", overflow="fold")
         for row in self.cells:
-            table.add_row(*row)
+            table.add_row(*map(Text, row))
         return table
 
     def _turned(self, style: box.Box) -> Table:
@@ -108,7 +109,7 @@ class ReportTable:
         for place in range(1 + len(self.cells)):
             table.add_column(justify="right" if place else "left", overflow="fold")
         for (heading, _), *cells in zip(self.headings, *self.cells, strict=True):
-            table.add_row(heading, *cells)
+            table.add_row(Text(heading), *map(Text, cells))
         return table
 
     def _widest(self, style: box.Box) -> int:

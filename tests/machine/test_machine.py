@@ -15,7 +15,9 @@ import pytest
 from redolab.clock import now
 from redolab.errors import CommandFailed, DiskFull
 from redolab.machine import copies, files, processes
+from redolab.machine.description import read_disk
 from redolab.machine.processes import Command, ProcessIdentity
+from redolab.project import PROJECT
 from redolab.timeline.arrivals import arrivals_of, read_stamped_log
 
 
@@ -170,6 +172,23 @@ def test_a_full_disk_is_named(tmp_path: Path) -> None:
         assert files.names(small) == []
     finally:
         processes.run(Command(["umount", str(small)]))
+
+
+def test_the_device_of_a_folder_that_is_mounted_again_is_named_alone(tmp_path: Path) -> None:
+    if not processes.is_root():
+        pytest.skip("only root can mount")
+    (tmp_path / "volume").mkdir()
+    (tmp_path / "again").mkdir()
+    look = "import sys; from redolab.machine import description as d, files; print(d.read_disk(files.Path(sys.argv[1])).device)"
+    mount = 'mount --bind "$1/volume" "$1/again"; "$2" -c "$3" "$1/again"'
+    said = subprocess.run(
+        ["unshare", "--mount", "sh", "-ec", mount, "sh", str(tmp_path), sys.executable, look],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=PROJECT.root,
+    )
+    assert said.stdout.strip() == read_disk(tmp_path).device
 
 
 def test_free_space_is_told_for_what_is_not_there_yet(tmp_path: Path) -> None:

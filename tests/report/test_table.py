@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+from rich.console import Console
+
 from redolab.report.table import Column, ReportTable
 
 
@@ -16,3 +19,13 @@ def test_a_wide_table_has_one_head_and_each_row_one_line() -> None:
     assert all(f"column {place}, in units of it" in head for place in range(12))
     assert set(line) <= set("|- ")
     assert [row.count("and more of it") for row in rows] == [12, 12]
+
+
+def test_what_looks_like_markup_is_text(capsys: pytest.CaptureFixture[str]) -> None:
+    columns = [Column[str]("device", lambda row: row), Column[str]("[b]size[/b]", lambda row: "[red]:smile:")]
+    table = ReportTable.of("Disks", ["/dev/vda[/lab]"], columns, [])
+    table.show(Console(width=100))
+    for shown in (capsys.readouterr().out, table.as_text()):
+        assert "/dev/vda[/lab]" in shown
+        assert "[red]:smile:" in shown
+        assert "[b]size[/b]" in shown
