@@ -1,4 +1,4 @@
-"""What a wheel has beside the package: the experiments, the catalogues, the disk model's sources, and its commit."""
+"""What a wheel has beside the package: experiments, catalogues, the disk model's sources, what is new, and its commit."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _BESIDE = ("experiments", "provision", "diskmodel", "vagrant")
+_ALONE = ("CHANGELOG.md",)
 _NOT_OURS = ("__pycache__", "build", "tests")
 _COMMIT = "COMMIT"
 
@@ -35,6 +36,7 @@ class CustomBuildHook(BuildHookInterface[Any]):
             # The user's own servers and storages are nobody else's.
             if not set(relative.parts) & set(_NOT_OURS) and ".local." not in path.name:
                 included[str(path)] = f"{inside}{relative}"
+        included |= {str(root / name): f"{inside}{name}" for name in _ALONE}
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """See `BuildHookInterface`."""

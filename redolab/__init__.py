@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["load_runs"]
+__all__ = ["__version__", "load_runs"]
+
+__version__ = "1.0.0"
+"""Said here alone; what is installed of a clone may have been set up at an earlier one."""
 
 
 def load_runs(experiment: str = "recovery", folder: str | Path | None = None) -> polars.DataFrame:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from redolab import __version__
 from redolab.project import PROJECT
 from tests.command import SMALL
 
@@ -58,7 +59,13 @@ def test_building_leaves_nothing_in_the_folder_for_temporary_files(packages: Pat
 
 def test_it_brings_everything_and_no_module_that_is_not_its_own(packages: Path) -> None:
     assert {path.name.partition("-")[0] for path in packages.iterdir()} - {"bin"} == {"redolab"}
-    for name in ("experiments/recovery/plan.py", "provision/servers.toml", "diskmodel/serve.c", "COMMIT"):
+    for name in (
+        "experiments/recovery/plan.py",
+        "provision/servers.toml",
+        "diskmodel/serve.c",
+        "CHANGELOG.md",
+        "COMMIT",
+    ):
         assert (packages / "redolab" / name).exists(), name
     assert not list(packages.rglob("*.local.*"))
 
@@ -66,7 +73,9 @@ def test_it_brings_everything_and_no_module_that_is_not_its_own(packages: Path) 
 def test_its_verbs_work_from_any_folder(installed: Installed, packages: Path, tmp_path: Path) -> None:
     commit = (packages / "redolab/COMMIT").read_text().strip()
     assert commit
-    assert installed("--version").stdout == f"redolab 0.1.0, commit {commit}\n"
+    assert installed("--version").stdout == f"redolab {__version__}, commit {commit}\n"
+    assert next(packages.glob("redolab-*.dist-info")).name == f"redolab-{__version__}.dist-info"
+    assert installed("news").stdout.startswith(f"## {__version__}\n")
     assert "32 × 256M" in installed("capacity", "--server", "mysql-9").stdout
     assert "recovery 1 of 2" in installed("timeline", str(LOGS / "mysql-9-recovery-crash.log")).stdout
     assert "How far is Innodb_os_log_written" in installed("run", "inflation", "--help").stdout

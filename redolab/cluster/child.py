@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection
 from contextlib import nullcontext, suppress
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from redolab import __version__
 from redolab.cluster.task import ClusterJob, Failure, Task
 from redolab.errors import LabError, StepsFailed
 from redolab.lab import Lab, open_lab
@@ -61,7 +61,7 @@ def _do_job(folder: Path, progress: Progress) -> None:
 
 
 def _check_version(task: Task) -> None:
-    here = (version("redolab"), lab_commit())
+    here = (__version__, lab_commit())
     if here != (task.version, task.commit):
         raise LabError(
             f"the lab there is {_named(*here)}, and {_named(task.version, task.commit)} asks",

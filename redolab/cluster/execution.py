@@ -8,11 +8,11 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from redolab import __version__
 from redolab.cluster import bundle, work
 from redolab.cluster.address import ClusterAddress
 from redolab.cluster.dask import MACHINE, WHOSE, prepare, reasons, security
@@ -150,7 +150,7 @@ class ClusterExecution:
             options=self._options,
             plan=msgspec.Raw(msgspec.json.encode(self._plan)),
             group=group,
-            version=version("redolab"),
+            version=__version__,
             commit=lab_commit(),
             logs=self._logs_of(group),
         )

@@ -67,11 +67,10 @@ def main() -> None:
 def _say_version(context: click.Context, _: click.Parameter, asked: bool) -> None:
     if not asked:
         return
-    from importlib.metadata import version
-
+    from redolab import __version__
     from redolab.machine.commit import lab_commit
 
-    click.echo(f"redolab {version('redolab')}, commit {lab_commit() or 'unknown'}")
+    click.echo(f"redolab {__version__}, commit {lab_commit() or 'unknown'}")
     context.exit()
 
 
@@ -124,6 +123,7 @@ _IN_THE_ORDER_OF_A_DAYS_WORK: tuple[click.Command, ...] = (
     sizing.fit,
     sizing.page,
     completion.completion,
+    machine.news,
     machine.clean,
 )
 

@@ -19,14 +19,14 @@ from redolab.storage.profiles import Cache
 from redolab.workloads.data import LedgerTables, TableCheck
 from redolab.workloads.ledger import NOTES, PARTS, LedgerWorkload
 
-_FORMAT = 1
+KEPT_CUT_FORMAT = 1
 _STORY = "cut.json"
 
 
 class KeptCut(msgspec.Struct, frozen=True, kw_only=True):
     """What a kept cut is, beside its files."""
 
-    format: int = _FORMAT
+    format: int = KEPT_CUT_FORMAT
     what: str
     """What was found, in a sentence."""
     server: str
@@ -79,8 +79,10 @@ def read_kept_cut(folder: Path) -> KeptCut:
         kept = msgspec.json.decode((folder / _STORY).read_bytes(), type=KeptCut)
     except (OSError, msgspec.DecodeError) as error:
         raise InvalidInput(f"{folder} is no power cut that was kept ({error})", "name the folder of one") from None
-    if kept.format != _FORMAT:
-        raise InvalidInput(f"{folder} was kept by another version of the lab", f"this one reads format {_FORMAT}")
+    if kept.format != KEPT_CUT_FORMAT:
+        raise InvalidInput(
+            f"{folder} was kept by another version of the lab", f"this one reads format {KEPT_CUT_FORMAT}"
+        )
     return kept
 
 

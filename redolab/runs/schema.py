@@ -1,4 +1,4 @@
-"""What a run's folder holds, as data classes: format 3. From version 1.0 of the lab on, older formats stay readable.
+"""What a run's folder holds, as data classes: format 3. Runs of version 1.0 stay readable to all later ones.
 
 docs/run-data.md has every file and column in words.
 """
