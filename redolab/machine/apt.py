@@ -12,6 +12,7 @@ from pathlib import Path
 
 from redolab.errors import CommandFailed, LabError
 from redolab.machine import files, processes
+from redolab.machine.distribution import names, os_release
 from redolab.machine.processes import Command
 
 _KEYRINGS = {
@@ -22,7 +23,6 @@ _COMPONENTS = {"debian": "main", "ubuntu": "main universe"}
 _ORIGINS = ("Debian", "Ubuntu", "")
 """Of the archives that an index can come from; it is empty before the machine's first `apt-get update`."""
 _SECURITY = "-security"
-_OS_RELEASE = Path("/etc/os-release")
 _INSTALLED = Path("/var/lib/dpkg/status")
 
 
@@ -83,22 +83,20 @@ def distribution() -> str:
 
     Raises `LabError` if the lab knows no archive for it.
     """
-    release = _os_release()
-    names = [release.get("ID", "unknown"), *release.get("ID_LIKE", "").split()]
-    for name in names:
+    known = names()
+    for name in known:
         if name in _KEYRINGS:
             return name
-    raise LabError(f"the lab gets packages on Debian and Ubuntu, and this is {names[0]}")
+    raise LabError(
+        f"servers are made of Debian's packages, and this machine, {known[0]}, has no apt of Debian or Ubuntu",
+        "measure from a Debian machine with MACHINE=ssh:…, which brings them along, or add one that is installed: "
+        "'redolab server add NAME --path DIR'",
+    )
 
 
 def codename() -> str:
     """The suite that this machine itself runs, as in `bookworm`."""
-    return _os_release()["VERSION_CODENAME"]
-
-
-def _os_release() -> dict[str, str]:
-    lines = _OS_RELEASE.read_bytes().decode().splitlines()
-    return {name: value.strip('"') for name, value in (line.split("=", 1) for line in lines if "=" in line)}
+    return os_release()["VERSION_CODENAME"]
 
 
 def _mirrors(suite: str) -> list[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """The programs the lab needs beside Python, and how it gets them.
 
 As root, or with a sudo that asks nothing, apt installs them. Otherwise their packages are unpacked into the project's own folder, which
-needs no privilege.
+needs no privilege. On machines without apt they are named.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from redolab.errors import LabError
 from redolab.machine import files, processes
 from redolab.machine.apt import PrivateApt, codename
 from redolab.machine.clean_up_journal import Journal
+from redolab.machine.distribution import how_to_install, installs_by_itself
+from redolab.machine.distribution import names as distribution_names
 from redolab.machine.processes import Command
 from redolab.progress import Progress
 
@@ -90,7 +92,7 @@ class Tools:
         """A tool that `require` has seen to."""
         tool = self.find(name)
         if tool is None:
-            raise LabError(f"{name} is not on this machine", f"apt install {PACKAGES[name]}")
+            raise LabError(f"{name} is not on this machine", how_to_install([PACKAGES[name]]))
         return tool
 
     def require(self, names: Sequence[str], progress: Progress) -> None:
@@ -99,6 +101,8 @@ class Tools:
         if not missing:
             return
         packages = [PACKAGES[name] for name in missing]
+        if not installs_by_itself():
+            raise _not_by_itself(packages)
         privilege = self._privilege()
         with progress.stage(f"getting {', '.join(packages)}"):
             if privilege is None:
@@ -110,11 +114,11 @@ class Tools:
 
     def install(self, packages: Sequence[str], progress: Progress) -> None:
         """Have packages on this machine that come with no program of their name. Raises `LabError` if the lab may not."""
+        if not installs_by_itself():
+            raise _not_by_itself(packages)
         privilege = self._privilege()
         if privilege is None:
-            raise LabError(
-                f"{', '.join(packages)} cannot be installed without root", f"apt install {' '.join(packages)}"
-            )
+            raise LabError(f"{', '.join(packages)} cannot be installed without root", how_to_install(packages))
         with progress.stage(f"getting {', '.join(packages)}"):
             self._install(privilege, packages)
 
@@ -156,7 +160,7 @@ class Tools:
         for name in names:
             if name in _NEEDS_ITS_SCRIPTS:
                 raise LabError(
-                    f"{name} is not on this machine, and only root can have it", f"apt install {PACKAGES[name]}"
+                    f"{name} is not on this machine, and only root can have it", how_to_install([PACKAGES[name]])
                 )
         for name in names:
             making = self._folder.with_name(f"{self._folder.name}.partial")
@@ -164,3 +168,10 @@ class Tools:
                 apt = PrivateApt.prepare(making / "apt", codename(), beside_installed=True)
                 apt.unpack([PACKAGES[name]], making / "root")
                 files.move(making / "root", self._folder / name)
+
+
+def _not_by_itself(packages: Sequence[str]) -> LabError:
+    return LabError(
+        f"this machine, {distribution_names()[0]}, lacks {', '.join(packages)}, and the lab installs with apt alone",
+        how_to_install(packages),
+    )

@@ -19,6 +19,7 @@ from typing import IO
 
 from redolab.errors import LabError
 from redolab.machine import processes
+from redolab.machine.distribution import how_to_install
 from redolab.machine.processes import Command, Output
 
 _PATIENCE = 30
@@ -142,7 +143,7 @@ def usual_program() -> Sequence[str]:
 def connected(host: str, program: Sequence[str]) -> Iterator[Ssh]:
     """While in it: a connection by this ssh that all commands for this host share. Raises `LabError` if there is none to be had."""
     if processes.which(program[0]) is None:
-        raise LabError(f"{program[0]} is not on this machine", "apt install openssh-client")
+        raise LabError(f"{program[0]} is not on this machine", how_to_install(["openssh-client"]))
     with _passing_folder() as folder:
         control = folder / "ssh"
         words = [

@@ -17,7 +17,7 @@ from redolab.machine.interrupts import held, released
 from redolab.machine.processes import Command, Process
 from redolab.project import PROJECT
 
-_PACKAGES = ("gcc", "libc6-dev", "make", "pkg-config", "libfuse3-dev", "fuse3")
+BUILD_PACKAGES = ("gcc", "libc6-dev", "make", "pkg-config", "libfuse3-dev", "fuse3")
 _START_SECONDS = 10.0
 _END_SECONDS = 30.0
 _MOUNTS_SECONDS = 1.0
@@ -130,8 +130,8 @@ def built_disk_model(lab: Lab) -> Path:
     program = folder / "diskmodel"
     if program.exists():
         return program
-    if not _can_build():
-        lab.tools.install(_PACKAGES, lab.progress)
+    if not can_build():
+        lab.tools.install(BUILD_PACKAGES, lab.progress)
     making = folder.with_name("diskmodel.partial")
     with lab.journal.making(making, "the half-built disk model"), lab.progress.stage("building the disk model"):
         for name in files.names(folder.parent):
@@ -142,7 +142,8 @@ def built_disk_model(lab: Lab) -> Path:
     return program
 
 
-def _can_build() -> bool:
+def can_build() -> bool:
+    """Whether this machine has what the disk model is built with."""
     if any(processes.which(program) is None for program in ("cc", "make", "pkg-config", "fusermount3")):
         return False
     return processes.run(Command(["pkg-config", "--exists", "fuse3"]), check=False).status == 0

@@ -13,14 +13,13 @@ from redolab.machine.lab_folder import (
     JOURNAL,
     LAB_FOLDERS,
     MARK,
-    NATIVE,
     OF_THE_FILE_SYSTEM,
     REMOVING,
     check_lab_folder,
 )
 from redolab.machine.lock import LOCK
 from redolab.progress import Progress
-from redolab.project import PROJECT
+from redolab.project import NATIVE, PROJECT
 from redolab.runs.store import RunStore
 from redolab.storage.attaching import DISKS
 from redolab.units import format_size

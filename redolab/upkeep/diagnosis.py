@@ -7,20 +7,31 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redolab.errors import InvalidInput, LabError
-from redolab.lab import tools_of
+from redolab.lab import servers_of, tools_of
 from redolab.machine import processes
 from redolab.machine.apt import distribution
 from redolab.machine.copies import shares_blocks
 from redolab.machine.description import read_machine
+from redolab.machine.distribution import how_to_install, installs_by_itself
 from redolab.machine.lab_folder import check_lab_folder
 from redolab.machine.tools import PACKAGES
 from redolab.models.sizes import crash_and_recovery, data_directory, default_dataset, fill_pool
 from redolab.project import PROJECT
 from redolab.report.table import Column, ReportTable
+from redolab.servers.catalogue import server_catalogue
 from redolab.servers.sandbox import Sandbox
+from redolab.storage.disk_model import BUILD_PACKAGES, can_build
 from redolab.units import GIB, format_size
 
 _FEWEST_CORES = 2
+_EVERY_RUN = ("bwrap", "sysbench")
+_TAKES = {
+    "bwrap": "every run takes it",
+    "sysbench": "every run takes it",
+    "fio": "storages are not measured without it (--check-disks off)",
+    "mkfs.xfs": "lab disks take it",
+}
+"""Program → what takes it, where the lab cannot get it. Maven and npm are of no use there: the libraries of their servers are Debian's."""
 _KERNEL = {"loop": Path("/dev/loop-control"), "fuse": Path("/dev/fuse")}
 
 
@@ -107,8 +118,10 @@ def _system(log_size: int) -> Iterator[Examination]:
     yield Examination("kernel", machine.kernel, True, True)
     try:
         yield Examination("packages", f"{machine.system}: {distribution()} suites", True, True)
-    except LabError as error:
-        yield Examination("packages", machine.system, False, True, str(error))
+    except LabError:
+        by_hand = "the lab installs nothing here: what is missing is named below"
+        yield Examination("packages", f"{machine.system}: no apt of Debian or Ubuntu", False, False, by_hand)
+    yield _servers()
     for what, kinds, remedy in (
         (
             "loop devices",
@@ -139,12 +152,41 @@ def _system(log_size: int) -> Iterator[Examination]:
     )
 
 
+def _servers() -> Examination:
+    """Which servers of the catalogue are there, or can be had on a machine of this distribution."""
+    servers = servers_of(PROJECT.lab)
+    there, had, lacking, why = [], [], [], ""
+    for name, entry in server_catalogue().items():
+        if servers.installed(name, entry) is not None:
+            there.append(name)
+            continue
+        try:
+            entry.source.check_here()
+            had.append(name)
+        except LabError as error:
+            lacking.append(name)
+            why = str(error)
+    kinds = (("there", there), ("can be had", had), ("cannot be had", lacking))
+    found = "; ".join(f"{kind}: {', '.join(of)}" for kind, of in kinds if of)
+    # Not needed: what this machine cannot have, a machine that measures on it brings along.
+    return Examination("servers", found, not lacking, False, why)
+
+
 def _tools() -> Iterator[Examination]:
     tools = tools_of(PROJECT.lab)
     versions = tools.versions()
+    by_itself = installs_by_itself()
     for name, package in PACKAGES.items():
-        remedy = f"the first run that wants it gets it, or: apt install {package}"
-        yield Examination(name, versions.get(name, "not there"), name in versions, False, remedy)
+        if not by_itself and name not in _TAKES:
+            continue
+        when = "the first run that wants it gets it, or" if by_itself else _TAKES[name]
+        remedy = f"{when}: {how_to_install([package])}"
+        needed = not by_itself and name in _EVERY_RUN
+        yield Examination(name, versions.get(name, "not there"), name in versions, needed, remedy)
+    if not by_itself:
+        can = can_build()
+        remedy = f"modelled disks (STORAGE=hdd and others): {how_to_install(BUILD_PACKAGES)}"
+        yield Examination("disk model", "can be built" if can else "cannot be built", can, False, remedy)
     bubblewrap = tools.find("bwrap")
     if bubblewrap is not None:
         try:

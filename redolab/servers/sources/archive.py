@@ -66,6 +66,10 @@ class ArchiveSource(
         """See the package."""
         return []
 
+    def check_here(self) -> None:
+        """See the package."""
+        LIBRARIES.check_here()
+
     def fetch(self, tools: Tools, root: Path, work: Path) -> None:
         """See the package."""
         check_sum(Path(self.file), self.sha256)

@@ -32,6 +32,10 @@ class DebianSource(
         """See the package."""
         return []
 
+    def check_here(self) -> None:
+        """See the package."""
+        self._suite_for(distribution())
+
     def fetch(self, tools: Tools, root: Path, work: Path) -> None:
         """Unpack the packages and everything they need into `root`; `work` is for apt's own files.
 

@@ -27,7 +27,11 @@ class FolderSource(
         """See the package."""
         return []
 
-    def fetch(self, tools: Tools, root: Path, work: Path) -> None:
-        """Nothing has to be fetched, but it has to be there still."""
+    def check_here(self) -> None:
+        """It has to be there still. Raises `LabError`."""
         if not Path(self.path).exists():
             raise LabError(f"{self.path} is not there any more", "add the server again from where it is now")
+
+    def fetch(self, tools: Tools, root: Path, work: Path) -> None:
+        """Nothing has to be fetched."""
+        self.check_here()

@@ -31,6 +31,10 @@ class MavenSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
         """See the package."""
         return ["mvn"]
 
+    def check_here(self) -> None:
+        """See the package."""
+        LIBRARIES.check_here()
+
     def fetch(self, tools: Tools, root: Path, work: Path) -> None:
         """See the package."""
         LIBRARIES.fetch(tools, root, work / "libraries")
