@@ -18,7 +18,7 @@ INSTANCE = Path("/instance")
 SERVER_USER = 64747
 """Who a server is when the lab is root: a number outside the ranges that Debian gives to anyone (Debian Policy 9.2.2)."""
 
-NAMESPACES = "run as root, or allow user namespaces (sysctl kernel.apparmor_restrict_unprivileged_userns=0)"
+NAMESPACES = "run as root, or allow user namespaces (sysctl kernel.apparmor_restrict_unprivileged_userns=0; of a container: --privileged)"
 """What to do where bubblewrap may make no namespaces, as on Ubuntu 24.04 without root."""
 
 _PASSWD = f"root:x:0:0::/:/bin/false\nredolab:x:{SERVER_USER}:{SERVER_USER}::{INSTANCE}:/bin/false\n"
