@@ -23,6 +23,7 @@ from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance, prepare_folder
 from redolab.storage.attaching import DISKS
 from redolab.storage.disk_model import DiskModel
+from redolab.storage.file_systems import FILE_SYSTEMS
 from redolab.storage.lab_disk import LabDisk
 from redolab.storage.loop import make_file_system, mounted
 from redolab.storage.profiles import Cache
@@ -30,11 +31,6 @@ from redolab.units import GIB
 from redolab.workloads.data import Clients, LedgerTables
 from redolab.workloads.ledger import NOTES, PARTS, LedgerWorkload
 
-FILE_SYSTEMS = {
-    "xfs": ("mkfs.xfs", "-q", "-f", "-s", "size=512"),
-    "ext4": ("mkfs.ext4", "-q", "-F", "-b", "4096", "-E", "lazy_itable_init=0,lazy_journal_init=0"),
-}
-"""Name → how it is made."""
 CHECKS = {"xfs": ("xfs_repair", "-n"), "ext4": ("e2fsck", "-fn")}
 """Name → what looks whether one is whole, and changes nothing."""
 INSTANCE = "instance"

@@ -18,7 +18,7 @@ from redolab.storage.profiles import Cache
 from redolab.units import format_size
 
 # 512-byte sectors as the servers' logs write them; copies share their blocks.
-_FILE_SYSTEM = ["mkfs.xfs", "-q", "-f", "-m", "reflink=1", "-s", "size=512"]
+_FILE_SYSTEM = ("mkfs.xfs", "-q", "-f", "-m", "reflink=1", "-s", "size=512")
 STAGED = "staged"
 
 
@@ -73,10 +73,15 @@ class LabDisk:
 
     @classmethod
     @contextmanager
-    def made(cls, journal: Journal, folder: Path, size: int) -> Iterator[LabDisk]:
-        """While in it: there is an empty lab disk of so many bytes in `folder`. Raises `LabError` if this machine can have none."""
+    def made(
+        cls, journal: Journal, folder: Path, size: int, file_system: Sequence[str] = _FILE_SYSTEM
+    ) -> Iterator[LabDisk]:
+        """While in it: there is an empty lab disk of so many bytes in `folder`, its file system made by that command.
+
+        Raises `LabError` if this machine can have none.
+        """
         with journal.making(folder, f"the lab disk {folder.name} ({format_size(size)})", mounted=True):
-            make_file_system(folder / "disk", size, _FILE_SYSTEM)
+            make_file_system(folder / "disk", size, file_system)
             yield cls(folder, size)
 
     @contextmanager

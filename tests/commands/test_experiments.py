@@ -51,7 +51,9 @@ def test_nonsense_is_one_line_and_starts_nothing(arguments: list[str], problem: 
 def test_an_unknown_experiment_names_the_ones_there_are() -> None:
     done = redolab("run", "coffee")
     assert done.returncode == 2
-    known = "anatomy, calibrate, durability, inflation, production, recovery, settings, survey, throughput"
+    known = (
+        "anatomy, binlog-purge, calibrate, durability, inflation, production, recovery, settings, survey, throughput"
+    )
     assert done.stderr == f"redolab: there is no experiment 'coffee': choose from {known}\n"
 
 

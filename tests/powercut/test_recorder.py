@@ -16,10 +16,11 @@ from redolab.lab import Lab
 from redolab.machine import processes
 from redolab.machine.processes import Command
 from redolab.powercut.images import DiskImages, share_blocks
-from redolab.powercut.recorded import FILE_SYSTEMS, cut_room
+from redolab.powercut.recorded import CHECKS, cut_room
 from redolab.powercut.recording import Event, Recording, read_recording
 from redolab.powercut.states import History, PowerCut, Survivors
 from redolab.storage.disk_model import DiskModel, built_disk_model
+from redolab.storage.file_systems import FILE_SYSTEMS
 from redolab.storage.loop import make_file_system, mounted
 from redolab.units import MIB
 
@@ -64,7 +65,7 @@ def _change(folder: Path) -> None:
     processes.run(Command(["fstrim", str(folder)]), check=False)
 
 
-@pytest.mark.parametrize("file_system", list(FILE_SYSTEMS))
+@pytest.mark.parametrize("file_system", list(CHECKS))
 def test_all_that_was_kept_makes_the_disk_again(lab: Lab, room: Path, file_system: str) -> None:
     with recorded(lab, room, file_system) as folder:
         _change(folder)

@@ -1,0 +1,176 @@
+"""Trials to cells, and cells to sentences: what removals did to writers."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redolab.report.labels import server_label
+from redolab.units import format_size
+
+from .trial import PurgeCell, PurgeTrial, Removal
+
+_KEPT_UP = 0.95
+MILLISECONDS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class CellResult:
+    """All removals of one cell; times in seconds."""
+
+    cell: PurgeCell
+    version: str
+    trials: Sequence[PurgeTrial]
+
+    @property
+    def label(self) -> str:
+        """The server, as in `MySQL 5.5.9`."""
+        return server_label(self.cell.server, self.version)
+
+    @property
+    def in_words(self) -> str:
+        """As in `MySQL 5.5.9, 2 files of 1G, ext4 of native, purge`."""
+        cell = self.cell
+        return (
+            f"{self.label}, {cell.files} files of {format_size(cell.file_size)}, {cell.file_system} of {cell.storage}, "
+            f"{_IN_WORDS[cell.removal]}"
+        )
+
+    @property
+    def removal_s(self) -> float:
+        """How long the removal took, in the median."""
+        return statistics.median(trial.removal.seconds for trial in self.trials)
+
+    @property
+    def waits_without(self) -> list[float]:
+        """The longest wait of a statement in each stretch without a removal."""
+        return [trial.quiet.longest_wait_s for trial in self.trials]
+
+    @property
+    def waits_with(self) -> list[float]:
+        """The longest wait of a statement in each stretch with a removal."""
+        return [trial.removing.longest_wait_s for trial in self.trials]
+
+    @property
+    def wait_without(self) -> float:
+        """The median of these without a removal."""
+        return statistics.median(self.waits_without)
+
+    @property
+    def wait_with(self) -> float:
+        """The median of these with a removal."""
+        return statistics.median(self.waits_with)
+
+    @property
+    def longer_in(self) -> int:
+        """Removals in whose stretch a statement waited longer than any did in the stretch before."""
+        return sum(trial.removing.longest_wait_s > trial.quiet.longest_wait_s for trial in self.trials)
+
+    @property
+    def many_without(self) -> float:
+        """Statements that waited over 100 ms in a stretch without a removal, in the mean."""
+        return statistics.mean(trial.quiet.waits_over_100ms for trial in self.trials)
+
+    @property
+    def many_with(self) -> float:
+        """Statements that waited over 100 ms in a stretch with a removal, in the mean."""
+        return statistics.mean(trial.removing.waits_over_100ms for trial in self.trials)
+
+    @property
+    def gap_without(self) -> float:
+        """The longest time without a commit before a removal, in the median."""
+        return statistics.median(trial.quiet.longest_without_commit_s for trial in self.trials)
+
+    @property
+    def gap_with(self) -> float:
+        """The longest time without a commit that has a part of the removal in it, in the median."""
+        return statistics.median(trial.removal.longest_without_commit_s for trial in self.trials)
+
+    @property
+    def commits(self) -> float:
+        """Acknowledged while the files were removed, in the median."""
+        return statistics.median(trial.removal.commits for trial in self.trials)
+
+    @property
+    def stood_still(self) -> int:
+        """Removals during which no client's commit was acknowledged."""
+        return sum(trial.stood_still for trial in self.trials)
+
+    @property
+    def slow_seconds(self) -> float:
+        """Seconds with less than half of the usual commits, in the mean."""
+        return statistics.mean(trial.slow_seconds for trial in self.trials)
+
+    @property
+    def extents(self) -> float | None:
+        """Of one file, in the median; None where the machine did not say."""
+        found = [each for trial in self.trials for each in trial.files.extents or ()]
+        return statistics.median(found) if found else None
+
+    @property
+    def kept_up(self) -> bool:
+        """Whether the server kept up with its clients before the removals: else their waits are those of a queue."""
+        return statistics.median(trial.kept_up for trial in self.trials) >= _KEPT_UP
+
+
+_IN_WORDS = {Removal.PURGE: "by PURGE", Removal.ROTATION: "at a rotation"}
+
+
+def results(trials: Sequence[PurgeTrial]) -> list[CellResult]:
+    """A result for each cell: servers in the order in which they were measured, within each the largest files first."""
+    cells: dict[tuple[PurgeCell, str], list[PurgeTrial]] = {}
+    for trial in trials:
+        cells.setdefault((trial.cell, trial.version), []).append(trial)
+    found = [CellResult(cell, version, of_it) for (cell, version), of_it in cells.items()]
+    servers = list(dict.fromkeys((each.cell.server, each.version) for each in found))
+    return sorted(
+        found,
+        key=lambda each: (
+            servers.index((each.cell.server, each.version)),
+            each.cell.storage,
+            each.cell.file_system,
+            each.cell.removal,
+            -each.cell.file_size,
+        ),
+    )
+
+
+def answer(found: Sequence[CellResult]) -> str:
+    """Whether writers stood still, and the longest wait with each size of file, in two sentences."""
+    if not found:
+        return "Nothing was measured."
+    still, count = sum(each.stood_still for each in found), sum(len(each.trials) for each in found)
+    held = "in none" if not still else f"in {still}"
+    waits = "; ".join(_of_size(found, size) for size in sizes(found))
+    return (
+        f"{held.capitalize()} of {count} removals did writers stand still while binary logs were removed. "
+        f"{waits[0].upper()}{waits[1:]}."
+    )
+
+
+def sizes(found: Sequence[CellResult]) -> list[int]:
+    """The sizes of files, the largest first."""
+    return sorted({each.cell.file_size for each in found}, reverse=True)
+
+
+def milliseconds(seconds: float) -> str:
+    """As in `3.4 ms`, `120 ms`."""
+    value = MILLISECONDS * seconds
+    return f"{value:.1f} ms" if value < 10 else f"{value:,.0f} ms"
+
+
+def _of_size(found: Sequence[CellResult], size: int) -> str:
+    of_size = [each for each in found if each.cell.file_size == size]
+    without = [each.wait_without for each in of_size]
+    with_it = [each.wait_with for each in of_size]
+    worst = max(of_size, key=lambda each: each.wait_with)
+    return (
+        f"with files of {format_size(size)} a statement waited {_range(with_it)} at most, and {_range(without)} without a "
+        f"removal (medians of the cells; the longest {worst.in_words})"
+    )
+
+
+def _range(values: Sequence[float]) -> str:
+    least, most = milliseconds(min(values)), milliseconds(max(values))
+    return most if least == most else f"{least} to {most}"

@@ -1,0 +1,129 @@
+"""Clients that send statements at moments fixed beforehand, and note of each when it was due and when it was acknowledged."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from redolab.clock import now
+from redolab.errors import WorkloadFailed
+from redolab.machine import files, processes
+from redolab.machine.processes import Command, Process
+from redolab.machine.tools import Tools
+from redolab.workloads.data import DATABASE
+from redolab.workloads.sysbench import SCRIPTS, connection_arguments
+
+_TABLE = f"{DATABASE}.paced"
+_ROWS = 100
+"""Of each client."""
+_MICROSECONDS = 1e6
+_LOOK_EVERY = 0.05
+_LAST_LINES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class PacedStatement:
+    """A statement that was acknowledged; seconds of the monotonic clock."""
+
+    due: float
+    done: float
+
+    @property
+    def waited(self) -> float:
+        """Seconds from when it was due."""
+        return self.done - self.due
+
+
+def paced_tables(clients: int) -> Sequence[str]:
+    """The statements after which the table of so many clients is there."""
+    values = ", ".join(f"({number}, 0)" for number in range(clients * _ROWS))
+    return (
+        f"CREATE DATABASE IF NOT EXISTS {DATABASE}",
+        f"CREATE TABLE {_TABLE} (id INT NOT NULL PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB",
+        f"INSERT INTO {_TABLE} VALUES {values}",
+    )
+
+
+class PacedRun:
+    """Clients that run."""
+
+    def __init__(self, process: Process, notes: Path, clients: int) -> None:
+        self._process = process
+        self._notes = notes
+        self._clients = clients
+
+    def statements(self) -> list[PacedStatement]:
+        """All that was acknowledged so far, in that order."""
+        found = [each for number in range(self._clients) for each in self._of(number)]
+        return sorted(found, key=lambda each: each.done)
+
+    def wait(self, until: float, look: Callable[[], None]) -> None:
+        """Wait until that moment of the monotonic clock; `look` is called every now and then.
+
+        Raises `WorkloadFailed` if the clients end before.
+        """
+        while (left := until - now().monotonic) > 0:
+            self.check_running()
+            look()
+            time.sleep(min(left, _LOOK_EVERY))
+
+    def wait_answered(self, due: float, seconds: float, look: Callable[[], None]) -> None:
+        """Wait until all that was due before that moment has been acknowledged.
+
+        Raises `WorkloadFailed` if the clients end, or if it takes longer than that.
+        """
+        deadline = now().monotonic + seconds
+        while not all(self._has_answered(number, due) for number in range(self._clients)):
+            if now().monotonic > deadline:
+                raise WorkloadFailed(
+                    f"the clients are behind by more than {seconds:.0f} s",
+                    "the server does not keep up with them: choose a smaller RATE",
+                )
+            self.wait(now().monotonic + _LOOK_EVERY, look)
+
+    def check_running(self) -> None:
+        """Raises `WorkloadFailed` if the clients have ended."""
+        status = self._process.wait(0)
+        if status is not None:
+            said = [line.text for line in self._process.lines(now().monotonic)]
+            raise WorkloadFailed(
+                f"sysbench ended by itself with status {status}", "its last lines are below", said[-_LAST_LINES:]
+            )
+
+    def _has_answered(self, number: int, due: float) -> bool:
+        noted = self._of(number)
+        # A client sends them in order: one that was due later has been sent only when all before were acknowledged.
+        return bool(noted) and noted[-1].due >= due
+
+    def _of(self, number: int) -> list[PacedStatement]:
+        file = self._notes / str(number)
+        # What stands behind the last line break is still being written.
+        lines = file.read_text().split("\n")[:-1] if file.exists() else []
+        return [PacedStatement(*(int(part) / _MICROSECONDS for part in line.split())) for line in lines]
+
+
+@contextmanager
+def paced_updates(tools: Tools, instance: Path, folder: Path, *, clients: int, rate: float) -> Iterator[PacedRun]:
+    """While in it: so many clients update rows of their own in the instance, together so many times a second.
+
+    `folder` is where they note what was acknowledged: not on the storage that is measured.
+    """
+    sysbench, notes = tools.get("sysbench"), folder / "notes"
+    files.make_folder(notes)
+    for name in files.names(notes):
+        files.remove(notes / name)
+    arguments = [
+        *connection_arguments(sysbench, SCRIPTS / "paced_updates.lua", clients),
+        *(f"--notes={notes}", f"--rows={_ROWS}", f"--interval-us={round(clients / rate * _MICROSECONDS)}"),
+        *("--time=0", "--events=0", "run"),
+    ]
+    command = Command(arguments, folder=instance, environment=sysbench.environment)
+    process = processes.start(command, folder / "clients.log")
+    try:
+        yield PacedRun(process, notes, clients)
+    finally:
+        process.stop(signal.SIGKILL)
