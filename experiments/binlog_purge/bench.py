@@ -19,8 +19,9 @@ from redolab.servers.dialects import InstanceRequest, Purpose, Setting
 from redolab.servers.initialise import initialise
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance, prepare_folder
-from redolab.storage.attaching import Storages, check_mounts, check_possible
+from redolab.storage.attaching import DISKS, Storages, check_possible
 from redolab.storage.catalogue import storage_profile
+from redolab.storage.file_systems import AS_IS, check_file_system
 from redolab.storage.folder import attached_folder
 from redolab.storage.place import Place
 from redolab.storage.profiles import FolderStorage
@@ -28,7 +29,6 @@ from redolab.units import GIB, MIB, format_size
 from redolab.workloads.paced import PacedRun, paced_tables, paced_updates
 
 from .binary_logs import FILLER, BinaryLogs, RemovalMoments, forget, prepared
-from .factors import OWN
 from .planned import PlannedInstance, PlannedRemoval, PurgePlan
 from .trial import PurgeCell, PurgeTrial, Removal
 from .waits import removal_times, stretch
@@ -73,9 +73,8 @@ class PurgeBench(Bench[PlannedInstance, PlannedRemoval, PurgeTrial]):
         """See `Bench`."""
         check_possible(self._profiles)
         groups = [self._plan.groups[self._plan.steps[position].group] for position in positions]
-        made = dict.fromkeys(group.file_system for group in groups if group.file_system != OWN)
-        if made:
-            check_mounts(self._lab, made)
+        for name in dict.fromkeys(group.file_system for group in groups if group.file_system != AS_IS):
+            check_file_system(self._lab, self._lab.folder / DISKS / f"trial-{name}", name)
 
     def find(self, group: int, name: str | None) -> str | None:
         """See `Bench`: an instance does not outlive its run."""
@@ -113,7 +112,7 @@ class PurgeBench(Bench[PlannedInstance, PlannedRemoval, PurgeTrial]):
             files.make_folder(notes)
             stage.say("making its disk")
             place = stack.enter_context(self._place(planned))
-            folder = place.folder / planned.server if planned.file_system != OWN else place.folder
+            folder = place.folder / planned.server if planned.file_system != AS_IS else place.folder
             stage.say("making a data directory")
             request = _request()
             prepare_folder(server, folder)
@@ -224,7 +223,7 @@ class PurgeBench(Bench[PlannedInstance, PlannedRemoval, PurgeTrial]):
     def _place(self, planned: PlannedInstance) -> Iterator[Place]:
         """Where the instance is to lie: an empty lab disk, or a folder of its own on the file system that is there."""
         profile = self._profiles[planned.storage]
-        if planned.file_system != OWN:
+        if planned.file_system != AS_IS:
             with self._storages.empty(planned.storage, self._disk_size(), planned.file_system) as place:
                 yield place
             return

@@ -8,13 +8,12 @@ from redolab.errors import InvalidInput
 from redolab.runs.factors import CommonFactors, factor, on_or_off, one_of, several, whole_number
 from redolab.servers.catalogue import server_names
 from redolab.storage.catalogue import storage_name, storage_profile
-from redolab.storage.file_systems import FILE_SYSTEMS
+from redolab.storage.file_systems import AS_IS, MADE_BY
 from redolab.storage.profiles import FolderStorage, StorageProfile, TmpfsStorage
 from redolab.units import GIB, KIB, format_size, parse_duration, parse_size
 
 from .trial import Removal
 
-OWN = "own"
 """The file system that the storage's folder lies on already."""
 _SMALLEST_FILE, _LARGEST_FILE = 512 * KIB, GIB
 """The largest that max_binlog_size can be, and the least in which a statement with which files are filled is a small part."""
@@ -32,8 +31,8 @@ class Factors(CommonFactors):
     )
     file_system: tuple[str, ...] = factor(
         "File systems under the data directory, with commas: xfs, ext4, ext3, each on a disk in a file of its own (which "
-        f"takes root); {OWN}: the one that the folder of STORAGE= lies on already.",
-        several(one_of("file system", lambda: [*FILE_SYSTEMS, OWN])),
+        f"takes root); {AS_IS}: the one that the folder of STORAGE= lies on already.",
+        several(one_of("file system", lambda: [*MADE_BY, AS_IS])),
         "xfs,ext4",
     )
     storage: tuple[str, ...] = factor(
@@ -75,7 +74,7 @@ class Factors(CommonFactors):
                 raise InvalidInput(
                     f"the storage {name} is memory, on which removing a file takes no time", "choose another"
                 )
-            if OWN in self.file_system and not isinstance(profile, FolderStorage):
+            if AS_IS in self.file_system and not isinstance(profile, FolderStorage):
                 raise InvalidInput(
                     f"the storage {name} is a disk of the lab's, with no file system of its own yet",
                     "choose FILESYSTEM=xfs,ext4 for it",

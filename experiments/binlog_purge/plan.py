@@ -6,9 +6,9 @@ import itertools
 
 from redolab.lab import Lab
 from redolab.runs.plan import draw_plan
-from redolab.storage.attaching import check_mounts, check_possible
+from redolab.storage.attaching import check_possible
 
-from .factors import OWN, Factors
+from .factors import Factors
 from .planned import PlannedInstance, PlannedRemoval, PurgeConditions, PurgePlan
 
 
@@ -16,9 +16,6 @@ def plan(factors: Factors, lab: Lab) -> PurgePlan:
     """The plan: what is compared within a storage and a file system is done on the same instance. Raises `LabError`."""
     factors.check()
     check_possible(factors.profiles())
-    made = [name for name in factors.file_system if name != OWN]
-    if made:
-        check_mounts(lab, made)
     removals = [
         PlannedRemoval(removal=removal, file_size=size)
         for removal, size in itertools.product(factors.removal, factors.file_size)

@@ -155,3 +155,16 @@ class _Additive(Generic[T]):
             return float(self._found[at]), math.nan
         quantile = float(stats.t.ppf(0.5 + SHARE / 2, freedom))
         return float(self._found[at]), quantile * deviation * math.sqrt(max(0.0, float(self._spread[at, at])))
+
+
+def median_interval(values: Sequence[float]) -> tuple[float, float]:
+    """The 95 % interval of a median, whatever the values are distributed like: by the signs, from one value to another of them.
+
+    NaN for fewer than six values, which have none (Conover, Practical Nonparametric Statistics, 3.2).
+    """
+    ranked = sorted(values)
+    # The largest rank from either end beyond which the median lies in less than half of what the interval leaves out.
+    rank = int(stats.binom.ppf((1 - SHARE) / 2, len(ranked), 0.5))
+    if rank and stats.binom.cdf(rank - 1, len(ranked), 0.5) <= (1 - SHARE) / 2:
+        return ranked[rank - 1], ranked[-rank]
+    return math.nan, math.nan

@@ -23,7 +23,7 @@ from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance, prepare_folder
 from redolab.storage.attaching import DISKS
 from redolab.storage.disk_model import DiskModel
-from redolab.storage.file_systems import FILE_SYSTEMS
+from redolab.storage.file_systems import MADE_BY
 from redolab.storage.lab_disk import LabDisk
 from redolab.storage.loop import make_file_system, mounted
 from redolab.storage.profiles import Cache
@@ -107,7 +107,7 @@ def record(lab: Lab, program: Path, room: Path, wanted: WantedLoad, stage: Stage
     disk, mountpoint = room / "disk", room / "mounted"
     dataset = make_dataset(lab, lab.home, wanted.server, wanted.workload, wanted.dataset)
     stage.say("making its disk")
-    make_file_system(disk, _DISK_SIZE, FILE_SYSTEMS[wanted.file_system])
+    make_file_system(disk, _DISK_SIZE, MADE_BY[wanted.file_system])
     with mounted(disk, mountpoint):
         folder = mountpoint / INSTANCE
         prepare_folder(wanted.server, folder)

@@ -302,6 +302,15 @@ class Instance(AbstractContextManager["Instance"]):
         assert self._server_process is not None
         processes.kill(self._server_process, signal.SIGCONT)
 
+    def hang_up(self) -> None:
+        """SIGHUP to exactly the server, which has it open its logs anew, and whatever else its version does then.
+
+        It does so in its own time: who sends it looks for what it does. Raises `ServerFailed`.
+        """
+        assert self._server_process is not None
+        if not processes.kill(self._server_process, signal.SIGHUP):
+            raise self._failure(f"{self.server.name} was gone before SIGHUP could be sent")
+
     def shut_down(self, seconds: float = 3600.0) -> None:
         """Shut it down cleanly. Raises `ServerFailed` if it does not end by then or ends with an error."""
         assert self._server_process is not None

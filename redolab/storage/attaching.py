@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 
-from redolab.errors import InvalidInput, LabError
+from redolab.errors import InvalidInput
 from redolab.lab import Lab
 from redolab.machine import copies, files, processes
 from redolab.machine.description import read_disk
@@ -19,7 +19,7 @@ from redolab.models.sizes import lab_disk, recovered_copy
 from redolab.progress import Stage
 from redolab.storage.disk_model import built_disk_model, check_fuse
 from redolab.storage.figures import DiskCheck, DiskTarget
-from redolab.storage.file_systems import FILE_SYSTEMS
+from redolab.storage.file_systems import AS_IS, MADE_BY
 from redolab.storage.fio import FILE_SIZE, Fio
 from redolab.storage.folder import attached_folder, check_folder
 from redolab.storage.lab_disk import STAGED, LabDisk, ModelledPlace
@@ -30,8 +30,6 @@ from redolab.units import GIB, MIB, format_size
 DISKS = "storage/disks"
 """Where lab disks and mounts lie in the lab's folder."""
 _CHECK_DISK = 4 * GIB
-_TRIED = 512 * MIB
-"""Of a file system that is tried: mkfs.xfs makes none of less than 300 MB."""
 _TMPFS_FILE = 256 * MIB
 _CALIBRATE_NS = 300_000
 _UNLIMITED = ["kind=unlimited"]
@@ -66,20 +64,6 @@ def check_possible(profiles: Mapping[str, StorageProfile]) -> None:
         if isinstance(profile, ModelledDisk):
             check_fuse()
             profile.parameters()
-
-
-def check_mounts(lab: Lab, names: Iterable[str]) -> None:
-    """Have each of these file systems made and mounted once. Raises `InvalidInput` for one that this machine refuses."""
-    if not processes.is_root():
-        raise InvalidInput("a file system of the lab's own is mounted, and only root may mount", "run as root")
-    lab.tools.require(["mkfs.xfs"], lab.progress)
-    for name in names:
-        folder = lab.folder / DISKS / f"try-{name}"
-        try:
-            with LabDisk.made(lab.journal, folder, _TRIED, FILE_SYSTEMS[name]) as disk, disk.natively():
-                pass
-        except LabError as error:
-            raise InvalidInput(f"this machine mounts no {name} ({error.problem})", "leave it out") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +114,19 @@ class Storages(AbstractContextManager["Storages"]):
 
     @contextmanager
     def empty(self, name: str, size: int, file_system: str) -> Iterator[Place]:
-        """While in it: an empty lab disk of so many bytes with that file system, as slow as the storage is to be.
+        """While in it: the storage is there with nothing on it but a file system of that name, on a lab disk of so many bytes.
 
-        Of a folder it is a lab disk without limits, its file in that folder. Raises `LabError`.
+        Of a folder the lab disk's file lies in that folder, and is as fast as the disk under it; `AS_IS` is the folder itself.
+        Raises `LabError`.
         """
-        profile, made_by = self._profiles[name], FILE_SYSTEMS[file_system]
+        profile = self._profiles[name]
+        if file_system == AS_IS:
+            assert isinstance(profile, FolderStorage)
+            with self._plain(name, profile, size) as place:
+                yield place
+            return
+        made_by = MADE_BY[file_system]
         disk_name = f"{name.strip('/').replace('/', '-')}-{file_system}"
-        self._lab.tools.require(["mkfs.xfs"], self._lab.progress)
         with ExitStack() as stack:
             if isinstance(profile, ModelledDisk):
                 folder = self._lab.folder / DISKS / disk_name

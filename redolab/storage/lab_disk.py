@@ -1,4 +1,4 @@
-"""The lab disk: a sparse file with a reflink file system in it, attached natively or through a disk model."""
+"""The lab disk: a sparse file with a file system in it (reflinks unless another is asked for), native or behind a disk model."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from redolab.powercut.recorded import CHECKS, cut_room
 from redolab.powercut.recording import Event, Recording, read_recording
 from redolab.powercut.states import History, PowerCut, Survivors
 from redolab.storage.disk_model import DiskModel, built_disk_model
-from redolab.storage.file_systems import FILE_SYSTEMS
+from redolab.storage.file_systems import MADE_BY
 from redolab.storage.loop import make_file_system, mounted
 from redolab.units import MIB
 
@@ -38,7 +38,7 @@ def room(lab: Lab) -> Iterator[Path]:
 @contextmanager
 def recorded(lab: Lab, room: Path, file_system: str, *, volatile: bool = True) -> Iterator[Path]:
     """While in it: a mounted disk that is recorded."""
-    make_file_system(room / "disk", 512 * MIB, FILE_SYSTEMS[file_system])
+    make_file_system(room / "disk", 512 * MIB, MADE_BY[file_system])
     share_blocks(room / "disk", room / "base")
     (room / "recording").mkdir()
     serving = DiskModel.serving(

@@ -1,0 +1,103 @@
+"""The page of what rotating a slow query log does."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from redolab.report.contents import Page, Plot
+from redolab.report.table import PAGE
+from redolab.report.template import filled
+from redolab.results.marks import marks_of
+from redolab.runs.machines import measured_on
+from redolab.runs.repeat_command import command
+from redolab.runs.store import Run
+from redolab.units import format_size
+
+from ..factors import Factors
+from ..methods import Method
+from ..plots import plot_stalls
+from ..report import (
+    flushed_in_words,
+    flushed_table,
+    lost_in_words,
+    measured_in,
+    milliseconds,
+    parts_table,
+    stalls_in_words,
+    stalls_table,
+)
+from ..results import CellResult
+
+_TEMPLATE = Path(__file__).with_suffix(".md")
+_SMALL = 64 << 20
+"""Runs whose logs are smaller look at what a server flushes: their stalls are those of no log that is rotated."""
+
+
+def page(runs: Sequence[Run]) -> Page:
+    """The page of all runs kept for it. The picture and the tables of times are of the logs that are worth rotating."""
+    every = measured_in(runs)
+    found = [each for each in every if each.cell.log_file >= _SMALL] or every
+    values = {
+        "stalls": stalls_in_words(found),
+        "lost": lost_in_words(found),
+        "flushed": flushed_in_words(every),
+        "copied": [_copied(each) for each in found if each.cell.method is Method.COPYTRUNCATE],
+        "held": _held(found),
+        "table": stalls_table(found, marks_of(runs), PAGE).as_markdown(),
+        "tables": flushed_table(every).as_markdown(),
+        "parts": parts_table([each for each in found if not each.cell.held]).as_markdown(),
+        "methods": [
+            (str(method), method.about) for method in Method if any(each.cell.method is method for each in every)
+        ],
+        "sizes": ", ".join(dict.fromkeys(format_size(each.cell.log_file) for each in found)),
+        "rotations": sum(len(each.trials) for each in every),
+        "dirty_s": _dirty(runs),
+        "commands": [command(run, Factors(), always=["server"]) for run in runs],
+        "machines": measured_on(runs),
+        "dates": ", ".join(dict.fromkeys(f"{run.record().began:%Y-%m-%d}" for run in runs)),
+    }
+    return Page(filled(_TEMPLATE, values), [Plot("stalls", partial(plot_stalls, cells=found))])
+
+
+def _copied(cell: CellResult) -> str:
+    """What truncating took, apart from copying and syncing, and what was lost meanwhile."""
+    parts = [
+        f"{name} {milliseconds([1000 * each.seconds for trial in cell.trials for each in trial.phases if each.name == name])} ms"
+        for name in dict.fromkeys(each.name for trial in cell.trials for each in trial.phases)
+        if name in ("copy", "sync", "truncate")
+    ]
+    lost = statistics.median(each.check.lost_s for each in cell.trials)
+    held = ", logging held" if cell.cell.held else ""
+    return f"{cell.label}, {cell.cell.file_system}{held}: {', '.join(parts)}; lost: the statements of {lost:.1f} s"
+
+
+def _held(found: Sequence[CellResult]) -> str:
+    """What holding leaves out, and what it does to the longest time; empty where it was not tried."""
+    held = [each for each in found if each.cell.held]
+    if not held:
+        return ""
+    unlogged = statistics.median(trial.check.unlogged for each in held for trial in each.trials)
+    sent = statistics.median(trial.during.per_second for each in held for trial in each.trials)
+    pairs = [
+        (statistics.median(each.during), statistics.median(other.during))
+        for each in held
+        for other in found
+        if not other.cell.held and _but_held(each) == _but_held(other)
+    ]
+    better = sum(one < other for one, other in pairs)
+    compared = f" The longest time was shorter with it in {better} of {len(pairs)} cells." if pairs else ""
+    return f"It leaves {unlogged:,.0f} statements out of the log, those of {unlogged / sent:.1f} s.{compared}"
+
+
+def _but_held(each: CellResult) -> tuple[object, ...]:
+    cell = each.cell
+    return each.machine, cell.server, cell.storage, cell.file_system, cell.method, cell.log_file
+
+
+def _dirty(runs: Sequence[Run]) -> str:
+    """Seconds of the load before the rotation, whose records the kernel may not have written yet."""
+    options = [run.record().options for run in runs]
+    return ", ".join(dict.fromkeys(str(int(each["warm_up"]) + int(each["seconds"]) + 1) for each in options))

@@ -1,0 +1,139 @@
+"""Point selects that are numbered, at a fixed rate: what is logged of them can be held against what was sent."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from redolab.clock import now
+from redolab.errors import WorkloadFailed
+from redolab.machine import files, processes
+from redolab.machine.processes import Command, Process
+from redolab.machine.tools import Tools
+from redolab.workloads.data import DATABASE
+from redolab.workloads.sysbench import SCRIPTS, connection_arguments
+
+ROWS = 10_000
+WHOLE = r"\ASELECT /\* redolab (\d+) of (\d+) \*/ c FROM numbered WHERE id=\d+ /\* (\d+) \*/\z"
+"""A numbered statement, whole: its number, its client's, its number again. As polars reads it."""
+PART = r"\ASELECT /|redolab|FROM numbered"
+"""What a part of one is known by."""
+_NOTES = "numbered-notes"
+_BATCH = 1000
+_REPORT = re.compile(r"\[ (\d+)s \] .*?qps: ([\d.]+) .*?lat \(ms,100%\): ([\d.]+)")
+_LONGER = 60.0
+_LAST_LINES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Second:
+    """What sysbench says of one second of its load."""
+
+    number: int
+    """From 1 on, the first of the load."""
+    per_second: float
+    """Statements that were answered in it."""
+    longest_ms: float
+    """The longest time that one of these took, from when it was due: sysbench sorts times into classes 2 % wide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """When a client sent each of its statements, and when it was answered, in nanoseconds of CLOCK_MONOTONIC."""
+
+    sent: NDArray[np.int64]
+    answered: NDArray[np.int64]
+
+
+def statements_before() -> Iterator[str]:
+    """The statements after which the table that is read is there."""
+    yield f"CREATE DATABASE IF NOT EXISTS {DATABASE}"
+    yield f"CREATE TABLE {DATABASE}.numbered (id INT NOT NULL PRIMARY KEY, c CHAR(120) NOT NULL) ENGINE=InnoDB"
+    for first in range(1, ROWS + 1, _BATCH):
+        rows = ", ".join(f"({row}, REPEAT('x', 120))" for row in range(first, first + _BATCH))
+        yield f"INSERT INTO {DATABASE}.numbered VALUES {rows}"
+
+
+class NumberedLoad:
+    """Clients that run."""
+
+    def __init__(self, process: Process, notes: Path, clients: int) -> None:
+        self._process = process
+        self._notes = notes
+        self._clients = clients
+        self._said: list[str] = []
+        self.seconds: list[Second] = []
+        """All that were reported so far."""
+
+    def look(self, seconds: float) -> None:
+        """Read for so long what sysbench says. Raises `WorkloadFailed` if it has ended with an error."""
+        for line in self._process.lines(now().monotonic + seconds):
+            found = second_of(line.text)
+            if found is None:
+                self._said = [*self._said[1 - _LAST_LINES :], line.text]
+            else:
+                self.seconds.append(found)
+        if (status := self._process.wait(0)) not in (None, 0):
+            raise WorkloadFailed(f"sysbench ended with status {status}", "its last lines are below", self._said)
+
+    def wait_for(self, second: int, seconds: float) -> None:
+        """Read until that second was reported. Raises `WorkloadFailed` if it was not within so many seconds."""
+        deadline = now().monotonic + seconds
+        while not self.seconds or self.seconds[-1].number < second:
+            self.look(0.02)
+            if now().monotonic > deadline or self._process.wait(0) is not None:
+                raise WorkloadFailed(
+                    f"sysbench did not report its second {second}", "its last lines are below", self._said
+                )
+
+    def wait_end(self) -> Sequence[Sent]:
+        """Wait until it has ended by itself; what each client has sent. Raises `WorkloadFailed`."""
+        status = self._process.wait(_LONGER)
+        self.look(0.1)
+        if status is None:
+            raise WorkloadFailed(f"sysbench did not end within {_LONGER:.0f} s", "its last lines are below", self._said)
+        return [_read(self._notes / str(client)) for client in range(self._clients)]
+
+
+@contextmanager
+def numbered_load(
+    tools: Tools, instance: Path, *, clients: int, rate: int | None, seconds: int, output: Path
+) -> Iterator[NumberedLoad]:
+    """While in it: so many clients send numbered statements for so long, at so many a second together; None: as many as can be.
+
+    `instance`: the folder of the instance. Raises `WorkloadFailed`, also where the server cannot answer so many.
+    """
+    sysbench, notes = tools.get("sysbench"), output.parent / _NOTES
+    files.remove(notes)
+    files.make_folder(notes)
+    arguments = [
+        *connection_arguments(sysbench, SCRIPTS / "numbered_selects.lua", clients),
+        *(f"--notes={notes}", f"--rows={ROWS}", f"--rate={rate or 0}", "--db-ps-mode=disable"),
+        *(f"--time={seconds}", "--events=0", "--report-interval=1", "--percentile=100", "run"),
+    ]
+    try:
+        process = processes.start(Command(arguments, folder=instance, environment=sysbench.environment), output)
+        try:
+            yield NumberedLoad(process, notes, clients)
+        finally:
+            process.stop(signal.SIGKILL)
+    finally:
+        files.remove(notes)
+
+
+def second_of(line: str) -> Second | None:
+    """What a line of sysbench's says of a second; None if it is no report."""
+    found = _REPORT.search(line)
+    return None if found is None else Second(int(found[1]), float(found[2]), float(found[3]))
+
+
+def _read(notes: Path) -> Sent:
+    table = np.loadtxt(notes, dtype=np.int64, ndmin=2)
+    return Sent(table[:, 0], table[:, 1]) if table.size else Sent(np.zeros(0, np.int64), np.zeros(0, np.int64))
