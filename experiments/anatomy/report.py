@@ -69,9 +69,10 @@ def answer(found: Sequence[FactorEffect]) -> str:
     for label in dict.fromkeys(each.label for each in found):
         own = [each for each in found if each.label == label]
         base = next(each for each in own if each.factor == BASELINE)
-        told = sorted((each for each in own if each.excludes_zero), key=lambda each: -abs(each.added))[:_TOLD]
+        resolved = sorted((each for each in own if each.excludes_zero), key=lambda each: -abs(each.added))[:_TOLD]
         most = (
-            ", ".join(f"{each.added:+.0f} s by {each.factor} ({each.level})" for each in told) or "nothing told apart"
+            ", ".join(f"{each.added:+.0f} s with {each.factor} ({each.level})" for each in resolved)
+            or "no level changed it measurably"
         )
         parts.append(f"{label}: {base.ready:.1f} s; {most}")
     return "; ".join(parts) + "."
@@ -92,7 +93,7 @@ def effects_table(found: Sequence[FactorEffect]) -> ReportTable:
     ]
     notes = [
         "Seconds to ready, means; 'added' is to the baseline of the same server, and its interval includes how much crashes of the "
-        "same kind differ; 'phase' is the one that changed most; rollback is what came after ready. n: recoveries of so many crashes."
+        "same kind differ; 'phase' is the one that changed most; rollback runs after ready. n: recoveries, and of how many crashes."
     ]
     return ReportTable.brief("Anatomy of a recovery", found, columns, notes)
 

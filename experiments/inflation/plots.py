@@ -8,52 +8,90 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 
-from redolab.models.inflation import Lengths, bytes_per_lsn_byte
+from redolab.models.inflation import Counted, Lengths, LogWriter, bytes_per_lsn_byte
 from redolab.report.labels import server_label
-from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
+from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save, wrapped
 
 from .table import CountedServer, InflationRow
 
 _COLUMNS = 2
 _POINTS = 200
+_LETTERS = 52
+"""Of a panel's title in a line."""
+_TICKS = {100: "100", 1_000: "1,000", 10_000: "10,000", 100_000: "100,000", 1_000_000: "1,000,000"}
 NEAR = 0.05
 """Up to here the model is called near."""
 _LAYERS = (("os_log_written", MEASURED), ("written to the device", "#BBBBBB"))
 
 
 def plot_ratio(folder: Path, found: Sequence[CountedServer]) -> None:
-    """os_log_written per LSN byte against r, a panel a server on the same log axes, the model under it: `ratio.svg`, `.png`."""
-    lines = math.ceil(len(found) / _COLUMNS)
-    columns = min(_COLUMNS, len(found))
+    """os_log_written per LSN byte against r, a panel for the servers that write and count alike: `ratio.svg`, `.png`."""
+    groups = _alike(found)
+    columns = min(_COLUMNS, len(groups))
+    lines = math.ceil(len(groups) / columns)
     figure, panels = plt.subplots(
-        lines, columns, figsize=(WIDTH, 0.9 + 2.0 * lines), sharex=True, sharey=True, layout="constrained", squeeze=False
+        lines, columns, figsize=(WIDTH, 1.2 + 2.5 * lines), sharex=True, sharey=True, layout="constrained", squeeze=False
     )  # fmt: skip
     every_r = [row.lsn_per_log_write_bytes for of_server in found for row in of_server.rows]
-    for panel, of_server in zip(panels.flat, found, strict=False):
-        _ratio_panel(panel, of_server, min(every_r) * 0.8, max(every_r) * 1.25)
-    for panel in panels.flat[len(found) :]:
+    for panel, group in zip(panels.flat, groups, strict=False):
+        _ratio_panel(panel, group, min(every_r) * 0.8, max(every_r) * 1.25)
+    for panel in panels.flat[len(groups) :]:
         panel.set_visible(False)
     for panel in panels[-1]:
-        panel.set_xlabel("r: LSN bytes of a log write")
-    figure.supylabel("os_log_written bytes per LSN byte", fontsize="medium")
-    off = [abs(row.off) for of_server in found for row in of_server.rows if row.off is not None]
-    if off:
-        title = f"The model is within 5 % of {sum(each <= NEAR for each in off)} of {len(off)} cells"
-        figure.suptitle(title, fontsize="large", x=0.01, ha="left")
-    handles, labels = panels.flat[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize="small", frameon=False)
+        panel.set_xlabel("redo of a log write, bytes of LSN")
+    figure.supylabel("os_log_written, bytes for each byte of LSN", fontsize="medium")
+    handles = {
+        label: handle for panel in panels.flat for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(
+        handles.values(), handles.keys(), loc="outside lower center", ncols=4, fontsize="small", frameon=False
+    )
+    head(figure, _ratio_in_words(found), "")
+    for panel, group in zip(panels.flat, groups, strict=False):
+        panel.set_title(_group_name(group), fontsize="small", loc="left", color=MODEL)
     save(figure, folder / "ratio")
 
 
-def _ratio_panel(panel: Axes, of_server: CountedServer, least: float, most: float) -> None:
-    if of_server.counted is not None:
+def _alike(found: Sequence[CountedServer]) -> list[list[CountedServer]]:
+    """The servers that write their log and count it in the same way, what counts the most bytes first."""
+    groups: dict[tuple[LogWriter, Counted | None], list[CountedServer]] = {}
+    for each in found:
+        groups.setdefault((each.writer, each.counted), []).append(each)
+    return sorted(groups.values(), key=lambda group: -_most(group))
+
+
+def _most(group: Sequence[CountedServer]) -> float:
+    return max(row.os_log_written_per_lsn_byte for of_server in group for row in of_server.rows)
+
+
+def _group_name(group: Sequence[CountedServer]) -> str:
+    """As in `MySQL 5.5.9, MySQL 5.6.24: counts blocks`."""
+    meaning = {Counted.LSN: "the LSN", None: "what is not known"}.get(group[0].counted, str(group[0].counted))
+    servers = ", ".join(server_label(each.server, each.rows[0].version) for each in group)
+    return "\n".join(wrapped(f"{servers}: counts {meaning}", _LETTERS))
+
+
+def _ratio_in_words(found: Sequence[CountedServer]) -> str:
+    """As in `os_log_written counts up to 6.7 bytes for each byte of redo where log writes are short; the model …`."""
+    said = f"os_log_written counts up to {_most(found):.1f} bytes for each byte of redo where log writes are short"
+    off = [abs(row.off) for of_server in found for row in of_server.rows if row.off is not None]
+    return said + (
+        f"; the model is within {100 * NEAR:.0f} % in {sum(each <= NEAR for each in off)} of {len(off)} cells"
+        if off
+        else ""
+    )
+
+
+def _ratio_panel(panel: Axes, group: Sequence[CountedServer], least: float, most: float) -> None:
+    first = group[0]
+    if first.counted is not None:
         lengths = {Lengths.EQUAL: ("-", "model, one client"), Lengths.RANDOM: ("--", "model, several clients")}
         at = [least * (most / least) ** (step / _POINTS) for step in range(_POINTS + 1)]
         for spread, (style, label) in lengths.items():
-            curve = [bytes_per_lsn_byte(of_server.writer, of_server.counted, r, spread) for r in at]
+            curve = [bytes_per_lsn_byte(first.writer, first.counted, r, spread) for r in at]
             panel.plot(at, curve, color=MODEL, linestyle=style, linewidth=1, label=label, zorder=1)
-    for one_client, marker, label in ((True, "o", "one client"), (False, "^", "several clients")):
-        rows = [row for row in of_server.rows if (row.threads == 1) == one_client]
+    for one_client, marker, label in ((True, "o", "measured, one client"), (False, "^", "measured, several clients")):
+        rows = [row for of_server in group for row in of_server.rows if (row.threads == 1) == one_client]
         panel.plot(
             [row.lsn_per_log_write_bytes for row in rows],
             [row.os_log_written_per_lsn_byte for row in rows],
@@ -62,13 +100,12 @@ def _ratio_panel(panel: Axes, of_server: CountedServer, least: float, most: floa
     panel.set_xscale("log")
     panel.set_yscale("log")
     panel.set_yticks([1, 2, 3, 5, 7], ["1", "2", "3", "5", "7"])
+    panel.set_xticks(list(_TICKS), list(_TICKS.values()))
     panel.minorticks_off()
+    panel.set_xlim(least, most)
     panel.set_ylim(0.93, 8)
     panel.grid(visible=True, color="#DDDDDD", linewidth=0.5)
     panel.set_axisbelow(True)
-    meaning = of_server.counted or "not told"
-    label = server_label(of_server.server, of_server.rows[0].version)
-    panel.set_title(f"{label}: counts {'the LSN' if meaning == 'lsn' else meaning}", fontsize="small")
 
 
 def plot_layers(folder: Path, found: Sequence[CountedServer]) -> None:

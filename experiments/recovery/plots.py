@@ -21,13 +21,13 @@ from redolab.units import GIB, MIB, format_size
 from .rows import RecoveryRow
 from .table import ended
 
-# Light to dark, so that they are told apart in grey too; of Okabe and Ito's colours where there is a choice.
+# Light to dark, so that they differ in grey too; of Okabe and Ito's colours where there is a choice.
 _AROUND, _SCAN, _UNTOLD, _APPLY, _AFTER, _WARM = "#BBBBBB", "#56B4E9", "#7A9CC6", "#0072B2", "#FFFFFF", "#F0E442"
 _PARTS = {
     "start": (_AROUND, "start, discover, open, accept"),
     "discover": (_AROUND, "start, discover, open, accept"),
     "scan": (_SCAN, "scan"),
-    "untold": (_UNTOLD, "not told apart by the log"),
+    "untold": (_UNTOLD, "not timed by the log"),
     "apply": (_APPLY, "apply"),
     "open": (_AROUND, "start, discover, open, accept"),
     "accept": (_AROUND, "start, discover, open, accept"),
@@ -35,6 +35,8 @@ _PARTS = {
     "warm": (_WARM, "clients below 90 %"),
 }
 """Phase → its colour and what the legend calls it."""
+_OUTLINED = ("rollback", "warm")
+"""Too light to be seen on white without."""
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 _MEDIAN = "median"
 _BELOW = 0.4
@@ -163,8 +165,8 @@ def _draw_bars(axes: Axes, rows: Sequence[RecoveryRow], end: float) -> None:
         for phase, width in bar_segments(row):
             colour, label = _PARTS[phase]
             axes.barh(
-                place, width, left=left, height=0.62, color=colour, edgecolor=MODEL if phase == "rollback" else colour,
-                linewidth=0.6, label=None if label in labelled else label,
+                place, width, left=left, height=0.62, color=colour, edgecolor=MODEL if phase in _OUTLINED else colour,
+                linewidth=0.6, label=None if label in labelled else label, hatch="////" if phase == "warm" else None,
             )  # fmt: skip
             labelled.add(label)
             left += width
@@ -198,8 +200,9 @@ def _at_the_end(row: RecoveryRow) -> tuple[str, str]:
     median = "" if row.ready_median_s is None else f"{row.ready_median_s:.1f} s"
     spread = f" ({row.ready_min_s:.1f}–{row.ready_max_s:.1f})" if row.n > 1 else ""
     bad = ended(row)
-    parts = (median and median + spread, _clients_then(row), bad)
-    return ", ".join(part for part in parts if part), LIMIT if bad else "black"
+    parts = (median and median + spread, bad)
+    lines = [", ".join(part for part in parts if part), _clients_then(row)]
+    return "\n".join(line for line in lines if line), LIMIT if bad else "black"
 
 
 def _clients_then(row: RecoveryRow) -> str:

@@ -45,25 +45,25 @@ def report(run: Run) -> Report:
 
 def plots(found: Sequence[SettingEffect]) -> list[Plot]:
     """The picture of the effects, a panel a server."""
-    return [Plot("effects", partial(plot_effects, servers=_by_server(found), title=title(found)))]
+    return [Plot("effects", partial(plot_effects, servers=_drawn(found), title=title(found)))]
 
 
 def answer(found: Sequence[SettingEffect]) -> str:
     """What changes throughput the most, server by server and load by load, and how many levels change nothing that can be told.
 
-    As in `MySQL 9.7.4: throughput: TPC-C -24% by log_bin=on; large rows -97% by innodb_log_buffer_size=1M; 12 of 14 …`.
+    As in `MySQL 9.7.4: throughput: TPC-C -24% with log_bin=on; large rows -97% with innodb_log_buffer_size=1M; 12 of 14 …`.
     """
     parts = []
     for label, own in _by_server(found).items():
         compared, told = _compared(own), _resolved_effects(own)
         if not compared:
-            parts.append(f"{label}: nothing was measured often enough to tell an effect from chance.")
+            parts.append(f"{label}: nothing was measured often enough to separate an effect from chance.")
             continue
         if not told:
-            parts.append(f"{label}: none of {compared} levels changed throughput by anything that could be measured.")
+            parts.append(f"{label}: none of {compared} levels changed throughput measurably.")
             continue
         parts.append(
-            f"{label}: throughput: {_most(told, _TOLD)}; {compared - len(told)} of {compared} levels changed it by nothing that "
+            f"{label}: throughput: {_most(told, _TOLD)}; {compared - len(told)} of {compared} levels changed it by less than "
             "could be measured."
         )
     return " ".join(parts)
@@ -85,7 +85,7 @@ def _by_load(told: Sequence[tuple[SettingEffect, Ratio]]) -> Mapping[str, Sequen
 
 
 def title(found: Sequence[SettingEffect]) -> str:
-    """The largest effect of each load, of several servers that of TPC-C: more does not fit above a picture."""
+    """The largest effect of each load, of several servers that of the first load: the first row of each panel."""
     servers = _by_server(found)
     if len(servers) == 1:
         ((label, own),) = servers.items()
@@ -93,11 +93,28 @@ def title(found: Sequence[SettingEffect]) -> str:
     first = {
         label: next(
             (f"{_in_brief(*most[0])} ({name})" for name, most in _by_load(_resolved_effects(own)).items()),
-            "by none that could be measured",
+            "with none that could be measured",
         )
         for label, own in servers.items()
     }
-    return "Throughput, changed the most: " + "; ".join(f"{label} {most}" for label, most in first.items())
+    return "Throughput changed the most: " + "; ".join(f"{label} {most}" for label, most in first.items())
+
+
+def _drawn(found: Sequence[SettingEffect]) -> Mapping[str, Sequence[SettingEffect]]:
+    """Server → its effects in the order of the title: load by load, the largest resolved effect on throughput first."""
+    loads = list(dict.fromkeys([*_LOADS, *(each.load for each in found)]))
+
+    def order(each: SettingEffect) -> tuple[int, bool, float]:
+        ratio = each.throughput
+        is_resolved = ratio is not None and ratio.excludes_zero
+        return loads.index(each.load), not is_resolved, -_strength(ratio) if ratio and is_resolved else -each.size
+
+    return {label: sorted(own, key=order) for label, own in _by_server(found).items()}
+
+
+def _strength(ratio: Ratio) -> float:
+    """How far a change is from none, halving as far as doubling."""
+    return abs(math.log1p(ratio.change))
 
 
 def _by_server(found: Sequence[SettingEffect]) -> Mapping[str, Sequence[SettingEffect]]:
@@ -119,13 +136,13 @@ def _compared(found: Sequence[SettingEffect]) -> int:
 def _resolved_effects(found: Sequence[SettingEffect]) -> list[tuple[SettingEffect, Ratio]]:
     """The levels of which chance alone does not explain what they changed throughput by, the largest effect first."""
     told = [(each, each.throughput) for each in found if each.throughput is not None and each.throughput.excludes_zero]
-    return sorted(told, key=lambda pair: -abs(math.log1p(pair[1].change)))
+    return sorted(told, key=lambda pair: -_strength(pair[1]))
 
 
 def _in_brief(each: SettingEffect, ratio: Ratio) -> str:
-    """As in `-5% by innodb_flush_method=fsync`, without what a table says of the level more."""
+    """As in `-5% with innodb_flush_method=fsync`, without what a table says of the level more."""
     name, _, of_what = each.setting.partition(", ")
-    return f"{ratio.change:+.0%} by {name}={each.level.partition(',')[0]}" + (f" ({of_what})" if of_what else "")
+    return f"{ratio.change:+.0%} with {name}={each.level.partition(',')[0]}" + (f" ({of_what})" if of_what else "")
 
 
 def _is_known(ratio: Ratio | None) -> bool:
@@ -174,10 +191,10 @@ def settings_table(
     notes = [
         "Each setting changed alone from the baseline of its load; effects on throughput (TPC-C: NOTPM; large rows and storm: "
         "transactions and connections a second) and on the time to ready after a crash at the load's end, with 95 % intervals, "
-        "against the baseline in the same blocks. Pairs: baseline → this level. log filled: how often in the load; what is filled "
-        "less than once tells of a log that never had to be flushed for, and what wrote less redo leaves less to recover. Of these "
-        f"{comparisons} comparisons about "
-        f"{comparisons * (1 - SHARE):.0f} would be told apart by chance alone.",
+        "against the baseline in the same blocks. Pairs: baseline → this level. log filled: how often in the load; a log filled "
+        "less than once never forced flushing, and a load that wrote less redo leaves less to recover. Of these "
+        f"{comparisons} comparisons chance alone would show about "
+        f"{comparisons * (1 - SHARE):.0f} as an effect.",
         *(
             f"{server_label(server, next(each.version for each in found if each.server == server))} was not measured with "
             f"{each.setting}: {each.why}."
@@ -221,7 +238,7 @@ def _level(each: SettingEffect) -> str:
 
 def _throughput(each: SettingEffect) -> str:
     if each.same_used:
-        return f"not had: the server used {each.used}"
+        return f"not in effect: the server used {each.used}"
     if not each.rate:
         return "nothing succeeded"
     return _in_words(each.throughput) + (f", nothing in {each.barren} of {each.loads}" if each.barren else "")

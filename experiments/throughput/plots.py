@@ -7,39 +7,46 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 
-from redolab.models.plateau import NEGLIGIBLE
-from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
+from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save, wrapped
 from redolab.results.load_figures import age_shares, per_second
 from redolab.results.loads import Load
 from redolab.units import format_duration, format_size
 
-from .answer import is_shown, panel_name, too_few
+from .answer import in_rate, is_shown, panel_name
 from .rows import ThroughputSeries
 
-_COLOURS = ("#56B4E9", "#009E73", "#0072B2", "#CC79A7", "#E69F00", "#999999", "#000000", "#D55E00")
-_SMOOTHED = 10
+_SCALE, _LIGHTEST = "viridis_r", 0.2
+"""A log's colour is the darker the larger it is, in grey too; the lightest of the scale is not seen on white."""
+_STYLES = ("-", "--", "-.", ":")
+_SMOOTHED = 30
 """Seconds."""
+_LETTERS = 27
+"""Of a panel's name in a line, where panels stand beside each other."""
 _ROOM = 1.2
-_MARGIN = 1.8
+_MARGIN = 3.0
 _WHOLE = 10
-"""Seconds that are told without a fraction."""
+"""Seconds from which on a figure has no fraction."""
 _ON_WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
 """Under a figure that a line would cross out."""
 
 
 def plot_trade(folder: Path, series: Sequence[ThroughputSeries], rto: float, title: str) -> None:
-    """Throughput above and recovery below over the log's size, a column a series, with the RTO: `trade.svg`, `.png`."""
+    """Throughput above and recovery below over the log's size, a column a series, with the RTO: `trade.svg`, `.png`.
+
+    Throughput is drawn as a share of that with the series' smallest log: all series then have one scale.
+    """
     figure, panels = plt.subplots(
-        2, len(series), figsize=(max(WIDTH, 0.5 * WIDTH * len(series)), 6), sharex="col", sharey="row",
+        2, len(series), figsize=(max(WIDTH, 2.6 * len(series)), 5.8), sharex="col", sharey="row",
         layout="constrained", squeeze=False,
     )  # fmt: skip
     for column, each in enumerate(series):
         _throughput_panel(panels[0][column], each)
         _recovery_panel(panels[1][column], each, rto)
-    top = max((row.rate.mean for each in series for row in each.rows), default=1.0)
+    top = max((_relative(each, row.rate.mean) for each in series for row in each.rows), default=1.0)
     panels[0][0].set_ylim(0, top * _ROOM)
-    panels[0][0].yaxis.set_major_formatter("{x:,.0f}")
+    panels[0][0].yaxis.set_major_formatter("{x:.0%}")
     slowest = [
         value for each in series for row in each.rows for value in (row.ready, row.filled_ready) if value is not None
     ]
@@ -48,55 +55,63 @@ def plot_trade(folder: Path, series: Sequence[ThroughputSeries], rto: float, tit
         highest = max(*slowest, min(rto, 4 * max(slowest)))
         # Below 0 there is room for the figures of what is ready at once.
         panels[1][0].set_ylim(-0.12 * highest, highest * _ROOM)
-    panels[0][0].set_ylabel(_unit(series))
+    panels[0][0].set_ylabel("throughput,\nsmallest log = 100%")
     panels[1][0].set_ylabel("seconds to ready")
     for panel in panels[1]:
         panel.set_xlabel("redo log size")
     head(figure, title, "")
     for panel, each in zip(panels[0], series, strict=True):
-        panel.set_title(panel_name(each, series), fontsize="small", loc="left", color=MODEL)
+        name = "\n".join(wrapped(panel_name(each, series), _LETTERS if len(series) > 1 else 2 * _LETTERS))
+        panel.set_title(name, fontsize="small", loc="left", color=MODEL)
     handles = {
         label: handle for panel in panels.flat for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
     }
     figure.legend(
-        handles.values(), handles.keys(), loc="outside lower center", ncols=4, fontsize="small", frameon=False
+        handles.values(), handles.keys(), loc="outside lower center", ncols=2, fontsize="small", frameon=False
     )
     save(figure, folder / "trade")
 
 
+def _relative(one: ThroughputSeries, rate: float) -> float:
+    """As a share of what the series' smallest log has; of one without any, nothing."""
+    base = one.rows[0].rate.mean
+    return rate / base if base else 0.0
+
+
 def _throughput_panel(panel: Axes, one: ThroughputSeries) -> None:
-    sizes = [row.log_size for row in one.rows]
     # The interval within one load would pass for that of the load.
     known = one.repeated and not any(math.isnan(row.rate.high) for row in one.rows)
-    interval = "95 % interval" if known else too_few(one)
     # A line between points would compare them, and show a gain.
     for rows, style, filled, label in (
-        ([row for row in one.rows if row.log_size not in one.apart], "-", MEASURED, f"throughput, {interval}"),
         (
-            [row for row in one.rows if row.log_size in one.apart],
-            "none",
-            "white",
-            "measured in other minutes of the load",
+            [row for row in one.rows if row.log_size not in one.apart], "-", MEASURED,
+            "throughput; 95 % interval where loads were repeated",
         ),
-    ):
+        (
+            [row for row in one.rows if row.log_size in one.apart], "none", "white",
+            "measured in other minutes of the load: no gain claimed",
+        ),
+    ):  # fmt: skip
         if rows:
-            half = [[(row.rate.high - row.rate.low) / 2 for row in rows]] * 2 if known else None
+            half = [[_relative(one, (row.rate.high - row.rate.low) / 2) for row in rows]] * 2 if known else None
             panel.errorbar(
-                [row.log_size for row in rows], [row.rate.mean for row in rows], yerr=half, marker="o", color=MEASURED,
-                markerfacecolor=filled, linestyle=style, capsize=3, label=label,
+                [row.log_size for row in rows], [_relative(one, row.rate.mean) for row in rows], yerr=half, marker="o",
+                color=MEASURED, markerfacecolor=filled, linestyle=style, capsize=3, label=label,
             )  # fmt: skip
-    if one.repeated and one.plateau is not None and one.plateau.size < sizes[-1]:
-        label = f"less than {NEGLIGIBLE:.0%} gained beyond"
-        panel.axvline(one.plateau.size, color=MODEL, linestyle=":", linewidth=1, label=label)
+    first = one.rows[0]
+    panel.annotate(
+        in_rate(first), (first.log_size, 1.0), xytext=(-6, -18), textcoords="offset points", ha="left", fontsize="small",
+        color=MEASURED,
+    )  # fmt: skip
     for row in one.rows:
         gain = one.gains.get(row.log_size)
         if gain is not None and is_shown(gain):
             above = row.rate.high if known else row.rate.mean
             panel.annotate(
-                f"{gain.change:+.0%}", (row.log_size, above), xytext=(0, 7), textcoords="offset points",
+                f"{gain.change:+.0%}", (row.log_size, _relative(one, above)), xytext=(0, 7), textcoords="offset points",
                 ha="center", fontsize="small", bbox=_ON_WHITE,
             )  # fmt: skip
-    _sizes(panel, sizes)
+    _sizes(panel, [row.log_size for row in one.rows])
 
 
 def _recovery_panel(panel: Axes, one: ThroughputSeries, rto: float) -> None:
@@ -136,16 +151,17 @@ def plot_ages(folder: Path, series: Sequence[ThroughputSeries], title: str) -> N
     figure, panels = plt.subplots(
         len(series), 1, figsize=(WIDTH, 1.2 + 2.3 * len(series)), layout="constrained", squeeze=False
     )
-    colours = _colours(series)
+    looks = _looks(series)
     for panel, each in zip(panels.flat, series, strict=True):
         for load in each.loads:
             points = age_shares(load.samples, load.image.capacity)
             if not points:
                 continue
             began = points[0][0]
+            size = load.image.spec.instance.log_size
             panel.plot(
                 [(at - began) / 60 for at, _ in points], [share for _, share in points], linewidth=1.2,
-                color=colours[load.image.spec.instance.log_size], label=format_size(load.image.spec.instance.log_size),
+                color=looks[size][0], label=format_size(size),
             )  # fmt: skip
         _flush_points(panel, each.loads)
         panel.set_ylim(0, 1.05)
@@ -175,16 +191,19 @@ def _flush_points(panel: Axes, loads: Sequence[Load]) -> None:
 def plot_over_time(folder: Path, series: Sequence[ThroughputSeries], title: str) -> None:
     """Throughput from the start of each load: `time.svg`, `.png`."""
     figure, panels = plt.subplots(
-        len(series), 1, figsize=(WIDTH, 1.2 + 2.3 * len(series)), layout="constrained", squeeze=False
+        len(series), 1, figsize=(WIDTH, 1.2 + 1.9 * len(series)), layout="constrained", squeeze=False, sharex=True
     )
-    colours = _colours(series)
+    looks = _looks(series)
     for panel, each in zip(panels.flat, series, strict=True):
         for load in each.loads:
             seconds = per_second(load.moments)
-            if not seconds:
+            # Of the last stretch only what is whole: a mean of few seconds would be a spike.
+            chunks = [seconds[at : at + _SMOOTHED] for at in range(0, len(seconds) - _SMOOTHED + 1, _SMOOTHED)]
+            if not chunks:
                 continue
-            chunks = [seconds[at : at + _SMOOTHED] for at in range(0, len(seconds), _SMOOTHED)]
             began = seconds[0].end
+            size = load.image.spec.instance.log_size
+            colour, style = looks[size]
             panel.plot(
                 [(chunk[0].end - began) / 60 for chunk in chunks],
                 [
@@ -193,8 +212,7 @@ def plot_over_time(folder: Path, series: Sequence[ThroughputSeries], title: str)
                     else sum(second.commits for second in chunk) / len(chunk)
                     for chunk in chunks
                 ],
-                linewidth=1.2, color=colours[load.image.spec.instance.log_size],
-                label=format_size(load.image.spec.instance.log_size),
+                linewidth=1.6, color=colour, linestyle=style, label=format_size(size),
             )  # fmt: skip
         panel.set_ylim(bottom=0)
         panel.yaxis.set_major_formatter("{x:,.0f}")
@@ -208,10 +226,15 @@ def plot_over_time(folder: Path, series: Sequence[ThroughputSeries], title: str)
     save(figure, folder / "time")
 
 
-def _colours(series: Sequence[ThroughputSeries]) -> Mapping[int, str]:
-    """Log size → its colour, the same in every panel."""
+def _looks(series: Sequence[ThroughputSeries]) -> Mapping[int, tuple[str, str]]:
+    """Log size → its colour and kind of line, the same in every panel."""
     sizes = sorted({row.log_size for each in series for row in each.rows})
-    return {size: _COLOURS[place % len(_COLOURS)] for place, size in enumerate(sizes)}
+    scale = plt.get_cmap(_SCALE)
+    shades = [_LIGHTEST + (1 - _LIGHTEST) * place / max(1, len(sizes) - 1) for place in range(len(sizes))]
+    return {
+        size: (to_hex(scale(shade)), _STYLES[-1 - place % len(_STYLES)] if len(sizes) <= len(_STYLES) else "-")
+        for place, (size, shade) in enumerate(zip(sizes, shades, strict=True))
+    }
 
 
 def _unit(series: Sequence[ThroughputSeries]) -> str:

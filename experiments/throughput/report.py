@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from redolab.errors import LabError
+from redolab.models.plateau import throughput_difference_in_words
 from redolab.report.contents import Plot, Report
 from redolab.results.loads import MeasuredLoads, found_in
 from redolab.results.marks import disks_of, marks_of
@@ -43,7 +44,7 @@ def plots(series: Sequence[ThroughputSeries], rto: float) -> list[Plot]:
         Plot("age", partial(plot_ages, series=series, title=age_title(series))),
         Plot(
             "time",
-            partial(plot_over_time, series=series, title="Throughput from the start of each load"),
+            partial(plot_over_time, series=series, title=time_title(series)),
         ),
     ]
 
@@ -58,6 +59,14 @@ def age_title(series: Sequence[ThroughputSeries]) -> str:
     if not kept:
         return "The checkpoint age under load"
     return f"Mean checkpoint age under load, of the log's limit: {', '.join(kept)}"
+
+
+def time_title(series: Sequence[ThroughputSeries]) -> str:
+    """What the picture of throughput over time shows."""
+    furthest = max((each.furthest for each in series if len(each.rows) > 1), default=None)
+    if furthest is None:
+        return "Throughput from the start of each load"
+    return f"Whatever the redo log's size, throughput differs by {throughput_difference_in_words(furthest)}"
 
 
 def workloads_of(found: MeasuredLoads) -> list[str]:

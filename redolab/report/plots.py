@@ -16,7 +16,7 @@ if not os.environ.get("MPLBACKEND", "").startswith("module://"):
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
-__all__ = ["LIMIT", "MEASURED", "MODEL", "WIDTH", "head", "plt", "save"]
+__all__ = ["LIMIT", "MEASURED", "MODEL", "WIDTH", "head", "plt", "save", "wrapped"]
 
 # The same figure is the same file: what is committed can be compared with what is drawn anew.
 mpl.rcParams["svg.hashsalt"] = "redolab"

@@ -241,6 +241,7 @@ class TmpfsStorage(
 
 
 HOME = "native"
+CLOUD = "cloud-ssd"
 """The storage profile on which datasets and crash images are kept."""
 
 

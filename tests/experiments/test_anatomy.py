@@ -110,7 +110,7 @@ def test_runs_whose_baselines_were_made_otherwise_are_not_put_together() -> None
 def test_the_answer_the_table_and_the_picture_name_what_is_told(tmp_path: Path) -> None:
     of = list(found().values())
     said = answer(of)
-    assert said.startswith("MariaDB 10.11.19: 3.5 s; +4 s by tables (20,000 files)")
+    assert said.startswith("MariaDB 10.11.19: 3.5 s; +4 s with tables (20,000 files)")
     assert effects_table(of).width <= 120
     plot_effects(tmp_path, of, said)
     assert (tmp_path / "effects.svg").stat().st_size > 5000

@@ -82,7 +82,7 @@ def test_what_the_log_cannot_time_is_blank_with_the_reason_and_never_drawn_as_no
     assert row.scan_s is None
     table = recovery_table([row], [image()])
     assert "–" in table.cells[0]
-    assert "A dash: the log does not tell ('--all' says why)." in table.notes
+    assert "A dash: the log does not say ('--all' has the reason)." in table.notes
     assert any("scan: the log does not tell" in note for note in phases_table([row], {}).notes)
     segments = bar_segments(row)
     assert [name for name, _ in segments] == ["start", "discover", "untold", "open", "accept", "rollback"]

@@ -151,8 +151,8 @@ def test_of_several_servers_the_picture_says_what_changes_each_the_most() -> Non
     (nothing,) = effects(blocks(1000, 1300, 800, level=1.0))
     assert title([nothing]) == answer([nothing])
     said = title([found, replace(nothing, server="mysql-9", version="9.7.4")])
-    assert said.startswith("Throughput, changed the most: MariaDB ")
-    assert said.endswith(" -20% by a=0 (bulk-update); MySQL 9.7.4 by none that could be measured")
+    assert said.startswith("Throughput changed the most: MariaDB ")
+    assert said.endswith(" -20% with a=0 (bulk-update); MySQL 9.7.4 with none that could be measured")
 
 
 def test_the_answer_keeps_the_loads_apart_and_has_tpc_c_first() -> None:
@@ -160,16 +160,16 @@ def test_the_answer_keeps_the_loads_apart_and_has_tpc_c_first() -> None:
     (more,) = effects(blocks(1000, 1300, 800, level=0.1))
     of_rows, of_tpcc = replace(more, load="large-rows"), replace(less, load="tpcc")
     said = answer([of_rows, of_tpcc])
-    assert title([of_rows, of_tpcc]).endswith("throughput: TPC-C -20% by a=0; large rows -90% by a=0")
-    assert "throughput: TPC-C -20% by a=0; large rows -90% by a=0; 0 of 2 levels" in said
-    assert title([of_rows, of_tpcc, replace(less, server="mysql-9", version="9.7.4")]).count("-20% by a=0 (") == 2
+    assert title([of_rows, of_tpcc]).endswith("throughput: TPC-C -20% with a=0; large rows -90% with a=0")
+    assert "throughput: TPC-C -20% with a=0; large rows -90% with a=0; 0 of 2 levels" in said
+    assert title([of_rows, of_tpcc, replace(less, server="mysql-9", version="9.7.4")]).count("-20% with a=0 (") == 2
 
 
 def test_what_two_machines_measured_of_one_server_stays_apart() -> None:
     (here,) = effects(blocks(1000, 1300, 800))
     (there,) = effects(blocks(1000, 1300, 800, level=1.0))
     said = answer([here, replace(there, machine="another")])
-    assert " on local: throughput: bulk-update -20% by a=0; 0 of 1 levels" in said
+    assert " on local: throughput: bulk-update -20% with a=0; 0 of 1 levels" in said
     assert " on another: none of 1 levels changed throughput" in said
 
 
@@ -181,7 +181,7 @@ def test_runs_whose_baselines_were_made_otherwise_are_not_put_together() -> None
     found = effects([*small, *large])
     assert {each.apart for each in found} == {"log 64M", "log 128M"}
     assert "log 128M" in settings_table(found, {}, {}).as_markdown()
-    assert ", log 128M: throughput: bulk-update +20% by a=0;" in answer(found)
+    assert ", log 128M: throughput: bulk-update +20% with a=0;" in answer(found)
     alike = [*small, *blocks(900, 950, run="two")]
     assert [each.blocks for each in effects(alike)] == [4]
 

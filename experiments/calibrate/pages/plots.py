@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from matplotlib.axes import Axes
 
 from redolab.models.recovery_time.fit import Fitted, Observation
 from redolab.models.recovery_time.held_out import HeldOut, HeldOutPrediction
@@ -17,9 +20,7 @@ from redolab.units import GIB, MIB, format_duration, format_size
 
 HEADLINE_SHARE = 0.25
 """The buffer pool of the picture over log sizes, as a share of the log."""
-_ACROSS = 3
 _RATIOS = (0.2, 0.5, 1, 2, 5)
-_SECONDS = (1, 3, 10, 30, 100, 300, 1000)
 _TICKS = (1, 3, 10, 30, 60, 180, 600, 1800, 3600, 10_800)
 
 _FULL = 0.75
@@ -95,87 +96,132 @@ class PoolPanel:
 
 
 def plot_pools(folder: Path, panels: Sequence[PoolPanel]) -> None:
-    """Scan and apply over the buffer pool, measured and by the model, a panel each server: `pools.svg`, `.png`."""
-    figure, grid = plt.subplots(
-        ncols=len(panels), squeeze=False, figsize=(3.1 * len(panels) + 0.6, 3.6), layout="constrained"
-    )
-    for axes, panel in zip(grid[0], panels, strict=True):
-        first = panel.recoveries[0]
-        pools = sorted({each.pool for each in panel.recoveries})
-        between = [pools[0] + (pools[-1] - pools[0]) * step / 100 for step in range(101)]
-        expected = [panel.fitted.parts(first.crash, pool, first.disk) for pool in between]
-        for part, colour in ((Part.SCAN, MEASURED), (Part.APPLY, LIMIT)):
-            alone = [each for each in panel.recoveries if frozenset({part}) in each.stretches]
-            axes.plot(
-                [each.pool / GIB for each in alone], [each.stretches[frozenset({part})] for each in alone], "o",
-                color=colour, markersize=4, label=f"{part}, measured",
-            )  # fmt: skip
-            axes.plot(
-                [pool / GIB for pool in between],
-                [each[part] for each in expected],
-                color=colour,
-                label=f"{part}, model",
-            )
-        axes.axvline(panel.fitted.memory.needed(first.crash) / GIB, color=MODEL, linestyle=":", linewidth=1)
-        axes.set_ylim(bottom=0)
+    """Scan, apply and both together over the buffer pool, measured and by the model, a panel each server: `pools.svg`, `.png`."""
+    columns = min(len(panels), 2)
+    lines = math.ceil(len(panels) / columns)
+    figure, grid = plt.subplots(lines, columns, squeeze=False, figsize=(WIDTH, 1.2 + 2.6 * lines), layout="constrained")
+    for axes, panel in zip(grid.flat, panels, strict=False):
+        _pools_panel(axes, panel)
+    for unused in grid.flat[len(panels) :]:
+        unused.remove()
+    for axes in grid[-1]:
         axes.set_xlabel("buffer pool, GiB")
-        axes.set_title(panel.label, fontsize="medium", loc="left")
-    grid[0][0].set_ylabel("seconds")
-    figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize="small")
-    figure.suptitle(
-        "A larger pool scans longer and applies sooner, until all redo fits at once (dotted)",
-        x=0.01,
-        ha="left",
-        fontsize="large",
-    )
+    figure.supylabel("seconds", fontsize="medium")
+    handles, labels = grid[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize="small", frameon=False)
+    head(figure, _pools_in_words(panels), "")
+    for axes, panel in zip(grid.flat, panels, strict=False):
+        axes.set_title(panel.label, fontsize="small", loc="left", color=MODEL)
     save(figure, folder / "pools")
 
 
+_CURVES = (
+    ("scan + apply", (Part.SCAN, Part.APPLY), "black", "s", "-", 1.8),
+    ("scan", (Part.SCAN,), MEASURED, "o", "--", 1.1),
+    ("apply", (Part.APPLY,), LIMIT, "^", ":", 1.5),
+)
+"""Name, parts, colour, marker of what is measured, line of the model and its width."""
+
+
+def _pools_panel(axes: Axes, panel: PoolPanel) -> None:
+    first = panel.recoveries[0]
+    pools = sorted({each.pool for each in panel.recoveries})
+    between = [pools[0] + (pools[-1] - pools[0]) * step / 100 for step in range(101)]
+    expected = [panel.fitted.parts(first.crash, pool, first.disk) for pool in between]
+    for name, parts, colour, marker, style, width in _CURVES:
+        points = [(each.pool / GIB, seconds) for each in panel.recoveries if (seconds := _seconds_of(each, parts))]
+        axes.plot(
+            *zip(*points, strict=True),
+            linestyle="",
+            color=colour,
+            marker=marker,
+            markersize=4,
+            label=f"{name}, measured",
+        )
+        axes.plot(
+            [pool / GIB for pool in between], [sum(each[part] for part in parts) for each in expected], color=colour,
+            linestyle=style, linewidth=width, label=f"{name}, model",
+        )  # fmt: skip
+    needed = panel.fitted.memory.needed(first.crash) / GIB
+    axes.axvline(needed, color=MODEL, linewidth=1)
+    axes.annotate(
+        "all redo fits", (needed, 0), xytext=(-3, 3), textcoords="offset points", ha="right", fontsize="x-small", color=MODEL
+    )  # fmt: skip
+    axes.set_ylim(bottom=0)
+
+
+def _seconds_of(recovery: Observation, parts: Sequence[Part]) -> float | None:
+    """The measured seconds of these parts; None where the log does not tell one of them apart."""
+    known = [recovery.stretches.get(frozenset({part})) for part in parts]
+    return None if any(each is None for each in known) else sum(each or 0.0 for each in known)
+
+
+def _pools_in_words(panels: Sequence[PoolPanel]) -> str:
+    """As in `With 12 times the buffer pool scan and apply together take 0.8 to 1.1 times as long`."""
+    ratios, larger = [], []
+    for panel in panels:
+        sums = {each.pool: seconds for each in panel.recoveries if (seconds := _seconds_of(each, _CURVES[0][1]))}
+        least, most = min(sums), max(sums)
+        ratios.append(sums[most] / sums[least])
+        larger.append(most / least)
+    times = f"{min(ratios):.1f} to {max(ratios):.1f}"
+    return (
+        f"A larger pool scans longer and applies sooner: together they take {times} times as long with "
+        f"{max(larger):.0f} times the pool"
+    )
+
+
 def plot_errors(folder: Path, judged: Sequence[HeldOutPrediction]) -> None:
-    """Predicted over measured against measured, a panel each kind of what was held out: `errors.svg`, `.png`."""
+    """How far held-out predictions were off, a panel each kind of what was held out: `errors.svg`, `.png`."""
     kinds = [kind for kind in HeldOut if any(each.held_out is kind for each in judged)]
-    columns = min(len(kinds), _ACROSS)
-    rows = math.ceil(len(kinds) / columns)
+    columns = min(len(kinds), 2)
+    lines = math.ceil(len(kinds) / columns)
     figure, panels = plt.subplots(
-        nrows=rows,
-        ncols=columns,
-        sharey=True,
+        lines,
+        columns,
         sharex=True,
+        sharey=True,
         squeeze=False,
-        figsize=(3.2 * columns + 0.8, 3.2 * rows + 0.9),
+        figsize=(WIDTH, 1.3 + 1.25 * lines),
         layout="constrained",
     )
+    ratios = {kind: [1 + each.relative for each in judged if each.held_out is kind] for kind in kinds}
+    for axes, kind in zip(panels.flat, kinds, strict=False):
+        _errors_panel(axes, ratios[kind])
     for unused in panels.flat[len(kinds) :]:
         unused.remove()
-    servers = sorted({each.observation.server for each in judged})
-    for axes, kind in zip(panels.flat, kinds, strict=False):
-        of_kind = [each for each in judged if each.held_out is kind]
-        for place, server in enumerate(servers):
-            own = [each for each in of_kind if each.observation.server == server]
-            axes.plot(
-                [each.observation.ready for each in own], [1 + each.relative for each in own], "osv^Dx"[place % 6],
-                markersize=4, alpha=0.7, label=server,
-            )  # fmt: skip
-        axes.axhline(1, color="black", linewidth=1)
-        axes.axhspan(1 / 1.15, 1.15, color="#DDDDDD", zorder=0)
-        axes.set_title(str(kind), fontsize="medium", loc="left", color=MODEL)
-        axes.set_xlabel("measured, s")
     first = panels[0][0]
     first.set_xscale("log")
-    first.set_yscale("log")
-    shown = [ratio for ratio in _RATIOS if any(_near(1 + each.relative, ratio) for each in judged)]
-    first.set_yticks(shown, [f"{ratio:g} ×" for ratio in shown])
-    first.set_xticks(_SECONDS, [f"{seconds:g}" for seconds in _SECONDS])
+    shown = [tick for tick in _RATIOS if any(_near(each, tick) for own in ratios.values() for each in own)]
+    first.set_xticks(shown, [f"{tick:g} ×" for tick in shown])
     first.minorticks_off()
-    longest = max(each.observation.ready for each in judged)
-    first.set_xlim(min(each.observation.ready for each in judged) / 1.2, longest * 1.2)
-    for row in panels:
-        row[0].set_ylabel("predicted / measured")
-    figure.legend(*first.get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize="small")
-    off = sorted(abs(each.relative) for each in judged)
-    said = f"Half of all held-out predictions are off by {off[len(off) // 2]:.0%} or less (grey: 15 %)"
-    figure.suptitle(said, x=0.01, ha="left", fontsize="large")
+    first.set_xlim(0.85 * min(map(min, ratios.values())), 1.15 * max(map(max, ratios.values())))
+    first.yaxis.set_major_formatter("{x:.0%}")
+    figure.supxlabel(f"predicted / measured time to ready; grey: within {100 * (_CLOSE - 1):.0f} %", fontsize="medium")
+    figure.supylabel("share of the recoveries", fontsize="medium")
+    off = {kind: statistics.median(abs(each - 1) for each in own) for kind, own in ratios.items()}
+    least, most = min(off, key=lambda kind: off[kind]), max(off, key=lambda kind: off[kind])
+    head(
+        figure,
+        f"Half of the predictions were off by at most {100 * off[least]:.0f} % for {least}, {100 * off[most]:.0f} % for {most}",
+        "",
+    )
+    for axes, kind in zip(panels.flat, kinds, strict=False):
+        title = f"{str(kind)[0].upper()}{str(kind)[1:]}: {off[kind]:.0%} (median)"
+        axes.set_title(title, fontsize="small", loc="left", fontweight="bold")
     save(figure, folder / "errors")
+
+
+_CLOSE = 1.15
+_BINS_OF_A_DOUBLING = 5
+
+
+def _errors_panel(axes: Axes, ratios: Sequence[float]) -> None:
+    least, most = (round(_BINS_OF_A_DOUBLING * math.log2(end)) for end in (min(ratios), max(ratios)))
+    edges = [2 ** ((step - 0.5) / _BINS_OF_A_DOUBLING) for step in range(least, most + 2)]
+    axes.axvspan(1 / _CLOSE, _CLOSE, color="#DDDDDD", zorder=0)
+    axes.hist(ratios, bins=edges, weights=[1 / len(ratios)] * len(ratios), color=MEASURED, rwidth=0.9)
+    axes.axvline(1, color="black", linewidth=1)
 
 
 def _near(ratio: float, tick: float) -> bool:

@@ -31,9 +31,9 @@ class OnPage:
     rows: Sequence[RecoveryRow]
     off: Off
 
-    def phases(self, stem: str = "phases") -> Plot:
-        """The picture of its phases, in a file of that stem."""
-        return Plot(stem, partial(plot_phases, rows=self.rows, title=self.answer, off=self.off, stem=stem))
+    def phases(self, stem: str = "phases", title: str = "") -> Plot:
+        """The picture of its phases, in a file of that stem; its title is the answer unless another is given."""
+        return Plot(stem, partial(plot_phases, rows=self.rows, title=title or self.answer, off=self.off, stem=stem))
 
 
 def on_page(*runs: Run) -> OnPage:
