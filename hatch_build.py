@@ -1,4 +1,4 @@
-"""What a wheel has beside the package: experiments, catalogues, the disk model's sources, what is new, and its commit."""
+"""What a wheel has beside the package: experiments, catalogues, sources that the lab compiles, what is new, its commit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-_BESIDE = ("experiments", "provision", "diskmodel", "vagrant")
+_BESIDE = ("experiments", "provision", "diskmodel", "slowlogplugin", "vagrant")
 _ALONE = ("CHANGELOG.md",)
 _NOT_OURS = ("__pycache__", "build", "tests")
 _COMMIT = "COMMIT"

@@ -44,6 +44,11 @@ class Project:
         return self.root / "diskmodel"
 
     @property
+    def slow_log_plugin(self) -> Path:
+        """The sources of the slow query log without a lock, a plugin of MariaDB."""
+        return self.root / "slowlogplugin"
+
+    @property
     def vagrant(self) -> Path:
         """What the virtual machine is made by."""
         return self.root / "vagrant"

@@ -63,6 +63,7 @@ def test_it_brings_everything_and_no_module_that_is_not_its_own(packages: Path) 
         "experiments/recovery/plan.py",
         "provision/servers.toml",
         "diskmodel/serve.c",
+        "slowlogplugin/plugin.cc",
         "CHANGELOG.md",
         "COMMIT",
     ):

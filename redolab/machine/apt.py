@@ -57,10 +57,25 @@ class PrivateApt:
             if name.endswith(".deb"):
                 processes.run(Command(["dpkg-deb", "--extract", str(archives / name), str(root)]))
 
-    def _run(self, *arguments: str) -> None:
+    def unpack_alone(self, package: str, root: Path) -> str:
+        """Download one package without what it depends on, unpack it into `root`, and return its version.
+
+        Raises `LabError`.
+        """
+        to = self.folder / "alone"
+        files.make_folder(to)
+        self._run("download", package, folder=to)
+        (name,) = files.names(to)
+        files.make_folder(root)
+        processes.run(Command(["dpkg-deb", "--extract", str(to / name), str(root)]))
+        version = processes.run(Command(["dpkg-deb", "--field", str(to / name), "Version"])).out.strip()
+        files.remove(to / name)
+        return version
+
+    def _run(self, *arguments: str, folder: Path | None = None) -> None:
         environment = {"APT_CONFIG": str(self.folder / "apt.conf"), "DEBIAN_FRONTEND": "noninteractive"}
         try:
-            processes.run(Command(["apt-get", "--quiet", *arguments], environment=environment))
+            processes.run(Command(["apt-get", "--quiet", *arguments], environment=environment, folder=folder))
         except CommandFailed as error:
             remedy = "check that apt-get update works on this machine"
             raise LabError(f"apt-get {arguments[0]} failed", remedy, error.details) from error

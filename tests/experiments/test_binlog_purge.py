@@ -149,7 +149,7 @@ def test_what_was_published_is_read() -> None:
         ({"file_size": "4K"}, "a binary log file of 4K cannot be had"),
         ({"purged": "100M"}, "a file of 1G is more than the 100M that are removed"),
         ({"storage": "tmpfs"}, "the storage tmpfs is memory"),
-        ({"storage": "cloud-ssd", "file_system": "own"}, "no file system of its own yet"),
+        ({"storage": "cloud-ssd", "file_system": "as-is"}, "no file system of its own yet"),
         ({"seconds": "500ms"}, "are too short"),
     ],
 )
@@ -209,7 +209,7 @@ def test_a_lock_that_holds_up_all_commits_is_seen(
 
 def test_files_are_written_and_purged_without_root() -> None:
     done = redolab(
-        *SMALL, "--server", "mariadb-10.11", "--file-system", "own", "--file-size", "4M,1M", "--purged", "4M", "--removal", "purge",
+        *SMALL, "--server", "mariadb-10.11", "--file-system", "as-is", "--file-size", "4M,1M", "--purged", "4M", "--removal", "purge",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     run = RunStore().get("latest")

@@ -41,11 +41,13 @@ class DebianSource(
 
         Raises `LabError` if this machine's apt cannot reach a mirror that has the suite.
         """
-        apt = PrivateApt.prepare(work, self._suite_for(distribution()))
+        apt = PrivateApt.prepare(work, self.suite_here())
         apt.unpack(self.packages, root)
         _restore_merged_folders(root)
 
-    def _suite_for(self, distribution_name: str) -> str:
+    def suite_here(self) -> str:
+        """The suite that has these packages in the archive of this machine's distribution. Raises `LabError`."""
+        distribution_name = distribution()
         if distribution_name == "debian":
             return self.suite
         if distribution_name == "ubuntu" and self.ubuntu_suite is not None:

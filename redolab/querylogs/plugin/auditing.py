@@ -1,0 +1,62 @@
+"""MariaDB's own audit plugin, of the same build as a server of Debian's, whose package leaves it out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from redolab.errors import InvalidInput, LabError
+from redolab.lab import Lab
+from redolab.machine import files
+from redolab.machine.apt import PrivateApt
+from redolab.servers.catalogue import server_catalogue
+from redolab.servers.dialects import Version
+from redolab.servers.install import InstalledServer
+from redolab.servers.sources.debian import DebianSource
+
+AUDIT_PLUGIN = "server_audit.so"
+_IN_PACKAGE = Path("usr/lib/mysql/plugin") / AUDIT_PLUGIN
+_CORE = "mariadb-server-core"
+_FETCHED = "server-audit"
+
+
+def server_audit_plugin(lab: Lab, server: InstalledServer) -> Path:
+    """`server_audit.so` for a server of Debian's, fetched if it is not there yet.
+
+    Raises `InvalidInput` for a server that is not from MariaDB's packages, `LabError` if the archive has another version.
+    """
+    package, source = _package(server)
+    folder = lab.tools.own(f"{_FETCHED}-{server.name}-{server.dialect.version}")
+    plugin = folder / AUDIT_PLUGIN
+    if plugin.exists():
+        return plugin
+    making = folder.with_name(f"{_FETCHED}.partial")
+    with (
+        lab.journal.making(making, f"the half-fetched {package}"),
+        lab.progress.stage(f"getting {AUDIT_PLUGIN} of {package}"),
+    ):
+        apt = PrivateApt.prepare(making / "apt", source.suite_here())
+        version = apt.unpack_alone(package, making / "root")
+        if Version.parse(version) != server.dialect.version:
+            raise LabError(
+                f"the archive has {package} {version}, and {server.name} here is {server.version}",
+                f"redolab server fetch {server.name}",
+            )
+        found = making / "root" / _IN_PACKAGE
+        if not found.is_file():
+            raise LabError(f"{package} {version} has no {_IN_PACKAGE}", "use another server (redolab servers)")
+        files.write_whole(making / "plugin" / AUDIT_PLUGIN, found.read_bytes())
+        files.move(making / "plugin", folder)
+    return plugin
+
+
+def _package(server: InstalledServer) -> tuple[str, DebianSource]:
+    """The package that has the plugins of a server whose core package is unpacked: `mariadb-server`, `mariadb-server-10.5`."""
+    source = server_catalogue().get(server.name).source
+    if isinstance(source, DebianSource):
+        for package in source.packages:
+            if package.startswith(_CORE):
+                return package.replace("-core", ""), source
+    raise InvalidInput(
+        f"{server.name} is not from MariaDB's packages, and its {AUDIT_PLUGIN} cannot be had alone",
+        "name a MariaDB server of Debian's (mariadb-10.5, mariadb-10.11, mariadb-11.8)",
+    )
