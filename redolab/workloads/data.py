@@ -37,6 +37,8 @@ class WorkloadMoment:
     errors_per_second: float | None = None
     latency_95_ms: float | None = None
     """95th percentile of a transaction's latency; of TPC-C, of a New-Order."""
+    latency_99_ms: float | None = None
+    """The 99th, where the tool says it."""
     new_orders_per_second: float | None = None
     """Of TPC-C: New-Order transactions that were completed; 60 times that is NOTPM."""
 

@@ -47,7 +47,7 @@ def test_reports_of_go_tpc_are_a_series_of_what_was_counted_since_the_one_before
 
 
 REPORT = (
-    '[{"Prefix":"[Current] ","Operation":"NEW_ORDER","Takes(s)":"0.9","Count":"90","TPM":"6000.0","95th(ms)":"9.4"},'
+    '[{"Prefix":"[Current] ","Operation":"NEW_ORDER","Takes(s)":"0.9","Count":"90","TPM":"6000.0","95th(ms)":"9.4","99th(ms)":"14.7"},'
     '{"Prefix":"[Current] ","Operation":"NEW_ORDER_ERR","Takes(s)":"0.2","Count":"4","TPM":"1200.0","95th(ms)":"1.0"},'
     '{"Prefix":"[Current] ","Operation":"DELIVERY","Takes(s)":"0.1","Count":"10","TPM":"6000.0","95th(ms)":"30.1"}]'
 )
@@ -61,6 +61,7 @@ def test_a_rate_is_by_the_time_since_the_last_report_and_not_since_the_first_tra
         commits_per_second=50.0,
         errors_per_second=2.0,
         latency_95_ms=9.4,
+        latency_99_ms=14.7,
         new_orders_per_second=45.0,
     )
     # Nothing ended for a while, of which it says nothing.

@@ -34,7 +34,7 @@ class DebianSource(
 
     def check_here(self) -> None:
         """See the package."""
-        self._suite_for(distribution())
+        self.suite_here()
 
     def fetch(self, tools: Tools, root: Path, work: Path) -> None:
         """Unpack the packages and everything they need into `root`; `work` is for apt's own files.

@@ -44,6 +44,7 @@ class GoTpcReports:
             commits_per_second=sum(each.count for each in counts if not each.failed) / seconds,
             errors_per_second=failed / seconds,
             latency_95_ms=next((each.latency_95_ms for each in counts if each.operation == _NEW_ORDER), None),
+            latency_99_ms=next((each.latency_99_ms for each in counts if each.operation == _NEW_ORDER), None),
             new_orders_per_second=sum(each.count for each in counts if each.operation == _NEW_ORDER) / seconds,
         )
 
@@ -56,6 +57,7 @@ class _Counted(msgspec.Struct, frozen=True):
     written_count: str = msgspec.field(name="Count", default="")
     """Empty in reports of keying and think times."""
     written_latency: str = msgspec.field(name="95th(ms)", default="0")
+    written_latency_99: str = msgspec.field(name="99th(ms)", default="")
 
     @property
     def count(self) -> int:
@@ -66,6 +68,11 @@ class _Counted(msgspec.Struct, frozen=True):
     def latency_95_ms(self) -> float:
         """95th percentile of their latencies."""
         return float(self.written_latency)
+
+    @property
+    def latency_99_ms(self) -> float | None:
+        """99th percentile of their latencies; None where it is not said."""
+        return float(self.written_latency_99) if self.written_latency_99 else None
 
     @property
     def failed(self) -> bool:

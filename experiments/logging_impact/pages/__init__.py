@@ -1,0 +1,1 @@
+"""Pages of results that are made from runs of what logging costs: a module and a template each."""
