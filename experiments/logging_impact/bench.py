@@ -239,8 +239,8 @@ def _logging(started: _Started, log: QueryLog) -> Iterator[None]:
         if started.instance.status is None:
             after = [f"UNINSTALL SONAME '{log.plugin}'"] if log.plugin is not None else []
             _do(started.instance, [*off(dialect), *after, *_emptied(log)])
-            if log.file is not None:
-                files.remove(on_this_machine(started.instance, log.file))
+        if log.file is not None:
+            files.remove(on_this_machine(started.instance, log.file))
 
 
 def _emptied(log: QueryLog) -> list[str]:

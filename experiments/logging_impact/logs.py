@@ -12,8 +12,6 @@ from redolab.servers.sandbox import INSTANCE
 
 NONE = "none"
 _SLOW_FILE, _GENERAL_FILE, _AUDIT_FILE = (INSTANCE / f"query-{log}.log" for log in ("slow", "general", "audit"))
-# The sandbox's own /tmp is in memory.
-_IN_MEMORY = Path("/tmp") / _SLOW_FILE.name
 _MARIADB = "mariadb"
 _EXTRA = Version(8, 0, 14)
 # File_query_log::open (sql/log.cc) takes regular files alone.
@@ -92,9 +90,9 @@ def _verbosity(dialect: Dialect, mysql: str, mariadb: str) -> str:
     return f"SET GLOBAL log_slow_extra = {mysql}"
 
 
-def _slow(name: str, about: str, *on: str, file: Path = _SLOW_FILE) -> QueryLog:
-    into = f"SET GLOBAL slow_query_log_file = '{file}'"
-    return QueryLog(name=name, about=about, on=(into, *on, _ON), counted=Counted.FILE, file=file)
+def _slow(name: str, about: str, *on: str) -> QueryLog:
+    into = f"SET GLOBAL slow_query_log_file = '{_SLOW_FILE}'"
+    return QueryLog(name=name, about=about, on=(into, *on, _ON), counted=Counted.FILE, file=_SLOW_FILE)
 
 
 VERBOSE, TO_NULL = "verbose", "all-to-null"
@@ -119,7 +117,6 @@ LOGS: Mapping[str, QueryLog] = {
         QueryLog(name=NONE, about="no log", at_start=(_NO_DIGESTS,)),
         _slow("over-1s", "slow query log, long_query_time=1", "SET GLOBAL long_query_time = 1"),
         _slow("all", "slow query log, long_query_time=0", _ALL),
-        _slow("all-in-memory", "the same on a file system in memory", _ALL, file=_IN_MEMORY),
         QueryLog(name=TO_NULL, about="the same into /dev/null", on=(_ALL, _ON), at_start=_INTO_NULL),
         QueryLog(
             name="table",

@@ -35,10 +35,8 @@ def logged_so_far(connection: Connection, instance: Instance, log: QueryLog) -> 
 
 
 def on_this_machine(instance: Instance, file: Path) -> Path:
-    """Where a file lies that the instance sees there."""
-    if file.is_relative_to(INSTANCE):
-        return instance.folder / file.relative_to(INSTANCE)
-    return Path(f"/proc/{instance.pid}/root") / file.relative_to("/")
+    """Where a file of the instance's folder lies, which the server sees there."""
+    return instance.folder / file.relative_to(INSTANCE)
 
 
 def _bytes_and_lines(file: Path) -> tuple[int, int]:
