@@ -44,7 +44,9 @@ def found_in(logs: Sequence[tuple[Path, int]]) -> Found:
     times: dict[tuple[int, int], int] = {}
     torn = 0
     for path, offset in logs:
-        for chunk in chunks(_blocks(path, offset)):
+        end = _whole(path, offset)
+        torn += path.stat().st_size > end
+        for chunk in chunks(_blocks(path, offset, end)):
             if not chunk.content:
                 continue
             read = records(chunk, Window())
@@ -117,8 +119,22 @@ def _was_sent(sent: Sequence[Sent], client: int, number: int) -> bool:
     return 0 <= client < len(sent) and 1 <= number <= len(sent[client].sent)
 
 
-def _blocks(path: Path, offset: int) -> Iterator[bytes]:
+def _whole(path: Path, offset: int) -> int:
+    """Where the last record of a log ends; what follows is the beginning of one that was cut off."""
+    size = path.stat().st_size
+    begin = max(offset, size - _BLOCK)
+    with path.open("rb") as file:
+        file.seek(begin)
+        rest = file.read()
+    # A log may have been cut before the newline that ends it; one that was just opened has the server's lines alone.
+    found = rest.rfind(b";\n")
+    if rest.endswith(b";") or found < 0:
+        return size
+    return begin + found + 2
+
+
+def _blocks(path: Path, offset: int, end: int) -> Iterator[bytes]:
     with path.open("rb") as file:
         file.seek(offset)
-        while block := file.read(_BLOCK):
+        while block := file.read(min(_BLOCK, max(0, end - file.tell()))):
             yield block

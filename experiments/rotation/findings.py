@@ -25,4 +25,4 @@ def findings(trial: RotationTrial) -> Sequence[Finding]:
     cell = trial.cell
     held = ", logging held" if cell.held else ""
     how = f"{cell.server} on {cell.file_system}{held}"
-    return [Finding(what=f"a rotation by {cell.method}: {how} {what}") for count, what in wrong if count]
+    return tuple(Finding(what=f"a rotation by {cell.method}: {how} {what}") for count, what in wrong if count)

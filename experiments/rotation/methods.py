@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+AGAIN = " again"
+"""Ends the name of a part of a rotation that had to be done a second time."""
+
 
 class Method(StrEnum):
     """How a log is rotated."""

@@ -37,7 +37,7 @@ def plot_stalls(folder: Path, cells: Sequence[CellResult]) -> None:
     for each, server, panel in zip(axes, servers, panels, strict=True):
         _panel(each, panel)
         if len(servers) > 1:
-            each.set_ylabel(server, fontweight="bold")
+            each.text(0.995, 1.0, server, transform=each.transAxes, ha="right", va="bottom", fontweight="bold")
     axes[-1].set_xlabel("longest time of a statement in a stretch, ms (logarithmic)")
     figure.legend(handles=_legend(cells), loc="outside lower center", ncols=4, fontsize="small", frameon=False)
     head(figure, finding(cells), _shared(cells))
@@ -46,11 +46,14 @@ def plot_stalls(folder: Path, cells: Sequence[CellResult]) -> None:
 
 def finding(cells: Sequence[CellResult]) -> str:
     """What the picture shows, in a sentence."""
-    worst = max(cells, key=lambda each: statistics.median(each.during))
-    usual = statistics.median(value for each in cells for value in each.without)
-    longest = f"{statistics.median(worst.during):,.0f} ms"
-    where = f"{worst.cell.method} ({worst.cell.file_system})"
-    return f"A statement waits up to {longest} while a log is rotated by {where}, up to {usual:,.0f} ms without"
+    worst = max(cells, key=lambda each: each.more)
+    where = f"{worst.cell.method} on {worst.cell.file_system}"
+    longest, usual = (f"{statistics.median(values):,.0f} ms" for values in (worst.during, worst.without))
+    if worst.more <= 0:
+        return (
+            f"No method makes a statement take longer than it does without a rotation: at most {longest}, and {usual}"
+        )
+    return f"While a log is rotated by {where}, a statement takes up to {longest}; without a rotation up to {usual}"
 
 
 def _shared(cells: Sequence[CellResult]) -> str:

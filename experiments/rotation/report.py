@@ -15,12 +15,14 @@ from redolab.runs.machines import machines_of
 from redolab.runs.store import Run
 from redolab.units import format_size
 
-from .methods import Method
+from .methods import AGAIN, Method
 from .plots import plot_stalls
 from .results import CellResult, results
 from .rows import row_of
 from .trial import RotationTrial
 
+_NAMED = 4
+"""More servers that do the same are not named in a sentence."""
 _WHOLE = 100
 """From here on milliseconds have no tenths."""
 _EXT3 = (
@@ -95,13 +97,31 @@ def flushed_in_words(found: Sequence[CellResult]) -> str:
         return ""
     flush = list(dict.fromkeys(each.label for each in hung if each.flushed))
     keep = [each for each in dict.fromkeys(each.label for each in hung) if each not in flush]
-    said = [f"flushes the tables of {', '.join(flush)}"] if flush else []
+    which = f"all {len(flush)} servers" if len(flush) > _NAMED and not keep else ", ".join(flush)
+    said = [f"flushes the tables of {which}"] if flush else []
     said += [f"leaves those of {', '.join(keep)} open"] if keep else []
     return f"SIGHUP {' and '.join(said)} (bug 65481)."
 
 
+def again_in_words(found: Sequence[CellResult]) -> list[str]:
+    """Of which servers the log had to be opened once more, a sentence; none where all opened it."""
+    labels = dict.fromkeys(
+        each.label
+        for each in found
+        if any(phase.name.endswith(AGAIN) for trial in each.trials for phase in trial.phases)
+    )
+    if not labels:
+        return []
+    return [
+        f"{', '.join(labels)}: no new log was opened while log_output was NONE, and the old one was written on, until it was asked for "
+        "once more after that."
+    ]
+
+
 def milliseconds(values: Sequence[float]) -> str:
-    """As in `12.3 (4.5–67.8)`: median, least and most."""
+    """As in `12.3 (4.5–67.8)`: median, least and most; of one its value."""
+    if len(values) == 1:
+        return _ms(values[0])
     return f"{_ms(statistics.median(values))} ({_ms(min(values))}–{_ms(max(values))})"
 
 
@@ -124,7 +144,7 @@ def stalls_table(found: Sequence[CellResult], off: Off, widest: int = SCREEN) ->
         Column[CellResult]("torn", lambda row: _count(row, lambda trial: trial.check.torn), right=True),
         Column[CellResult]("unlogged", lambda row: _count(row, lambda trial: trial.check.unlogged), right=True),
         Column[CellResult]("tables flushed", _flushed, right=True, spare=True),
-        Column[CellResult]("n", lambda row: str(len(row.trials)), right=True, shared="{} rotations each".format),
+        Column[CellResult]("n", lambda row: str(len(row.trials)), right=True, shared=_rotations),
     ]
     notes = [
         "longest: the longest time of a statement in a stretch, in ms from when it was due, median (least–most); without: in the stretch "
@@ -132,6 +152,7 @@ def stalls_table(found: Sequence[CellResult], off: Off, widest: int = SCREEN) ->
         "rotations (and of the stretches without).",
         "lost, torn, unlogged: statements a rotation, median: gone with no reason for it; there in part; left out while logging was "
         "held. Of rm-flush what was sent before the new log was open went with the file, and does not count.",
+        *again_in_words(found),
         *([_EXT3] if any(each.cell.file_system == "ext3" for each in found) else []),
         *storage_remarks(found, off),
     ]
@@ -221,6 +242,10 @@ def _signed(value: float) -> str:
 
 def _slow(row: CellResult) -> str:
     return f"{row.of_all(lambda trial: trial.during.slow_seconds)} ({row.of_all(lambda trial: trial.without.slow_seconds)})"
+
+
+def _rotations(count: str) -> str:
+    return "one rotation each" if count == "1" else f"{count} rotations each"
 
 
 def _count(row: CellResult, count: Callable[[RotationTrial], int]) -> str:

@@ -16,12 +16,13 @@ from redolab.querylogs.rotation import WAIT
 from redolab.querylogs.settings.changes import Change, changes_to_be_quiet
 from redolab.servers.instance import Instance
 
-from .methods import Method
+from .methods import AGAIN, Method
 
 _FLUSH = "FLUSH LOCAL SLOW LOGS"
 _BLOCK = 8192
 """Bytes that logrotate copies at a time."""
-_TO_REOPEN = 60.0
+_TO_REOPEN = 5.0
+"""Seconds after a signal: a server that takes longer does nothing about it."""
 _LOOK = 0.001
 
 
@@ -59,7 +60,9 @@ def rotate(method: Method, instance: Instance, connection: Connection, log: Path
     """Rotate the log of an instance, with its logging held meanwhile if it is to be. Raises `LabError`."""
     rotation = Rotation(log)
     if not held:
-        _rotate(method, rotation, instance, connection)
+        _HOW[method](rotation, instance, connection)
+        _check_open(rotation, instance)
+        rotation.opened = _now()
         return rotation
     changes = changes_to_be_quiet(_variables(connection))
     began = _now()
@@ -68,23 +71,36 @@ def rotate(method: Method, instance: Instance, connection: Connection, log: Path
             _do(connection, [change.to_do for change in changes])
         with rotation.part("waiting"):
             time.sleep(WAIT)
-        _rotate(method, rotation, instance, connection)
+        _HOW[method](rotation, instance, connection)
         with rotation.part("waiting after"):
             time.sleep(WAIT)
     finally:
         _restore(rotation, connection, changes)
         rotation.held = (began, _now())
+    if not log.exists():
+        # MySQL 9.7 opens no new log while log_output is NONE, and goes on in the old one.
+        _open_again(method, rotation, instance, connection)
+    _check_open(rotation, instance)
+    rotation.opened = _now()
     return rotation
+
+
+def _open_again(method: Method, rotation: Rotation, instance: Instance, connection: Connection) -> None:
+    if method is Method.RENAME_HUP:
+        _hang_up(rotation, instance, AGAIN)
+    else:
+        _flush(rotation, connection, AGAIN)
+
+
+def _check_open(rotation: Rotation, instance: Instance) -> None:
+    if not rotation.log.exists():
+        instance.check_running()
+        raise LabError(f"{instance.server.name} has opened no new log", "its error log may say why")
 
 
 def _restore(rotation: Rotation, connection: Connection, changes: Sequence[Change]) -> None:
     with rotation.part("releasing"):
         _do(connection, [change.to_undo for change in reversed(changes)])
-
-
-def _rotate(method: Method, rotation: Rotation, instance: Instance, connection: Connection) -> None:
-    _HOW[method](rotation, instance, connection)
-    rotation.opened = _now()
 
 
 def _copytruncate(rotation: Rotation, instance: Instance, connection: Connection) -> None:
@@ -126,14 +142,7 @@ def _rename_sync_flush(rotation: Rotation, instance: Instance, connection: Conne
 
 def _rename_hup(rotation: Rotation, instance: Instance, connection: Connection) -> None:
     _rename(rotation)
-    with rotation.part("SIGHUP"):
-        instance.hang_up()
-        deadline = time.monotonic() + _TO_REOPEN
-        while not rotation.log.exists():
-            if time.monotonic() > deadline:
-                instance.check_running()
-                raise LabError(f"{instance.server.name} had opened no new log {_TO_REOPEN:.0f} s after SIGHUP")
-            time.sleep(_LOOK)
+    _hang_up(rotation, instance)
 
 
 def _rm_flush(rotation: Rotation, instance: Instance, connection: Connection) -> None:
@@ -163,9 +172,18 @@ def _rename(rotation: Rotation) -> Path:
     return rotation.old
 
 
-def _flush(rotation: Rotation, connection: Connection) -> None:
-    with rotation.part("flush"):
+def _flush(rotation: Rotation, connection: Connection, again: str = "") -> None:
+    with rotation.part(f"flush{again}"):
         open_anew(connection)
+
+
+def _hang_up(rotation: Rotation, instance: Instance, again: str = "") -> None:
+    """SIGHUP, until there is a new log, or it seems that there will be none."""
+    with rotation.part(f"SIGHUP{again}"):
+        instance.hang_up()
+        deadline = time.monotonic() + _TO_REOPEN
+        while not rotation.log.exists() and time.monotonic() < deadline:
+            time.sleep(_LOOK)
 
 
 def _old(log: Path) -> Path:

@@ -23,8 +23,8 @@ from redolab.workloads.sysbench import SCRIPTS, connection_arguments
 ROWS = 10_000
 WHOLE = r"\ASELECT /\* redolab (\d+) of (\d+) \*/ c FROM numbered WHERE id=\d+ /\* (\d+) \*/\z"
 """A numbered statement, whole: its number, its client's, its number again. As polars reads it."""
-PART = r"\ASELECT /|redolab|FROM numbered"
-"""What a part of one is known by."""
+PART = r"\A\z|\ASELECT /|redolab|FROM numbered"
+"""What a part of one is known by, or that nothing is there of it but what a log has before a statement."""
 _NOTES = "numbered-notes"
 _BATCH = 1000
 _REPORT = re.compile(r"\[ (\d+)s \] .*?qps: ([\d.]+) .*?lat \(ms,100%\): ([\d.]+)")

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from redolab.models.intervals import Estimate, Ratio, batch_means, ratios
+from redolab.models.intervals import Estimate, Ratio, batch_means, median_interval, ratios
 from redolab.models.plateau import plateau
 from redolab.units import GIB, MIB
 
@@ -94,3 +94,18 @@ def test_what_cannot_be_told_apart_widens_its_interval() -> None:
 
 def test_of_one_size_there_is_nothing_to_choose() -> None:
     assert plateau({GIB: exactly(100)}).size == GIB
+
+
+def test_a_median_lies_between_two_of_the_values() -> None:
+    """The ranks of published tables of the sign test at 95 %."""
+    ranks = {6: (1, 6), 8: (1, 8), 9: (2, 8), 10: (2, 9), 12: (3, 10), 20: (6, 15), 25: (8, 18)}
+    for count, expected in ranks.items():
+        values = list(range(1, count + 1))
+        assert median_interval([float(value) for value in reversed(values)]) == expected
+    assert math.isnan(median_interval([1.0] * 5)[0])
+
+
+def test_its_interval_holds_it_as_often_as_it_says_whatever_the_distribution() -> None:
+    draw = np.random.default_rng(4)
+    found = [median_interval(list(draw.lognormal(0, 2, 15))) for _ in range(400)]
+    assert sum(low <= 1 <= high for low, high in found) / len(found) > 0.94

@@ -13,6 +13,7 @@ from redolab.errors import InvalidInput
 FILE = "slow_query_log_file"
 LOG = "slow_query_log"
 TIME = "long_query_time"
+OUTPUT = "log_output"
 QUIET = "2000"
 """Seconds of long_query_time at which nothing is logged, as P. Boros sets it (data/published/query-logs.toml)."""
 
@@ -100,8 +101,8 @@ def changes_to_be_quiet(variables: Mapping[str, str]) -> list[Change]:
     wanted = list(_global_control(variables))
     if float(variables[name]) < float(QUIET):
         wanted.append(Change(name, variables[name], QUIET))
-    if same_value(variables.get("general_log", "OFF"), "OFF") and "log_output" in variables:
-        wanted.append(Change("log_output", variables["log_output"], "NONE"))
+    if same_value(variables.get("general_log", "OFF"), "OFF") and OUTPUT in variables:
+        wanted.append(Change(OUTPUT, variables[OUTPUT], "NONE"))
     return [change for change in wanted if not change.is_nothing]
 
 
@@ -122,7 +123,7 @@ def is_on(variables: Mapping[str, str]) -> bool:
 
 def writes_a_file(variables: Mapping[str, str]) -> bool:
     """Whether it writes one into a file."""
-    return is_on(variables) and "FILE" in variables.get("log_output", "FILE").upper().split(",")
+    return is_on(variables) and "FILE" in variables.get(OUTPUT, "FILE").upper().split(",")
 
 
 def file_of(variables: Mapping[str, str]) -> str:
@@ -203,7 +204,7 @@ def _output(variables: Mapping[str, str]) -> Iterable[Change]:
 
     Not into a table as well: that is CSV, written by one thread at a time, on a disk that nobody watches.
     """
-    before = variables.get("log_output", "FILE")
+    before = variables.get(OUTPUT, "FILE")
     if same_value(before, "FILE"):
         return
     if same_value(variables.get("general_log", "OFF"), "ON"):
@@ -211,7 +212,7 @@ def _output(variables: Mapping[str, str]) -> Iterable[Change]:
             f"log_output is {before} and general_log is ON: the general log would go elsewhere too",
             "switch general_log off first",
         )
-    yield Change("log_output", before, "FILE")
+    yield Change(OUTPUT, before, "FILE")
 
 
 def _first_of(names: Iterable[str], variables: Mapping[str, str]) -> str | None:

@@ -1,0 +1,301 @@
+"""Rotations of real servers' slow query logs, small; and what was sent held against logs that were damaged on purpose."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from experiments.rotation import rotating
+from experiments.rotation.bench import RotationBench
+from experiments.rotation.checking import Excused, Found, checked, found_in, longest_ms, numbers_in
+from experiments.rotation.factors import Factors
+from experiments.rotation.findings import findings
+from experiments.rotation.methods import Method
+from experiments.rotation.plan import plan
+from experiments.rotation.results import results
+from experiments.rotation.stretches import stretch
+from experiments.rotation.trial import LogCheck, Phase, RotationCell, RotationTrial, Stretch, TableCounters
+from redolab.errors import InvalidInput, WorkloadFailed
+from redolab.lab import Lab
+from redolab.machine import processes
+from redolab.runs.factors import read_factors
+from redolab.runs.schema import RunState
+from redolab.runs.store import RunStore, new_session
+from redolab.storage.attaching import DISKS
+from redolab.storage.file_systems import MADE_BY, check_file_system
+from redolab.units import MIB
+from redolab.workloads.numbered import Second, Sent, second_of
+from tests.command import nothing_is_left, redolab
+from tests.examples import MACHINE
+
+_FIRST_LINES = (
+    b"/usr/sbin/mysqld, Version: 9.7.4. started with:\nTcp port: 0  Unix socket: s\n"
+    b"Time                 Id Command    Argument\n"
+)
+_STAMP = "# Time: 2026-01-01T00:00:00.000000Z\n"
+_SECOND = 1_000_000_000
+needs_root = pytest.mark.skipif(not processes.is_root(), reason="mounts need root")
+
+
+def _statement(client: int, number: int) -> str:
+    return f"SELECT /* redolab {number} of {client} */ c FROM numbered WHERE id={number % 7} /* {number} */"
+
+
+def _record(client: int, number: int) -> bytes:
+    return (
+        f"{_STAMP}# User@Host: root[root] @ localhost []  Id:     8\n"
+        "# Query_time: 0.000042  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 1\n"
+        f"SET timestamp=1767225600;\n{_statement(client, number)};\n"
+    ).encode()
+
+
+def _sent(*counts: int) -> list[Sent]:
+    """Clients that sent so many statements each, one a second, each answered within half of it."""
+    return [
+        Sent(_SECOND * np.arange(1, count + 1), _SECOND * np.arange(1, count + 1) + _SECOND // 2) for count in counts
+    ]
+
+
+def _logged(count: int, *but: int) -> Found:
+    return Found({(0, number): 1 for number in range(1, count + 1) if number not in but}, 0)
+
+
+@settings(deadline=None)
+@given(
+    fates=st.lists(st.sampled_from([0, 1, 1, 1, 2]), min_size=2, max_size=20),
+    where=st.integers(0, 1_000_000),
+    begun=st.booleans(),
+)
+def test_what_is_lost_torn_and_twice_is_counted_wherever_a_log_is_cut(
+    tmp_path_factory: pytest.TempPathFactory, fates: list[int], where: int, begun: bool
+) -> None:
+    """Each statement is logged so often; then the log is cut at any byte, and what follows is another file."""
+    folder = tmp_path_factory.mktemp("logs")
+    logged = [number for number, times in enumerate(fates, start=1) for _ in range(times)]
+    content = b"".join(_record(0, number) for number in logged)
+    cut = where % (len(content) + 1)
+    (folder / "old").write_bytes(b"grown before\n" + content[:cut])
+    (folder / "new").write_bytes(_FIRST_LINES * begun + content[cut:])
+
+    found = found_in([(folder / "old", len("grown before\n")), (folder / "new", 0)])
+    check = checked(_sent(len(fates)), found, Excused())
+
+    whole = dict.fromkeys(range(1, len(fates) + 1), 0)
+    begins, torn, in_stamp = 0, False, False
+    for number in logged:
+        ends = begins + len(_record(0, number))
+        # The stamp alone is no part of a statement, and neither is the newline behind it.
+        is_cut = begins + len(_STAMP) < cut < ends - 1
+        whole[number] += not is_cut
+        torn |= is_cut
+        in_stamp |= begins < cut <= begins + len(_STAMP)
+        begins = ends
+    assert found.times == {(0, number): times for number, times in whole.items() if times}
+    assert check.lost == sum(times == 0 for times in whole.values()) == check.sent - check.logged
+    assert check.twice == sum(times == 2 for times in whole.values())
+    assert check.torn in ((1, 2) if torn else (0, 1, 2) if in_stamp else (0,))
+
+
+def test_a_statement_that_is_there_in_part_is_torn_and_others_are_none() -> None:
+    statements = [_statement(0, 1), _statement(1, 12)]
+    parts = [
+        statements[0][:-9],
+        statements[1][:9],
+        statements[1][20:],
+        "SELECT /* redolab 1 of 0 */ c FROM numbered WHERE id=1 /* 12 */",
+    ]
+    others = ["administrator command: Quit", "SET NAMES utf8mb4"]
+    assert numbers_in(pl.Series([*statements, *parts, *others])) == ({(0, 1): 1, (1, 12): 1}, len(parts))
+
+
+def test_what_was_not_logged_on_purpose_is_not_lost() -> None:
+    """Held from 10 s to 20 s: the statement before may be left out too, as it is logged after it was answered."""
+    excused = Excused(held=(10 * _SECOND, 20 * _SECOND))
+    held = checked(_sent(30), _logged(30, *range(9, 21)), excused)
+    assert (held.lost, held.unlogged, held.logged) == (0, 12, 18)
+    around = checked(_sent(30), _logged(30, 7, *range(10, 21), 21, 25), excused)
+    assert (around.lost, around.unlogged, around.lost_s) == (3, 11, 18.0)
+
+
+def test_what_went_with_a_removed_file_is_not_lost_but_what_came_after_is() -> None:
+    check = checked(_sent(10, 10), Found({(0, 6): 1, (1, 7): 1, (1, 8): 1}, 1), Excused(removed_until=6 * _SECOND))
+    assert (check.removed, check.logged, check.lost, check.torn) == (10, 3, 7, 1)
+
+
+def test_a_number_that_nobody_sent_is_torn() -> None:
+    assert checked(_sent(3), Found({(0, 1): 1, (0, 2): 1, (0, 3): 1, (0, 31): 1, (4, 1): 1}, 0), Excused()).torn == 2
+
+
+def test_the_longest_answer_is_of_what_was_on_its_way() -> None:
+    sent = [Sent(np.array([0, 5, 90]) * _SECOND, np.array([1, 60, 91]) * _SECOND)]
+    assert longest_ms(sent, 10 * _SECOND, 20 * _SECOND) == 55_000
+    assert longest_ms(sent, 61 * _SECOND, 89 * _SECOND) == 0
+
+
+def test_a_stretch_is_of_its_own_seconds() -> None:
+    seconds = [Second(number, 10.0 if number == 4 else 100.0, float(number)) for number in range(1, 9)]
+    assert stretch(seconds, 3, 3) == Stretch(seconds=3, per_second=100.0, longest_ms=5.0, slow_seconds=1)
+    with pytest.raises(WorkloadFailed, match="reported 2 of the 3 seconds from its second 7 on"):
+        stretch(seconds, 7, 3)
+
+
+def test_a_report_of_a_second_is_read() -> None:
+    line = "[ 12s ] thds: 8 tps: 2986.05 qps: 2986.05 (r/w/o: 2986.05/0.00/0.00) lat (ms,100%): 153.02 err/s: 0.00 reconn/s: 0.00"
+    assert second_of(line) == Second(12, 2986.05, 153.02)
+    assert second_of("[ 12s ] queue length: 0, concurrency: 1") is None
+
+
+def _trial(method: Method, held: bool = False, longest: float = 5.0, **counts: int) -> RotationTrial:
+    zero = dict.fromkeys(("lost", "unlogged", "removed", "twice", "torn"), 0)
+    return RotationTrial(
+        cell=RotationCell(
+            server="mysql-9", storage="native", file_system="xfs", method=method, held=held, log_file=MIB
+        ),
+        version="9.7.4",
+        repeat=1,
+        log_bytes=MIB,
+        without=Stretch(seconds=3, per_second=100, longest_ms=4.0, slow_seconds=0),
+        during=Stretch(seconds=3, per_second=100, longest_ms=longest, slow_seconds=0),
+        phases=(Phase(name="rename", began_s=0, seconds=0.1, longest_ms=1),),
+        rotation_s=0.1,
+        check=LogCheck(sent=100, logged=100, lost_s=0.0, **{**zero, **counts}),
+        before=TableCounters(open_tables=120),
+        after=TableCounters(open_tables=20),
+        idle_tables=100,
+        late_share=None,
+    )
+
+
+def test_only_what_breaks_a_promise_is_a_finding() -> None:
+    assert findings(_trial(Method.COPYTRUNCATE, lost=50, torn=1)) == ()
+    assert findings(_trial(Method.RM_FLUSH, removed=50)) == ()
+    assert findings(_trial(Method.RENAME_FLUSH, held=True, unlogged=50)) == ()
+    (found,) = findings(_trial(Method.RENAME_FLUSH, lost=2))
+    assert found.what == "a rotation by rename-flush: mysql-9 on xfs lost 2 of 100 statements of its slow query log"
+    assert len(findings(_trial(Method.RENAME_HUP, lost=1, torn=1, twice=1))) == 3
+
+
+def test_pairs_have_an_interval_from_six_on() -> None:
+    several = [_trial(Method.RENAME_HUP, longest=4.0 + more) for more in (9, 1, 5, 3, 8, 2)]
+    (cell,) = results([(each, "local") for each in several])
+    assert cell.more == 4.0
+    assert cell.more_interval == (1.0, 9.0)
+    assert cell.flushed == 6
+    assert np.isnan(results([(each, "local") for each in several[:5]])[0].more_interval[0])
+
+
+@pytest.mark.parametrize(
+    ("given_factors", "said"),
+    [
+        ({"file_system": "as-is"}, "cloud-ssd is a disk of the lab's, which has no file system yet"),
+        ({"storage": "tmpfs"}, "the lab makes no file systems on tmpfs"),
+        ({"seconds": "5"}, "logging is held for longer than fits into stretches of 5 s"),
+        ({"log_file": "1K"}, "a log of 1K is not rotated"),
+    ],
+)
+def test_what_cannot_be_is_refused(given_factors: dict[str, str], said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        read_factors(Factors, given_factors).check()
+
+
+def test_a_method_that_is_none_is_refused() -> None:
+    done = redolab("run", "rotation", "--method", "mv")
+    assert done.returncode == 2
+    assert "there is no method 'mv': choose from copytruncate, rename-flush" in done.stderr
+
+
+def test_without_root_no_file_system_is_made(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("redolab.machine.processes.is_root", lambda: False)
+    with pytest.raises(InvalidInput, match="only root may mount: run as root, or FILESYSTEM=as-is STORAGE=native"):
+        check_file_system(lab, lab.folder / DISKS / "trial", "ext4")
+
+
+@needs_root
+def test_a_file_system_that_the_kernel_has_not_is_refused(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_file_system(lab, lab.folder / DISKS / "trial", "ext4")
+    monkeypatch.setitem(MADE_BY, "minix", ("truncate", "--size=512M"))
+    with pytest.raises(InvalidInput, match=r"this machine cannot make and mount minix: .*: choose another FILESYSTEM"):
+        check_file_system(lab, lab.folder / DISKS / "trial", "minix")
+    assert not (lab.folder / DISKS / "trial").exists()
+
+
+@needs_root
+def test_copying_and_truncating_loses_what_renaming_keeps() -> None:
+    done = redolab(
+        "run", "rotation", "--server", "mariadb-10.11", "--method", "copytruncate,rename-hup", "--held", "off", "--storage", "native",
+        "--file-system", "ext4", "--log-file", "20M", "--seconds", "3", "--warm-up", "1", "--rate", "1000", "--repeat", "1", "--tables",
+        "40", "--check-disks", "off", "--seed", "1",
+    )  # fmt: skip
+    run = RunStore().get("latest")
+    try:
+        assert done.returncode == 0, done.stderr
+        assert run.record().state is RunState.COMPLETE
+        rows = {row["method"]: row for row in csv.DictReader((run.folder / "table.csv").open())}
+        copied, hung = rows["copytruncate"], rows["rename-hup"]
+        assert int(copied["lost"]) > 0
+        assert (hung["lost"], hung["torn"], hung["twice"], hung["unlogged"]) == ("0", "0", "0", "0")
+        for row in rows.values():
+            assert int(row["log_bytes"]) > 20 * MIB
+            assert int(row["sent"]) > 4000
+            assert int(row["sent"]) == int(row["logged"]) + int(row["lost"])
+            assert float(row["longest_ms"]) > 0
+        assert copied["flushed_tables"] == "false"
+        assert "copy" in copied["phases"]
+        assert "truncate" in copied["phases"]
+        assert (run.folder / "plots/stalls.svg").stat().st_size > 5000
+        assert "Copytruncate lost" in (run.folder / "table.txt").read_text()
+    finally:
+        RunStore().remove(run)
+    nothing_is_left()
+
+
+@pytest.fixture
+def waits_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Logging is held for half a second."""
+    monkeypatch.setattr(rotating, "WAIT", 0.25)
+
+
+@pytest.mark.usefixtures("waits_little")
+def test_held_the_rest_is_logged_and_a_removed_file_takes_its_own(lab: Lab, tmp_path: Path) -> None:
+    """In the lab's folder as it is, which takes no root. MySQL 9.7 opens no new log while it is held."""
+    asked = {
+        "server": "mysql-9", "method": "rm-flush", "held": "off", "storage": "native", "file_system": "as-is", "log_file": "20M",
+        "seconds": "4", "warm_up": "1", "rate": "1000", "repeat": "1", "tables": "40", "check_disks": "off",
+    }  # fmt: skip
+    planned = plan(read_factors(Factors, asked), lab)
+    run = RunStore(tmp_path).create("rotation", {}, new_session(MACHINE, "", {}))
+    bench = RotationBench(lab, planned)
+    trials: list[RotationTrial] = []
+    # Asked for by its factor, it would want longer stretches.
+    (step,) = planned.steps
+    held = msgspec.structs.replace(step, step=msgspec.structs.replace(step.step, held=True))
+    with bench.opened(run):
+        bench.check([0])
+        name = bench.make(0, run)
+        bench.measure(0, held, name, run, lambda measured: trials.append(measured.trial))
+        bench.release(0, name)
+    (trial,) = trials
+    check = trial.check
+    assert 200 < check.unlogged < 3000
+    assert check.removed > 2000
+    assert check.logged > 1000
+    assert (check.lost, check.torn, check.twice) == (0, 0, 0)
+    assert check.sent == check.logged + check.unlogged + check.removed
+    assert [each.name for each in trial.phases] == [
+        "holding",
+        "waiting",
+        "rm",
+        "flush",
+        "waiting after",
+        "releasing",
+        "flush again",
+    ]
+    assert trial.flushed_tables is False
+    assert nothing_is_left()
