@@ -103,7 +103,7 @@ class BinaryLogs:
         with self._connection.cursor() as cursor:
             cursor.execute("SHOW GLOBAL VARIABLES")
             known = {str(name): str(value) for name, value in cursor.fetchall()}
-            # Before they are old: MariaDB 11.4 and later remove what has expired also when one of these is set.
+            # Before they are old: MariaDB 11.8 removes what has expired also when one of these is set.
             _set(cursor, expiry(known))
         written = time.time() - _EXPIRED_DAYS * _A_DAY
         for file in files:
@@ -167,7 +167,7 @@ def expiry(known: Mapping[str, str]) -> dict[str, int]:
     """Variable → value with which a server that has these variables removes, at a rotation, what is older than a day."""
     by_seconds = "binlog_expire_logs_seconds" in known
     expires = {"binlog_expire_logs_seconds": _A_DAY} if by_seconds else {"expire_logs_days": 1}
-    # MariaDB 11.4 and later keep all as long as fewer replicas than this are connected.
+    # A MariaDB that has it keeps all as long as fewer replicas than this are connected.
     needed = "slave_connections_needed_for_purge"
     return {**expires, **({needed: 0} if needed in known else {})}
 

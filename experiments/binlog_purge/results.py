@@ -93,8 +93,13 @@ class CellResult:
         return statistics.median(trial.removal.commits for trial in self.trials)
 
     @property
+    def long_enough(self) -> int:
+        """Removals that took long enough to show whether writers stand still."""
+        return sum(trial.is_long_enough for trial in self.trials)
+
+    @property
     def stood_still(self) -> int:
-        """Removals during which no client's commit was acknowledged."""
+        """Removals, of these, during which writers stood still."""
         return sum(trial.stood_still for trial in self.trials)
 
     @property
@@ -137,16 +142,19 @@ def results(trials: Sequence[PurgeTrial]) -> list[CellResult]:
 
 
 def answer(found: Sequence[CellResult]) -> str:
-    """Whether writers stood still, and the longest wait with each size of file, in two sentences."""
+    """Whether writers stood still, and the longest wait with each size of file."""
     if not found:
         return "Nothing was measured."
-    still, count = sum(each.stood_still for each in found), sum(len(each.trials) for each in found)
-    held = "in none" if not still else f"in {still}"
     waits = "; ".join(_of_size(found, size) for size in sizes(found))
     return (
-        f"{held.capitalize()} of {count} removals did writers stand still while binary logs were removed. "
-        f"{waits[0].upper()}{waits[1:]}."
+        f"Writers stood still during {counted(found)} that took long enough to show it. {waits[0].upper()}{waits[1:]}."
     )
+
+
+def counted(found: Sequence[CellResult]) -> str:
+    """During how many removals writers stood still, as in `none of the 12 removals (of 20)`."""
+    still, shown = sum(each.stood_still for each in found), sum(each.long_enough for each in found)
+    return f"{still or 'none'} of the {shown} removals (of {sum(len(each.trials) for each in found)})"
 
 
 def sizes(found: Sequence[CellResult]) -> list[int]:

@@ -38,6 +38,7 @@ def row(trial: PurgeTrial) -> Mapping[str, object]:
         "removal_s": trial.removal.seconds,
         "commits_during_removal": trial.removal.commits,
         "longest_without_commit_at_removal_s": trial.removal.longest_without_commit_s,
+        "long_enough": trial.is_long_enough,
         "stood_still": trial.stood_still,
         "longest_wait_without_s": trial.quiet.longest_wait_s,
         "longest_wait_with_s": trial.removing.longest_wait_s,

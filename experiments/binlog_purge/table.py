@@ -24,11 +24,11 @@ def waits_table(found: Sequence[CellResult]) -> ReportTable:
         Column[CellResult]("longest wait, ms: without", lambda row: _ms(row.wait_without), right=True),
         Column[CellResult]("with", lambda row: f"{_ms(row.wait_with)} ({_ms(max(row.waits_with))})", right=True),
         Column[CellResult]("longer in", lambda row: str(row.longer_in), right=True),
-        Column[CellResult]("stood still", lambda row: str(row.stood_still), right=True),
+        Column[CellResult]("stood still", lambda row: f"{row.stood_still} of {row.long_enough}", right=True),
     ]
     notes = [
-        "Medians, in brackets the longest of all. A wait counts from when the statement was due. Stood still: no client's commit was "
-        "acknowledged during the removal, which took longer than any time without a commit before it.",
+        "Medians, in brackets the longest of all. A wait counts from when the statement was due. Stood still: nearly all of the removal "
+        "was one time without a commit; of those removals that took longer than any time without one before.",
         *_behind(found),
     ]
     return ReportTable.brief("Removing binary logs", found, columns, notes)

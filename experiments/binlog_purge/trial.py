@@ -6,6 +6,8 @@ from enum import StrEnum
 
 import msgspec
 
+_NEARLY_ALL = 0.9
+
 
 class Removal(StrEnum):
     """How the files are removed."""
@@ -72,6 +74,8 @@ class RemovalTimes(msgspec.Struct, frozen=True, kw_only=True):
     """From the statement to its answer; at a rotation, from the new file to when the server is done with its list of files to remove."""
     commits: int
     """Acknowledged to clients within these seconds."""
+    longest_within_s: float
+    """The longest part of these seconds without a commit."""
     longest_without_commit_s: float
     """The longest time without a commit that has any part of the removal in it."""
 
@@ -99,9 +103,17 @@ class PurgeTrial(msgspec.Struct, frozen=True, kw_only=True):
         return sum(each < half for each in self.removing.commits)
 
     @property
+    def is_long_enough(self) -> bool:
+        """Whether the removal took longer than any time without a commit before it: else a stop of all writers would not show."""
+        return self.removal.seconds > self.quiet.longest_without_commit_s
+
+    @property
     def stood_still(self) -> bool:
-        """Whether no commit was acknowledged during the removal, which took longer than any time without one before it."""
-        return self.removal.commits == 0 and self.removal.seconds > self.quiet.longest_without_commit_s
+        """Whether the removal was long enough, and nearly all of it one time without a commit.
+
+        Nearly: what was on its way when it began is acknowledged in its first moments.
+        """
+        return self.is_long_enough and self.removal.longest_within_s >= _NEARLY_ALL * self.removal.seconds
 
     @property
     def kept_up(self) -> float:

@@ -37,6 +37,7 @@ def removal_times(statements: Sequence[PacedStatement], began: float, ended: flo
     return RemovalTimes(
         seconds=ended - began,
         commits=sum(began <= each.done < ended for each in statements),
+        longest_within_s=max(gap for _, gap in _gaps(statements, began, ended)),
         longest_without_commit_s=max(overlapping, default=0.0),
     )
 

@@ -20,7 +20,7 @@ from redolab.units import format_size
 
 from ..factors import Factors
 from ..plots import plot_waits
-from ..results import CellResult, answer, milliseconds, results
+from ..results import CellResult, answer, counted, milliseconds, results
 from ..table import commits_table, waits_table
 from ..trial import PurgeTrial
 
@@ -84,11 +84,10 @@ def _in_words(known: PublishedStall) -> str:
 def _of_server(found: Sequence[CellResult], label: str) -> str:
     """Whether a server commits while it removes files, and what its clients waited at most."""
     cells = [each for each in found if each.label == label]
-    removals, still = sum(len(each.trials) for each in cells), sum(each.stood_still for each in cells)
     longest = max(cells, key=lambda each: max(each.waits_with))
-    held = f"writers stood still during {still} of them" if still else "writers stood still during none of them"
     return (
-        f"**{label}**: {removals} removals, {held}. The longest wait of a statement in a stretch with a removal was "
+        f"**{label}**: writers stood still during {counted(cells)} that took long enough to show it. "
+        "The longest wait of a statement in a stretch with a removal was "
         f"{milliseconds(max(longest.waits_with))} ({longest.in_words}), and "
         f"{milliseconds(max(wait for each in cells for wait in each.waits_without))} in all stretches without one."
     )
