@@ -4,7 +4,7 @@
 
 A machine has the project's rates, each kind of work longer or shorter by a factor of its own, and each rate by another. A design
 sees its crashes there with the noise that recoveries have, scales the project's rates by them as `make experiment calibrate`
-does, and predicts. On real machines the six crashes at the ends predicted worse than the five (docs/recovery-time.md).
+does, and predicts. On real machines the six crashes at the ends predicted worse than the five (README.md beside this file).
 """
 
 from __future__ import annotations
