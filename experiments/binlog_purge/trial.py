@@ -24,7 +24,7 @@ class PurgeCell(msgspec.Struct, frozen=True, kw_only=True):
     server: str
     storage: str
     file_system: str
-    """`own`: the one that the lab's folder lies on."""
+    """`as-is`: the one that the lab's folder lies on."""
     removal: Removal
     file_size: int
     """Bytes after which the server begins another file."""
