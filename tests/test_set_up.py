@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from redolab.lab import Lab
+from redolab.querylogs.plugin.auditing import server_audit_plugin
+from redolab.querylogs.plugin.building import built_slow_log_plugin
 from redolab.servers.catalogue import server_catalogue
 from redolab.workloads.catalogue import workload_catalogue
+from tests.querylogs.plugin.instances import built_stress
 
 pytestmark = pytest.mark.alone
 
@@ -21,3 +24,7 @@ def test_every_server_and_every_program_can_be_had_on_this_machine(lab: Lab) -> 
     # tpcc-mysql is the user's own to build.
     for name in set(workload_catalogue().names()) - {"tpcc-mysql"}:
         workload_catalogue().get(name).require(lab)
+    for name in ("mariadb-10.5", "mariadb-10.11", "mariadb-11.8"):
+        assert built_slow_log_plugin(lab, lab.server(name)).is_file()
+        assert server_audit_plugin(lab, lab.server(name)).is_file()
+    assert (built_stress() / "stress").is_file()

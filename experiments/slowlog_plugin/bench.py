@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from typing import Any, TypeAlias
 import msgspec
 from pymysql.connections import Connection
 
+from redolab.clock import now
 from redolab.errors import LabError
 from redolab.lab import Lab
 from redolab.machine import files, mounts, processes
@@ -247,13 +249,12 @@ class PluginBench(Bench[PlannedInstance, PlannedStretch, PluginTrial]):
             answers=answers,
         ) as clients:
             clients.wait(step.seconds)
-            instance.kill()
-            status = clients.wait(2 * _TO_NOTICE)
-        said = [int((answers / name).read_text()) for name in files.names(answers)]
+            deadline = instance.kill().monotonic + _TO_NOTICE
+            while len(_said(answers)) < step.connections and now().monotonic < deadline:
+                time.sleep(0.05)
+        said = _said(answers)
         if len(said) != step.connections:
-            raise LabError(
-                f"only {len(said)} of {step.connections} clients say how many answers they had (status {status})"
-            )
+            raise LabError(f"only {len(said)} of {step.connections} clients say how many answers they had")
         counted = logging.in_file()
         logging.remove()
         return {
@@ -320,6 +321,11 @@ def _selects(connection: Connection) -> int:
         cursor.execute("SHOW GLOBAL STATUS LIKE 'Com_select'")
         row: Any = cursor.fetchone()
         return int(row[1])
+
+
+def _said(answers: Path) -> list[int]:
+    """How many answers clients had, of those that have seen that their server has gone."""
+    return [int((answers / name).read_text()) for name in files.names(answers) if name.isdigit()]
 
 
 def _as_fields(counted: Counted) -> dict[str, Any]:

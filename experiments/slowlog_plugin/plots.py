@@ -44,7 +44,7 @@ def plot_costs(folder: Path, rows: Sequence[CostRow]) -> None:
         version = next(row.version for row in rows if row.server == server)
         panel.set_title(server_label(server, version), fontsize="medium", loc="left")
         panel.set_xlabel("clients")
-    panels[0][0].set_ylabel("statements a second, % of those without a log")
+    panels[0][0].set_ylabel("throughput, %")
     figure.suptitle(
         "What is left of the throughput when every statement is logged", fontsize="large", x=0.01, ha="left"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 from pymysql.connections import Connection
 
+from redolab.clock import now
 from redolab.errors import LabError
 from redolab.querylogs.digest.digesting import digest
 from redolab.servers.sandbox import INSTANCE
@@ -19,6 +21,7 @@ STATEMENT = "select ?"
 """The fingerprint of what is asked."""
 _DIGEST = "SELECT ?"
 _PLUGIN = "redolab_slow_log"
+_PATIENCE = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,8 @@ class Logging:
                 pass
 
     def warmed(self) -> None:
-        """From here on what is logged is counted."""
+        """From here on what is logged is counted; the clients that warmed it up must have ended."""
+        self._gone()
         match self.arm:
             case Arm.BUILT_IN:
                 self._ask(f"SET GLOBAL slow_query_log_file = '{self._seen('measured')}'")
@@ -76,7 +80,8 @@ class Logging:
                 pass
 
     def counted(self) -> Counted:
-        """What has been logged since `warmed`; the clients must have gone. Raises `LabError`."""
+        """What has been logged since `warmed`; the clients must have ended. Raises `LabError`."""
+        self._gone()
         match self.arm:
             case Arm.TABLE:
                 said = self._value("SELECT COUNT(*) FROM mysql.slow_log WHERE sql_text LIKE 'SELECT 1'")
@@ -139,6 +144,15 @@ class Logging:
         return self._value(
             f"SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = '{_PLUGIN}_dropped'"
         )
+
+    def _gone(self) -> None:
+        """Wait until the server is done with all clients: it logs a statement when its client has the answer already."""
+        deadline = now().monotonic + _PATIENCE
+        said = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'Threads_connected'"
+        while self._value(said) > 1:
+            if now().monotonic > deadline:
+                raise LabError("the server still has connections of clients that have ended")
+            time.sleep(0.01)
 
     def _ask(self, *statements: str) -> None:
         with self.connection.cursor() as cursor:

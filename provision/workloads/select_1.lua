@@ -36,8 +36,9 @@ function event()
       answered = answered + 1
    else
       gone = true
-      local file = assert(io.open(name, "w"))
+      local file = assert(io.open(name .. ".partial", "w"))
       file:write(answered, "\n")
       file:close()
+      assert(os.rename(name .. ".partial", name))
    end
 end

@@ -11,6 +11,7 @@ import click
 from redolab.commands.address import GivenServer, address_options
 from redolab.commands.console import progress
 from redolab.commands.slowlog_digest import digest
+from redolab.commands.slowlog_plugin import plugin
 from redolab.commands.slowlog_worth import worth
 from redolab.machine.priority import give_way
 
@@ -123,6 +124,7 @@ def rotate(
 
 slowlog.add_command(digest)
 slowlog.add_command(worth)
+slowlog.add_command(plugin)
 
 
 def _command_again(address: Address) -> str:

@@ -24,11 +24,11 @@ _FAMILY = "mariadb"
 _DIGEST = "[0-9a-f]{16}"
 
 
-def check_has_plugin(server: InstalledServer) -> None:
+def check_has_plugin(name: str, family: str) -> None:
     """Raises `InvalidInput` if there is no such plugin for servers of this family."""
-    if server.dialect.family != _FAMILY:
+    if family != _FAMILY:
         raise InvalidInput(
-            f"the slow log plugin is for MariaDB, and {server.name} is of the family {server.dialect.family}",
+            f"the slow log plugin is for MariaDB, and {name} is of the family {family}",
             "name a MariaDB server (redolab servers)",
         )
 
@@ -40,7 +40,7 @@ def built_slow_log_plugin(lab: Lab, server: InstalledServer) -> Path:
     `InvalidInput` for a server of another family, `LabError` if this machine cannot build it, or for a server whose
     layout cannot be read.
     """
-    check_has_plugin(server)
+    check_has_plugin(server.name, server.dialect.family)
     program = server.system / server.program.relative_to("/")
     folder = lab.tools.own(f"{_BUILT}-{server.name}-{_digest(program)}")
     plugin = folder / PLUGIN
