@@ -15,7 +15,7 @@ from .trial import Removal
 
 _LONG_MS = 100
 _MARKERS = {Removal.PURGE: "o", Removal.ROTATION: "^"}
-_LABELS = {Removal.PURGE: "PURGE", Removal.ROTATION: "expired at a rotation"}
+_LABELS = {Removal.PURGE: "PURGE", Removal.ROTATION: "at a rotation"}
 _APART = 0.2
 """Of a row: without a removal above, with one below."""
 
@@ -32,7 +32,6 @@ def plot_waits(folder: Path, found: Sequence[CellResult]) -> None:
         _panel(panel, [each for each in found if each.cell.file_size == size], servers)
     panels[0][0].set_yticks(range(len(servers)), servers)
     panels[0][0].set_ylim(len(servers) - 0.5, -0.5)
-    figure.supxlabel("longest wait of a statement, ms (medians, a mark each storage and file system)", fontsize="small")
     handles = {
         label: handle for panel in panels.flat for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
     }
@@ -55,14 +54,15 @@ def _panel(panel: Axes, found: Sequence[CellResult], servers: Sequence[str]) -> 
         label = _LABELS[removal]
         panel.plot(
             [MILLISECONDS * each.wait_without for each in cells], [row - _APART for row in rows], linestyle="",
-            marker=marker, markersize=7, color=MODEL, markerfacecolor="white", label=f"before: {label}",
+            marker=marker, markersize=7, color=MODEL, markerfacecolor="white", label=f"before, {label}",
         )  # fmt: skip
         panel.plot(
             [MILLISECONDS * each.wait_with for each in cells], [row + _APART for row in rows], linestyle="",
-            marker=marker, markersize=7, color=MEASURED, label=f"with: {label}",
+            marker=marker, markersize=7, color=MEASURED, label=f"with, {label}",
         )  # fmt: skip
     panel.axvline(_LONG_MS, color=LIMIT, linestyle="--", linewidth=1)
     panel.set_xscale("log")
+    panel.set_xlabel("longest wait of a statement, ms", fontsize="small")
     panel.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     panel.tick_params(axis="y", length=0)
     panel.grid(visible=True, axis="x", color="#DDDDDD", linewidth=0.5)
@@ -76,4 +76,4 @@ def _finding(found: Sequence[CellResult]) -> str:
         for size in sizes(found)
     }
     said = ", ".join(f"{factor:.1f} times with files of {format_size(size)}" for size, factor in grown.items())
-    return f"Removing binary logs made the longest wait at most {said} what it was before"
+    return f"The longest wait while binary logs were removed, against that before: up to {said}"

@@ -88,9 +88,14 @@ class CellResult:
         return statistics.median(trial.removal.longest_without_commit_s for trial in self.trials)
 
     @property
-    def commits(self) -> float:
-        """Acknowledged while the files were removed, in the median."""
-        return statistics.median(trial.removal.commits for trial in self.trials)
+    def commits(self) -> int:
+        """Acknowledged while files were removed, by all removals together."""
+        return sum(trial.removal.commits for trial in self.trials)
+
+    @property
+    def usual_commits(self) -> float:
+        """As many as were made before the removals, in as long as these took together."""
+        return sum(trial.usual_commits for trial in self.trials)
 
     @property
     def long_enough(self) -> int:
@@ -147,14 +152,21 @@ def answer(found: Sequence[CellResult]) -> str:
         return "Nothing was measured."
     waits = "; ".join(_of_size(found, size) for size in sizes(found))
     return (
-        f"Writers stood still during {counted(found)} that took long enough to show it. {waits[0].upper()}{waits[1:]}."
+        f"While binary logs were removed, clients {committed(found)}. The longest wait of a statement was {waits} (medians "
+        "of the cells)."
     )
 
 
-def counted(found: Sequence[CellResult]) -> str:
-    """During how many removals writers stood still, as in `none of the 12 removals (of 20)`."""
-    still, shown = sum(each.stood_still for each in found), sum(each.long_enough for each in found)
-    return f"{still or 'none'} of the {shown} removals (of {sum(len(each.trials) for each in found)})"
+def committed(found: Sequence[CellResult]) -> str:
+    """As in `committed 41 times where 43 are usual, and stood still during none of the 12 removals, of 20, that could show it`."""
+    commits, usual = sum(each.commits for each in found), sum(each.usual_commits for each in found)
+    count, shown = sum(len(each.trials) for each in found), sum(each.long_enough for each in found)
+    still = sum(each.stood_still for each in found)
+    said = f"committed {commits:,} times where {usual:,.0f} are usual"
+    if not shown:
+        return f"{said}; none of the {count} removals took long enough to show whether they stood still"
+    beside = f", of {count}," if count > shown else ""
+    return f"{said}, and stood still during {still or 'none'} of the {shown} removals{beside} that took long enough to show it"
 
 
 def sizes(found: Sequence[CellResult]) -> list[int]:
@@ -170,15 +182,8 @@ def milliseconds(seconds: float) -> str:
 
 def _of_size(found: Sequence[CellResult], size: int) -> str:
     of_size = [each for each in found if each.cell.file_size == size]
-    without = [each.wait_without for each in of_size]
-    with_it = [each.wait_with for each in of_size]
     worst = max(of_size, key=lambda each: each.wait_with)
     return (
-        f"with files of {format_size(size)} a statement waited {_range(with_it)} at most, and {_range(without)} without a "
-        f"removal (medians of the cells; the longest {worst.in_words})"
+        f"up to {milliseconds(worst.wait_with)} with files of {format_size(size)} ({worst.label}, {worst.cell.file_system} of "
+        f"{worst.cell.storage}, {_IN_WORDS[worst.cell.removal]}), where it was {milliseconds(worst.wait_without)} before"
     )
-
-
-def _range(values: Sequence[float]) -> str:
-    least, most = milliseconds(min(values)), milliseconds(max(values))
-    return most if least == most else f"{least} to {most}"

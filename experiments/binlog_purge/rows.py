@@ -37,6 +37,7 @@ def row(trial: PurgeTrial) -> Mapping[str, object]:
         "kept_up": trial.kept_up,
         "removal_s": trial.removal.seconds,
         "commits_during_removal": trial.removal.commits,
+        "usual_commits": trial.usual_commits,
         "longest_without_commit_at_removal_s": trial.removal.longest_without_commit_s,
         "long_enough": trial.is_long_enough,
         "stood_still": trial.stood_still,

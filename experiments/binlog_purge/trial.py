@@ -103,6 +103,11 @@ class PurgeTrial(msgspec.Struct, frozen=True, kw_only=True):
         return sum(each < half for each in self.removing.commits)
 
     @property
+    def usual_commits(self) -> float:
+        """As many as clients made in the stretch before, in as long as the removal took."""
+        return sum(self.quiet.commits) / max(1, len(self.quiet.commits)) * self.removal.seconds
+
+    @property
     def is_long_enough(self) -> bool:
         """Whether the removal took longer than any time without a commit before it: else a stop of all writers would not show."""
         return self.removal.seconds > self.quiet.longest_without_commit_s

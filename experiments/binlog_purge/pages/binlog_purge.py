@@ -20,7 +20,7 @@ from redolab.units import format_size
 
 from ..factors import Factors
 from ..plots import plot_waits
-from ..results import CellResult, answer, counted, milliseconds, results
+from ..results import CellResult, answer, committed, milliseconds, results
 from ..table import commits_table, waits_table
 from ..trial import PurgeTrial
 
@@ -86,7 +86,7 @@ def _of_server(found: Sequence[CellResult], label: str) -> str:
     cells = [each for each in found if each.label == label]
     longest = max(cells, key=lambda each: max(each.waits_with))
     return (
-        f"**{label}**: writers stood still during {counted(cells)} that took long enough to show it. "
+        f"**{label}**: clients {committed(cells)}. "
         "The longest wait of a statement in a stretch with a removal was "
         f"{milliseconds(max(longest.waits_with))} ({longest.in_words}), and "
         f"{milliseconds(max(wait for each in cells for wait in each.waits_without))} in all stretches without one."
