@@ -25,7 +25,7 @@ help:
 	@echo "make runs                         list the runs that are kept"
 	@echo "make slowlog DEFAULTS_FILE=~/.my.cnf [SECONDS=5]   log every statement of a server of yours: docs/query-logs.md"
 	@echo "make report                       report.html: results and a sizing calculator, in one page without a network"
-	@echo "make notebooks [RUNS=data/runs]   the notebooks, executed on the committed runs or your own, as HTML"
+	@echo "make notebooks [RUNS=data/runs]   the notebooks, executed on the committed runs or your own, as HTML; KEEP=on: with outputs"
 	@echo "make lab                          open them in Jupyter"
 	@echo "make cluster                      add what scheduler and workers of many machines take: docs/machines.md"
 	@echo "make box                          build the box of the virtual machine that MACHINE=vagrant goes to"
@@ -54,7 +54,7 @@ report: setup
 	@$(REDOLAB) page --output report.html
 
 notebooks: $(VENV)/notebooks-installed
-	@$(VENV)/bin/python notebooks/execute.py notebooks/html $(if $(RUNS),--runs '$(RUNS)')
+	@$(VENV)/bin/python notebooks/execute.py notebooks/html $(if $(RUNS),--runs '$(RUNS)') $(if $(KEEP),--keep notebooks)
 
 lab: $(VENV)/notebooks-installed
 	@$(VENV)/bin/jupyter lab --notebook-dir=notebooks

@@ -7,10 +7,17 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from redolab.project import PROJECT
 
 FOLDER = PROJECT.root / "notebooks"
+LARGEST = 500_000
+"""Bytes: what a code host still shows."""
+LOADED = re.compile(
+    r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=["']?(?:https?:)?//|\bimport\(|@import|url\(["']?https?:"""
+)
+"""What a browser would fetch from elsewhere."""
 NAMES = ["01-inflation", "02-recovery", "03-storage", "04-sizing"]
 
 
@@ -21,19 +28,40 @@ def executed(*arguments: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-def test_they_are_committed_without_outputs_and_check_themselves() -> None:
+def code_cells(path: Path) -> list[dict[str, Any]]:
+    return [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
+
+
+def texts(cell: dict[str, Any]) -> list[str]:
+    """What a cell gave as text: the same wherever it is run, as pictures are not."""
+    found = []
+    for output in cell["outputs"]:
+        assert output["output_type"] != "error"
+        found.append("".join(output.get("text", output.get("data", {}).get("text/plain", ""))))
+    return found
+
+
+def test_they_are_committed_with_their_outputs_and_check_themselves() -> None:
     assert [path.stem for path in sorted(FOLDER.glob("*.ipynb"))] == NAMES
     for path in FOLDER.glob("*.ipynb"):
-        cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
-        assert all(not cell["outputs"] and cell["execution_count"] is None for cell in cells), path
+        cells = code_cells(path)
+        assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1)), path
         assert any("assert " in "".join(cell["source"]) for cell in cells), path
+        assert path.stat().st_size < LARGEST, path
+        kinds = {kind for cell in cells for output in cell["outputs"] for kind in output.get("data", {})}
+        assert {"image/png", "text/html"} <= kinds, path
 
 
-def test_each_becomes_a_page_with_its_plot(tmp_path: Path) -> None:
-    done = executed(str(tmp_path))
+def test_each_becomes_a_page_with_its_plot_and_its_outputs_are_those_committed(tmp_path: Path) -> None:
+    done = executed(str(tmp_path), "--keep", str(tmp_path))
     assert done.returncode == 0, done.stderr
     for name in NAMES:
-        assert re.search(r'<img[^>]+src="data:image/png;base64,', (tmp_path / f"{name}.html").read_text()), name
+        page = (tmp_path / f"{name}.html").read_text()
+        assert re.search(r'<img[^>]+src="data:image/png;base64,', page), name
+        assert not LOADED.search(page), f"{name} loads something from elsewhere"
+        now, committed = code_cells(tmp_path / f"{name}.ipynb"), code_cells(FOLDER / f"{name}.ipynb")
+        again = f"{name} has other outputs: 'make notebooks KEEP=on'"
+        assert list(map(texts, now)) == list(map(texts, committed)), again
 
 
 def test_runs_of_ones_own_are_taken_and_what_they_lack_is_left_out(tmp_path: Path) -> None:
@@ -48,3 +76,9 @@ def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "there is no folder" in done.stderr
+
+
+def test_outputs_are_kept_of_the_committed_runs_alone(tmp_path: Path) -> None:
+    done = executed(str(tmp_path), "--runs", str(tmp_path), "--keep", str(tmp_path))
+    assert done.returncode == 1
+    assert "--keep is for the runs committed with the project" in done.stderr
