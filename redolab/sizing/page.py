@@ -149,4 +149,6 @@ def _section(path: Path) -> Section | None:
 
 
 def _as_html(table: ReportTable) -> str:
-    return str(_MARKDOWN.render(table.as_markdown()))
+    """The table in a box of its own, in which it scrolls where the screen is narrow."""
+    label = html.escape(table.title, quote=True)
+    return f'<div class="scroll" role="region" aria-label="{label}" tabindex="0">{_MARKDOWN.render(table.as_markdown())}</div>'

@@ -34,6 +34,14 @@ _ADVISE = """(questions) => questions.map((question) => {
 })"""
 
 
+_BOXES = """() => [...document.querySelectorAll("pre, table")].map((each) => {
+  const box = each.tagName === "TABLE" ? each.parentElement : each, at = box.getBoundingClientRect();
+  return { tag: each.tagName, left: at.left, right: at.right, content: box.scrollWidth, room: box.clientWidth,
+    scrolls: getComputedStyle(box).overflowX === "auto" };
+})"""
+"""Every block of lines and the box of every table: where it stands, and how wide what is in it is."""
+
+
 @pytest.fixture(scope="module")
 def calibration() -> Calibration:
     return shipped_calibration()
@@ -127,6 +135,22 @@ def test_by_keyboard_the_answer_follows_what_is_asked(opened: Page, calibration:
     assert found.size is not None
     assert str(found.size) in shown or str(found.size // 2) in shown
     assert opened.locator("#chart svg .band").count() == 1
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_nothing_runs_over_the_edge_and_what_is_wide_scrolls_in_its_own_box(opened: Page, width: int) -> None:
+    opened.set_viewport_size({"width": width, "height": 800})
+    # The answer with the longest lines to paste, and the tables server by server, which are closed at first.
+    opened.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    assert opened.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    boxes = opened.evaluate(_BOXES)
+    assert {box["tag"] for box in boxes} == {"PRE", "TABLE"}
+    for box in boxes:
+        assert box["left"] >= 0, box
+        assert box["right"] <= width, box
+        assert box["content"] <= box["room"] or box["scrolls"], box
+    if width < 600:
+        assert any(box["content"] > box["room"] for box in boxes)
 
 
 def test_what_cannot_be_asked_is_said_and_the_page_goes_on(opened: Page) -> None:
