@@ -15,7 +15,7 @@ from redolab.watching.following.replayed import Replay, course_of
 MARKS = (0.1, 0.25, 0.5, 0.75)
 """Shares of a recovery's time at which is asked how long still."""
 RULE_MB_S = 6.0
-"""The middle of "4 to 8 MB/s", the rule that is still quoted (docs/watching.md)."""
+"""The middle of "4 to 8 MB/s", the rule that is still quoted (docs/published.md)."""
 
 
 @dataclass(frozen=True, slots=True)
