@@ -45,6 +45,16 @@ std::ptrdiff_t place_of(const char *name) {
     return place_in_session(variable, &somewhere, nullptr) - &somewhere;
 }
 
+/* As the built-in log of MariaDB 10.11 and later has it by default: no commands without a statement, as Quit, nothing that
+   is only prepared, nothing within a stored routine. */
+bool is_logged(const void *thd, const server::GeneralEvent &event) {
+    static constexpr char PREPARE[] = "Prepare";
+    const bool prepares = event.command_length == sizeof PREPARE - 1 &&
+                          std::memcmp(event.command, PREPARE, sizeof PREPARE - 1) == 0;
+    return event.query != nullptr && event.query_length > 0 && !prepares &&
+           at<const void *>(thd, layout::ROUTINE) == nullptr;
+}
+
 }  // namespace
 
 std::string check_server() {
@@ -61,8 +71,7 @@ std::string check_server() {
 bool read_statement(const void *thd, const server::GeneralEvent &event, Statement &statement, bool &matches) {
     matches = at<unsigned long>(thd, layout::THREAD_ID) == event.thread_id &&
               at<const char *>(thd, layout::SCHEMA) == event.database.data;
-    /* A command without a statement, as Quit, is none of the built-in log's either (MariaDB 10.11). */
-    if (!matches || event.query == nullptr || event.query_length == 0) return false;
+    if (!matches || !is_logged(thd, event)) return false;
     const auto began = at<std::uint64_t>(thd, layout::START_UTIME);
     const auto locked = at<std::uint64_t>(thd, layout::UTIME_AFTER_LOCK);
     const auto ended = at<std::uint64_t>(thd, layout::UTIME_AFTER_QUERY);

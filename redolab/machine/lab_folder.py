@@ -41,7 +41,9 @@ def _one_of(*names: str) -> Callable[[Path], bool]:
 
 
 def _is_tool(path: Path) -> bool:
-    return path.name in PACKAGES or bool(re.fullmatch(r"(diskmodel|go-tpc)([-.].+)?", path.name))
+    return path.name in PACKAGES or bool(
+        re.fullmatch(r"(diskmodel|go-tpc|slowlogplugin|server-audit)([-.].+)?", path.name)
+    )
 
 
 def _is_server(path: Path) -> bool:

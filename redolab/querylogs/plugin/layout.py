@@ -8,6 +8,7 @@ that was read, so that it refuses any other server.
 
 from __future__ import annotations
 
+import itertools
 import platform
 import re
 from collections.abc import Sequence
@@ -29,6 +30,8 @@ _INSTRUCTION = re.compile(r"^ +[0-9a-f]+:\t((?:[0-9a-f]{2} )+)[ \t]*(.*)$")
 _PLACE = r"(0x[0-9a-f]+)\((%r[a-z0-9]+)\)"
 _SECONDS = re.compile(rf"imul +\$0xf4240,{_PLACE},%rax")
 _MICROSECONDS = re.compile(rf"add +{_PLACE},%rax")
+_LOADED = re.compile(rf"mov +{_PLACE},%rax")
+_IS_NULL = re.compile(r"test +%rax,%rax")
 _SENT_NOW = re.compile(rf"mov +{_PLACE},%rax")
 _SENT_BEFORE = re.compile(rf"sub +{_PLACE},%rax")
 _FROM_QUERY_CACHE = re.compile(rf"testb +\$0x80,{_PLACE}")
@@ -37,7 +40,7 @@ _THREAD = re.compile(rf"mov +{_PLACE},%rdx")
 _SCHEMA = re.compile(rf"mov +{_PLACE},%rcx")
 _CALL = re.compile(r"call .*<my_b_printf(?:@.*)?>")
 _WINDOW = 36
-"""Instructions before the call: the arguments and the times as text."""
+"""Instructions before the call, the arguments and the times as text, and behind it."""
 _AFTER_START_TIME = {"start_utime": 0x28, "utime_after_lock": 0x30, "utime_after_query": 0x38}
 """Bytes from start_time to these: five whole numbers stand between, in all versions (sql/sql_class.h)."""
 
@@ -70,6 +73,8 @@ class ServerLayout:
     rows_affected: int
     bytes_sent: int
     bytes_sent_old: int
+    routine: int
+    """The stored routine that the statement is in; none at the top."""
     functions: tuple[Function, ...]
 
 
@@ -88,7 +93,7 @@ def layout_of(functions: Sequence[Function]) -> ServerLayout:
     by_symbol = {function.symbol: function for function in functions}
     start, prints, decides, write = (by_symbol[symbol].instructions for symbol in _FUNCTIONS)
     second = _the_only(_SECONDS, start, "the start of a statement")
-    arguments = _arguments(write)
+    arguments, behind = _around_call(write)
     bytes_sent, thd = _the_last(_SENT_NOW, arguments, "the bytes sent")
     # Pushed last to first; between them stand texts that lie on the stack.
     pushed = [place for place, base in _all(_PUSHED, arguments) if base == thd]
@@ -110,6 +115,7 @@ def layout_of(functions: Sequence[Function]) -> ServerLayout:
         rows_examined=examined,
         rows_affected=affected,
         bytes_sent=bytes_sent,
+        routine=_routine(behind, thd),
         bytes_sent_old=_of_thd(_SENT_BEFORE, arguments, thd, "the bytes sent"),
         functions=tuple(functions),
     )
@@ -131,6 +137,7 @@ def as_header(layout: ServerLayout, version: str) -> str:
         "ROWS_AFFECTED": layout.rows_affected,
         "BYTES_SENT": layout.bytes_sent,
         "BYTES_SENT_OLD": layout.bytes_sent_old,
+        "ROUTINE": layout.routine,
     }
     places = "".join(f"constexpr std::ptrdiff_t {name} = {place:#x};\n" for name, place in named.items())
     declared = "".join(
@@ -181,13 +188,22 @@ def _disassembled(program: Path, symbol: str) -> Function:
     return Function(symbol, code, tuple(match[2].strip() for match in found))
 
 
-def _arguments(write: Sequence[str]) -> Sequence[str]:
-    """The instructions before the call that writes a record's figures: the first that has three numbers of a THD on the stack."""
+def _around_call(write: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """The instructions before and behind the call that writes a record's figures: the only one that looks at the query cache."""
     for place, instruction in enumerate(write):
-        window = write[max(0, place - _WINDOW) : place]
-        if _CALL.match(instruction) and sum(_FROM_QUERY_CACHE.search(each) is not None for each in window) == 1:
-            return window
+        before = write[max(0, place - _WINDOW) : place]
+        if _CALL.match(instruction) and sum(_FROM_QUERY_CACHE.search(each) is not None for each in before) == 1:
+            return before, write[place : place + _WINDOW]
     raise _unexpected("the call that writes a record")
+
+
+def _routine(behind: Sequence[str], thd: str) -> int:
+    """The first member that is loaded and compared with nothing: a statement of a routine gets a line with its name next."""
+    for loads, tests in itertools.pairwise(behind):
+        match = _LOADED.match(loads)
+        if match is not None and match[2] == thd and _IS_NULL.match(tests):
+            return int(match[1], 16)
+    raise _unexpected("the stored routine")
 
 
 def _check_read(instructions: Sequence[str], *places: int) -> None:

@@ -40,6 +40,9 @@ STATEMENTS = (
     "SELECT nonsense",
     "DELETE FROM mysql.t",
     "DROP TABLE mysql.t",
+    "CREATE PROCEDURE mysql.p() BEGIN SELECT 'within'; SELECT 'within too'; END",
+    "CALL mysql.p()",
+    "DROP PROCEDURE mysql.p",
 )
 
 
