@@ -79,8 +79,8 @@ def checked(sent: Sequence[Sent], found: Found, excused: Excused) -> LogCheck:
     for client, of_client in enumerate(sent):
         missing = ~_is_logged(client, len(of_client.sent), found.times)
         logged += int((~missing).sum())
-        is_removed = missing & (of_client.sent < (excused.removed_until or 0))
-        held = missing & ~is_removed & _was_held(of_client, excused.held)
+        held = missing & _was_held(of_client, excused.held)
+        is_removed = missing & ~held & (of_client.sent < (excused.removed_until or 0))
         removed, unlogged = removed + int(is_removed.sum()), unlogged + int(held.sum())
         lost_at += of_client.sent[missing & ~is_removed & ~held].tolist()
     return LogCheck(

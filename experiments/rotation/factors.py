@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 
 from redolab.errors import InvalidInput
@@ -17,8 +18,13 @@ from .methods import Method
 from .trial import RotationCell
 
 _SMALLEST, _LARGEST = 1 * MIB, 64 * GIB
-_SHORTEST_HELD = 8
-"""Seconds that a stretch takes at least in which logging is held for 4 s, and something may take longer."""
+_MEGABYTE = 1_000_000
+_HELD_FOR = 4
+"""Seconds for which logging is held beside the rotation."""
+_AROUND = 2
+"""Seconds of a stretch before and after a rotation."""
+_SHORTEST_HELD = _HELD_FOR + _AROUND + 2
+_SPARE = 1.2
 
 
 def _method(text: str) -> Method:
@@ -53,7 +59,7 @@ class Factors(CommonFactors):
     clients: int = factor("Clients that send point selects.", whole_number(1, 1024), "8")
     rate: int = factor("Point selects a second, of all clients together.", whole_number(1, 1_000_000), "3000")
     seconds: int = factor(
-        "Seconds of the stretch without a rotation, and of the one with it.", whole_number(3, 600), "15"
+        "Seconds of the stretch without a rotation, and of the one with it.", whole_number(3, 600), "20"
     )
     warm_up: int = factor("Seconds of the load before them.", whole_number(1, 600), "10")
     tables: int = factor("Tables that are open and that no client reads.", whole_number(10, 10_000), "200")
@@ -74,6 +80,8 @@ class Factors(CommonFactors):
                 f"SECONDS={_SHORTEST_HELD} or more, or HELD=off",
             )
         for name, profile in self.profiles().items():
+            if isinstance(profile, ModelledDisk) and Method.COPYTRUNCATE in self.method:
+                self._check_copied(name, profile)
             if not isinstance(profile, ModelledDisk) and name != HOME:
                 raise InvalidInput(
                     f"the lab makes no file systems on {name}", f"STORAGE={HOME}, or a modelled disk as cloud-ssd"
@@ -83,6 +91,20 @@ class Factors(CommonFactors):
                     f"{name} is a disk of the lab's, which has no file system yet",
                     f"FILESYSTEM={AS_IS} takes STORAGE={HOME}; or FILESYSTEM={','.join(MADE_BY)}",
                 )
+
+    def _check_copied(self, name: str, profile: ModelledDisk) -> None:
+        """Raises `InvalidInput` if the largest log cannot be copied to a disk in a stretch."""
+        mb_s = profile.target().sequential_mb_s
+        if mb_s is None:
+            return
+        largest = max(self.log_file)
+        takes = largest / (mb_s * _MEGABYTE) + _HELD_FOR * (True in self.held) + _AROUND
+        if self.seconds < takes:
+            raise InvalidInput(
+                f"a copy of {format_size(largest)} takes {name} {largest / (mb_s * _MEGABYTE):.0f} s or more, which does not fit into "
+                f"stretches of {self.seconds} s",
+                f"SECONDS={math.ceil(_SPARE * takes)}, or a smaller LOGFILE",
+            )
 
     def profiles(self) -> dict[str, StorageProfile]:
         """The storages by name."""

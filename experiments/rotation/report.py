@@ -85,7 +85,7 @@ def lost_in_words(found: Sequence[CellResult]) -> str:
         lost_by = sum(each.of_all(lambda trial: trial.check.lost + trial.check.torn) for each in kept)
         rotations = sum(len(each.trials) for each in kept)
         verb = "lost none" if not lost_by else f"lost or tore {lost_by:,}"
-        said.append(f"the {'others' if copied else 'methods'} {verb} in {rotations:,} rotations")
+        said.append(f"the {'others' if copied else 'methods'} {verb} in {rotations:,} rotation{'s' * (rotations != 1)}")
     words = "; ".join(said)
     return f"{words[:1].upper()}{words[1:]}."
 

@@ -127,6 +127,8 @@ def test_what_was_not_logged_on_purpose_is_not_lost() -> None:
 def test_what_went_with_a_removed_file_is_not_lost_but_what_came_after_is() -> None:
     check = checked(_sent(10, 10), Found({(0, 6): 1, (1, 7): 1, (1, 8): 1}, 1), Excused(removed_until=6 * _SECOND))
     assert (check.removed, check.logged, check.lost, check.torn) == (10, 3, 7, 1)
+    held = checked(_sent(10), _logged(10, *range(1, 8)), Excused((3 * _SECOND, 5 * _SECOND), 7 * _SECOND))
+    assert (held.unlogged, held.removed, held.lost) == (4, 2, 1)
 
 
 def test_a_number_that_nobody_sent_is_torn() -> None:
@@ -198,6 +200,10 @@ def test_pairs_have_an_interval_from_six_on() -> None:
         ({"storage": "tmpfs"}, "the lab makes no file systems on tmpfs"),
         ({"seconds": "5"}, "logging is held for longer than fits into stretches of 5 s"),
         ({"log_file": "1K"}, "a log of 1K is not rotated"),
+        (
+            {"log_file": "10G"},
+            "a copy of 10G takes cloud-ssd 82 s or more, which does not fit into stretches of 20 s: SECONDS=106",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(given_factors: dict[str, str], said: str) -> None:
