@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from experiments.binlog_purge.trial import PurgeTrial
 from experiments.inflation.trial import InflationTrial
 from redolab.lab import open_lab
 from redolab.machine import files, processes
@@ -65,6 +66,21 @@ def test_recoveries_without_root(somebody: Somebody, home: Path) -> None:
     assert not trial.cache_dropped
     assert all(check.passed for check in checks(run))
     assert (home / "runs" / run.name).stat().st_uid == SOMEBODY
+
+
+def test_binary_logs_are_removed_without_root(somebody: Somebody, home: Path) -> None:
+    small = ("--storage", "native", "--file-size", "1M", "--purged", "2M", "--repeat", "1", "--seconds", "1s")
+    asked = ("run", "binlog-purge", "--server", "mariadb-10.11", "--removal", "rotation", *small)
+    refused = somebody(*asked, "--file-system", "ext4")
+    assert refused.returncode == 2
+    assert "a file system of the lab's own is mounted, and only root may mount" in refused.stderr
+    done = somebody(*asked, "--file-system", "as-is")
+    assert done.returncode == 0, done.stderr
+    (run,) = RunStore(home / "runs").all()
+    (trial,) = [record.trial for record in run.trials(PurgeTrial)]
+    assert len(trial.files.bytes) == 2
+    # Without root the kernel is asked to forget these files alone.
+    assert trial.files.cached_bytes is None or trial.files.cached_bytes < sum(trial.files.bytes) / 2
 
 
 def test_inflation_without_root(somebody: Somebody, home: Path) -> None:
