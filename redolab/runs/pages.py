@@ -22,8 +22,11 @@ LARGEST_FILE = 1_000_000
 """Bytes of the largest file of a run that is committed."""
 _LOGS = ("*.log", "*.log.arrivals", "*.log.looks")
 """What is committed compressed where it is larger: readers of logs find it there (`redolab.timeline.compressed`)."""
-_MADE_AGAIN = ("plots", "table.*", "all-tables.*", "disks.*")
+_MADE_AGAIN = ("plots", "table.*", "all-tables.*", "disks.*", "calibration.json")
 """What `redolab report` makes again of a run."""
+_READ_BY_NOTHING = ("fill.log", "fill.log.gz")
+"""Of a crash: what the server said until then. Pages, models and `follow` are made without it."""
+_CRASHES = "crashes"
 _MADE_BY = "<!-- Made by 'redolab results {name}' from the runs in {folders}. -->\n\n"
 
 
@@ -73,7 +76,7 @@ def write_page(name: str, folder: Path) -> list[Path]:
 
 
 def keep_run(name: str, run: Run) -> Path:
-    """Copy a run to those that are committed for a page, without what can be made again and what is too large.
+    """Copy a run to those that are committed for a page, without what can be made again, what nothing reads, and what is too large.
 
     Where the lab lay on this machine is left out of it. Raises `LabError`.
     """
@@ -97,13 +100,19 @@ def keep_run(name: str, run: Run) -> Path:
 
 def too_large(run: Run, kept: Path) -> list[Path]:
     """The files of a run that `keep_run` left out of the folder `kept` for their size, in the run's folder."""
-    large = (path.relative_to(run.folder) for path in sorted(run.folder.rglob("*")) if _is_large(path))
+    large = (
+        path.relative_to(run.folder)
+        for path in sorted(run.folder.rglob("*"))
+        if _is_large(path) and not _is_read_by_nothing(path)
+    )
     return [path for path in large if not compressed.exists(kept / path)]
 
 
 def _left_out(folder: str, names: list[str]) -> set[str]:
     made = shutil.ignore_patterns(*_MADE_AGAIN)(folder, names)
-    return made | {name for name in names if _is_large(Path(folder) / name) and not _is_log(name)}
+    paths = [Path(folder) / name for name in names]
+    large = {path.name for path in paths if _is_large(path) and not _is_log(path.name)}
+    return made | large | {path.name for path in paths if _is_read_by_nothing(path)}
 
 
 def _keep(path: Path) -> None:
@@ -116,6 +125,10 @@ def _keep(path: Path) -> None:
     packed = compressed.compressed(content)
     if len(packed) <= LARGEST_FILE:
         path.with_name(path.name + compressed.ENDING).write_bytes(packed)
+
+
+def _is_read_by_nothing(path: Path) -> bool:
+    return path.parent.parent.name == _CRASHES and path.name in _READ_BY_NOTHING
 
 
 def _is_log(name: str) -> bool:

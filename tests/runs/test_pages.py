@@ -16,10 +16,24 @@ from redolab.runs.schema import RunState, TrialRecord
 from redolab.runs.store import Run, RunStore, new_session
 from redolab.timeline import timelines
 from redolab.timeline.arrivals import arrivals_of, read_stamped_log
-from redolab.timeline.compressed import open_file
+from redolab.timeline.compressed import ENDING, open_file
 from redolab.timeline.logs import read_log
 from tests.command import redolab
 from tests.examples import MACHINE, trial
+
+KINDS = (
+    # The run itself, read by every page.
+    *("run.json", "plan.json", "groups.jsonl", "trials.jsonl", "verdicts.jsonl", "warm.jsonl", "storages.jsonl"),
+    # What was set, and why: docs/recovery.md sends its readers there.
+    "instances/*.json",
+    # Of the load: pages of it, and what the model of recovery times learns from.
+    *("crashes/*/image.json", "crashes/*/samples.csv", "crashes/*/workload.csv", "crashes/*/machine.csv"),
+    # Of each recovery: `redolab follow --errors`, timelines, and whoever checks.
+    *("logs/*.log", "logs/*.log.arrivals", "logs/*.log.looks", "logs/*.clients.csv"),
+    # Of findings: the page of what is stuck, and whoever repeats them.
+    *("evidence/*/stacks.txt", "evidence/*/my.cnf", "evidence/*/repeat.sh", "evidence/*/cut.json"),
+)
+"""Every kind of file of a committed run."""
 
 
 @pytest.mark.parametrize("name", sorted(pages.pages()))
@@ -35,6 +49,20 @@ def test_every_page_and_every_run_is_of_one_another() -> None:
     assert {path.stem for path in PROJECT.results.glob("*.md")} == set(pages.pages())
     used = {folder for name in pages.pages() for folder in pages.folders_of(name)}
     assert {path.name for path in PROJECT.measured.iterdir() if path.is_dir()} == used
+
+
+def test_every_committed_file_is_of_a_kind_that_something_reads() -> None:
+    for page in PROJECT.measured.iterdir():
+        for path in page.rglob("*"):
+            if path.is_dir():
+                continue
+            if path.parent == page:
+                # Read by people: the page itself has to send them there.
+                assert f"data/measured/{page.name}/{path.name}" in (PROJECT.results / f"{page.name}.md").read_text()
+                continue
+            of_run = path.relative_to(page).relative_to(path.relative_to(page).parts[0])
+            plain = of_run.with_suffix("") if of_run.suffix == ENDING else of_run
+            assert any(plain.match(kind) and len(plain.parts) == len(Path(kind).parts) for kind in KINDS), path
 
 
 def test_the_readme_says_what_the_pages_say() -> None:
@@ -78,12 +106,20 @@ def test_a_run_is_kept_without_what_is_made_again_or_too_large(
     monkeypatch.setattr(type(PROJECT), "measured", property(lambda _: tmp_path / "measured"))
     (run.folder / "plots").mkdir()
     (run.folder / "table.txt").write_text("made again")
+    load = run.folder / "crashes/image"
+    load.mkdir(parents=True)
+    (load / "fill.log").write_bytes(b" " * (pages.LARGEST_FILE + 1))
+    (load / "samples.csv").write_text("read")
+    (run.folder / "failed/x").mkdir(parents=True)
+    (run.folder / "failed/x/fill.log").write_text("why it failed")
     (run.folder / "huge.csv").write_bytes(b" " * (pages.LARGEST_FILE + 1))
     (run.folder / "noise.log").write_bytes(random.Random(1).randbytes(pages.LARGEST_FILE + 1))
     (run.folder / "my.cnf").write_text(f"basedir = {PROJECT.lab}/servers/mysql-9")
     kept = pages.keep_run("stuck", run)
     assert [str(path) for path in pages.too_large(run, kept)] == ["huge.csv", "noise.log"]
-    assert sorted(path.name for path in kept.iterdir()) == ["my.cnf", "run.json", "trials.jsonl"]
+    assert sorted(path.name for path in kept.iterdir()) == ["crashes", "failed", "my.cnf", "run.json", "trials.jsonl"]
+    assert [path.name for path in (kept / "crashes/image").iterdir()] == ["samples.csv"]
+    assert (kept / "failed/x/fill.log").exists()
     assert (kept / "my.cnf").read_text() == "basedir = .lab/servers/mysql-9"
     assert Run(kept).record().state is RunState.COMPLETE
     assert [each.name for each in pages.measured_runs("stuck")] == [run.name]
