@@ -73,7 +73,7 @@ def test_binary_logs_are_removed_without_root(somebody: Somebody, home: Path) ->
     asked = ("run", "binlog-purge", "--server", "mariadb-10.11", "--removal", "rotation", *small)
     refused = somebody(*asked, "--file-system", "ext4")
     assert refused.returncode == 2
-    assert "a file system of the lab's own is mounted, and only root may mount" in refused.stderr
+    assert "only root may mount" in refused.stderr
     done = somebody(*asked, "--file-system", "as-is")
     assert done.returncode == 0, done.stderr
     (run,) = RunStore(home / "runs").all()
