@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -301,4 +302,9 @@ def test_what_is_shipped_is_what_the_committed_loads_tell(tmp_path: Path) -> Non
     again = tmp_path / "throughput.json"
     write_trades(again, trades_of(committed_loads()))
     write_trades(tmp_path / "shipped.json", shipped_trades())
-    assert again.read_text() == (tmp_path / "shipped.json").read_text()
+    assert _rounded(again.read_text()) == _rounded((tmp_path / "shipped.json").read_text())
+
+
+def _rounded(text: str) -> str:
+    """The last digits of a fit differ between processors."""
+    return re.sub(r"-?\d+\.\d+(e-?\d+)?", lambda number: f"{float(number[0]):.9g}", text)

@@ -200,7 +200,8 @@ def test_another_server_refuses_it(lab: Lab, tmp_path: Path) -> None:
         server.do("SELECT 1")
         # The server's own audit plugin is there too.
         server.do("INSTALL SONAME 'server_audit'")
-        assert "it was built for MariaDB 10.11" in (tmp_path / "error.log").read_text()
+        server.instance.look(0.2)
+    assert "it was built for MariaDB 10.11" in (tmp_path / "error.log").read_text()
 
 
 def test_it_is_put_where_a_person_wants_it(tmp_path: Path) -> None:
