@@ -150,8 +150,7 @@ class PurgeBench(Bench[PlannedInstance, PlannedRemoval, PurgeTrial]):
             purged=conditions.purged,
             cached=conditions.cached,
         )
-        what = f"{cell.files} files of {format_size(cell.file_size)}, {cell.removal}"
-        title = f"{group.server}, {group.file_system} of {group.storage}: {what}"
+        title = f"{group.server}, {group.file_system} of {group.storage}: {cell.files_in_words}, {cell.removal}"
         with self._lab.progress.stage(title, "measure", brief=True) as stage, started.place.blamed():
             keep(Measured(self._trial(started, cell, planned.repeat, stage)))
 

@@ -40,8 +40,8 @@ def plot_waits(folder: Path, found: Sequence[CellResult]) -> None:
     )
     head(figure, _finding(found), "")
     for panel, size in zip(panels.flat, of_sizes, strict=True):
-        count = next(each.cell.files for each in found if each.cell.file_size == size)
-        panel.set_title(f"{count} files of {format_size(size)}", fontsize="medium", loc="left", color=MODEL)
+        cell = next(each.cell for each in found if each.cell.file_size == size)
+        panel.set_title(cell.files_in_words, fontsize="medium", loc="left", color=MODEL)
     save(figure, folder / "waits")
 
 

@@ -32,10 +32,7 @@ class CellResult:
     def in_words(self) -> str:
         """As in `MySQL 5.5.9, 2 files of 1G, ext4 of native, purge`."""
         cell = self.cell
-        return (
-            f"{self.label}, {cell.files} files of {format_size(cell.file_size)}, {cell.file_system} of {cell.storage}, "
-            f"{_IN_WORDS[cell.removal]}"
-        )
+        return f"{self.label}, {cell.files_in_words}, {cell.file_system} of {cell.storage}, {_IN_WORDS[cell.removal]}"
 
     @property
     def removal_s(self) -> float:

@@ -6,6 +6,8 @@ from enum import StrEnum
 
 import msgspec
 
+from redolab.units import format_size
+
 _NEARLY_ALL = 0.9
 
 
@@ -37,6 +39,11 @@ class PurgeCell(msgspec.Struct, frozen=True, kw_only=True):
     def files(self) -> int:
         """How many files are removed."""
         return self.purged // self.file_size
+
+    @property
+    def files_in_words(self) -> str:
+        """As in `40 files of 50M`."""
+        return f"{self.files} file{'s' * (self.files != 1)} of {format_size(self.file_size)}"
 
 
 class PreparedFiles(msgspec.Struct, frozen=True, kw_only=True):

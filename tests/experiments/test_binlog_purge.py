@@ -133,6 +133,7 @@ def test_the_answer_has_what_stood_still_and_the_longest_wait_of_each_size() -> 
     )
     assert "up to 800 ms with files of 1G (MySQL 5.5.9, ext4 of native, by PURGE), where it was 2.0 ms before" in said
     assert "up to 2.0 ms with files of 50M" in said
+    assert [each.cell.files_in_words for each in results([free, held])] == ["2 files of 1G", "40 files of 50M"]
     short = trial(steady(10), (5.003, 5.006))
     assert "stood still during none of the 1 removals, of 2, that" in answer(results([free, short]))
     assert "none of the 1 removals took long enough to show whether they stood still" in answer(results([short]))
@@ -247,6 +248,8 @@ def test_files_are_written_and_purged_without_root() -> None:
         made = page([run])
         assert answer(results(trials)).split(".")[0] in made.text.replace("\n", " ")
         assert "1 to 2 s" in made.text
+        assert "1 of 4M" in made.text
+        assert "['" not in made.text
     finally:
         RunStore().remove(run)
     nothing_is_left()

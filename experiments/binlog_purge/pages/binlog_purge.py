@@ -74,10 +74,10 @@ def published() -> PublishedStall:
 
 def _in_words(known: PublishedStall) -> str:
     return (
-        f"{known.source}: with files of {known.file_size_before} on {known.file_system} all writers stood still for "
-        f"{known.stall_seconds} s every {known.every_minutes} minutes, at rotations that removed an expired file; more than "
+        f"{known.source}: with files of {known.file_size_before} on {known.file_system} writers waited "
+        f"for {known.stall_seconds} s every {known.every_minutes} minutes, at rotations that removed an expired file; more than "
         f"{known.users_queued} users queued, at {known.queries_per_second:,} queries a second. With files of "
-        f"{known.file_size_after} that ended. Its note: {known.note}."
+        f"{known.file_size_after} that ended. Its explanation: {known.note}."
     )
 
 
