@@ -259,7 +259,7 @@ def explained_tables(found: Sequence[CellResult]) -> list[ReportTable]:
 def needed(why: Explanation) -> str:
     """The fewest lost writes that do it, in words."""
     if not why.losses:
-        return "nothing: it had never been asked of the disk"
+        return "nothing: the server never asked the disk to write it"
     shown = "; ".join(why.words[:_WORDS])
     rest = len(why.words) - _WORDS
     many = "1 write" if why.writes == 1 else f"{why.writes} writes"

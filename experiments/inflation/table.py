@@ -264,9 +264,7 @@ def _meaning(of_server: CountedServer) -> str:
     padded = [row.log_padded_per_lsn_byte for row in rows if row.log_padded_per_lsn_byte]
     if of_server.counted is Counted.BLOCKS_AND_PADDING:
         told = (
-            f"log_padded tells how much that was, up to {max(padded):.2f} for each byte of LSN"
-            if padded
-            else "no counter tells how much that was"
+            f"log_padded counts them, up to {max(padded):.2f} for each byte of LSN" if padded else "no counter has them"
         )
         meaning = (
             "os_log_written counts whole blocks of 512 bytes, every rewriting of the last one included, and the zeros with which "

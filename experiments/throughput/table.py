@@ -48,7 +48,7 @@ def throughput_table(series: Sequence[ThroughputSeries], workloads: Sequence[str
         f"share of the median; stalls: seconds with {100 * STALLED:g} % of it at most. age: mean checkpoint age, as a share of that at "
         "which statements wait; of several loads, p95 to age are of that with the median throughput. redo, ready, again: redo at the "
         "crash at the load's end, and seconds from the start of the server after it; the age rises and falls, and so does what a crash "
-        "costs. log filled up: ready after a crash with flushing held back until the age is what it was to be or grows no more, and that "
+        "costs. log filled up: ready after a crash with flushing held back until the age reaches its target or grows no more, and that "
         "redo.",
         *_remarks(series, off),
         *(caveat for name in workloads for caveat in workload_catalogue().get(name).caveats),
@@ -120,17 +120,17 @@ def _remarks(series: Sequence[ThroughputSeries], off: Off) -> list[str]:
     if apart := [one for one in series if one.apart]:
         named = "; ".join(_measured_apart(one, series) for one in apart)
         said.append(
-            f"Throughput changes in the course of a load, whatever the log, so a gain is told from equal minutes of the loads alone. "
+            f"Throughput changes in the course of a load, whatever the log, so a gain is computed from equal minutes of the loads alone. "
             f"Not compared: {named}."
         )
     if short := which(lambda one, row: not one.repeated and _is_part_of_a_log(row.figures.measured_fillings)):
         said.append(
-            f"{short}: less than a whole log was written in what was measured; the interval there does not know what throughput does "
+            f"{short}: less than a whole log was written in what was measured; the interval there does not cover what throughput does "
             "as the age rises and falls."
         )
     if filled_short := which(lambda _, row: row.filled_short):
         said.append(
-            f"{filled_short}: filled up, the age stopped growing before it was what it was to be; a worse case than "
+            f"{filled_short}: filled up, the age stopped growing below its target; a worse case than "
             "that redo is possible."
         )
     if unsteady := which(lambda _, row: row.steady < row.n):

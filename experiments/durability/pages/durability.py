@@ -33,6 +33,7 @@ def page(runs: Sequence[Run]) -> Page:
     promised = [each for each in shown if promise_of(each.cell) is not None]
     values = {
         "promised": sum(len(each.verdicts) for each in promised),
+        "plain": sum(len(each.verdicts) for each in promised if each.cell.variation == PLAIN),
         "promised_lost": sum(len(each.lost) for each in promised),
         "promised_broken": sum(each.broken for each in promised),
         "broken": [_broken(each) for each in promised if each.broken],
@@ -77,8 +78,9 @@ def _risks(shown: Sequence[CellResult]) -> list[str]:
     found = []
     kept = [each for each in plain if promise_of(each.cell) is not None]
     if kept:
+        lost = _lost_of(kept, "with nothing else varied")
         found.append(
-            f"**1, and the binary log off or `sync_binlog=1`**: a power cut loses {_lost_of(kept)} (promised by the manuals)."
+            f"**1, and the binary log off or `sync_binlog=1`**: a power cut loses {lost}, as the manuals promise."
         )
     apart = [each for each in plain if _is(each, 1, 0)]
     if apart:
@@ -98,18 +100,19 @@ def _broken(cell: CellResult) -> str:
     """How many cuts of a cell left it broken, and what had to be lost for the first that was explained."""
     label = server_label(cell.cell.server, cell.version.split("-")[0])
     why = next((found for verdict, found in cell.explanations if verdict.is_broken), None)
-    words = "" if why is None else f"; for one of them had to be lost {needed(why)}"
+    words = "" if why is None else f"; the lost writes behind one of them: {needed(why)}"
     said = next((each.ledger.misdefined for each in cell.verdicts if each.ledger and each.ledger.misdefined), "")
     at_random = sum(each.is_broken for each in cell.sampled)
     many = f"{cell.broken} of {len(cell.verdicts)} cuts, {at_random} of the {len(cell.sampled)} at random moments"
     return f"{label}, {cell.cell.in_words}: {many}{f' ({said})' if said else ''}{words}"
 
 
-def _lost_of(cells: Sequence[CellResult]) -> str:
+def _lost_of(cells: Sequence[CellResult], which: str = "") -> str:
+    """What power cuts took of these cells; `which` they are, where nothing was lost."""
     states = [each for cell in cells for each in cell.verdicts]
     lost = [each for cell in cells for each in cell.lost]
     if not lost:
-        return f"nothing that was acknowledged ({len(states):,} cuts)"
+        return f"nothing that was acknowledged ({len(states):,} cuts{f' {which}' if which else ''})"
     back = [each for cell in cells for each in cell.seconds_back]
     return (
         f"the commits of up to the last {_time(max(back))}, {max(lost):,} at most ({_share(len(lost), cells)} lost some, half of these "

@@ -57,7 +57,7 @@ def _servers(found: Sequence[CountedServer]) -> ReportTable:
 
 def _counts(of: CountedServer) -> str:
     if of.counted is None:
-        return "not told"
+        return "not known"
     return "the LSN" if of.counted is Counted.LSN else str(of.counted)
 
 
