@@ -45,7 +45,7 @@ def report(run: Run) -> Report:
 
 def plots(found: Sequence[SettingEffect]) -> list[Plot]:
     """The picture of the effects, a panel a server."""
-    return [Plot("effects", partial(plot_effects, servers=_drawn(found), title=title(found)))]
+    return [Plot("effects", partial(plot_effects, servers=drawn(found), title=title(found)))]
 
 
 def answer(found: Sequence[SettingEffect]) -> str:
@@ -100,7 +100,7 @@ def title(found: Sequence[SettingEffect]) -> str:
     return "Throughput changed the most: " + "; ".join(f"{label} {most}" for label, most in first.items())
 
 
-def _drawn(found: Sequence[SettingEffect]) -> Mapping[str, Sequence[SettingEffect]]:
+def drawn(found: Sequence[SettingEffect]) -> Mapping[str, Sequence[SettingEffect]]:
     """Server → its effects in the order of the title: load by load, the largest resolved effect on throughput first."""
     loads = list(dict.fromkeys([*_LOADS, *(each.load for each in found)]))
 

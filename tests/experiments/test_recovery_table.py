@@ -10,6 +10,8 @@ import pytest
 
 from experiments.recovery.answer import answer
 from experiments.recovery.details import phases_table
+from experiments.recovery.pages.slower import plot_slower, ratios_on
+from experiments.recovery.pages.source import pools_in_words
 from experiments.recovery.plots import _medians_apart, bar_segments, enlarged_to, plot_matrix, plot_phases, row_names
 from experiments.recovery.rows import RecoveryRow
 from experiments.recovery.rows import recovery_rows as rows_of
@@ -215,6 +217,34 @@ def test_rows_too_many_for_bars_are_a_grid(tmp_path: Path) -> None:
     rows = recovery_rows([record(each) for each in pools], [image()])
     plot_matrix(tmp_path, rows, answer(rows), {})
     assert [path.name for path in tmp_path.glob("*.png")] == ["matrix.png"]
+
+
+def test_a_storage_is_compared_with_home_cell_by_cell(tmp_path: Path) -> None:
+    measured = [
+        ("native", 27, 2.0),
+        ("cloud-ssd", 27, 8.0),
+        ("native", 28, 1.0),
+        ("cloud-ssd", 28, 5.0),
+        ("hdd", 28, 20.0),
+    ]
+    trials = [
+        msgspec.structs.replace(trial(seconds), storage=storage, buffer_pool=1 << power)
+        for storage, power, seconds in [*measured, ("cloud-ssd", 29, 9.0)]
+    ]
+    rows = recovery_rows([record(each) for each in trials], [image()])
+    # The pool that was not measured at home compares with nothing.
+    assert sorted(each.times for each in ratios_on(rows, "cloud-ssd")) == [4.0, 5.0]
+    assert ratios_on(rows, "native") == []
+    plot_slower(tmp_path, {name: ratios_on(rows, name) for name in ("cloud-ssd", "hdd")}, ["hdd"], "slower")
+    assert "hdd!" in (tmp_path / "slower.svg").read_text()
+
+
+def test_the_picture_of_one_crash_says_what_its_pools_change() -> None:
+    trials = [msgspec.structs.replace(trial(each), buffer_pool=1 << power) for each, power in ((5.0, 27), (4.0, 28))]
+    rows = recovery_rows([record(each) for each in trials], [image()])
+    assert (
+        pools_in_words(rows) == "MariaDB 10.11.19 is ready after 4.0 s with a pool of 256M, 5.0 s with a pool of 128M"
+    )
 
 
 def test_what_users_met_is_a_part_of_row_table_bar_and_answer() -> None:

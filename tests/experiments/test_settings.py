@@ -15,7 +15,7 @@ from experiments.settings.effects import MeasuredLoad, effects, measured_in
 from experiments.settings.factors import Factors
 from experiments.settings.plan import plan
 from experiments.settings.planned import PlannedChange
-from experiments.settings.report import answer, settings_table, title
+from experiments.settings.report import answer, drawn, settings_table, title
 from redolab.lab import open_lab
 from redolab.progress import Progress
 from redolab.records.kill_rule import KillRule
@@ -163,6 +163,16 @@ def test_the_answer_keeps_the_loads_apart_and_has_tpc_c_first() -> None:
     assert title([of_rows, of_tpcc]).endswith("throughput: TPC-C -20% with a=0; large rows -90% with a=0")
     assert "throughput: TPC-C -20% with a=0; large rows -90% with a=0; 0 of 2 levels" in said
     assert title([of_rows, of_tpcc, replace(less, server="mysql-9", version="9.7.4")]).count("-20% with a=0 (") == 2
+
+
+def test_the_first_row_of_the_picture_is_what_its_title_names() -> None:
+    (less,) = effects(blocks(1000, 1300, 800))
+    (more,) = effects(blocks(1000, 1300, 800, level=0.1))
+    (nothing,) = effects(blocks(1000, 1300, 800, level=1.0))
+    tpcc = replace(less, load="tpcc", setting="b")
+    found = [replace(more, load="large-rows"), replace(nothing, load="tpcc", setting="c"), tpcc]
+    assert [each.setting for each in next(iter(drawn(found).values()))] == ["b", "c", "a"]
+    assert title(found).endswith("throughput: TPC-C -20% with b=0; large rows -90% with a=0")
 
 
 def test_what_two_machines_measured_of_one_server_stays_apart() -> None:
