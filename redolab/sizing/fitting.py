@@ -341,7 +341,7 @@ def errors_table(rows: Sequence[ErrorRow]) -> ReportTable:
         Column[ErrorRow]("in the 90 % interval", _covered, right=True),
     ]
     notes = [
-        "Predicted over measured seconds to ready, less one, of recoveries that the fit had not seen. The intervals are from the errors "
+        "Predicted over measured seconds to ready, less one, of recoveries that the fit has not seen. The intervals are from the errors "
         "on the other servers; their share has its own 95 % interval, as if recoveries were independent."
     ]
     return ReportTable.of("Errors on what was held out", rows, columns, notes)
@@ -378,7 +378,7 @@ def _rates_of(calibration: Calibration, workload: str) -> ReportTable:
         Column[RateRow]("what", lambda row: row.what),
         *(of_server(name) for name in servers),
     ]
-    return ReportTable.of(f"Rates under {workload}", rows, columns, ["A dash: 0, or not told."])
+    return ReportTable.of(f"Rates under {workload}", rows, columns, ["A dash: 0, or not known."])
 
 
 def _rated(term: Term, learnt: Mapping[str, CalibratedWorkload]) -> RateRow:
