@@ -76,11 +76,12 @@ def lost_in_words(found: Sequence[CellResult]) -> str:
     copied = [each for each in found if not each.cell.method.keeps_all]
     kept = [each for each in found if each.cell.method.keeps_all]
     said = []
-    if copied:
-        lost = [each.check.lost for cell in copied for each in cell.trials]
-        said.append(
-            f"copytruncate lost {statistics.median(lost):,.0f} statements of the log each time (median, at most {max(lost):,})"
-        )
+    for held, when in ((False, ""), (True, " with logging held")):
+        lost = [trial.check.lost for each in copied if each.cell.held is held for trial in each.trials]
+        if lost:
+            said.append(
+                f"copytruncate lost {statistics.median(lost):,.0f} statements of the log each time{when} (median, at most {max(lost):,})"
+            )
     if kept:
         lost_by = sum(each.of_all(lambda trial: trial.check.lost + trial.check.torn) for each in kept)
         rotations = sum(len(each.trials) for each in kept)

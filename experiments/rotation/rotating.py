@@ -21,8 +21,9 @@ from .methods import AGAIN, Method
 _FLUSH = "FLUSH LOCAL SLOW LOGS"
 _BLOCK = 8192
 """Bytes that logrotate copies at a time."""
-_TO_REOPEN = 5.0
-"""Seconds after a signal: a server that takes longer does nothing about it."""
+_TO_REOPEN = 30.0
+_TO_REOPEN_HELD = 0.5
+"""Some servers open none while logging is held, and it is not to be held much longer for that."""
 _LOOK = 0.001
 
 
@@ -47,6 +48,8 @@ class Rotation:
     """When the new log was open."""
     held: tuple[int, int] | None = None
     """From when until when logging was held."""
+    patience: float = _TO_REOPEN
+    """Seconds for which a new log is waited for after a signal."""
 
     @contextmanager
     def part(self, name: str) -> Iterator[None]:
@@ -65,6 +68,7 @@ def rotate(method: Method, instance: Instance, connection: Connection, log: Path
         rotation.opened = _now()
         return rotation
     changes = changes_to_be_quiet(_variables(connection))
+    rotation.patience = _TO_REOPEN_HELD
     began = _now()
     try:
         with rotation.part("holding"):
@@ -79,6 +83,7 @@ def rotate(method: Method, instance: Instance, connection: Connection, log: Path
         rotation.held = (began, _now())
     if not log.exists():
         # MySQL 9.7 opens no new log while log_output is NONE, and goes on in the old one.
+        rotation.patience = _TO_REOPEN
         _open_again(method, rotation, instance, connection)
     _check_open(rotation, instance)
     rotation.opened = _now()
@@ -181,7 +186,7 @@ def _hang_up(rotation: Rotation, instance: Instance, again: str = "") -> None:
     """SIGHUP, until there is a new log, or it seems that there will be none."""
     with rotation.part(f"SIGHUP{again}"):
         instance.hang_up()
-        deadline = time.monotonic() + _TO_REOPEN
+        deadline = time.monotonic() + rotation.patience
         while not rotation.log.exists() and time.monotonic() < deadline:
             time.sleep(_LOOK)
 
