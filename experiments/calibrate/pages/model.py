@@ -15,7 +15,7 @@ from redolab.report.labels import server_label
 from redolab.report.template import filled
 from redolab.results.crashes import crashes_of
 from redolab.runs.store import Run
-from redolab.sizing.calibration import Calibration
+from redolab.sizing.calibration import Calibration, shipped_calibration
 from redolab.sizing.fitting import ErrorRow, error_rows, errors_table, fit_runs, rates_tables
 from redolab.sizing.question import Question, model_of, slowest_workload
 from redolab.units import GIB, format_size
@@ -50,7 +50,7 @@ def page(runs: Sequence[Run]) -> Page:
         "slowest": slowest,
         "within_slowest": "none" if within_slowest is None else format_size(within_slowest),
         "errors": errors_table(rows).as_markdown(),
-        "rates": [(table.title, table.as_markdown()) for table in rates_tables(calibration)],
+        "rates": [(table.title, table.as_markdown()) for table in rates_tables(shipped_calibration())],
         "median": {kind.name.lower(): _all(rows, kind) for kind in HeldOut},
         "goals": {"log_size": 0.15, "pool": 0.15, "unseen_storage": 0.30, "scaled": 0.30},
         "recoveries": len(observations),
