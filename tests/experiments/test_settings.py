@@ -215,7 +215,7 @@ def test_a_storage_that_is_not_the_disk_that_was_asked_for_is_marked() -> None:
 
 def test_of_a_log_of_several_files_the_answer_says_that_the_size_is_of_all() -> None:
     (found,) = effects(blocks(1000, 1300, 800))
-    assert "by innodb_log_file_size=32M (all files);" in answer(
+    assert "with innodb_log_file_size=32M (all files);" in answer(
         [replace(found, setting="innodb_log_file_size, all files", level="32M")]
     )
 
