@@ -15,7 +15,7 @@ from redolab.errors import Interrupted, InvalidInput
 from redolab.progress import Progress
 from redolab.querylogs.log_file import LogFile, absolute_name, log_on_this_machine
 from redolab.querylogs.settings.alone import user_server_alone
-from redolab.querylogs.settings.changes import OUTPUT, changes_to_be_quiet, file_of, writes_a_file
+from redolab.querylogs.settings.changes import changes_to_be_quiet, file_of, writes_a_file
 from redolab.querylogs.settings.changing import TemporaryChanges, put_back_after, stamp_now, while_changed
 from redolab.querylogs.settings.checks import check_privileges
 from redolab.querylogs.settings.restoring import Telling
@@ -78,14 +78,10 @@ def _rotated(server: UserServer, telling: Telling, lock: int, wait: float, renam
             if log is not None:
                 for _ in range(_SYNCS):
                     log.sync()
+            # MySQL 8.0 and later opens no file anew while log_output is NONE (sql_reload.cc): there the flush does it that
+            # follows when all is put back.
             server.flush()
             time.sleep(wait)
-        if any(change.name == OUTPUT for change in temporary.changes):
-            # MySQL 9.7 opens no new file while log_output is NONE, and goes on in the old one.
-            telling.say("flushing it once more, as it was not logging")
-            if log is not None:
-                log.sync()
-            server.flush()
     except Interrupted as stop:
         raise put_back_after(stop, done) from stop
     return Rotated(named, None if renamed else old, size)
