@@ -26,5 +26,5 @@ def test_every_server_and_every_program_can_be_had_on_this_machine(lab: Lab) -> 
         workload_catalogue().get(name).require(lab)
     for name in ("mariadb-10.5", "mariadb-10.11", "mariadb-11.8"):
         assert built_slow_log_plugin(lab, lab.server(name)).is_file()
-        assert server_audit_plugin(lab, lab.server(name)).is_file()
+    assert server_audit_plugin(lab, lab.server("mariadb-11.8")).is_file()
     assert (built_stress() / "stress").is_file()
