@@ -18,7 +18,7 @@ LOADED = re.compile(
     r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=["']?(?:https?:)?//|\bimport\(|@import|url\(["']?https?:"""
 )
 """What a browser would fetch from elsewhere."""
-NAMES = ["01-inflation", "02-recovery", "03-storage", "04-sizing"]
+NAMES = ["01-inflation", "02-recovery", "03-storage", "04-sizing", "07-logging"]
 
 
 def executed(*arguments: str) -> subprocess.CompletedProcess[str]:

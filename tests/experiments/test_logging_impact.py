@@ -72,7 +72,7 @@ def test_effects_are_against_no_log_in_the_same_block() -> None:
     assert found["all"].logged_bytes == 1e6
     assert found["all"].processor_us == pytest.approx(100)
     said = answer(list(found.values()))
-    assert "MariaDB 10.11.19, 20 clients: the slow query log with every statement changes NOTPM by -18 %" in said
+    assert "MariaDB 10.11.19, 20 clients, change of NOTPM: every statement in the slow query log -18 %" in said
     assert "table -50 %" in said
     row = next(cells for cells in costs_table(list(found.values())).cells if "all" in cells)
     # 0.80 is the published point of as many clients.
