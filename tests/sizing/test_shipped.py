@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from redolab.project import PROJECT
@@ -10,6 +12,9 @@ from redolab.sizing.calibration import shipped_calibration
 from redolab.sizing.fitting import FittedRuns, error_rows, errors_table, fit_runs
 from redolab.sizing.page import html_page
 from redolab.sizing.published import published_beside_ours
+
+_UNDETERMINED = {"tpcc": ("batches", "later stored redo")}
+"""What a further batch costs: too few recoveries of that load took one, and the last digits of a processor decide."""
 
 
 @pytest.fixture(scope="module")
@@ -24,11 +29,15 @@ def test_it_is_what_the_committed_runs_give(fitted: FittedRuns) -> None:
     for name, server in shipped.servers.items():
         for workload, learnt in server.workloads.items():
             rates = again.servers[name].workloads[workload].rates
-            assert learnt.rates == pytest.approx(rates, rel=1e-3, abs=1e-6), (
-                f"'redolab fit -o provision/calibration.json' ({name})"
-            )
+            assert _determined(learnt.rates, workload) == pytest.approx(
+                _determined(rates, workload), rel=1e-3, abs=1e-6
+            ), f"'redolab fit -o provision/calibration.json' ({name})"
     for kind, spread in shipped.spreads.items():
         assert again.spreads[kind].deviation == pytest.approx(spread.deviation, rel=1e-3)
+
+
+def _determined(rates: Mapping[str, float], workload: str) -> dict[str, float]:
+    return {term: rate for term, rate in rates.items() if term not in _UNDETERMINED.get(workload, ())}
 
 
 def test_its_errors_are_those_of_the_page(fitted: FittedRuns) -> None:
