@@ -7,16 +7,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from redolab.servers.dialects import Dialect, Setting, Version
+from redolab.servers.dialects import Dialect, Setting
 from redolab.servers.sandbox import INSTANCE
 
 NONE = "none"
 _SLOW_FILE, _GENERAL_FILE, _AUDIT_FILE = (INSTANCE / f"query-{log}.log" for log in ("slow", "general", "audit"))
-_MARIADB = "mariadb"
-_EXTRA = Version(8, 0, 14)
-# File_query_log::open (sql/log.cc) takes regular files alone.
-_REGULAR_FILES_ALONE = Version(5, 7, 0)
-_DIGESTS = Version(5, 6, 0)
 _ALL = "SET GLOBAL long_query_time = 0"
 _ON = "SET GLOBAL slow_query_log = 1"
 
@@ -54,22 +49,22 @@ class QueryLog:
 
     def why_not(self, dialect: Dialect) -> str | None:
         """Why a server does not have it; None if it has."""
-        mariadb = dialect.family == _MARIADB
-        if self.plugin is not None and not mariadb:
+        if self.plugin is not None and not dialect.takes_audit_plugins:
             return "a plugin of MariaDB"
-        if self.name == VERBOSE and not mariadb and dialect.version < _EXTRA:
-            return "log_slow_extra begins with MySQL 8.0.14"
-        if self.name == TO_NULL and not mariadb and dialect.version >= _REGULAR_FILES_ALONE:
+        if self.name == VERBOSE and dialect.slow_log_detail is None:
+            return "its slow query log has one form"
+        if self.name == TO_NULL and not dialect.logs_into_devices:
             return "its log is a regular file or none"
-        if self.counted is Counted.DIGESTS and not mariadb and dialect.version < _DIGESTS:
-            return "digests begin with MySQL 5.6"
+        if self.counted is Counted.DIGESTS and not dialect.counts_digests:
+            return "it counts no digests"
         return None
 
     def statements(self, dialect: Dialect) -> list[str]:
         """What turns it on, on that server."""
-        if self.name != VERBOSE:
+        detail = dialect.slow_log_detail
+        if self.name != VERBOSE or detail is None:
             return list(self.on)
-        return [*self.on, _verbosity(dialect, "1", "query_plan,innodb,explain")]
+        return [*self.on, f"SET GLOBAL {detail.variable} = {detail.all}"]
 
 
 def off(dialect: Dialect) -> list[str]:
@@ -80,14 +75,8 @@ def off(dialect: Dialect) -> list[str]:
         "SET GLOBAL log_output = 'FILE'",
         "SET GLOBAL long_query_time = 10",
     ]
-    has_verbosity = dialect.family == _MARIADB or dialect.version >= _EXTRA
-    return [*plain, _verbosity(dialect, "0", "")] if has_verbosity else plain
-
-
-def _verbosity(dialect: Dialect, mysql: str, mariadb: str) -> str:
-    if dialect.family == _MARIADB:
-        return f"SET GLOBAL log_slow_verbosity = '{mariadb}'"
-    return f"SET GLOBAL log_slow_extra = {mysql}"
+    detail = dialect.slow_log_detail
+    return plain if detail is None else [*plain, f"SET GLOBAL {detail.variable} = {detail.none}"]
 
 
 def _slow(name: str, about: str, *on: str) -> QueryLog:

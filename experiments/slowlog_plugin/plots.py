@@ -6,53 +6,72 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
+from matplotlib.axes import Axes
+
 from redolab.report.labels import server_label
-from redolab.report.plots import WIDTH, plt, save
+from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
 
-from .table import CostRow
+from .arms import Arm, Place
+from .table import CostRow, finding
 
-_MARKERS = "osD^v<>pPX"
-_APART = 0.8
+_COLOURS = (MEASURED, LIMIT, "#000000")
+_MARKERS = ("o", "s", "^")
+_APART = 0.22
+_NAMES = {
+    Arm.BUILT_IN: "built-in log",
+    Arm.PLUGIN: "plugin",
+    Arm.BUFFERED: "plugin, buffered",
+    Arm.TABLE: "mysql.slow_log",
+    Arm.DIGESTS: "digests",
+}
 
 
 def plot_costs(folder: Path, rows: Sequence[CostRow]) -> None:
-    """The throughput that each way of logging leaves, against the clients, a panel a server: `costs.svg`, `.png`."""
+    """The throughput that ways of logging leave, a panel for each number of clients, a mark a server: `costs.svg`, `.png`.
+
+    Files lie on a disk, where they were measured there; those on tmpfs are in the table alone.
+    """
     servers = list(dict.fromkeys(row.server for row in rows))
-    ways = list(dict.fromkeys(row.way for row in rows if row.change is not None))
     clients = sorted({row.connections for row in rows})
+    place = Place.DISK if any(row.place is Place.DISK for row in rows) else Place.TMPFS
+    shown = [
+        row for row in rows if row.arm in _NAMES and row.change is not None and row.place in {place, Place.NOWHERE}
+    ]
     figure, panels = plt.subplots(
-        1, len(servers), figsize=(WIDTH, 3.6), sharey=True, layout="constrained", squeeze=False
+        1, len(clients), figsize=(WIDTH, 3.4), sharex=True, sharey=True, layout="constrained", squeeze=False
     )  # fmt: skip
-    for panel, server in zip(panels.flat, servers, strict=True):
-        for number, way in enumerate(ways):
-            found = [row for row in rows if row.server == server and row.way == way and row.change is not None]
-            shift = _APART * ((number + 0.5) / len(ways) - 0.5)
-            left = [100 * (1 + row.change.change) for row in found if row.change]
-            reach = [
-                [100 * _known(row.change.change - row.change.low) for row in found if row.change],
-                [100 * _known(row.change.high - row.change.change) for row in found if row.change],
-            ]
-            panel.errorbar(
-                [clients.index(row.connections) + shift for row in found], left, reach,
-                linestyle="", marker=_MARKERS[number % len(_MARKERS)], markersize=4, linewidth=1, label=way,
-            )  # fmt: skip
-        panel.axhline(100, color="#999999", linewidth=0.8)
-        panel.set_xticks(range(len(clients)), [str(each) for each in clients])
-        panel.set_ylim(bottom=0)
-        panel.grid(visible=True, axis="y", color="#DDDDDD", linewidth=0.5)
-        panel.set_axisbelow(True)
-        version = next(row.version for row in rows if row.server == server)
-        panel.set_title(server_label(server, version), fontsize="medium", loc="left")
-        panel.set_xlabel("clients")
-    panels[0][0].set_ylabel("throughput, %")
-    figure.suptitle(
-        "What is left of the throughput when every statement is logged", fontsize="large", x=0.01, ha="left"
+    for panel, each in zip(panels.flat, clients, strict=True):
+        _panel(panel, [row for row in shown if row.connections == each], servers)
+        panel.set_xlabel("throughput left, % (95 % interval)", fontsize="small")
+    panels[0][0].set_xlim(left=0)
+    head(figure, finding(rows), "")
+    for panel, each in zip(panels.flat, clients, strict=True):
+        panel.set_title(f"{each} client{'s' * (each != 1)}", fontsize="medium", loc="left")
+    handles = {
+        label: handle for panel in panels.flat for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(
+        handles.values(), handles.keys(), loc="outside lower center", ncols=3, fontsize="small", frameon=False
     )
-    handles, labels = panels.flat[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize="small", frameon=False)
     save(figure, folder / "costs")
 
 
-def _known(reach: float) -> float:
-    """The reach of an interval; none where nothing tells it."""
-    return 0.0 if math.isnan(reach) else max(0.0, reach)
+def _panel(panel: Axes, rows: Sequence[CostRow], servers: Sequence[str]) -> None:
+    ways = list(_NAMES)
+    for number, server in enumerate(servers):
+        found = [row for row in rows if row.server == server]
+        for row in found:
+            assert row.change is not None
+            left, low, high = (100 * (1 + value) for value in (row.change.change, row.change.low, row.change.high))
+            panel.errorbar(
+                [left], [ways.index(row.arm) + _APART * (number - (len(servers) - 1) / 2)],
+                xerr=[[0.0], [0.0]] if math.isnan(low) else [[max(0.0, left - low)], [max(0.0, high - left)]],
+                linestyle="", marker=_MARKERS[number % len(_MARKERS)], markersize=5, capsize=2,
+                color=_COLOURS[number % len(_COLOURS)], label=server_label(row.server, row.version),
+            )  # fmt: skip
+    panel.axvline(100, color=MODEL, linewidth=0.8)
+    panel.set_yticks(range(len(ways)), list(_NAMES.values()))
+    panel.tick_params(axis="y", length=0, labelsize="small")
+    panel.set_ylim(len(ways) - 0.4, -0.6)
+    panel.grid(visible=True, axis="x", color="#DDDDDD", linewidth=0.5)
+    panel.set_axisbelow(True)

@@ -200,21 +200,11 @@ def _share(costs: Sequence[tuple[float, float]]) -> float | None:
 
 
 def answer(rows: Sequence[CostRow], killed: Sequence[KilledRow]) -> str:
-    """What the plugin costs beside the built-in log, in a sentence."""
-    said = [_costs("The server's own slow query log", rows, Arm.BUILT_IN), _costs("the plugin", rows, Arm.PLUGIN)]
-    shares = [row.relative.share for row in rows if row.arm is Arm.PLUGIN and row.relative is not None]
-    if not all(said):
-        return "The plugin was not measured beside the server's own slow query log."
-    met = sum(share <= GOAL for share in shares)
-    relative = (
-        f"{min(shares):.2f} to {max(shares):.2f} of that: at most half in {met} of {len(shares)} cells."
-        if shares
-        else "in no cell of this run can the first be told from none."
-    )
+    """What the plugin costs beside the built-in log, where the latter's cost can be told from none; what was lost."""
     lost = sum(abs(row.lost or 0) + row.cut_off for row in rows if row.arm in PLUGINS)
     buffered = [each for row in killed if row.arm is Arm.BUFFERED for each in row.lost]
     sentences = [
-        f"{' and '.join(said)}, {relative}",
+        f"{finding(rows)}.",
         "No statement was missing in the plugin's files." if not lost else f"{lost:,} statements were not as logged.",
     ]
     if buffered:
@@ -222,11 +212,42 @@ def answer(rows: Sequence[CostRow], killed: Sequence[KilledRow]) -> str:
     return " ".join(sentences)
 
 
-def _costs(who: str, rows: Sequence[CostRow], arm: Arm) -> str:
-    found = [-row.change.change for row in rows if row.arm is arm and row.change is not None]
-    if not found:
-        return ""
-    return f"{who} costs {100 * min(found):.0f} to {100 * max(found):.0f} % of the throughput"
+def finding(rows: Sequence[CostRow]) -> str:
+    """The first sentence of it, without its full stop."""
+    places = [row.place for row in rows if row.arm is Arm.PLUGIN]
+    if not places:
+        return "The plugin was not measured"
+    place = Place.DISK if Place.DISK in places else places[0]
+    shown = {(row.server, row.connections): row for row in rows if row.arm is Arm.PLUGIN and row.place is place}
+    costly = {key: row for key, row in shown.items() if row.relative is not None}
+    unclear = sorted({clients for _, clients in shown.keys() - costly.keys()})
+    if not costly:
+        return f"What the built-in log costs on {place} cannot be told from nothing"
+    said = []
+    for clients in sorted({clients for _, clients in costly}):
+        plugins = [row for (_, each), row in costly.items() if each == clients]
+        built_in = [
+            row
+            for row in rows
+            if row.arm is Arm.BUILT_IN and row.place is place and (row.server, row.connections) in costly
+            if row.connections == clients
+        ]
+        shares = sorted(row.relative.share for row in plugins if row.relative is not None)
+        between = f"{shares[0]:.2f}" if len(shares) == 1 else f"{shares[0]:.2f} to {shares[-1]:.2f}"
+        said.append(
+            f"With {clients} clients the built-in slow query log takes {_taken(built_in)} of the throughput of SELECT 1, the plugin "
+            f"{_taken(plugins)}: {between} of that"
+        )
+    if unclear:
+        where = " on every server" if len({server for server, _ in shown}) > 1 else ""
+        said.append(f"With {' and '.join(map(str, unclear))} the built-in log's cost is not resolved{where}")
+    return ". ".join(said)
+
+
+def _taken(rows: Sequence[CostRow]) -> str:
+    found = sorted(-100 * row.change.change for row in rows if row.change is not None)
+    low, high = (f"{value:.0f}" for value in (found[0], found[-1]))
+    return f"{low} %" if low == high else f"{low} to {high} %"
 
 
 def _share_columns() -> list[Column[CostRow]]:

@@ -21,7 +21,7 @@ def put_slow_log_plugin(progress: Progress, name: str, folder: Path) -> str:
     if not folder.is_dir():
         raise InvalidInput(f"there is no folder {folder}", "make it, or name another")
     # Before it is fetched.
-    check_has_plugin(name, server_catalogue().get(name).family)
+    check_has_plugin(name, server_catalogue().get(name).dialect())
     with open_lab(progress, RunStore().clear_unfinished) as lab:
         server = lab.server(name)
         plugin = built_slow_log_plugin(lab, server)

@@ -32,9 +32,6 @@ pytestmark = pytest.mark.skipif(
 STORAGES = "cloud-ssd,hdd-raid10"
 MATRIX = ["run", "recovery", *SMALL, "--storage", STORAGES, "--pool", "64M,32M", "--repeat", "1", "--seed", "3"]
 
-_YOUNG = 0.5
-"""Seconds."""
-
 
 def images() -> ImageStore:
     return ImageStore(native_folder(PROJECT.lab))
@@ -179,6 +176,7 @@ def test_stopped_at_any_stage_it_leaves_nothing_to_the_next_command(
 
 def test_a_disk_model_that_is_killed_ends_the_run_with_its_reason(run: Run) -> None:
     killed: list[int] = []
+    seen: set[int] = set()
 
     def kill_disk_model() -> None:
         deadline = time.monotonic() + 120
@@ -186,16 +184,13 @@ def test_a_disk_model_that_is_killed_ends_the_run_with_its_reason(run: Run) -> N
             # Processes come and go while they are looked at.
             with contextlib.suppress(psutil.NoSuchProcess):
                 children = psutil.Process().children(recursive=True)
-                # One that has just begun: a recovery that is nearly over may not need its disk any more.
-                servers = [
-                    process
-                    for process in children
-                    if process.name() == "mariadbd" and time.time() - process.create_time() < _YOUNG
-                ]
+                servers = {process.pid for process in children if process.name() == "mariadbd"}
                 models = [process for process in children if process.name() == "diskmodel"]
-                if servers and models:
+                # One that has just begun: a recovery that is nearly over may not need its disk any more.
+                if servers - seen and models:
                     models[0].kill()
                     killed.append(models[0].pid)
+                seen.update(servers)
             time.sleep(0.01)
 
     killer = threading.Thread(target=kill_disk_model)

@@ -13,6 +13,7 @@ from redolab.machine import files, processes
 from redolab.machine.processes import Command
 from redolab.project import PROJECT
 from redolab.querylogs.plugin.layout import as_header, read_layout
+from redolab.servers.dialects import Dialect
 from redolab.servers.install import InstalledServer
 
 PLUGIN = "redolab_slow_log.so"
@@ -20,15 +21,14 @@ _PACKAGES = ("g++", "make", "binutils")
 _PROGRAMS = ("c++", "make", "objdump")
 _LAYOUT = "server_layout.h"
 _BUILT = "slowlogplugin"
-_FAMILY = "mariadb"
 _DIGEST = "[0-9a-f]{16}"
 
 
-def check_has_plugin(name: str, family: str) -> None:
-    """Raises `InvalidInput` if there is no such plugin for servers of this family."""
-    if family != _FAMILY:
+def check_has_plugin(name: str, dialect: Dialect) -> None:
+    """Raises `InvalidInput` if there is no such plugin for servers of this dialect."""
+    if not dialect.takes_audit_plugins:
         raise InvalidInput(
-            f"the slow log plugin is for MariaDB, and {name} is of the family {family}",
+            f"the slow log plugin is for MariaDB, and {name} is of the family {dialect.family}",
             "name a MariaDB server (redolab servers)",
         )
 
@@ -40,7 +40,7 @@ def built_slow_log_plugin(lab: Lab, server: InstalledServer) -> Path:
     `InvalidInput` for a server of another family, `LabError` if this machine cannot build it, or for a server whose
     layout cannot be read.
     """
-    check_has_plugin(server.name, server.dialect.family)
+    check_has_plugin(server.name, server.dialect)
     program = server.system / server.program.relative_to("/")
     folder = lab.tools.own(f"{_BUILT}-{server.name}-{_digest(program)}")
     plugin = folder / PLUGIN

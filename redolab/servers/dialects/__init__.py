@@ -129,6 +129,17 @@ class StartTimeout:
     """Whether the server asks for more time while its recovery gets on."""
 
 
+@dataclass(frozen=True, slots=True)
+class SlowLogDetail:
+    """The variable that adds plan and InnoDB's figures to a statement in the slow query log."""
+
+    variable: str
+    none: str
+    """Its value without them,"""
+    all: str
+    """and with all of them."""
+
+
 class Dialect(Protocol):
     """How the lab talks to servers of one family; made for one version."""
 
@@ -150,6 +161,14 @@ class Dialect(Protocol):
     """Whether it can dump its buffer pool, and load it at a start."""
     caches_queries: bool
     """Whether it has a query cache."""
+    slow_log_detail: SlowLogDetail | None
+    """None where the slow query log has one form."""
+    logs_into_devices: bool
+    """Whether the file of a query log may be a device, as /dev/null is one."""
+    counts_digests: bool
+    """Whether performance_schema counts statements by their digests."""
+    takes_audit_plugins: bool
+    """Whether it loads MariaDB's audit plugins."""
     statements_in_binary_log: Sequence[Setting]
     """What makes the text of every statement stand in its binary log; nothing where it stands there anyway."""
     redo_format: str

@@ -15,6 +15,7 @@ from redolab.servers.dialects import (
     InstanceRequest,
     Resizing,
     Setting,
+    SlowLogDetail,
     StartTimeout,
     Version,
     format_since,
@@ -64,6 +65,10 @@ class MariaDB(Dialect):
     """MariaDB; up to 10.4 with a number of log files, since 10.5 with one."""
 
     family = "mariadb"
+    slow_log_detail = SlowLogDetail("log_slow_verbosity", none="''", all="'query_plan,innodb,explain'")
+    logs_into_devices = True
+    counts_digests = True
+    takes_audit_plugins = True
 
     def __init__(self, version: Version) -> None:
         self.version = version

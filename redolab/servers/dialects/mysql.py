@@ -23,6 +23,7 @@ from redolab.servers.dialects import (
     InstanceRequest,
     Resizing,
     Setting,
+    SlowLogDetail,
     StartTimeout,
     Version,
     format_since,
@@ -81,11 +82,14 @@ _STATEMENTS_BESIDE_ROWS = (
     ),
 )
 
+_SLOW_LOG_DETAIL = SlowLogDetail("log_slow_extra", none="0", all="1")
+
 
 class MySQL(Dialect):
     """MySQL: 5.5 without metrics, 5.6 and later with them; since 8.0.30 with a redo log capacity instead of file sizes."""
 
     family = "mysql"
+    takes_audit_plugins = False
     start_timeout = _START_TIMEOUT
 
     def __init__(self, version: Version) -> None:
@@ -103,6 +107,10 @@ class MySQL(Dialect):
         self.has_io_ceiling = self._has_metrics
         self.dumps_pool = self._has_metrics
         self.caches_queries = version < Version(8, 0, 3)
+        self.slow_log_detail = _SLOW_LOG_DETAIL if version >= Version(8, 0, 14) else None
+        # File_query_log::open (sql/log.cc) takes regular files alone since then.
+        self.logs_into_devices = version < Version(5, 7, 0)
+        self.counts_digests = self._has_metrics
         self.statements_in_binary_log = _STATEMENTS_BESIDE_ROWS if version >= Version(5, 6, 2) else ()
         self.largest_log = 512 * GIB if self._has_metrics else _LARGEST_LOG_5_5
         # What starts without being raised (tried on 5.5.9, 5.6.24, 5.7.22, 8.0.15, 9.7.4).
