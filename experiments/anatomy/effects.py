@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from scipy import stats
+import scipy
 
 from redolab.records.alike import Alike, grouped, pooled
 from redolab.records.recovery import Outcome, RecoveryTrial
@@ -187,7 +187,7 @@ def _reach(
     if images != of_base:
         variance += between[0] ** 2 * (1 / len(images) + 1 / len(of_base))
         freedom = min(within[1], between[1])
-    return float(stats.t.ppf((1 + _SHARE) / 2, max(1, freedom))) * math.sqrt(variance)
+    return float(scipy.stats.t.ppf((1 + _SHARE) / 2, max(1, freedom))) * math.sqrt(variance)
 
 
 def _deviations(

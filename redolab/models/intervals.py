@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
-from scipy import stats
+import scipy
 
 T = TypeVar("T")
 
@@ -76,7 +76,7 @@ def batch_means(values: Sequence[float], batches: int = _BATCHES) -> Estimate:
     # What does not fill a batch is left out at the beginning, the part that is the least settled.
     kept = values[len(values) - length * batches :]
     means = [statistics.fmean(kept[place * length : (place + 1) * length]) for place in range(batches)]
-    reach = float(stats.t.ppf(0.5 + SHARE / 2, batches - 1)) * statistics.stdev(means) / math.sqrt(batches)
+    reach = float(scipy.stats.t.ppf(0.5 + SHARE / 2, batches - 1)) * statistics.stdev(means) / math.sqrt(batches)
     return Estimate(mean, mean - reach, mean + reach)
 
 
@@ -153,7 +153,7 @@ class _Additive(Generic[T]):
         at = self._blocks + self.treatments.index(treatment)
         if not freedom:
             return float(self._found[at]), math.nan
-        quantile = float(stats.t.ppf(0.5 + SHARE / 2, freedom))
+        quantile = float(scipy.stats.t.ppf(0.5 + SHARE / 2, freedom))
         return float(self._found[at]), quantile * deviation * math.sqrt(max(0.0, float(self._spread[at, at])))
 
 
@@ -164,7 +164,7 @@ def median_interval(values: Sequence[float]) -> tuple[float, float]:
     """
     ranked = sorted(values)
     # The largest rank from either end beyond which the median lies in less than half of what the interval leaves out.
-    rank = int(stats.binom.ppf((1 - SHARE) / 2, len(ranked), 0.5))
-    if rank and stats.binom.cdf(rank - 1, len(ranked), 0.5) <= (1 - SHARE) / 2:
+    rank = int(scipy.stats.binom.ppf((1 - SHARE) / 2, len(ranked), 0.5))
+    if rank and scipy.stats.binom.cdf(rank - 1, len(ranked), 0.5) <= (1 - SHARE) / 2:
         return ranked[rank - 1], ranked[-rank]
     return math.nan, math.nan

@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from scipy import stats
+import scipy
 
 FEWEST_DAYS = 3
 """Of fewer nothing is said: two days tell hardly by how much days differ."""
@@ -23,5 +23,5 @@ def highest_expected(peaks: Sequence[float], days: int, share: float = 0.95) -> 
         return None
     logarithms = [math.log(peak) for peak in peaks]
     freedom = len(peaks) - 1
-    reach = float(stats.t.ppf(1 - (1 - share) / days, freedom)) * statistics.stdev(logarithms)
+    reach = float(scipy.stats.t.ppf(1 - (1 - share) / days, freedom)) * statistics.stdev(logarithms)
     return math.exp(statistics.fmean(logarithms) + reach * math.sqrt(1 + 1 / len(peaks)))

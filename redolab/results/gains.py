@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from scipy import stats
+import scipy
 
 from redolab.models.intervals import SHARE, Estimate, Ratio, connected, ratios, spread_within
 from redolab.models.plateau import Plateau, plateau
@@ -223,5 +223,5 @@ def _with_interval(mean: float, loads: int, deviation: float, freedom: int) -> E
     """The mean of so many loads, by the standard deviation of the logarithm of one."""
     if not freedom:
         return Estimate(mean, math.nan, math.nan)
-    reach = float(stats.t.ppf(0.5 + SHARE / 2, freedom)) * deviation / math.sqrt(loads)
+    reach = float(scipy.stats.t.ppf(0.5 + SHARE / 2, freedom)) * deviation / math.sqrt(loads)
     return Estimate(mean, mean * math.exp(-reach), mean * math.exp(reach))

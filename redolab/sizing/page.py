@@ -12,7 +12,7 @@ from pathlib import Path
 import jinja2
 import markdown_it
 import msgspec
-from scipy import stats
+import scipy
 
 from redolab.errors import LabError
 from redolab.models.capacity import PAGE_SIZE
@@ -115,7 +115,7 @@ def _quantiles(calibration: Calibration, stuck: float) -> Mapping[int, float] | 
     if share >= 1:
         return None
     counts = {spread.count for spread in calibration.spreads.values()}
-    return {count: float(stats.t.ppf(share, max(1, count))) for count in counts}
+    return {count: float(scipy.stats.t.ppf(share, max(1, count))) for count in counts}
 
 
 def _lines(dialect: Dialect) -> Mapping[str, object]:

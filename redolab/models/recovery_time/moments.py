@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize, stats
+import scipy
 
 from redolab.models.recovery_time.spread import Spread
 
@@ -62,7 +62,7 @@ def seconds_within(crashes: Sequence[PossibleCrash], share: float) -> float:
     if share >= mixture.ends:
         return math.inf
     least, most = float(mixture.logarithms.min()), float(mixture.logarithms.max())
-    return math.exp(optimize.brentq(lambda at: mixture.within(at) - share, least - _FURTHEST, most + _FURTHEST))
+    return math.exp(scipy.optimize.brentq(lambda at: mixture.within(at) - share, least - _FURTHEST, most + _FURTHEST))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class _Mixture:
 
     def within(self, logarithm: float) -> float:
         """The share of crashes whose recovery ends within e^logarithm seconds."""
-        return float(self.ending @ stats.t.cdf((logarithm - self.logarithms) / self.deviations, self.freedom))
+        return float(self.ending @ scipy.stats.t.cdf((logarithm - self.logarithms) / self.deviations, self.freedom))
 
 
 def _logarithm(seconds: float) -> float:

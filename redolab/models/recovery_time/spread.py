@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
-from scipy import stats
+import scipy
 
 T = TypeVar("T")
 
@@ -56,7 +56,7 @@ def spread_by_distance(errors: Sequence[tuple[str, float, float]], within: float
 
 def interval(predicted: float, spread: Spread, share: float) -> tuple[float, float]:
     """The seconds between which such a share of recoveries is expected: by Student's t, the error taken as log-normal."""
-    reach = float(stats.t.ppf((1 + share) / 2, max(1, spread.count))) * spread.deviation
+    reach = float(scipy.stats.t.ppf((1 + share) / 2, max(1, spread.count))) * spread.deviation
     return predicted * math.exp(-reach), predicted * math.exp(reach)
 
 
@@ -71,7 +71,7 @@ def together(within: Spread, beyond: Sequence[Spread]) -> Spread:
 
 def coverage(inside: int, of: int) -> tuple[float, float]:
     """The 95 % interval of a share of which `inside` of so many were seen (Clopper and Pearson)."""
-    found = stats.binomtest(inside, of).proportion_ci(0.95, "exact")
+    found = scipy.stats.binomtest(inside, of).proportion_ci(0.95, "exact")
     return float(found.low), float(found.high)
 
 
