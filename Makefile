@@ -18,7 +18,7 @@ $(NAME):
 	@:
 else
 
-.PHONY: help experiment doctor runs slowlog report notebooks lab cluster box up status ssh halt destroy test test-vm lint format clean
+.PHONY: help experiment doctor runs slowlog report notebooks lab cluster box up status ssh halt destroy test test-thorough test-vm lint format clean
 help:
 	@echo "make experiment NAME VAR=value…   run an experiment: $(subst _,-,$(notdir $(patsubst %/__init__.py,%,$(wildcard experiments/*/__init__.py))))"
 	@echo "make doctor [LOGSIZE=8G]          what this machine offers and lacks for it"
@@ -30,7 +30,8 @@ help:
 	@echo "make cluster                      add what scheduler and workers of many machines take: docs/machines.md"
 	@echo "make box                          build the box of the virtual machine that MACHINE=vagrant goes to"
 	@echo "make up, status, ssh, halt, destroy [PROVIDER=libvirt]   that virtual machine"
-	@echo "make test                         all tests, on real servers with small logs"
+	@echo "make test                         the tests, on real servers of each family with small logs"
+	@echo "make test-thorough                the others: all ten servers, and every stage at which something may end"
 	@echo "make test-vm                      the tests of the virtual machine, in about half an hour without KVM"
 	@echo "make lint                         ruff, mypy, and the layers of the imports"
 	@echo "make format                       let ruff format the code"
@@ -67,15 +68,18 @@ box: setup
 up status ssh halt destroy: setup
 	@$(REDOLAB) vm $@ $(if $(PROVIDER),--provider '$(PROVIDER)')
 
-# As root two at a time, each where the other and its servers are not seen: there is one lab on a machine. Two cores are few for
+# As root three at a time, each where the other and its servers are not seen: there is one lab on a machine. Two cores are few for
 # that: what fails beside another has to pass alone.
 BESIDE := $(if $(shell unshare --net --pid --fork --kill-child --mount-proc true 2>/dev/null && echo yes), \
-	--dist loadfile --tx '2*popen//python=unshare --net --pid --fork --kill-child --mount-proc $(VENV)/bin/python')
+	--dist loadfile --tx '3*popen//python=unshare --net --pid --fork --kill-child --mount-proc $(VENV)/bin/python')
 
 test: $(VENV)/notebooks-installed $(VENV)/cluster-installed
-	@$(VENV)/bin/pytest -m 'alone and not vm'
-	@$(VENV)/bin/pytest -m 'not alone and not vm' $(BESIDE) || { [ -n "$(firstword $(BESIDE))" ] && echo "once more, alone:" && \
-		$(VENV)/bin/pytest -m 'not alone and not vm' --last-failed --last-failed-no-failures none; }
+	@$(VENV)/bin/pytest -m 'alone and not vm and not thorough'
+	@$(VENV)/bin/pytest -m 'not alone and not vm and not thorough' $(BESIDE) || { [ -n "$(firstword $(BESIDE))" ] && echo "once more, alone:" && \
+		$(VENV)/bin/pytest -m 'not alone and not vm and not thorough' --last-failed --last-failed-no-failures none; }
+
+test-thorough: $(VENV)/notebooks-installed $(VENV)/cluster-installed
+	@$(VENV)/bin/pytest -m 'thorough and not vm'
 
 test-vm: setup
 	@$(VENV)/bin/pytest -m vm --timeout=3600 tests/virtual

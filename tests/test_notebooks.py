@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from redolab.project import PROJECT
 
 FOLDER = PROJECT.root / "notebooks"
@@ -64,6 +66,7 @@ def test_each_becomes_a_page_with_its_plot_and_its_outputs_are_those_committed(t
         assert list(map(texts, now)) == list(map(texts, committed)), again
 
 
+@pytest.mark.thorough
 def test_runs_of_ones_own_are_taken_and_what_they_lack_is_left_out(tmp_path: Path) -> None:
     done = executed(str(tmp_path), "--runs", str(PROJECT.root / "data/measured/model"))
     assert done.returncode == 0, done.stderr

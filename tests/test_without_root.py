@@ -68,6 +68,7 @@ def test_recoveries_without_root(somebody: Somebody, home: Path) -> None:
     assert (home / "runs" / run.name).stat().st_uid == SOMEBODY
 
 
+@pytest.mark.thorough
 def test_binary_logs_are_removed_without_root(somebody: Somebody, home: Path) -> None:
     small = ("--storage", "native", "--file-size", "1M", "--purged", "2M", "--repeat", "1", "--seconds", "1s")
     asked = ("run", "binlog-purge", "--server", "mariadb-10.11", "--removal", "rotation", *small)
@@ -83,6 +84,7 @@ def test_binary_logs_are_removed_without_root(somebody: Somebody, home: Path) ->
     assert trial.files.cached_bytes is None or trial.files.cached_bytes < sum(trial.files.bytes) / 2
 
 
+@pytest.mark.thorough
 def test_inflation_without_root(somebody: Somebody, home: Path) -> None:
     one_cell = ("--trx-commit", "1", "--threads", "1", "--row-bytes", "100", "--rows", "1", "--binary-log", "off")
     done = somebody(

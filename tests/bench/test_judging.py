@@ -47,6 +47,7 @@ def test_what_was_measured_and_not_judged_is_judged_by_a_resume_and_not_timed_ag
     assert [each.afresh for position, each in verdicts.items() if position != first.position] == [False]
 
 
+@pytest.mark.thorough
 def test_an_image_is_recovered_many_times_for_what_it_holds_and_one_that_is_torn_is_a_finding() -> None:
     made = redolab("run", "recovery", *SMALL, "--repeat", "1")
     assert made.returncode == 0, made.stderr

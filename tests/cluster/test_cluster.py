@@ -91,6 +91,7 @@ def _read_until(process: subprocess.Popen[str], *markers: str) -> str:
     raise AssertionError("".join(said))
 
 
+@pytest.mark.thorough
 def test_a_machine_that_is_lost_half_way_costs_no_recovery_and_doubles_none(there: Cluster) -> None:
     before = _names()
     # Its machines are one machine, on which each sees the others' servers.
@@ -199,6 +200,7 @@ def test_an_error_there_stops_the_run_and_names_the_machine(there: Cluster) -> N
     assert refused.stderr.count("\n") == 1
 
 
+@pytest.mark.thorough
 def test_a_machine_that_joins_later_is_given_work(there: Cluster) -> None:
     before = _names()
     for name in MACHINES[1:]:

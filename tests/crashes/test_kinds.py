@@ -30,6 +30,7 @@ from redolab.workloads.catalogue import workload_catalogue
 from redolab.workloads.data import Clients
 from tests.command import UNCHECKED, nothing_is_left, redolab
 from tests.small_crash import WORKLOAD, small_dataset
+from tests.thorough import mostly_thorough
 
 
 def test_a_kind_that_is_not_there_is_refused_with_those_that_are() -> None:
@@ -72,6 +73,7 @@ def test_a_freeze_copies_what_a_kill_at_the_same_moment_leaves(name: str, lab: L
         assert files.hash_folder(copied / DATA) == files.hash_folder(folder / DATA)
 
 
+@pytest.mark.thorough
 def test_one_load_is_frozen_at_moments_of_its_own_and_each_state_recovers() -> None:
     done = redolab(
         *("run", "recovery", "--log-size", "64M", "--dataset", "32M", "--pool", "64M", "--open-transaction", "1000"),
@@ -98,7 +100,7 @@ def test_one_load_is_frozen_at_moments_of_its_own_and_each_state_recovers() -> N
 
 
 @pytest.mark.skipif(not processes.is_root(), reason="mounts need root")
-@pytest.mark.parametrize("server", ["mariadb-10.11", "mysql-9"])
+@pytest.mark.parametrize("server", mostly_thorough(["mariadb-10.11", "mysql-9"], ["mariadb-10.11"]))
 def test_after_a_power_cut_the_server_recovers_what_the_disk_had_flushed(server: str) -> None:
     done = redolab(
         *("run", "recovery", "--server", server, "--log-size", "64M", "--dataset", "32M", "--pool", "64M"),

@@ -39,6 +39,7 @@ from redolab.storage.loop import LoopDisk
 from redolab.units import MIB
 from tests.command import lab_processes, redolab, signal_at
 from tests.examples import MACHINE
+from tests.thorough import mostly_thorough
 
 SMALL = (
     "run",
@@ -79,7 +80,7 @@ def has_device(tmp_path_factory: pytest.TempPathFactory) -> bool:
         return False
 
 
-@pytest.mark.parametrize("name", server_catalogue().names())
+@pytest.mark.parametrize("name", mostly_thorough(server_catalogue().names()))
 def test_what_a_server_counts_is_told_from_what_it_did(
     name: str, lab: Lab, home: Path, tmp_path: Path, has_device: bool
 ) -> None:

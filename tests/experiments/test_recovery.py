@@ -35,6 +35,7 @@ from redolab.servers.instance import UsedInstance
 from redolab.states.images import ImageStore
 from redolab.timeline import Phase
 from tests.command import SMALL, UNCHECKED, lab_processes, nothing_is_left, recoveries, redolab, signal_at
+from tests.thorough import mostly_thorough
 
 EXPERIMENT = ["run", "recovery", *SMALL]
 
@@ -197,6 +198,7 @@ def test_the_same_plan_uses_the_image_again(run: Run, image: CrashImage) -> None
     assert image.name in [each.name for each in images().all()]
 
 
+@pytest.mark.thorough
 def test_a_run_that_keeps_nothing_can_be_stopped_and_go_on_too() -> None:
     before = images().names()
     once = ["run", "recovery", *SMALL, "--repeat", "2", "--new-crash", "on", "--keep", "off"]
@@ -338,6 +340,7 @@ def test_a_recovery_that_the_server_gives_up_is_a_finding_and_the_next_one_follo
     RunStore().remove(run)
 
 
+@pytest.mark.thorough
 def test_a_run_whose_crash_image_is_gone_makes_it_anew_and_measures_its_recoveries_again() -> None:
     once = ["run", "recovery", *SMALL, "--repeat", "2", "--new-crash", "on"]
     status, said = signal_at("2 of 2", signal.SIGINT, once)
@@ -390,6 +393,7 @@ def test_killed_on_a_folder_of_the_users_it_leaves_nothing_there(image: CrashIma
     assert nothing_is_left()
 
 
+EACH_TIME = ("… filling", "… recovery 1")
 STAGES = ["… loading", "… copying the dataset", "… filling", "… copying mariadb", "… recovery 1", "… checking"]
 
 
@@ -399,7 +403,7 @@ def _fresh(stage: str) -> list[str]:
     return [*EXPERIMENT, *dataset, "--repeat", "1", "--new-crash", "on"]
 
 
-@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("stage", mostly_thorough(STAGES, EACH_TIME))
 def test_ctrl_c_leaves_nothing_at_any_stage(run: Run, stage: str) -> None:
     status, said = signal_at(stage, signal.SIGINT, _fresh(stage))
     assert status == 130, said
@@ -408,7 +412,7 @@ def test_ctrl_c_leaves_nothing_at_any_stage(run: Run, stage: str) -> None:
     assert nothing_is_left()
 
 
-@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("stage", mostly_thorough(STAGES, EACH_TIME))
 def test_what_a_sigkill_leaves_is_named_and_cleaned_up_by_the_next_command(run: Run, stage: str) -> None:
     status, _ = signal_at(stage, signal.SIGKILL, _fresh(stage))
     assert status == -signal.SIGKILL
@@ -440,6 +444,7 @@ def test_a_second_run_says_so_and_stops(run: Run, image: CrashImage) -> None:
     assert first.returncode == 0
 
 
+@pytest.mark.thorough
 def test_a_workload_that_dies_is_a_failure_of_its_crash_and_the_run_goes_on(run: Run) -> None:
     def kill_sysbench() -> None:
         deadline = time.monotonic() + 60

@@ -54,6 +54,7 @@ def run() -> Iterator[Run]:
         images.remove(name, journal_of(PROJECT.lab))
 
 
+@pytest.mark.thorough
 def test_it_is_a_finding_and_the_next_recoveries_are_measured(run: Run) -> None:
     said = (run.folder / "said").read_text()
     assert (run.folder / "status").read_text() == "3", said
@@ -73,6 +74,7 @@ def test_it_is_a_finding_and_the_next_recoveries_are_measured(run: Run) -> None:
     assert nothing_is_left()
 
 
+@pytest.mark.thorough
 def test_its_trial_says_where_progress_ended_and_what_the_server_did_meanwhile(run: Run) -> None:
     record = next(record for record in run.trials(RecoveryTrial) if record.trial.outcome is Outcome.STUCK)
     end = record.trial.unfinished
@@ -90,6 +92,7 @@ def test_its_trial_says_where_progress_ended_and_what_the_server_did_meanwhile(r
         assert (run.folder / path).stat().st_size > 0
 
 
+@pytest.mark.thorough
 def test_its_evidence_repeats_it_without_the_lab(run: Run) -> None:
     script = next((run.folder / "evidence").glob("*/repeat.sh"))
     assert os.access(script, os.X_OK)
@@ -101,6 +104,7 @@ def test_its_evidence_repeats_it_without_the_lab(run: Run) -> None:
     assert files.hash_folder(images.data(images.get(image))) == images.get(image).hashes
 
 
+@pytest.mark.thorough
 def test_the_timeline_of_its_log_knows_what_to_do(run: Run) -> None:
     record = next(record for record in run.trials(RecoveryTrial) if record.trial.outcome is Outcome.STUCK)
     log = next(path for path in record.findings[0].evidence if path.endswith(".log"))

@@ -64,6 +64,7 @@ def run() -> Iterator[Run]:
     RunStore().remove(made)
 
 
+@pytest.mark.thorough
 def test_a_survey_sets_every_recovery_beside_its_prediction(run: Run) -> None:
     assert run.record().state is RunState.COMPLETE
     rows = list(csv.DictReader((run.folder / "table.csv").open()))

@@ -47,6 +47,7 @@ def run() -> Iterator[Run]:
     RunStore().remove(made)
 
 
+@pytest.mark.thorough
 def test_each_cell_is_put_under_load_crashed_and_recovered_and_so_is_its_worst_case(run: Run) -> None:
     said = (run.folder / "said").read_text()
     assert run.record().state is RunState.COMPLETE, said
@@ -69,6 +70,7 @@ def test_each_cell_is_put_under_load_crashed_and_recovered_and_so_is_its_worst_c
     assert not set(ImageStore(native_folder(PROJECT.lab)).names()) & {image.name for image in images}
 
 
+@pytest.mark.thorough
 def test_its_figures_are_those_of_the_series(run: Run) -> None:
     for load in found_in([run]).loads:
         figures = load.figures
@@ -89,6 +91,7 @@ def test_its_figures_are_those_of_the_series(run: Run) -> None:
         assert 0.1 < figures.cpu_share <= 1.0
 
 
+@pytest.mark.thorough
 def test_the_larger_log_holds_more_redo_and_one_load_each_tells_no_interval(run: Run) -> None:
     (series,) = series_of(found_in([run]))
     small, large = series.rows
@@ -108,6 +111,7 @@ def test_the_larger_log_holds_more_redo_and_one_load_each_tells_no_interval(run:
     assert "a redo log of 48M instead of 16M" in answer([series])
 
 
+@pytest.mark.thorough
 def test_everything_is_shown_and_drawn(run: Run) -> None:
     said = (run.folder / "said").read_text()
     assert "NOTPM" in said
@@ -121,6 +125,7 @@ def test_everything_is_shown_and_drawn(run: Run) -> None:
     assert float(rows[1]["gain"]) == pytest.approx(float(rows[1]["rate_mean"]) / float(rows[0]["rate_mean"]) - 1)
 
 
+@pytest.mark.thorough
 def test_its_recoveries_are_read_back_with_the_load_before_them(run: Run) -> None:
     columns = [row for _, row in load_rows(run)]
     assert len(columns) == 4

@@ -11,11 +11,12 @@ import pytest
 from redolab.lab import Lab
 from tests.querylogs.servers import users_server
 from tests.querylogs.test_capture import notes, slowlog
+from tests.thorough import mostly_thorough
 
 LOGGED = {"slow_query_log": "1", "long_query_time": "0"}
 
 
-@pytest.mark.parametrize("name", ["mysql-5.7", "mysql-9"])
+@pytest.mark.parametrize("name", mostly_thorough(["mysql-5.7", "mysql-9"]))
 def test_nothing_is_lost_and_everything_put_back(
     lab: Lab, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

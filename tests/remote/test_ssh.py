@@ -21,6 +21,7 @@ from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
 from tests.command import SMALL, SOMEBODY, folder_for_everybody, recoveries, redolab
 from tests.remote.sshd import NEEDED, SOMEBODYS, Host, host
+from tests.thorough import mostly_thorough
 
 RUN = ("run", "recovery", *SMALL, "--repeat", "1")
 
@@ -86,7 +87,7 @@ def _started(arguments: list[str]) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.parametrize("account", ["root", SOMEBODYS])
+@pytest.mark.parametrize("account", mostly_thorough(["root", SOMEBODYS], ["root"]))
 def test_a_whole_run_is_carried_out_there_and_comes_back(there: Host, account: str) -> None:
     before, folder = _names(), _folder(there, account)
     machine = there.machine(account, folder)
@@ -135,6 +136,7 @@ def test_a_lost_connection_does_not_stop_it_and_attach_takes_it_up(there: Host) 
     assert len(recoveries(_new_run(before))) == 2
 
 
+@pytest.mark.thorough
 def test_killed_here_it_goes_on_there_and_a_second_is_refused(there: Host) -> None:
     before, folder = _names(), _folder(there, "root")
     machine = there.machine("root", folder)
@@ -189,6 +191,7 @@ def test_killed_it_leaves_no_folder_of_its_connection(there: Host) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.thorough
 def test_a_disk_with_no_room_there_is_said_before_anything_is_copied_or_started(there: Host) -> None:
     small = there.folder / "small"
     with there.disk(small, "size=48M"):
@@ -229,6 +232,7 @@ def test_a_machine_that_cannot_be_reached_is_one_line(name: str, problem: str) -
     assert refused.stderr.count("\n") == 1
 
 
+@pytest.mark.thorough
 def test_doctor_looks_at_that_machine_and_its_exit_status_is_ours(there: Host) -> None:
     machine = there.machine("root", _folder(there, "root"))
     told = redolab("doctor", "--log-size", "64M", "--machine", machine)
@@ -254,6 +258,7 @@ def test_at_a_terminal_it_has_a_terminal_there_of_the_same_width(there: Host) ->
     assert max(len(line) for line in rules) <= 97
 
 
+@pytest.mark.thorough
 def test_clean_leaves_nothing_there(there: Host) -> None:
     folder = _folder(there, "root")
     machine = there.machine("root", folder)

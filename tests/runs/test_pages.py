@@ -20,6 +20,7 @@ from redolab.timeline.compressed import ENDING, open_file
 from redolab.timeline.logs import read_log
 from tests.command import redolab
 from tests.examples import MACHINE, trial
+from tests.thorough import mostly_thorough
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 _NAMED = re.compile(r"\b[a-z][0-9a-f]{10}\b")
@@ -39,7 +40,11 @@ KINDS = (
 """Every kind of file of a committed run."""
 
 
-@pytest.mark.parametrize("name", sorted(pages.pages()))
+_SLOW = {"following", "production"}
+"""Pages that take most of a minute."""
+
+
+@pytest.mark.parametrize("name", mostly_thorough(sorted(pages.pages()), pages.pages().keys() - _SLOW))
 def test_a_page_is_what_its_runs_give(name: str, tmp_path: Path) -> None:
     written = pages.write_page(name, tmp_path)
     assert [path.suffix for path in written][:2] == [".md", ".svg"]

@@ -40,6 +40,7 @@ from redolab.workloads.catalogue import workload_catalogue
 from redolab.workloads.data import SysbenchTables
 from tests.examples import keyed
 from tests.small_crash import WORKLOAD, small_crash, small_dataset
+from tests.thorough import mostly_thorough
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def images(lab: Lab, home: Path) -> Iterator[ImageStore]:
             store.remove(image.name, lab.journal)
 
 
-@pytest.mark.parametrize("name", server_catalogue().names())
+@pytest.mark.parametrize("name", mostly_thorough(server_catalogue().names()))
 def test_a_server_is_initialised_filled_killed_recovered_and_checked(
     name: str, lab: Lab, home: Path, images: ImageStore, tmp_path: Path
 ) -> None:
@@ -162,7 +163,7 @@ def changed_by_the_settings_experiment(dialect: Dialect) -> tuple[Setting, ...]:
     return tuple({setting.name: setting for setting in rarest_last}.values())
 
 
-@pytest.mark.parametrize("name", server_catalogue().names())
+@pytest.mark.parametrize("name", mostly_thorough(server_catalogue().names()))
 def test_a_server_as_in_production_is_reached_over_tcp_by_those_alone_who_join_its_network(
     name: str, lab: Lab, home: Path, tmp_path: Path
 ) -> None:
@@ -209,7 +210,7 @@ def test_a_server_as_in_production_is_reached_over_tcp_by_those_alone_who_join_i
         assert "redolab.sbtest1" in (tmp_path / f"{name}-{log}.log").read_text(errors="replace")
 
 
-@pytest.mark.parametrize("name", server_catalogue().names())
+@pytest.mark.parametrize("name", mostly_thorough(server_catalogue().names()))
 def test_a_log_of_another_size_is_had_by_the_steps_for_the_version(
     name: str, lab: Lab, home: Path, tmp_path: Path
 ) -> None:

@@ -57,6 +57,7 @@ def _forget() -> Iterator[None]:
 
 
 @pytest.mark.alone
+@pytest.mark.thorough
 def test_a_tarball_becomes_a_server_that_crashes_like_any_other(tarball: Path) -> None:
     added = redolab("server", "add", "mine", "--tarball", str(tarball))
     assert added.returncode == 0, added.stderr

@@ -14,6 +14,7 @@ from redolab.servers.dialects import SOCKET
 from redolab.servers.install import InstalledServer
 from tests.command import redolab, redolab_running
 from tests.samples.live.watched import fresh, load, option_file, running
+from tests.thorough import mostly_thorough
 from tests.watching.exporter import PORT, Scraped, first_scrape, scraped
 
 
@@ -56,7 +57,7 @@ def test_a_server_under_load_that_goes_away_and_comes_back(lab: Lab, mariadb: In
         assert "Traceback" not in said
 
 
-@pytest.mark.parametrize("name", ["mysql-5.7", "mysql-9", "mariadb-11.8"])
+@pytest.mark.parametrize("name", mostly_thorough(["mysql-5.7", "mysql-9", "mariadb-11.8"]))
 def test_every_server_is_told_by_the_same_names_in_a_file(name: str, lab: Lab, tmp_path: Path) -> None:
     server, folder, file = lab.server(name), tmp_path / "i", tmp_path / "redolab.prom"
     fresh(lab, server, folder)

@@ -33,9 +33,10 @@ from redolab.watching.following.replayed import replays
 from tests.command import redolab
 from tests.samples.live.watched import fresh, running
 from tests.small_crash import small_crash
+from tests.thorough import mostly_thorough
 
 
-@pytest.mark.parametrize("name", ["mysql-5.7", "mysql-9", "mariadb-10.5", "mariadb-11.8"])
+@pytest.mark.parametrize("name", mostly_thorough(["mysql-5.7", "mysql-9", "mariadb-10.5", "mariadb-11.8"]))
 def test_a_recovery_without_a_log(name: str, lab: Lab, home: Path, tmp_path: Path) -> None:
     """By its process alone: how much redo there is, to the byte, that it is read, and that the server takes connections."""
     server, images = lab.server(name), ImageStore(home)

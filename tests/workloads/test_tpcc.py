@@ -184,6 +184,7 @@ def run() -> Iterator[Run]:
         store.remove(name, journal_of(PROJECT.lab))
 
 
+@pytest.mark.thorough
 def test_the_clients_are_stopped_at_the_crash_and_started_anew_at_ready(run: Run) -> None:
     assert nothing_is_left()
     first, second = sorted(recoveries_of(run), key=lambda each: each.trial.settings)
@@ -202,6 +203,7 @@ def test_the_clients_are_stopped_at_the_crash_and_started_anew_at_ready(run: Run
         assert (run.folder / warm.series).read_text().startswith("monotonic,commits_per_second")
 
 
+@pytest.mark.thorough
 def test_the_image_is_checked_against_all_conditions_once(run: Run) -> None:
     judged = [each.judgement for each in recoveries_of(run) if each.judgement is not None]
     counts = sorted(sum("TPC-C condition" in check.what for check in each.checks) for each in judged)
@@ -210,12 +212,14 @@ def test_the_image_is_checked_against_all_conditions_once(run: Run) -> None:
     assert all(check.passed for each in judged for check in each.checks)
 
 
+@pytest.mark.thorough
 def test_the_pool_was_loaded_where_that_was_asked_for(run: Run) -> None:
     logs = {path.name: path.read_text(errors="replace") for path in (run.folder / "logs").glob("*.log")}
     assert len(logs) == 2
     assert sum("Buffer pool(s) load completed" in text for text in logs.values()) == 1
 
 
+@pytest.mark.thorough
 def test_what_users_met_stands_in_the_table_and_in_the_pictures_with_the_flaws_of_the_tool(run: Run) -> None:
     text = (run.folder / "table.txt").read_text()
     assert "first trx" in text
@@ -229,6 +233,7 @@ def test_what_users_met_stands_in_the_table_and_in_the_pictures_with_the_flaws_o
     assert "<svg" in (run.folder / "plots/clients.svg").read_text()[:1000]
 
 
+@pytest.mark.thorough
 def test_ctrl_c_while_the_clients_are_followed_leaves_nothing(run: Run) -> None:
     status, said = signal_at("… following the clients", signal.SIGINT, [*CRASH, "--pool-dump", "off,on"])
     assert status == 130, said

@@ -15,6 +15,7 @@ from redolab.servers.dialects import SOCKET
 from redolab.servers.install import InstalledServer
 from tests.command import redolab, redolab_running
 from tests.samples.live.watched import SECRET, fresh, load, option_file, running
+from tests.thorough import mostly_thorough
 
 
 def test_killed_and_restarted_meanwhile(lab: Lab, mariadb: InstalledServer, tmp_path: Path) -> None:
@@ -61,7 +62,7 @@ def test_killed_and_restarted_meanwhile(lab: Lab, mariadb: InstalledServer, tmp_
     assert "A new row begins where the server was restarted" in read_again.stdout
 
 
-@pytest.mark.parametrize("name", ["mysql-5.7", "mysql-8.0", "mysql-9", "mariadb-11.8"])
+@pytest.mark.parametrize("name", mostly_thorough(["mysql-5.7", "mysql-8.0", "mysql-9", "mariadb-11.8"]))
 def test_what_each_server_offers_to_who_may_only_connect(name: str, lab: Lab, tmp_path: Path) -> None:
     server = lab.server(name)
     folder = tmp_path / "i"
