@@ -41,7 +41,7 @@ def plots(found: Sequence[LogEffect]) -> list[Plot]:
 
 
 def answer(found: Sequence[LogEffect]) -> str:
-    """Of each cell what logging every statement costs, and what costs the most and the least beside it.
+    """Of each cell what logging every statement costs, then the other logs whose effect is resolved, the costliest first.
 
     As in `MySQL 9.7.4, 20 clients, change of NOTPM: every statement in the slow query log -21 % (-25 to -17); table …`.
     """
@@ -54,7 +54,12 @@ def _sentence(key: Compared, found: Sequence[LogEffect]) -> str:
         each = max(known.items(), key=lambda pair: abs(pair[1].change), default=None)
         return "" if each is None else f"{cell_label(key)}: {LOGS[each[0]].about} {each[1].in_words()} of NOTPM."
     others = sorted((pair for pair in known.items() if pair[0] != "all"), key=lambda pair: pair[1].change)
-    said = "; ".join(f"{name} {ratio.in_words()}" for name, ratio in others)
+    resolved = [pair for pair in others if math.isnan(pair[1].low) or pair[1].excludes_zero]
+    parts = [f"{name} {ratio.in_words()}" for name, ratio in resolved]
+    if unclear := [pair for pair in others if pair not in resolved]:
+        widest = max(max(-ratio.low, ratio.high) for _, ratio in unclear)
+        parts.append(f"not resolved (±{100 * widest:.0f} % at most): {', '.join(name for name, _ in unclear)}")
+    said = "; ".join(parts)
     return (
         f"{cell_label(key)}, change of NOTPM: every statement in the slow query log {known['all'].in_words()}"
         f"{f'; {said}' if said else ''}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -62,7 +63,7 @@ def test_effects_are_against_no_log_in_the_same_block() -> None:
     measured = [
         MeasuredLog(KEY, f"run {block}", trial(log, speed * share))
         for block, speed in ((1, 1000), (2, 2000), (3, 1100))
-        for log, share in ((NONE, 1.0), ("all", 0.8 + 0.01 * block), ("table", 0.5))
+        for log, share in ((NONE, 1.0), ("all", 0.8 + 0.01 * block), ("table", 0.5), ("general", 0.95 + 0.03 * block))
     ]
     found = {each.log: each for each in effects(measured)}
     assert found["all"].throughput is not None
@@ -74,6 +75,7 @@ def test_effects_are_against_no_log_in_the_same_block() -> None:
     said = answer(list(found.values()))
     assert "MariaDB 10.11.19, 20 clients, change of NOTPM: every statement in the slow query log -18 %" in said
     assert "table -50 %" in said
+    assert re.search(r"; not resolved \(±\d+ % at most\): general\.$", said), said
     row = next(cells for cells in costs_table(list(found.values())).cells if "all" in cells)
     # 0.80 is the published point of as many clients.
     assert "0.80" in row
