@@ -135,6 +135,7 @@ def test_a_machine_that_is_lost_half_way_costs_no_recovery_and_doubles_none(ther
     assert len(files.names(there.lab("two") / "cluster/jobs")) == 0
 
 
+@pytest.mark.thorough
 def test_ctrl_c_ends_the_work_there_and_a_resumed_run_has_every_step_once(there: Cluster) -> None:
     before = _names()
     with there.started(*DICE, "--sides", "6,20,8,12,10", "--pause-ms", "500") as process:
@@ -157,6 +158,7 @@ def test_ctrl_c_ends_the_work_there_and_a_resumed_run_has_every_step_once(there:
     assert run.record().state is RunState.COMPLETE
 
 
+@pytest.mark.thorough
 def test_a_client_that_is_killed_leaves_no_machine_at_work(there: Cluster) -> None:
     before = _names()
     with there.started(*DICE, "--sides", "6,20,8,12", "--pause-ms", "9000", "--repeat", "20") as process:

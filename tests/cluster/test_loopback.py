@@ -172,6 +172,7 @@ def test_another_account_has_nothing_run(there: Loopback, folder: Path) -> None:
             assert [path.stat().st_uid for path in made_in.iterdir()] == ([0] if ours else [])
 
 
+@pytest.mark.thorough
 def test_a_page_of_the_dashboard_has_no_machine_do_anything(folder: Path) -> None:
     from distributed.dashboard.scheduler import applications
 

@@ -28,6 +28,7 @@ def run() -> Iterator[Run]:
     RunStore().remove(made)
 
 
+@pytest.mark.thorough
 def test_every_state_of_one_load_is_recovered_once(run: Run) -> None:
     assert run.record().state is RunState.COMPLETE
     rows = list(csv.DictReader((run.folder / "table.csv").open()))

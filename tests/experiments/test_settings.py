@@ -48,6 +48,7 @@ def run() -> Iterator[Run]:
     RunStore().remove(made)
 
 
+@pytest.mark.thorough
 def test_each_level_is_measured_in_the_load_in_which_it_could_matter(run: Run) -> None:
     assert run.record().state is RunState.COMPLETE, (run.folder / "said").read_text()
     measured = measured_in([run])
@@ -72,18 +73,21 @@ def test_a_block_is_ended_before_the_next_begins_also_where_all_is_kept(keep: st
     assert not drawn.mixes_groups
 
 
+@pytest.mark.thorough
 def test_a_setting_without_a_value_is_off_where_it_is_left_out(run: Run) -> None:
     measured = measured_in([run])
     used = {each.change.setting: each.variables["skip_name_resolve"] for each in measured}
     assert used == {"baseline": "ON", "max_connections": "ON", "skip_name_resolve": "OFF"}
 
 
+@pytest.mark.thorough
 def test_half_of_the_clients_are_refused_where_half_of_them_may_connect(run: Run) -> None:
     (found,) = [each for each in effects(measured_in([run])) if each.setting == "max_connections"]
     assert found.failed > 1
     assert found.throughput is not None
 
 
+@pytest.mark.thorough
 def test_everything_is_shown_and_drawn(run: Run) -> None:
     said = (run.folder / "said").read_text()
     assert "Settings, one at a time" in said or "setting" in said

@@ -137,7 +137,7 @@ def test_costs_are_those_of_the_same_blocks() -> None:
     assert built_in.relative is None
     assert [row.lost for row in killed] == [[100]]
     said = answer(rows, killed)
-    assert "takes 40 % of the throughput of SELECT 1, the plugin 10 %: 0.25 of that. No" in said
+    assert "takes 40 % of the throughput of SELECT 1, the plugin 10 %: 0.26 of that. No" in said
     unclear = [replace(row, connections=1, relative=None) for row in rows if row.arm is Arm.PLUGIN]
     assert "With 1 the built-in log's cost is not resolved" in answer([*rows, *unclear], killed)
     assert "lost up to 100 lines" in said

@@ -15,8 +15,10 @@ from redolab.storage.loop import LoopDisk, is_buffered
 from redolab.units import MIB
 
 
-def loops() -> str:
-    return subprocess.run(["losetup", "--all"], capture_output=True, text=True, check=True).stdout
+def loops(folder: Path) -> list[str]:
+    """Of files in a folder: other tests may run beside these."""
+    listed = subprocess.run(["losetup", "--all"], capture_output=True, text=True, check=True).stdout
+    return [line for line in listed.splitlines() if str(folder) in line]
 
 
 @pytest.fixture
@@ -30,21 +32,21 @@ def disk_possible(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("disk_possible")
 def test_its_counters_tell_what_reached_it(tmp_path: Path) -> None:
-    before = loops()
+    before = loops(tmp_path)
     with LoopDisk.attached(tmp_path / "disk", 64 * MIB, None) as disk:
         first = disk.device_bytes_written()
         (disk.folder / "file").write_bytes(b"x" * MIB)
         second = disk.device_bytes_written()
         assert MIB <= second - first < MIB + 64 * 1024
         assert disk.device_bytes_written() == second
-    assert loops() == before
+    assert loops(tmp_path) == before
     assert not (tmp_path / "disk.disk").exists()
 
 
 @pytest.mark.usefixtures("disk_possible")
 @pytest.mark.alone
 def test_a_killed_lab_leaves_no_mount_to_the_next(tmp_path: Path) -> None:
-    before = loops()
+    before = loops(tmp_path)
     journal = Journal(tmp_path / "journal")
     folder = tmp_path / "instance"
     # Entered and never left: as SIGKILL does it.
@@ -52,10 +54,10 @@ def test_a_killed_lab_leaves_no_mount_to_the_next(tmp_path: Path) -> None:
     left.__enter__()
     disk = LoopDisk.attached(folder / "redo", 32 * MIB, None)
     (disk.__enter__().folder / "file").write_text("written")
-    assert loops() != before
+    assert loops(tmp_path) != before
     assert Journal(tmp_path / "journal").clear() == ["an instance"]
     assert not folder.exists()
-    assert loops() == before
+    assert loops(tmp_path) == before
 
 
 @pytest.mark.usefixtures("disk_possible")

@@ -80,6 +80,7 @@ class Breaker(threading.Thread):
                     self.over.wait(1.5)
 
 
+@pytest.mark.thorough
 def test_loading_goes_on_after_connections_are_lost_and_all_conditions_hold(
     lab: Lab, home: Path, mariadb: InstalledServer
 ) -> None:
