@@ -68,15 +68,8 @@ box: setup
 up status ssh halt destroy: setup
 	@$(REDOLAB) vm $@ $(if $(PROVIDER),--provider '$(PROVIDER)')
 
-# As root three at a time, each where the other and its servers are not seen: there is one lab on a machine. Two cores are few for
-# that: what fails beside another has to pass alone.
-BESIDE := $(if $(shell unshare --net --pid --fork --kill-child --mount-proc true 2>/dev/null && echo yes), \
-	--dist loadfile --tx '3*popen//python=unshare --net --pid --fork --kill-child --mount-proc $(VENV)/bin/python')
-
 test: $(VENV)/notebooks-installed $(VENV)/cluster-installed
-	@$(VENV)/bin/pytest -m 'alone and not vm and not thorough'
-	@$(VENV)/bin/pytest -m 'not alone and not vm and not thorough' $(BESIDE) || { [ -n "$(firstword $(BESIDE))" ] && echo "once more, alone:" && \
-		$(VENV)/bin/pytest -m 'not alone and not vm and not thorough' --last-failed --last-failed-no-failures none; }
+	@tests/each_time.sh
 
 test-thorough: $(VENV)/notebooks-installed $(VENV)/cluster-installed
 	@$(VENV)/bin/pytest -m 'thorough and not vm'

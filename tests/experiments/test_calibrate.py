@@ -15,7 +15,7 @@ from redolab.units import MIB
 from tests.command import nothing_is_left, redolab
 
 # A calibration learns from nothing that was disturbed.
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, pytest.mark.thorough]
 
 SERVER = "mariadb-10.11"
 
