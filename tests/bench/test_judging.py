@@ -31,6 +31,7 @@ def run() -> Iterator[Run]:
     assert nothing_is_left()
 
 
+@pytest.mark.thorough
 def test_what_was_measured_and_not_judged_is_judged_by_a_resume_and_not_timed_again(run: Run) -> None:
     assert run.record().state is RunState.STOPPED
     (first,) = run.trials(RecoveryTrial)

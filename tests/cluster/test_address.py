@@ -66,8 +66,15 @@ def test_a_name_that_could_not_be_a_folder_is_refused(name: str) -> None:
         (("run", "recovery", "--cluster", "tls://a", "--machine", "ssh:b"), 2, "give one of them"),
         (("worker", "tcp://127.0.0.1"), 2, "use tls://127.0.0.1:8786 (with a certificate that the lab makes itself)"),
         (("run", "anatomy", "--cluster", "tls://localhost:1"), 2, "has no check cell"),
-        (("run", "recovery", "--cluster", "tls://localhost:1"), 1, "no scheduler answers at tls://localhost:1"),
-        (("worker", "tls://127.0.0.1:1"), 1, "tls://127.0.0.1:1 cannot be joined"),
+        pytest.param(
+            ("run", "recovery", "--cluster", "tls://localhost:1"),
+            1,
+            "no scheduler answers at tls://localhost:1",
+            marks=pytest.mark.thorough,
+        ),
+        pytest.param(
+            ("worker", "tls://127.0.0.1:1"), 1, "tls://127.0.0.1:1 cannot be joined", marks=pytest.mark.thorough
+        ),
     ],
 )
 def test_what_cannot_be_is_one_line(arguments: tuple[str, ...], status: int, said: str) -> None:

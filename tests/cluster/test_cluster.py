@@ -175,6 +175,7 @@ def test_a_client_that_is_killed_leaves_no_machine_at_work(there: Cluster) -> No
     RunStore().remove(run)
 
 
+@pytest.mark.thorough
 def test_a_group_with_a_failed_step_arrives_and_is_measured_again(there: Cluster, tmp_path: Path) -> None:
     before, mishaps = _names(), tmp_path / "mishaps"
     # A die that no other test has carved on one of the machines.

@@ -256,6 +256,7 @@ def test_files_are_written_and_purged_without_root() -> None:
 
 
 @pytest.mark.skipif(not processes.is_root(), reason="mounts need root")
+@pytest.mark.thorough
 def test_expired_files_go_at_a_rotation_on_a_file_system_of_their_own() -> None:
     done = redolab(
         *SMALL, "--server", "mysql-5.7", "--file-system", "ext3", "--file-size", "1M", "--purged", "3M", "--removal", "rotation",

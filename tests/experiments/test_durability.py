@@ -48,6 +48,7 @@ def test_a_server_that_syncs_loses_nothing_and_a_disk_that_ignores_flushes_every
     nothing_is_left()
 
 
+@pytest.mark.thorough
 def test_the_power_is_cut_again_in_a_recovery_and_while_tables_are_defined() -> None:
     done = redolab(
         "run", "durability", "--server", "mariadb-10.11", "--trx-commit", "1", "--binary-log", "off", "--variation",

@@ -269,6 +269,7 @@ def waits_little(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("waits_little")
+@pytest.mark.thorough
 def test_held_the_rest_is_logged_and_a_removed_file_takes_its_own(lab: Lab, tmp_path: Path) -> None:
     """In the lab's folder as it is, which takes no root. MySQL 9.7 opens no new log while it is held."""
     asked = {

@@ -159,7 +159,7 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(run: Run) -> None:
         ["… recovery 1"],
     ),
 )
-@pytest.mark.parametrize("with_signal", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("with_signal", mostly_thorough([signal.SIGINT, signal.SIGKILL], [signal.SIGKILL]))
 def test_stopped_at_any_stage_it_leaves_nothing_to_the_next_command(
     run: Run, stage: str, with_signal: signal.Signals
 ) -> None:
@@ -211,6 +211,7 @@ def test_a_disk_model_that_is_killed_ends_the_run_with_its_reason(run: Run) -> N
     assert nothing_is_left()
 
 
+@pytest.mark.thorough
 def test_folders_of_the_users_are_compared_directly_and_left_clean(run: Run, tmp_path: Path) -> None:
     (image,) = crashes_of(run)
     positions = [tmp_path / "one", tmp_path / "two"]

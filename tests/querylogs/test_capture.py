@@ -133,9 +133,14 @@ def _put_back_by_a_new_connection(server: UsersServer, before: dict[str, str]) -
         others = [row[0] for row in cursor.fetchall()]
         for other in others:
             cursor.execute(f"KILL {other}")
-    time.sleep(2.5)
+    assert process.stdout is not None
+    said = ""
+    for line in process.stdout:
+        said += line
+        if "connected again" in line:
+            break
     process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=30)
+    process.communicate(timeout=30)
     assert "the connection is lost" in said
     assert "connected again" in said
     assert server.variables() == before

@@ -93,6 +93,7 @@ def test_a_running_server_is_predicted_from_what_it_says(lab: Lab, mariadb: Inst
         assert told["log_size"] == 64 * 1024 * 1024
 
 
+@pytest.mark.thorough
 def test_a_sample_ends_with_what_a_crash_would_have_taken(lab: Lab, mariadb: InstalledServer, tmp_path: Path) -> None:
     folder = tmp_path / "i"
     fresh(lab, mariadb, folder)

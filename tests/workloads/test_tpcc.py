@@ -135,6 +135,7 @@ WRONG = [
 ]  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_each_condition_finds_what_violates_it_and_nothing_else(loaded: Instance) -> None:
     told: list[str] = []
     with loaded.connections.connect() as connection, connection.cursor() as cursor:
