@@ -220,6 +220,7 @@ def finding(rows: Sequence[CostRow]) -> str:
     place = Place.DISK if Place.DISK in places else places[0]
     shown = {(row.server, row.connections): row for row in rows if row.arm is Arm.PLUGIN and row.place is place}
     costly = {key: row for key, row in shown.items() if row.relative is not None}
+    servers = {server for server, _ in shown}
     unclear = sorted({clients for _, clients in shown.keys() - costly.keys()})
     if not costly:
         return f"What the built-in log costs on {place} cannot be told from nothing"
@@ -234,14 +235,20 @@ def finding(rows: Sequence[CostRow]) -> str:
         ]
         shares = sorted(row.relative.share for row in plugins if row.relative is not None)
         between = f"{shares[0]:.2f}" if len(shares) == 1 else f"{shares[0]:.2f} to {shares[-1]:.2f}"
+        taken = f"{_taken(plugins)}: {between} of that" if shares[-1] > 0 else "nothing that shows"
+        where = "" if len(plugins) == len(servers) else f" of {' and '.join(_label(row) for row in plugins)}"
         said.append(
-            f"With {clients} clients the built-in slow query log takes {_taken(built_in)} of the throughput of SELECT 1, the plugin "
-            f"{_taken(plugins)}: {between} of that"
+            f"With {clients} clients the built-in slow query log takes {_taken(built_in)} of the throughput of SELECT 1{where}, "
+            f"the plugin {taken}"
         )
     if unclear:
-        where = " on every server" if len({server for server, _ in shown}) > 1 else ""
+        where = " on every server" if len(servers) > 1 else ""
         said.append(f"With {' and '.join(map(str, unclear))} the built-in log's cost is not resolved{where}")
     return ". ".join(said)
+
+
+def _label(row: CostRow) -> str:
+    return server_label(row.server, row.version)
 
 
 def _taken(rows: Sequence[CostRow]) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from redolab.report.contents import Page, Plot
 from redolab.report.template import filled
+from redolab.runs.machines import measured_on
 from redolab.runs.store import Run
 
 from ..plots import plot_costs
@@ -18,12 +19,10 @@ _TEMPLATE = Path(__file__).with_suffix(".md")
 
 
 def page(runs: Sequence[Run]) -> Page:
-    """The page of the last run kept for it, and its picture."""
-    run = runs[-1]
-    trials = [record.trial for record in run.trials(PluginTrial)]
+    """The page of what was measured last of each server, and its picture."""
+    trials = _last_of_each(runs)
     rows, killed = cost_rows(trials), killed_rows(trials)
     relative = [row for row in rows if row.arm in PLUGINS and row.relative is not None]
-    session = run.record().sessions[0]
     values = {
         "answer": answer(rows, killed),
         "costs": cost_table(rows).as_markdown(),
@@ -34,7 +33,16 @@ def page(runs: Sequence[Run]) -> Page:
         "missing": sum(abs(row.lost or 0) for row in rows if row.arm in PLUGINS),
         "cut_off": sum(row.cut_off for row in rows if row.arm in PLUGINS),
         "seconds": max(trial.seconds for trial in trials),
-        "machine": f"{session.machine.in_words()}, {session.machine.system}",
-        "date": f"{session.began:%Y-%m-%d}",
+        "machines": measured_on(runs),
+        "dates": ", ".join(dict.fromkeys(f"{run.record().began:%Y-%m-%d}" for run in runs)),
     }
     return Page(filled(_TEMPLATE, values), [Plot("costs", partial(plot_costs, rows=rows))])
+
+
+def _last_of_each(runs: Sequence[Run]) -> list[PluginTrial]:
+    """Of each server the trials of the last run that has it: blocks of two runs are not paired."""
+    found: dict[str, list[PluginTrial]] = {}
+    for run in runs:
+        trials = [record.trial for record in run.trials(PluginTrial)]
+        found |= {name: [each for each in trials if each.server == name] for name in {each.server for each in trials}}
+    return [each for trials in found.values() for each in trials]
