@@ -44,7 +44,7 @@ def plot_costs(folder: Path, rows: Sequence[CostRow]) -> None:
         _panel(panel, [row for row in shown if row.connections == each], servers)
         panel.set_xlabel("throughput left, % (95 % interval)", fontsize="small")
     panels[0][0].set_xlim(left=0)
-    head(figure, finding(rows), "")
+    head(figure, finding(rows).partition(". ")[0], "")
     for panel, each in zip(panels.flat, clients, strict=True):
         panel.set_title(f"{each} client{'s' * (each != 1)}", fontsize="medium", loc="left")
     handles = {
