@@ -42,7 +42,7 @@ def _clients(run: Run, rows: Sequence[RecoveryRow]) -> list[Plot]:
     """The throughput of clients that were followed, of each machine apart."""
     plots = []
     for name, of_it in by_machine([row for row in rows if row.series]).items():
-        series = [(row, read_moments(run.folder / row.series)) for row in of_it if (run.folder / row.series).exists()]
+        series = [(row, read_moments(run.files / row.series)) for row in of_it if (run.files / row.series).exists()]
         if series:
             stem = "clients" if len(by_machine(rows)) < 2 else f"clients-on-{name.replace(' ', '-')}"
             plots.append(Plot(stem, partial(plot_clients, series=series, stem=stem)))

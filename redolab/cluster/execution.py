@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from redolab import __version__
-from redolab.cluster import bundle, work
+from redolab.cluster import work
 from redolab.cluster.address import ClusterAddress
 from redolab.cluster.dask import MACHINE, WHOSE, prepare, reasons, security
 from redolab.cluster.merging import Merging, groups_merged_whole
 from redolab.cluster.task import TOPIC, Task, TaskOutcome, WorkerMessage
 from redolab.errors import LabError, StepsFailed
-from redolab.machine import files
+from redolab.machine import bundle, files
 from redolab.machine.commit import lab_commit
 from redolab.progress import Progress
 from redolab.runs.experiment import Experiment

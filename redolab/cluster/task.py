@@ -54,7 +54,7 @@ class TaskOutcome(msgspec.Struct, frozen=True, kw_only=True):
     machine: str
     """The worker's name."""
     group: bytes = b""
-    """The folder of the run there, as `redolab.cluster.bundle` packs it."""
+    """The folder of the run there, as `redolab.machine.bundle` packs it."""
     check: bytes = b""
     """The same of the check cell, where it was measured."""
     failure: Failure | None = None

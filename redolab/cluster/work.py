@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from redolab.cluster import bundle
 from redolab.cluster.child import CHECK, FAILURE, GROUP, JOB, JOBS
 from redolab.cluster.merging import OF_THE_GROUP
 from redolab.cluster.task import TOPIC, ClusterJob, Failure, Task, TaskOutcome, WorkerMessage
 from redolab.errors import LabError
-from redolab.machine import files, processes
+from redolab.machine import bundle, files, processes
 from redolab.machine.processes import Command
 from redolab.project import PROJECT
 from redolab.runs.store import Run, RunStore

@@ -98,7 +98,7 @@ def results(page: str | None, keep: tuple[str, ...]) -> None:
     for run in [RunStore().get(name) for name in keep]:
         kept = keep_run(page or "", run)
         click.echo(f"kept: {kept}")
-        for path in too_large(run, kept):
+        for path in too_large(run):
             click.echo(f"left out: {path}: larger than {LARGEST_FILE // 1_000_000} MB")
     for name in [page] if page else list(pages()):
         for path in write_page(name, PROJECT.results):

@@ -19,7 +19,7 @@ CRASHES = "crashes"
 def crashes_of(run: Run) -> list[CrashImage]:
     """What a run's crash images were, whether or not they are still kept. Raises `LabError`."""
     images = []
-    for path in sorted((run.folder / CRASHES).glob(f"*/{MARK}")):
+    for path in sorted((run.files / CRASHES).glob(f"*/{MARK}")):
         try:
             images.append(decoded_image(path.read_bytes()))
         except (msgspec.MsgspecError, KeyError) as error:
@@ -31,7 +31,7 @@ def crashes_of(run: Run) -> list[CrashImage]:
 
 def story_folder(run: Run, image: str) -> Path:
     """Where a run keeps the series that tell how an image came about."""
-    return run.folder / CRASHES / image
+    return run.files / CRASHES / image
 
 
 def samples_of(run: Run, image: str) -> Sequence[Sample]:

@@ -101,7 +101,7 @@ def _ratio(row: _CheckedMachine) -> str:
 def _checked(experiment: Experiment, run: Run) -> list[_CheckedMachine]:
     if experiment.check is None:
         return []
-    runs = [Run(path.parent) for path in sorted((run.folder / MACHINES).glob("*/run.json"))]
+    runs = [Run(path.parent) for path in sorted((run.files / MACHINES).glob("*/run.json"))]
     of_checks = [each.record().sessions[-1] for each in runs]
     # Called as in the run's own tables: its sessions come first.
     own = run.record().sessions

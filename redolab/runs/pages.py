@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import lzma
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from fnmatch import fnmatch
 from pathlib import Path
 
 from redolab.errors import InvalidInput, LabError
@@ -14,17 +14,15 @@ from redolab.project import PROJECT
 from redolab.runs.experiment import BrokenExperiment, Experiment, load_experiment
 from redolab.runs.experiment_folders import experiment_names
 from redolab.runs.factors import one_of
+from redolab.runs.packing import pack_folders
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run
-from redolab.timeline import compressed
 
 LARGEST_FILE = 1_000_000
-"""Bytes of the largest file of a run that is committed."""
-_LOGS = ("*.log", "*.log.arrivals", "*.log.looks")
-"""What is committed compressed where it is larger: readers of logs find it there (`redolab.timeline.compressed`)."""
+"""Bytes of the largest file that is committed; of a run's folders, which are packed, of each file when it is compressed."""
 _MADE_AGAIN = ("plots", "table.*", "all-tables.*", "disks.*", "calibration.json")
 """What `redolab report` makes again of a run."""
-_READ_BY_NOTHING = ("fill.log", "fill.log.gz")
+_READ_BY_NOTHING = "fill.log"
 """Of a crash: what the server said until then. Pages, models and `follow` are made without it."""
 _CRASHES = "crashes"
 _MADE_BY = "<!-- Made by 'redolab results {name}' from the runs in {folders}. -->\n\n"
@@ -78,7 +76,7 @@ def write_page(name: str, folder: Path) -> list[Path]:
 def keep_run(name: str, run: Run) -> Path:
     """Copy a run to those that are committed for a page, without what can be made again, what nothing reads, and what is too large.
 
-    Where the lab lay on this machine is left out of it. Raises `LabError`.
+    Its folders are packed into one file. Where the lab lay on this machine is left out of all. Raises `LabError`.
     """
     _check_clone()
     if name not in folders_of(name):
@@ -94,49 +92,34 @@ def keep_run(name: str, run: Run) -> Path:
     shutil.copytree(run.folder, kept, ignore=_left_out)
     for path in sorted(kept.rglob("*")):
         if path.is_file():
-            _keep(path)
+            path.write_bytes(path.read_bytes().replace(str(PROJECT.lab).encode(), b".lab"))
+    pack_folders(kept)
     return kept
 
 
-def too_large(run: Run, kept: Path) -> list[Path]:
-    """The files of a run that `keep_run` left out of the folder `kept` for their size, in the run's folder."""
-    large = (
+def too_large(run: Run) -> list[Path]:
+    """The files of a run that `keep_run` leaves out for their size, in the run's folder."""
+    return [
         path.relative_to(run.folder)
         for path in sorted(run.folder.rglob("*"))
-        if _is_large(path) and not _is_read_by_nothing(path)
-    )
-    return [path for path in large if not compressed.exists(kept / path)]
+        if _is_too_large(path) and not _is_read_by_nothing(path)
+    ]
 
 
 def _left_out(folder: str, names: list[str]) -> set[str]:
     made = shutil.ignore_patterns(*_MADE_AGAIN)(folder, names)
     paths = [Path(folder) / name for name in names]
-    large = {path.name for path in paths if _is_large(path) and not _is_log(path.name)}
-    return made | large | {path.name for path in paths if _is_read_by_nothing(path)}
-
-
-def _keep(path: Path) -> None:
-    """Leave out of a copied file where the lab lay; compress it if it is large, and leave it out if that is large too."""
-    content = path.read_bytes().replace(str(PROJECT.lab).encode(), b".lab")
-    if len(content) <= LARGEST_FILE:
-        path.write_bytes(content)
-        return
-    path.unlink()
-    packed = compressed.compressed(content)
-    if len(packed) <= LARGEST_FILE:
-        path.with_name(path.name + compressed.ENDING).write_bytes(packed)
+    return made | {path.name for path in paths if _is_too_large(path) or _is_read_by_nothing(path)}
 
 
 def _is_read_by_nothing(path: Path) -> bool:
-    return path.parent.parent.name == _CRASHES and path.name in _READ_BY_NOTHING
+    return path.parent.parent.name == _CRASHES and path.name == _READ_BY_NOTHING
 
 
-def _is_log(name: str) -> bool:
-    return any(fnmatch(name, pattern) for pattern in _LOGS)
-
-
-def _is_large(path: Path) -> bool:
-    return path.is_file() and path.stat().st_size > LARGEST_FILE
+def _is_too_large(path: Path) -> bool:
+    if not path.is_file() or path.stat().st_size <= LARGEST_FILE:
+        return False
+    return len(lzma.compress(path.read_bytes())) > LARGEST_FILE
 
 
 def _check_clone() -> None:

@@ -19,6 +19,7 @@ from redolab.machine import files
 from redolab.machine.facts import Machine
 from redolab.machine.lock import is_taken, taken
 from redolab.project import PROJECT
+from redolab.runs.packing import unpacked
 from redolab.runs.schema import (
     RUN_FORMAT,
     FailureRecord,
@@ -54,6 +55,11 @@ class Run:
     def name(self) -> str:
         """What it is called: when it began, and the experiment."""
         return self.folder.name
+
+    @property
+    def files(self) -> Path:
+        """Where the folders lie that are to be read: its own folder, or an unpacked copy of one that is kept packed. Raises `LabError`."""
+        return unpacked(self.folder)
 
     def record(self) -> RunRecord:
         """What is known of it. Raises `LabError` if it cannot be read."""
@@ -215,7 +221,8 @@ class Run:
     def _raw(self, name: str) -> dict[str, Any]:
         """A file's JSON. Raises `LabError` if it cannot be read, or has a format that this lab does not know."""
         try:
-            content = msgspec.json.decode((self.folder / name).read_bytes(), type=dict[str, Any])
+            folder = self.files if name.startswith(f"{_INSTANCES}/") else self.folder
+            content = msgspec.json.decode((folder / name).read_bytes(), type=dict[str, Any])
         except (OSError, msgspec.DecodeError) as error:
             raise self._unreadable(name, error) from error
         if name != _RECORD:
@@ -362,7 +369,7 @@ class RunStore:
 
 def used_names(run: Run) -> set[str]:
     """The names of what a run has measured on, whichever version of the lab made it."""
-    kept = {path.name for path in (run.folder / "crashes").glob("*")}
+    kept = {path.name for path in (run.files / "crashes").glob("*")}
     try:
         return kept | {record.name for record in run.group_records() if record.name}
     except LabError:

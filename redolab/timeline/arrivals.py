@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from io import TextIOWrapper
 from pathlib import Path
 
 from redolab.lines import Line
-from redolab.timeline.compressed import exists, open_file
 from redolab.timeline.logs import read_log
 
 _ENDING = ".arrivals"
@@ -21,14 +19,12 @@ def arrivals_of(log: Path) -> Path:
 
 def read_stamped_log(log: Path) -> Iterator[Line]:
     """All lines of a log that the lab saw arriving, each with its arrival; where no arrivals are kept, as `read_log`."""
-    if not exists(arrivals_of(log)):
+    if not arrivals_of(log).exists():
         yield from read_log(log)
         return
     with (
-        open_file(log) as log_file,
-        open_file(arrivals_of(log)) as stamps_file,
-        TextIOWrapper(log_file, "utf-8", "replace", newline="\n") as lines,
-        TextIOWrapper(stamps_file, "utf-8") as stamps,
+        log.open(encoding="utf-8", errors="replace", newline="\n") as lines,
+        arrivals_of(log).open(encoding="utf-8") as stamps,
     ):
         for line, stamp in itertools.zip_longest(lines, stamps):
             if line is None:

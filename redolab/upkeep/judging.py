@@ -40,7 +40,7 @@ def judge_run(name: str, jobs: int, progress: Progress) -> None:
     store = RunStore()
     with open_lab(progress, store.clear_unfinished) as lab:
         run = store.get(name)
-        if not (run.folder / CRASHES).exists() or not (positions := judgeable(run)):
+        if not (run.files / CRASHES).exists() or not (positions := judgeable(run)):
             raise InvalidInput(f"the run {run.name} has recovered nothing", "'redolab runs' lists the others")
         plan: CrashPlan = run.plan(CrashPlan)
         gone = judge_positions(lab, run, plan, positions, jobs)

@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from redolab.cluster import bundle
 from redolab.cluster.merging import Merging, groups_merged_whole
 from redolab.errors import LabError
+from redolab.machine import bundle
 from redolab.machine.facts import Machine
 from redolab.runs.plan import draw_plan
 from redolab.runs.schema import FailureRecord, GroupRecord, Session, TrialRecord, VerdictRecord

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import random
 import re
 from pathlib import Path
@@ -12,12 +11,11 @@ import pytest
 from redolab.errors import InvalidInput, LabError
 from redolab.project import PROJECT
 from redolab.runs import pages
+from redolab.runs.packing import PACKED, unpacked
 from redolab.runs.schema import RunState, TrialRecord
 from redolab.runs.store import Run, RunStore, new_session
 from redolab.timeline import timelines
 from redolab.timeline.arrivals import arrivals_of, read_stamped_log
-from redolab.timeline.compressed import ENDING, open_file
-from redolab.timeline.logs import read_log
 from tests.command import redolab
 from tests.examples import MACHINE, trial
 from tests.thorough import mostly_thorough
@@ -87,9 +85,22 @@ def test_every_committed_file_is_of_a_kind_that_something_reads() -> None:
                 # Read by people: the page itself has to send them there.
                 assert f"data/measured/{page.name}/{path.name}" in (PROJECT.results / f"{page.name}.md").read_text()
                 continue
-            of_run = path.relative_to(page).relative_to(path.relative_to(page).parts[0])
-            plain = of_run.with_suffix("") if of_run.suffix == ENDING else of_run
-            assert any(plain.match(kind) and len(plain.parts) == len(Path(kind).parts) for kind in KINDS), path
+            run = page / path.relative_to(page).parts[0]
+            assert path.parent == run, f"not packed: {path}"
+            if path.name == PACKED:
+                packed = (each.relative_to(unpacked(run)) for each in unpacked(run).rglob("*") if each.is_file())
+                assert [each for each in packed if not _is_known(each)] == []
+            else:
+                assert _is_known(path.relative_to(run)), path
+
+
+def _is_known(file: Path) -> bool:
+    return any(file.match(kind) and len(file.parts) == len(Path(kind).parts) for kind in KINDS)
+
+
+def test_a_committed_run_is_small() -> None:
+    for run in PROJECT.measured.glob("*/*/run.json"):
+        assert sum(path.stat().st_size for path in run.parent.iterdir()) < 2_000_000
 
 
 def test_the_readme_says_what_the_pages_say() -> None:
@@ -114,8 +125,8 @@ def test_no_committed_file_is_too_large_or_tells_where_the_lab_lay() -> None:
     for path in PROJECT.measured.rglob("*"):
         if path.is_file():
             assert path.stat().st_size <= pages.LARGEST_FILE
-            with open_file(path) as file:
-                assert b"/.lab" not in file.read()
+            files = unpacked(path.parent).rglob("*") if path.name == PACKED else [path]
+            assert [each for each in files if each.is_file() and b"/.lab" in each.read_bytes()] == []
 
 
 @pytest.fixture
@@ -139,22 +150,19 @@ def test_a_run_is_kept_without_what_is_made_again_or_too_large(
     (load / "samples.csv").write_text("read")
     (run.folder / "failed/x").mkdir(parents=True)
     (run.folder / "failed/x/fill.log").write_text("why it failed")
-    (run.folder / "huge.csv").write_bytes(b" " * (pages.LARGEST_FILE + 1))
     (run.folder / "noise.log").write_bytes(random.Random(1).randbytes(pages.LARGEST_FILE + 1))
     (run.folder / "my.cnf").write_text(f"basedir = {PROJECT.lab}/servers/mysql-9")
     kept = pages.keep_run("stuck", run)
-    assert [str(path) for path in pages.too_large(run, kept)] == ["huge.csv", "noise.log"]
-    assert sorted(path.name for path in kept.iterdir()) == ["crashes", "failed", "my.cnf", "run.json", "trials.jsonl"]
-    assert [path.name for path in (kept / "crashes/image").iterdir()] == ["samples.csv"]
-    assert (kept / "failed/x/fill.log").exists()
+    assert [str(path) for path in pages.too_large(run)] == ["noise.log"]
+    assert sorted(path.name for path in kept.iterdir()) == [PACKED, "my.cnf", "run.json", "trials.jsonl"]
+    files = {str(path.relative_to(Run(kept).files)) for path in Run(kept).files.rglob("*") if path.is_file()}
+    assert files == {"crashes/image/samples.csv", "failed/x/fill.log"}
     assert (kept / "my.cnf").read_text() == "basedir = .lab/servers/mysql-9"
     assert Run(kept).record().state is RunState.COMPLETE
     assert [each.name for each in pages.measured_runs("stuck")] == [run.name]
 
 
-def test_a_large_log_is_kept_compressed_and_read_as_if_it_were_not(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_is_read_from_a_packed_run_as_it_was(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(PROJECT), "measured", property(lambda _: tmp_path / "measured"))
     log = run.folder / "logs/1.log"
     log.parent.mkdir()
@@ -165,19 +173,19 @@ def test_a_large_log_is_kept_compressed_and_read_as_if_it_were_not(
     asked = list(timelines(read_stamped_log(log)))
     assert asked[0].clock == "arrival"
 
-    kept = pages.keep_run("stuck", run) / "logs/1.log"
-    assert sorted(path.name for path in kept.parent.iterdir()) == ["1.log.arrivals.gz", "1.log.gz"]
-    assert pages.too_large(run, kept.parent.parent) == []
+    packed = pages.keep_run("stuck", run)
+    kept = Run(packed).files / "logs/1.log"
+    assert pages.too_large(run) == []
     assert list(timelines(read_stamped_log(kept))) == asked
-    packed = kept.with_name("1.log.gz")
-    assert list(timelines(read_log(kept))) == list(timelines(read_log(packed))) == list(timelines(read_log(log)))
-    assert gzip.decompress(packed.read_bytes()).startswith(b"read from .lab/x\n")
+    assert kept.read_bytes().startswith(b"read from .lab/x\n")
 
-    before = {path.name: path.read_bytes() for path in kept.parent.iterdir()}
-    pages.keep_run("stuck", run)
-    assert {path.name: path.read_bytes() for path in kept.parent.iterdir()} == before
-    # Neither a time nor a name in the head.
-    assert packed.read_bytes()[:8] == b"\x1f\x8b\x08\x00\x00\x00\x00\x00"
+    before = (packed / PACKED).read_bytes()
+    (pages.keep_run("stuck", run) / PACKED).touch()
+    assert (packed / PACKED).read_bytes() == before
+    assert Run(packed).files != kept.parent.parent
+    (packed / PACKED).write_bytes(before[: len(before) // 2])
+    with pytest.raises(LabError, match="is torn"):
+        _ = Run(packed).files
 
 
 def test_a_page_without_runs_and_an_unknown_one_are_refused(

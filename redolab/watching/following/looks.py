@@ -11,7 +11,6 @@ from pathlib import Path
 import msgspec
 
 from redolab.errors import InvalidInput
-from redolab.timeline.compressed import exists, open_file
 from redolab.watching.following.redo_files import RedoToRecover
 from redolab.watching.following.server_process import Look, ServerProcess
 from redolab.watching.following.service import StartLimit
@@ -103,11 +102,10 @@ class RecordedProcess:
     @classmethod
     def of(cls, log: Path) -> RecordedProcess | None:
         """That of the server which wrote this log; None if it was not looked at."""
-        if not exists(looks_of(log)):
+        if not looks_of(log).exists():
             return None
-        with open_file(looks_of(log)) as file:
-            # The last line can be torn, as of a lab that was killed.
-            lines = [each for each in file.read().splitlines(keepends=True) if each.endswith(b"\n")]
+        # The last line can be torn, as of a lab that was killed.
+        lines = [each for each in looks_of(log).read_bytes().splitlines(keepends=True) if each.endswith(b"\n")]
         if not lines:
             return None
         looks = [msgspec.json.decode(each, type=Look) for each in lines[1:]]

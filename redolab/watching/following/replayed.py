@@ -13,7 +13,6 @@ from redolab.runs.store import Run
 from redolab.servers.dialects import Version, dialect_of, family_of
 from redolab.sizing.trade import committed_loads
 from redolab.timeline.arrivals import arrivals_of, read_stamped_log
-from redolab.timeline.compressed import ENDING, exists
 from redolab.timeline.phases import Timeline
 from redolab.timeline.stamps import records
 from redolab.watching.following.looks import RecordedProcess
@@ -75,11 +74,8 @@ def replays_of(run: Run) -> Iterator[Replay]:
             continue
         if trial.seconds_to_ready < SHORTEST:
             continue
-        # Large ones are kept compressed.
-        stem = f"{record.position + 1:03}-*.log"
-        logs = sorted(each for ending in ("", ENDING) for each in (run.folder / "logs").glob(stem + ending))
-        logs = [each.with_name(each.name.removesuffix(ENDING)) for each in logs]
-        if not logs or not exists(arrivals_of(logs[-1])):
+        logs = sorted((run.files / "logs").glob(f"{record.position + 1:03}-*.log"))
+        if not logs or not arrivals_of(logs[-1]).exists():
             continue
         lines = [(line.arrival, line.text) for line in read_stamped_log(logs[-1]) if line.arrival is not None]
         redo = None if trial.timeline is None else _redo(trial.timeline)

@@ -1,0 +1,40 @@
+"""A run that is kept for a page: its folders lie in one file, as there would be thousands of small ones."""
+
+from __future__ import annotations
+
+import atexit
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from redolab.machine import bundle, files
+
+PACKED = "files.tar.xz"
+
+
+def pack_folders(folder: Path) -> None:
+    """Pack the folders of a run, which go, into one file; the files beside them stay."""
+    beside = [path.name for path in folder.iterdir() if path.is_file()]
+    folders = [path for path in folder.iterdir() if path.is_dir()]
+    if not folders:
+        return
+    files.write_whole(folder / PACKED, bundle.pack(folder, beside, tightly=True))
+    for path in folders:
+        files.remove(path)
+
+
+def unpacked(folder: Path) -> Path:
+    """Where the folders of a run lie: in its own, or, of one that is packed, for as long as this process lives.
+
+    Raises `LabError` if it is torn.
+    """
+    packed = folder / PACKED
+    return _unpacked(packed, packed.stat().st_mtime_ns) if packed.exists() else folder
+
+
+@cache
+def _unpacked(packed: Path, _changed: int) -> Path:
+    to = Path(tempfile.mkdtemp(prefix="redolab-"))
+    atexit.register(files.remove, to)
+    bundle.unpack(packed.read_bytes(), to, durable=False)
+    return to
