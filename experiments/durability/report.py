@@ -263,7 +263,7 @@ def needed(why: Explanation) -> str:
     shown = "; ".join(why.words[:_WORDS])
     rest = len(why.words) - _WORDS
     many = "1 write" if why.writes == 1 else f"{why.writes} writes"
-    return f"{many}: {shown}" + (f"; and {rest} more places" if rest > 0 else "")
+    return f"{many}: {shown}" + (f"; and {rest} more ranges of sectors" if rest > 0 else "")
 
 
 def _label(result: CellResult) -> str:

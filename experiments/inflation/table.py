@@ -250,6 +250,12 @@ def in_words(of_server: CountedServer) -> str:
     return " ".join(sentences)
 
 
+def _span(low: float, high: float) -> str:
+    """As in `1.00 to 5.87`, or `1.00` where both are printed alike."""
+    shown = dict.fromkeys((f"{low:.2f}", f"{high:.2f}"))
+    return " to ".join(shown)
+
+
 def _meaning(of_server: CountedServer) -> str:
     rows = of_server.rows
     low, high = (pick(row.os_log_written_per_lsn_byte for row in rows) for pick in (min, max))
@@ -257,10 +263,10 @@ def _meaning(of_server: CountedServer) -> str:
         device = max((row.device_per_lsn_byte or 0 for row in rows), default=0)
         paid = f" The device still paid: up to {device:.1f} bytes for each byte of LSN." if device > _REWRITES else ""
         return (
-            f"os_log_written is the LSN under another name ({low:.2f} to {high:.2f} in every cell), true as the redo that you "
+            f"os_log_written is the LSN under another name ({_span(low, high)} in every cell), true as the redo that you "
             f"generate, and blind to the rewriting of blocks.{paid}"
         )
-    span = f"({low:.2f} to {high:.2f} times the LSN)"
+    span = f"({_span(low, high)} times the LSN)"
     padded = [row.log_padded_per_lsn_byte for row in rows if row.log_padded_per_lsn_byte]
     if of_server.counted is Counted.BLOCKS_AND_PADDING:
         told = (

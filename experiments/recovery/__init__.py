@@ -35,7 +35,7 @@ EXPERIMENT = Experiment(
             "throughput",
             "settings",
         ],
-        "storage": ["model"],
+        "storage": ["storage", "model"],
     },
     check=CheckCell(Named(__name__, ".check:check"), "ready_s", "s to ready with a log of 64M"),
     group=Noun("crash", "crashes"),

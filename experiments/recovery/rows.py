@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
@@ -25,6 +25,13 @@ CellKey: TypeAlias = tuple[str, int, str, int, str]
 """Server, log size in bytes, storage, buffer pool in bytes, settings that were asked for."""
 _PHASES = tuple(Phase)
 BAD = tuple(outcome for outcome in Outcome if outcome is not Outcome.READY)
+_DECIDED_BY: Mapping[Bound, Collection[str]] = {
+    Bound.SCAN: ("sequential_mb_s",),
+    Bound.RANDOM_READS: ("read_us", "queued_reads_per_s"),
+    # fio asks for no queued writes: a limit on requests shows in its queued reads.
+    Bound.WRITES: ("write_us", "queued_reads_per_s"),
+}
+"""Of what a recovery was bound by, the figures of the disk that decide it (`redolab.storage.figures`); of processors none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +127,12 @@ class RecoveryRow:
     """Why a phase has no number, where one has none."""
     notes: str
     """What the log tells beyond the phases."""
+
+    @property
+    def decided_by(self) -> Collection[str] | None:
+        """See `OnStorage`: the figures of what it was bound by."""
+        bound = bound_of(self)
+        return None if bound is None else _DECIDED_BY.get(bound, ())
 
 
 def recovery_rows(recoveries: Sequence[Keyed], order: Sequence[CellKey] = ()) -> list[RecoveryRow]:

@@ -44,11 +44,11 @@ def recovery_table(rows: Sequence[RecoveryRow], crashes: Sequence[CrashImage], o
         Column[RecoveryRow]("other", lambda row: number(_other(row)), right=True),
         Column[RecoveryRow]("bound by", lambda row: str(bound_of(row) or "–"), shared=_bound),
         *(_WARM if any(row.followed for row in rows) else ()),
-        Column[RecoveryRow]("rollback", lambda row: number(row.rollback_s), right=True, spare=True),
+        Column[RecoveryRow]("rollback after", lambda row: number(row.rollback_s), right=True, spare=True),
     ]
     notes = [
         "Seconds to ready: median of the recoveries; scan, apply and other (start, discover, open, accept) are of the recovery nearest "
-        "to it, rollback is what of it came after ready."
+        "to it."
     ]
     if any(row.followed for row in rows):
         notes.append(

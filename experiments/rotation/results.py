@@ -76,6 +76,11 @@ class CellResult:
         return any(each.buffered for each in self.trials)
 
     @property
+    def decided_by(self) -> None:
+        """See `OnStorage`: any figure may have."""
+        return
+
+    @property
     def slowest_part(self) -> str:
         """The part of the rotation in which a statement on its way took the longest, of the one with the longest of all."""
         worst = max(self.trials, key=lambda trial: trial.during.longest_ms)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from redolab.errors import InvalidInput, LabError
-from redolab.models.intervals import Ratio, median_of_known, ratios
+from redolab.models.intervals import Ratio, chances, median_of_known, ratios, stand_together
 from redolab.records.alike import Alike
 from redolab.records.crash import CrashSpec
 from redolab.results.load_figures import LoadFigures
@@ -91,14 +92,26 @@ class SettingEffect:
     base_ready: float | None
     ready: float | None
     recovery: Ratio | None
+    chances: tuple[float, float]
+    """To find such an effect, on throughput and on recovery, where there is none; NaN where that is not known."""
     late_share: float | None
     buffered: bool
+    throughput_stands: bool = False
+    """Whether it stands beside all effects that were looked for (`stand_together`)."""
+    recovery_stands: bool = False
+
+    @property
+    def decided_by(self) -> None:
+        """See `OnStorage`: any figure may have."""
+        return
 
     @property
     def size(self) -> float:
         """By which it is sorted: how much throughput it changes, or recovery where that is more; what is not told counts less."""
         told = [
-            abs(each.change) for each in (self.throughput, self.recovery) if each is not None and each.excludes_zero
+            abs(each.change)
+            for each, stands in ((self.throughput, self.throughput_stands), (self.recovery, self.recovery_stands))
+            if each is not None and stands
         ]
         return 1 + max(told) if told else abs(self.throughput.change) if self.throughput else 0.0
 
@@ -142,11 +155,20 @@ def effects(measured: Sequence[MeasuredLoad]) -> list[SettingEffect]:
         if key in baselines:
             kinds[baselines[key]].append(each)
     apart = _apart([of_kind[0] for of_kind in kinds.values()])
-    found = [
-        effect for of_kind, words in zip(kinds.values(), apart, strict=True) for effect in _of_kind(of_kind, words)
-    ]
+    found = _beside_each_other(
+        [effect for of_kind, words in zip(kinds.values(), apart, strict=True) for effect in _of_kind(of_kind, words)]
+    )
     servers = list(dict.fromkeys((each.server, each.machine) for each in found))
     return sorted(found, key=lambda effect: (servers.index((effect.server, effect.machine)), -effect.size))
+
+
+def _beside_each_other(found: Sequence[SettingEffect]) -> list[SettingEffect]:
+    """The effects, each with whether it stands beside all others."""
+    stand = stand_together([chance for each in found for chance in each.chances])
+    return [
+        replace(each, throughput_stands=throughput, recovery_stands=recovery)
+        for each, throughput, recovery in zip(found, stand[::2], stand[1::2], strict=True)
+    ]
 
 
 def _apart(kinds: Sequence[MeasuredLoad]) -> list[str]:
@@ -198,9 +220,20 @@ def _of_kind(measured: Sequence[MeasuredLoad], apart: str) -> list[SettingEffect
         cells[each.which].append(each)
     base = cells.pop(_BASE)
     rates = [(each.block, each.which, each.figures.rate.mean) for each in measured if each.figures.rate.mean > 0]
-    throughput = ratios(rates, _BASE)
-    recovery = ratios([(each.block, each.which, each.ready) for each in measured if each.ready], _BASE)
-    return [_effect(cell, base, throughput.get(which), recovery.get(which), apart) for which, cell in cells.items()]
+    times = [(each.block, each.which, each.ready) for each in measured if each.ready]
+    throughput, recovery = ratios(rates, _BASE), ratios(times, _BASE)
+    of_throughput, of_recovery = chances(rates, _BASE), chances(times, _BASE)
+    return [
+        _effect(
+            cell,
+            base,
+            throughput.get(which),
+            recovery.get(which),
+            (of_throughput.get(which, math.nan), of_recovery.get(which, math.nan)),
+            apart,
+        )
+        for which, cell in cells.items()
+    ]
 
 
 def _effect(
@@ -208,6 +241,7 @@ def _effect(
     base: Sequence[MeasuredLoad],
     throughput: Ratio | None,
     recovery: Ratio | None,
+    by_chance: tuple[float, float],
     apart: str,
 ) -> SettingEffect:
     common = {each.block for each in cell} & {each.block for each in base}
@@ -246,6 +280,7 @@ def _effect(
         base_ready=median_of_known([each.ready for each in base]),
         ready=median_of_known([each.ready for each in cell]),
         recovery=None if same else recovery,
+        chances=(math.nan, math.nan) if same else by_chance,
         late_share=max((share for each in (*cell, *base) if (share := each.late_share) is not None), default=None),
         buffered=any(each.buffered for each in (*cell, *base)),
     )

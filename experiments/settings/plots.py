@@ -33,7 +33,7 @@ def plot_effects(folder: Path, servers: Mapping[str, Sequence[SettingEffect]], t
     )  # fmt: skip
     for panel, of_server in zip(panels.flat, shown.values(), strict=True):
         _panel(panel, of_server)
-    panels[-1][0].set_xlabel("change against the baseline, 95 % interval; hollow: the interval includes 0")
+    panels[-1][0].set_xlabel("change against the baseline, 95 % interval; hollow: may be chance")
     found_labels = [zip(*panel.get_legend_handles_labels(), strict=True) for panel in panels.flat]
     handles = {label: handle for of_panel in found_labels for handle, label in of_panel}
     figure.legend(
@@ -48,21 +48,24 @@ def plot_effects(folder: Path, servers: Mapping[str, Sequence[SettingEffect]], t
 
 
 def _is_resolved(each: SettingEffect) -> bool:
-    """Whether its effect on throughput or on recovery leaves out 0."""
-    return any(ratio is not None and ratio.excludes_zero for ratio in (each.throughput, each.recovery))
+    """Whether its effect on throughput or on recovery stands."""
+    return each.throughput_stands or each.recovery_stands
 
 
 def _panel(panel: Axes, found: Sequence[SettingEffect]) -> None:
-    kinds = (("throughput", MEASURED, "o", -0.14), ("recovery", LIMIT, "s", 0.14))
-    for name, colour, marker, shift in kinds:
-        points = [(place, ratio) for place, each in enumerate(found) if (ratio := getattr(each, name)) is not None]
-        for place, ratio in points:
+    throughput = [(each.throughput, each.throughput_stands) for each in found]
+    recovery = [(each.recovery, each.recovery_stands) for each in found]
+    kinds = (
+        ("throughput", throughput, MEASURED, "o", -0.14),
+        ("time to ready after a crash", recovery, LIMIT, "s", 0.14),
+    )
+    for name, ratios, colour, marker, shift in kinds:
+        points = [(place, ratio, stands) for place, (ratio, stands) in enumerate(ratios) if ratio is not None]
+        for place, ratio, stands in points:
             panel.errorbar(
                 [min(ratio.change, _MUCH)], [place + shift], xerr=[[_reach(ratio, ratio.low)], [_reach(ratio, ratio.high)]],
                 linestyle="", marker=marker, markersize=4.5, color=colour, capsize=2,
-                markerfacecolor=colour if ratio.excludes_zero else "white",
-                label=("throughput" if name == "throughput" else "time to ready after a crash")
-                if (place, ratio) == points[0] else None,
+                markerfacecolor=colour if stands else "white", label=name if place == points[0][0] else None,
             )  # fmt: skip
             if ratio.change > _MUCH:
                 panel.annotate(

@@ -25,6 +25,7 @@ _TOLD = 4
 _LOADS = {TPCC: "TPC-C", LARGE_ROWS: "large rows", STORM: "storm"}
 """In this order: what is like most production comes first."""
 _WIDE = 100
+_MAY_BE_CHANCE = "?"
 
 
 def report(run: Run) -> Report:
@@ -106,8 +107,8 @@ def drawn(found: Sequence[SettingEffect]) -> Mapping[str, Sequence[SettingEffect
 
     def order(each: SettingEffect) -> tuple[int, bool, float]:
         ratio = each.throughput
-        is_resolved = ratio is not None and ratio.excludes_zero
-        return loads.index(each.load), not is_resolved, -_strength(ratio) if ratio and is_resolved else -each.size
+        stands = ratio is not None and each.throughput_stands
+        return loads.index(each.load), not stands, -_strength(ratio) if ratio and stands else -each.size
 
     return {label: sorted(own, key=order) for label, own in _by_server(found).items()}
 
@@ -135,7 +136,7 @@ def _compared(found: Sequence[SettingEffect]) -> int:
 
 def _resolved_effects(found: Sequence[SettingEffect]) -> list[tuple[SettingEffect, Ratio]]:
     """The levels of which chance alone does not explain what they changed throughput by, the largest effect first."""
-    told = [(each, each.throughput) for each in found if each.throughput is not None and each.throughput.excludes_zero]
+    told = [(each, each.throughput) for each in found if each.throughput is not None and each.throughput_stands]
     return sorted(told, key=lambda pair: -_strength(pair[1]))
 
 
@@ -168,7 +169,7 @@ def settings_table(
         Column[SettingEffect]("from", lambda each: each.baseline),
         Column[SettingEffect]("to", _level),
         Column[SettingEffect]("throughput", _throughput, right=True),
-        Column[SettingEffect]("recovery", lambda each: _in_words(each.recovery), right=True),
+        Column[SettingEffect]("recovery", lambda each: _in_words(each.recovery, each.recovery_stands), right=True),
         Column[SettingEffect]("p95, ms", lambda each: _pair(each.base_latency, each.latency), right=True, spare=True),
         Column[SettingEffect](
             "failed/s", lambda each: f"{each.failed:,.0f}", right=True, shared=_no_failures, spare=True
@@ -187,14 +188,14 @@ def settings_table(
         ),
         Column[SettingEffect]("blocks", lambda each: str(each.blocks), right=True, shared=_blocks, spare=True),
     ]
-    comparisons = sum(_is_known(ratio) for each in found for ratio in (each.throughput, each.recovery))
+    comparisons = sum(not math.isnan(chance) for each in found for chance in each.chances)
     notes = [
         "Each setting changed alone from the baseline of its load; effects on throughput (TPC-C: NOTPM; large rows and storm: "
         "transactions and connections a second) and on the time to ready after a crash at the load's end, with 95 % intervals, "
         "against the baseline in the same blocks. Pairs: baseline → this level. log filled: how often in the load; a log filled "
-        "less than once never forced flushing, and a load that wrote less redo leaves less to recover. Of these "
-        f"{comparisons} comparisons chance alone would show about "
-        f"{comparisons * (1 - SHARE):.0f} as an effect.",
+        "less than once never forced flushing, and a load that wrote less redo leaves less to recover.",
+        f"{_MAY_BE_CHANCE}: the interval leaves out 0, but among {comparisons} comparisons chance alone may have shown it (Holm's "
+        f"procedure, {100 * (1 - SHARE):.0f} %); sentence and picture leave it out.",
         *(
             f"{server_label(server, next(each.version for each in found if each.server == server))} was not measured with "
             f"{each.setting}: {each.why}."
@@ -212,8 +213,10 @@ def settings_table(
     return ReportTable.brief("Settings, one at a time", found, columns, notes, widest)
 
 
-def _in_words(ratio: Ratio | None) -> str:
-    return "–" if ratio is None else ratio.in_words()
+def _in_words(ratio: Ratio | None, stands: bool) -> str:
+    if ratio is None:
+        return "–"
+    return ratio.in_words() + _MAY_BE_CHANCE * (ratio.excludes_zero and not stands)
 
 
 def row_dictionaries(found: Sequence[SettingEffect]) -> list[dict[str, object]]:
@@ -241,7 +244,7 @@ def _throughput(each: SettingEffect) -> str:
         return f"not in effect: the server used {each.used}"
     if not each.rate:
         return "nothing succeeded"
-    return _in_words(each.throughput) + (f", nothing in {each.barren} of {each.loads}" if each.barren else "")
+    return _in_words(each.throughput, each.throughput_stands) + (f", nothing in {each.barren} of {each.loads}" if each.barren else "")
 
 
 def _number(value: float) -> str:

@@ -53,7 +53,7 @@ class CostRow:
     change: Ratio | None
     """By what share the throughput differs from that without any log, of the same blocks; None of `none` itself."""
     relative: Relative | None
-    """None where the built-in log in the same place was not measured, or its cost cannot be told from none."""
+    """None where the built-in log in the same place was not measured, or its cost is not resolved."""
     cpu_us: float | None
     p95_ms: float | None
     p99_ms: float | None
@@ -200,7 +200,7 @@ def _share(costs: Sequence[tuple[float, float]]) -> float | None:
 
 
 def answer(rows: Sequence[CostRow], killed: Sequence[KilledRow]) -> str:
-    """What the plugin costs beside the built-in log, where the latter's cost can be told from none; what was lost."""
+    """What the plugin costs beside the built-in log, where the latter's cost is resolved; what was lost."""
     lost = sum(abs(row.lost or 0) + row.cut_off for row in rows if row.arm in PLUGINS)
     buffered = [each for row in killed if row.arm is Arm.BUFFERED for each in row.lost]
     sentences = [
@@ -284,7 +284,7 @@ def _lost(row: CostRow) -> str:
 _NOTES = (
     "'against none': throughput against the same server without a log, in the same blocks, with its 95 % interval. 'of the "
     "built-in's cost': what the plugin takes of the throughput for each that the server's own log in the same place takes, where "
-    "that can be told from none.",
+    "that is resolved.",
     "'CPU µs': processor time of the server for a statement. 'schema': performance_schema=ON without digests, the base of "
     "'digests'; all others run with performance_schema=OFF.",
 )

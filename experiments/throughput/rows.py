@@ -53,6 +53,11 @@ class ThroughputRow:
     late_share: float | None
     buffered: bool
 
+    @property
+    def decided_by(self) -> None:
+        """See `OnStorage`: any figure may have."""
+        return
+
 
 @dataclass(frozen=True, slots=True)
 class ThroughputSeries:

@@ -41,15 +41,13 @@ def throughput_table(series: Sequence[ThroughputSeries], workloads: Sequence[str
         ),
     ]
     notes = [
-        "Throughput: mean of the last two windows, the load's start left out, with its 95 % interval (of several loads from how "
-        "much repeated loads differ within a block; of one by batch means, which knows only what chance did within it: the next load "
-        "of the same kind differs by more). "
-        "p95: median of the seconds' 95th percentiles, of TPC-C of New-Orders. worst s: the second with the lowest throughput, as a "
+        "Throughput: mean of the last two windows with its 95 % interval (of several loads from how much repeated loads differ within "
+        "a block; of one by batch means: the next load differs by more). "
+        "p95: median of the seconds' 95th percentiles, of TPC-C of New-Orders. worst s: the slowest second, as a "
         f"share of the median; stalls: seconds with {100 * STALLED:g} % of it at most. age: mean checkpoint age, as a share of that at "
         "which statements wait; of several loads, p95 to age are of that with the median throughput. redo, ready, again: redo at the "
-        "crash at the load's end, and seconds from the start of the server after it; the age rises and falls, and so does what a crash "
-        "costs. log filled up: ready after a crash with flushing held back until the age reaches its target or grows no more, and that "
-        "redo.",
+        "crash at the load's end, under production flushing, and seconds from the start of the server after it. log filled up: ready "
+        "after a crash with flushing held back until the age reaches its target or grows no more, and that redo.",
         *_remarks(series, off),
         *(caveat for name in workloads for caveat in workload_catalogue().get(name).caveats),
     ]

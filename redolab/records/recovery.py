@@ -93,7 +93,7 @@ _DISTURBED_SHARE = 0.05
 _DISTURBED = 0.2
 """Seconds, at least: the kernel counts in hundredths, and a machine at rest has some work too."""
 STUCK_AFTER = 60.0
-"""Seconds: the longest that any of 1,127 good recoveries was quiet is 6.1 s, slow disks included (docs/recovery.md)."""
+"""Seconds: the longest that any of 1,127 good recoveries was quiet is 6.1 s, slow disks included (docs/watching.md)."""
 
 
 class RecoveryTrial(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 from redolab.report.table import ReportTable
@@ -13,8 +14,8 @@ from redolab.storage.figures import OFF
 from redolab.storage.table import disk_dictionaries, disks_table, marks
 
 MARK = "!"
-Off: TypeAlias = Mapping[tuple[str, str], str]
-"""(machine, storage) → which of its figures were not as asked there."""
+Off: TypeAlias = Mapping[tuple[str, str], Mapping[str, str]]
+"""(machine, storage) → the columns of its figures that were not as asked there, in words."""
 
 
 class OnStorage(Protocol):
@@ -36,6 +37,10 @@ class OnStorage(Protocol):
     def buffered(self) -> bool:
         """Whether it was read through the page cache."""
 
+    @property
+    def decided_by(self) -> Collection[str] | None:
+        """The columns of the disk's figures that decided its time; None where any of them may have."""
+
 
 def marks_of(runs: Sequence[Run]) -> Off:
     """The storages of some runs that were not as asked. Raises `LabError`."""
@@ -50,8 +55,8 @@ def marks_of(runs: Sequence[Run]) -> Off:
 
 
 def storage_label(row: OnStorage, off: Off) -> str:
-    """A row's storage, marked if it was not the disk that it stands for."""
-    return row.storage + MARK * ((row.machine, row.storage) in off or is_late(row) or row.buffered)
+    """A row's storage, marked if it was not the disk that it stands for in what decided the row's time."""
+    return row.storage + MARK * (bool(_misleading(row, off)) or is_late(row) or row.buffered)
 
 
 def is_late(row: OnStorage) -> bool:
@@ -62,10 +67,14 @@ def is_late(row: OnStorage) -> bool:
 def storage_remarks(rows: Sequence[OnStorage], off: Off) -> list[str]:
     """What a reader must know of the storages before using the rows, a sentence each."""
     several = len({row.machine for row in rows}) > 1
+    wrong: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    for row in rows:
+        if misleading := _misleading(row, off):
+            wrong[row.machine, row.storage] |= misleading
     said = [
-        f"{storage}{MARK}{f' on {machine}' if several else ''} was not the disk that was asked for: {which} ('--all' has the figures)."
-        for (machine, storage), which in off.items()
-        if any((row.machine, row.storage) == (machine, storage) for row in rows)
+        f"{storage}{MARK}{f' on {machine}' if several else ''} was not the disk that was asked for: {', '.join(which.values())} "
+        "('--all' has the figures)."
+        for (machine, storage), which in wrong.items()
     ]
     if late := _storages(row for row in rows if is_late(row)):
         said.append(
@@ -77,6 +86,12 @@ def storage_remarks(rows: Sequence[OnStorage], off: Off) -> list[str]:
             "it stands for. Put REDOLAB_LAB on ext4, XFS or btrfs."
         )
     return said
+
+
+def _misleading(row: OnStorage, off: Off) -> Mapping[str, str]:
+    """The figures of its disk that were not as asked, of those that decided its time."""
+    found = off.get((row.machine, row.storage), {})
+    return {column: words for column, words in found.items() if row.decided_by is None or column in row.decided_by}
 
 
 def disks_of(run: Run) -> tuple[Sequence[ReportTable], Mapping[str, Sequence[Mapping[str, object]]]]:

@@ -74,10 +74,10 @@ def _answer(found: Sized) -> str:
             f"No size recovers in time: even with {smallest} {chance_in_words(found.smallest_chance)} of recoveries take longer than "
             f"{format_duration(found.rto_s)}, and {_percent(found.most_chance)} may."
         )
-    about, upper = format_duration(found.expected.recovery_s), format_duration(found.expected.ninety.high_s)
+    half, upper = format_duration(found.expected.recovery_s), format_duration(found.expected.ninety.high_s)
     return (
-        f"Set the redo log to {format_size(found.size)}: at worst, with the log full, {_RECOVERY[found.until]} then takes about {about}, "
-        f"nineteen times in twenty less than {upper}."
+        f"Set the redo log to {format_size(found.size)}. After a crash with the log full, the worst, {_RECOVERY[found.until]} then takes "
+        f"less than {half} half the time, and less than {upper} nineteen times in twenty."
     )
 
 
@@ -130,8 +130,8 @@ def _rule(found: Sized) -> str:
         return f"The rule of an hour of peak redo ({_peak(found)}): no log of this server holds it."
     row = found.rule
     return (
-        f"The rule of an hour of peak redo ({_peak(found)}) asks for {format_size(row.log_size)}: about {format_duration(row.recovery_s)} "
-        f"at worst, {chance_in_words(row.chance)} over {format_duration(found.rto_s)}{_stuck(row)}."
+        f"The rule of an hour of peak redo ({_peak(found)}) asks for {format_size(row.log_size)}: {format_duration(row.recovery_s)} in "
+        f"half of the worst crashes, {chance_in_words(row.chance)} over {format_duration(found.rto_s)}{_stuck(row)}."
     )
 
 

@@ -213,8 +213,8 @@ def test_a_storage_that_is_not_the_disk_that_was_asked_for_is_marked() -> None:
     assert "!" not in settings_table([found], {}, {}).as_markdown()
     (late,) = effects([replace(each, late_share=0.3) for each in blocks(1000, 1300, 800)])
     assert f"{late.storage}! answered later" in settings_table([late], {}, {}).as_markdown()
-    slow = settings_table([found], {}, {("local", found.storage): "random write IOPS -40%"}).as_markdown()
-    assert f"{found.storage}! was not the disk that was asked for: random write IOPS -40%" in " ".join(slow.split())
+    slow = settings_table([found], {}, {("local", found.storage): {"write_us": "random write -40%"}}).as_markdown()
+    assert f"{found.storage}! was not the disk that was asked for: random write -40%" in " ".join(slow.split())
 
 
 def test_of_a_log_of_several_files_the_answer_says_that_the_size_is_of_all() -> None:

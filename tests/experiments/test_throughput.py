@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from experiments.throughput.answer import answer, title
+from experiments.throughput.answer import answer, finding, title
 from experiments.throughput.rows import row_dictionaries, series_of
 from experiments.throughput.table import throughput_table
 from redolab.lab import native_folder
@@ -26,7 +26,7 @@ from redolab.runs.schema import Ruling, RunState
 from redolab.runs.store import Run, RunStore
 from redolab.servers.dialects import Purpose
 from redolab.states.images import ImageStore
-from redolab.units import GIB
+from redolab.units import GIB, KIB
 from tests.command import UNCHECKED, nothing_is_left, redolab
 from tests.examples import load_key, production_load, record, trial
 
@@ -240,6 +240,21 @@ def test_no_gain_is_shown_of_a_log_measured_in_other_minutes_of_its_load() -> No
     assert "4G (minutes 9 to 10) and 1G (0 to 1)" in table
     larger, _ = row_dictionaries([one])[::-1]
     assert (larger["log_size"], larger["gain"]) == (4 * GIB, None)
+
+
+def test_what_a_larger_log_saves_the_device_comes_first() -> None:
+    (one,) = series_of(MeasuredLoads([production_load("one", size, rate, lasted) for size, rate, lasted in LATER], []))
+    written = (60 * KIB, *[40 * KIB] * (len(one.rows) - 2), 22.3 * KIB)
+    rows = [
+        replace(row, figures=replace(row.figures, device_per_commit=each))
+        for row, each in zip(one.rows, written, strict=True)
+    ]
+    said = finding([replace(one, rows=rows), one])
+    assert said.startswith(
+        "A redo log of 4G instead of 1G: the device is sent 22 KiB instead of 60 (MariaDB 10.11.19, run one) for each commit. From 1G to 4G"
+    )
+    assert "; 22 KiB instead of 60 to the device for each commit; " in answer([replace(one, rows=rows)])
+    assert finding([one, one]) == title([one, one])
 
 
 def test_a_gain_that_may_be_none_is_not_called_one() -> None:

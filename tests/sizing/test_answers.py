@@ -147,7 +147,7 @@ def test_the_size_holds_an_hour_recovers_in_time_and_has_lines_to_paste(file: Pa
     assert f"SET GLOBAL innodb_log_file_size = {4 * GIB};" in lines["changing it"]
     assert {"Kubernetes", "failover"} < set(lines)
     text = shown(found)
-    assert "Set the redo log to 4G: at worst, with the log full, recovery then takes about" in text
+    assert "Set the redo log to 4G. After a crash with the log full, the worst, recovery then takes less than" in text
     assert "Why: it is the smallest that holds an hour of peak redo (3.10G; as given), and" in text
     assert "<- set this" in text
 

@@ -120,7 +120,7 @@ def test_the_smallest_that_loses_little_under_such_a_load_is_set() -> None:
     assert "+1 % (-1 to +2)" in lines["1G"]
     assert "<- set this" in lines["1G"]
     assert lines["2G"].split().count("–") == 2
-    assert "Set the redo log to 1G: at worst" in said
+    assert "Set the redo log to 1G. After a crash with the log full, the worst," in said
     assert "Why: it is the smallest that loses less than 3 % of throughput against the largest log measured" in said
     assert "The rule of an hour of peak redo (2G; as given) asks for 2560M: about" in said
     assert (

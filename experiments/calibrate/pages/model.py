@@ -52,6 +52,7 @@ def page(runs: Sequence[Run]) -> Page:
         "errors": errors_table(rows).as_markdown(),
         "rates": [(table.title, table.as_markdown()) for table in rates_tables(shipped_calibration())],
         "median": {kind.name.lower(): _all(rows, kind) for kind in HeldOut},
+        "held": {kind.name.lower(): _held(rows, kind) for kind in HeldOut},
         "goals": {"log_size": 0.15, "pool": 0.15, "unseen_storage": 0.30, "scaled": 0.30},
         "recoveries": len(observations),
         "crashes": len({each.crash_name for each in observations}),
@@ -90,6 +91,12 @@ def _pool_panels(calibration: Calibration, observations: Sequence[Observation]) 
         most = max(crashes.values(), key=lambda own: len({each.pool for each in own}))
         panels.append(PoolPanel(server_label(name, server.version), server.workloads[_MANY_POOLS].fitted, most))
     return panels
+
+
+def _held(rows: Sequence[ErrorRow], kind: HeldOut) -> float | None:
+    """The share of the headline's server that lay in its intervals; None where nothing of it was held out."""
+    own = next((row for row in rows if row.held_out is kind and row.server == _HEADLINE), None)
+    return None if own is None else own.inside / own.judged_by_interval
 
 
 def _all(rows: Sequence[ErrorRow], kind: HeldOut) -> ErrorRow | None:

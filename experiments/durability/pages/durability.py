@@ -92,8 +92,17 @@ def _risks(shown: Sequence[CellResult]) -> list[str]:
     for commit, alone in ((2, "a crash of the server alone loses nothing"), (0, "so does a crash of the server alone")):
         some = [each for each in plain if each.cell.trx_commit == commit]
         if some:
-            found.append(f"**{commit}**: a power cut loses {_lost_of(some)}; {alone}{_killed(some)}.")
+            found.append(f"**{commit}**: a power cut loses {_lost_of(some)}{_apart(some)}; {alone}{_killed(some)}.")
     return found
+
+
+def _apart(cells: Sequence[CellResult]) -> str:
+    """How often the binary log, though it was synced, holds other transactions than the tables; empty where none was on."""
+    synced = [each for each in cells if each.cell.sync_binlog == 1]
+    if not synced:
+        return ""
+    others = _share(sum(each.apart for each in synced), synced)
+    return f", and with `sync_binlog=1` left binary log and tables with other transactions in {others}"
 
 
 def _broken(cell: CellResult) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -18,26 +19,29 @@ from redolab.results.crashes import crashes_of
 from redolab.results.marks import storage_label
 from redolab.results.storages import storages_of
 from redolab.runs.store import Run
+from redolab.sizing.calibration import shipped_calibration
+from redolab.sizing.judging import answer as judged_in_words
+from redolab.sizing.judging import judged_recoveries, strata_table
 from redolab.storage.catalogue import storage_profile
 from redolab.storage.profiles import CLOUD, HOME
 from redolab.storage.table import disks_table
 
-from ..rows import RecoveryRow
+from ..rows import RecoveryRow, recovery_rows
 from .slower import plot_slower, ratios_on
-from .tables import OnPage, of_recoveries
+from .tables import OnPage, of_recoveries, of_rows
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
-
-
+_MATRIX = "storage"
+"""The folder of the runs in which every storage was measured; the others compare two of them."""
 _WORKLOAD = "bulk-update"
 """Whose crashes are compared: those of another make other redo, and take other times."""
 
 
 @dataclass(frozen=True, slots=True)
-class OnMachine:
-    """What the page shows of the machines of one class."""
+class Matrix:
+    """Every storage, on machines of one class."""
 
-    name: str
+    machine: str
     shown: OnPage
     dates: str
     recoveries: int
@@ -45,45 +49,73 @@ class OnMachine:
     """Storage → as many times as long as at home, the least first."""
     penalties: Mapping[str, float]
     """Storage → how many times as long with the smallest pool as with the largest."""
+    pools: Sequence[int]
+    """Bytes, the largest first."""
     disks: str
+    judged: str
+    """How far predictions were off, a sentence."""
+    predicted: str
+    """The table of it."""
 
     @property
-    def slowest(self) -> str:
-        """The storage on which a small pool costs the most."""
-        return max(self.penalties, key=lambda storage: self.penalties[storage])
+    def largest(self) -> tuple[str, float]:
+        """The storage on which a small pool costs the most, and how many times as long it takes."""
+        return max(self.penalties.items(), key=lambda entry: entry[1])
+
+    @property
+    def least(self) -> tuple[str, float]:
+        """The storage on which a small pool costs the least, and how many times as long it takes."""
+        return min(self.penalties.items(), key=lambda entry: entry[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Others:
+    """Other servers and sizes on two storages, on machines of one class."""
+
+    machine: str
+    shown: OnPage
+    dates: str
+    recoveries: int
+    slower: float
+    """As many times as long on the volume as at home."""
 
 
 def page(runs: Sequence[Run]) -> Page:
-    """The page of all runs together, each class of machines by itself, and the picture of the one that measured the most."""
-    alike = sorted(
-        [run for run in runs if {image.spec.workload for image in crashes_of(run)} == {_WORKLOAD}], key=_smallest_log
+    """The page of all runs together, each class of machines by itself."""
+    of_matrix = [run for run in runs if run.folder.parent.name == _MATRIX]
+    of_others = sorted(
+        [run for run in runs if run not in of_matrix and {each.spec.workload for each in crashes_of(run)} == {_WORKLOAD}],
+        key=_smallest_log,
     )
-    keys = keys_of(alike)
-    by_class: dict[MachineClass, list[Keyed]] = defaultdict(list)
-    for each in keyed_recoveries(alike):
-        by_class[each.key.machine].append(each)
-    machines = [
-        _on_machine(keys, machine, own) for machine, own in sorted(by_class.items(), key=lambda pair: -len(pair[1]))
-    ]
-    first = machines[0]
-    own = {storage: ratios_on(first.shown.rows, storage) for storage in first.slower}
-    marked = [storage for storage in own if _is_marked(first.shown, storage)]
-    slower = Plot("slower", partial(plot_slower, storages=own, marked=marked, title=_title(first)))
+    ((machine, recoveries),) = _by_machine(of_matrix)
+    matrix = _matrix(keys_of(of_matrix), machine, recoveries)
+    own = {storage: ratios_on(matrix.shown.rows, storage) for storage in matrix.slower}
+    marked = [storage for storage in own if _is_marked(matrix.shown, storage)]
+    slower = Plot("slower", partial(plot_slower, storages=own, marked=marked, title=_title(matrix)))
     values = {
-        "machines": machines,
-        "first": first,
+        "matrix": matrix,
+        "others": [_others(keys_of(of_others), machine, own) for machine, own in _by_machine(of_others, (HOME, CLOUD))],
         "home": HOME,
         "cloud": storage_profile(CLOUD).about,
-        "filled_to": filled_to([image for run in alike for image in crashes_of(run)]),
+        "filled_to": filled_to([image for run in runs for image in crashes_of(run) if image.spec.kill.fills_up]),
     }
     return Page(filled(_TEMPLATE, values), [slower])
 
 
-def _title(first: OnMachine) -> str:
+def _by_machine(runs: Sequence[Run], storages: Sequence[str] = ()) -> list[tuple[MachineClass, list[Keyed]]]:
+    """The recoveries on these storages, or on all, of each class of machines: of the one that measured the most first."""
+    found: dict[MachineClass, list[Keyed]] = defaultdict(list)
+    for each in keyed_recoveries(runs):
+        if not storages or each.trial.storage in storages:
+            found[each.key.machine].append(each)
+    return sorted(found.items(), key=lambda entry: -len(entry[1]))
+
+
+def _title(matrix: Matrix) -> str:
     """As in `Recovery takes 19.3 times as long on hdd as on native, 4.8 times on cloud-ssd`."""
-    storages = sorted(first.slower.items(), key=lambda entry: -entry[1])
+    storages = sorted(matrix.slower.items(), key=lambda entry: -entry[1])
     (slowest, times), *others = storages
-    beside = f", {others[0][1]:.1f} times on {others[0][0]}" if others else ""
+    beside = f", {dict(others)[CLOUD]:.1f} times on {CLOUD}" if CLOUD in dict(others) else ""
     return f"Recovery takes {times:.1f} times as long on {slowest} as on {HOME}{beside}"
 
 
@@ -93,26 +125,47 @@ def _is_marked(shown: OnPage, storage: str) -> bool:
     return 2 * sum(own) > len(own)
 
 
-def _on_machine(keys: Keys, machine: MachineClass, recoveries: Sequence[Keyed]) -> OnMachine:
-    shown = of_recoveries(keys.runs, recoveries)
-    storages = list(dict.fromkeys(row.storage for row in shown.rows))
-    known = {storage: times for storage in storages if (times := _slower(shown.rows, storage)) is not None}
-    penalties = {storage: times for storage in storages if (times := _penalty(shown.rows, storage)) is not None}
+def _matrix(keys: Keys, machine: MachineClass, recoveries: Sequence[Keyed]) -> Matrix:
+    rows, calibration = recovery_rows(recoveries), shipped_calibration()
+    judged = judged_recoveries(recoveries, calibration)
+    storages = list(dict.fromkeys(row.storage for row in rows))
+    known = {storage: times for storage in storages if (times := _slower(rows, storage)) is not None}
+    slower = dict(sorted(known.items(), key=lambda entry: entry[1]))
+    order = [HOME, *slower]
+    rows.sort(key=lambda row: (row.log_size_bytes, row.server, order.index(row.storage), -row.buffer_pool_bytes))
     looks = [
         (record.check, _looked_at(run, record.session))
         for run in sorted(keys.runs, key=lambda run: run.name)
         for record in storages_of(run).records
         if record.check is not None and keys.machine(run, record.session) == machine
     ]
-    return OnMachine(
-        name=machine.in_words(),
-        shown=shown,
-        dates=" and ".join(sorted({f"{each.trial.started:%Y-%m-%d}" for each in recoveries})),
+    return Matrix(
+        machine=machine.in_words(),
+        shown=of_rows(keys.runs, recoveries, rows),
+        dates=_dates(recoveries),
         recoveries=len(recoveries),
-        slower=dict(sorted(known.items(), key=lambda entry: entry[1])),
-        penalties=penalties,
+        slower=slower,
+        penalties={storage: times for storage in storages if (times := _penalty(rows, storage)) is not None},
+        pools=sorted({row.buffer_pool_bytes for row in rows}, reverse=True),
         disks=disks_table([check for check, _ in looks], [when for _, when in looks]).as_markdown(),
+        judged=judged_in_words(judged, calibration),
+        predicted=strata_table(judged).as_markdown(),
     )
+
+
+def _others(keys: Keys, machine: MachineClass, recoveries: Sequence[Keyed]) -> Others:
+    shown = of_recoveries(keys.runs, recoveries)
+    return Others(
+        machine=machine.in_words(),
+        shown=shown,
+        dates=_dates(recoveries),
+        recoveries=len(recoveries),
+        slower=_slower(shown.rows, CLOUD) or math.nan,
+    )
+
+
+def _dates(recoveries: Sequence[Keyed]) -> str:
+    return " and ".join(sorted({f"{each.trial.started:%Y-%m-%d}" for each in recoveries}))
 
 
 def _looked_at(run: Run, place: int) -> str:

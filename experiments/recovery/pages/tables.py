@@ -43,13 +43,18 @@ def on_page(*runs: Run) -> OnPage:
 
 def of_recoveries(runs: Sequence[Run], recoveries: Sequence[Keyed]) -> OnPage:
     """What a page shows of these recoveries of some runs, a row a cell of one run; the first says where and when."""
-    names = {each.image.name for each in recoveries}
-    crashes = [image for run in runs for image in crashes_of(run) if image.name in names]
     rows = [
         row
         for run in runs
         for row in recovery_rows([each for each in recoveries if each.run == run.name], order_of(run))
     ]
+    return of_rows(runs, recoveries, rows)
+
+
+def of_rows(runs: Sequence[Run], recoveries: Sequence[Keyed], rows: Sequence[RecoveryRow]) -> OnPage:
+    """What a page shows of these rows of the recoveries of some runs, of which the first says where and when."""
+    names = {each.image.name for each in recoveries}
+    crashes = [image for run in runs for image in crashes_of(run) if image.name in names]
     off, first = marks_of(runs), recoveries[0]
     session = next(run for run in runs if run.name == first.run).record().sessions[first.record.session]
     return OnPage(

@@ -17,7 +17,7 @@ from redolab.storage.catalogue import storage_profile
 from redolab.storage.profiles import CLOUD
 from redolab.units import format_duration
 
-from ..answer import sentence, title
+from ..answer import finding, sentence
 from ..factors import Factors
 from ..report import plots, rto_of, workloads_of
 from ..rows import series_of
@@ -36,7 +36,7 @@ def page(runs: Sequence[Run]) -> Page:
         "filled_to": filled_to([each.image for each in found.worst]),
         "windows": _in_words(each.made.kill.steady.window for each in series if each.made.kill.steady is not None),
         "limits": _in_words(each.made.kill.after for each in series if each.made.kill.after is not None),
-        "finding": title(series).rstrip("."),
+        "finding": finding(series).rstrip("."),
         "cloud": storage_profile(CLOUD).about,
         "answers": [sentence(each, series) for each in series],
         "table": throughput_table(series, workloads_of(found), off).as_markdown(),

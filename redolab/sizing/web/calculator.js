@@ -155,8 +155,8 @@ function sentence(question, found) {
   const why = found.holdsInTime ? "It is the smallest that holds an hour of peak redo, and it recovers in time." :
     `It is the largest that recovers within ${limit}, and holds ${duration(row.minutes * 60)} of peak redo; ` +
     (found.holds ? `an hour takes ${size(found.holds.logSize)}.` : "an hour fits into no log.");
-  return `Set the redo log to ${size(row.logSize)}: at worst, with the log full, recovery then takes about ${duration(row.ready)}, ` +
-    `nineteen times in twenty less than ${duration(row.high)}. ${why}`;
+  return `Set the redo log to ${size(row.logSize)}. After a crash with the log full, the worst, recovery then takes ` +
+    `less than ${duration(row.ready)} half the time, and less than ${duration(row.high)} nineteen times in twenty. ${why}`;
 }
 
 function asked() {

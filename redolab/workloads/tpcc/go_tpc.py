@@ -39,10 +39,8 @@ class GoTpcWorkload(TpccWorkload, frozen=True, kw_only=True, tag="go-tpc"):
     def caveats(self) -> Sequence[str]:
         """See `Workload`."""
         return (
-            "go-tpc is not TPC-C to the letter: its clients wait for nobody unless THINKTIME=on; the stock of remote order lines is "
-            "the home warehouse's, so they cross no warehouse; transactions are drawn, not dealt from a deck, so the mix varies; "
-            "percentiles of latency have one significant digit. Hence NOTPM (New-Order transactions a minute), never tpmC "
-            "(docs/workloads.md).",
+            "go-tpc is not TPC-C to the letter (docs/workloads.md): its figures are NOTPM (New-Order transactions a minute), never tpmC; "
+            "percentiles of latency have one significant digit.",
         )
 
     def content(self) -> str:
