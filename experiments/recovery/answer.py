@@ -32,8 +32,8 @@ def _of_one_machine(rows: Sequence[RecoveryRow]) -> str:
     if not ready:
         return f"No recovery became ready: {'; '.join(ends)}." if ends else "No recovery was measured."
     if len({(row.server, row.log_size_bytes, row.dataset_bytes) for row in ready}) == 1:
-        return "; ".join([_of_one_crash(ready), *_of_users(ready), *ends]) + "."
-    return "; ".join([_of_many(ready), *_of_users(ready), *ends]) + "."
+        return "; ".join([_of_one_crash(ready), *users_in_words(ready), *ends]) + "."
+    return "; ".join([_of_many(ready), *users_in_words(ready), *ends]) + "."
 
 
 def _of_one_crash(rows: Sequence[RecoveryRow]) -> str:
@@ -53,7 +53,7 @@ def _of_many(rows: Sequence[RecoveryRow]) -> str:
     return f"Ready after {_time(least, rows)} to {_time(most, rows)}, in {len(rows)} cells"
 
 
-def _of_users(rows: Sequence[RecoveryRow]) -> list[str]:
+def users_in_words(rows: Sequence[RecoveryRow]) -> list[str]:
     """When those who had been using the server had their throughput back."""
     followed = [row for row in rows if row.followed]
     back = sorted(row.back_median_s for row in followed if row.back_median_s is not None)

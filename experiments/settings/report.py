@@ -64,8 +64,8 @@ def answer(found: Sequence[SettingEffect]) -> str:
             parts.append(f"{label}: none of {compared} levels changed throughput measurably.")
             continue
         parts.append(
-            f"{label}: throughput: {_most(told, _TOLD)}; {compared - len(told)} of {compared} levels changed it by less than "
-            "could be measured."
+            f"{label}: throughput: {_most(told, _TOLD)}; {compared - len(told)} of {compared} levels changed it by no more "
+            "than chance may."
         )
     return " ".join(parts)
 
@@ -244,7 +244,9 @@ def _throughput(each: SettingEffect) -> str:
         return f"not in effect: the server used {each.used}"
     if not each.rate:
         return "nothing succeeded"
-    return _in_words(each.throughput, each.throughput_stands) + (f", nothing in {each.barren} of {each.loads}" if each.barren else "")
+    return _in_words(each.throughput, each.throughput_stands) + (
+        f", nothing in {each.barren} of {each.loads}" if each.barren else ""
+    )
 
 
 def _number(value: float) -> str:

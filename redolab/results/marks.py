@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 from redolab.report.table import ReportTable
@@ -60,8 +60,8 @@ def storage_label(row: OnStorage, off: Off) -> str:
 
 
 def is_late(row: OnStorage) -> bool:
-    """Whether the disk model answered much later than the modelled disk would have."""
-    return (row.late_share or 0.0) > OFF
+    """Whether the disk model answered much later than the modelled disk would have, where the disk decided the row's time."""
+    return (row.late_share or 0.0) > OFF and (row.decided_by is None or bool(row.decided_by))
 
 
 def storage_remarks(rows: Sequence[OnStorage], off: Off) -> list[str]:
@@ -76,11 +76,13 @@ def storage_remarks(rows: Sequence[OnStorage], off: Off) -> list[str]:
         "('--all' has the figures)."
         for (machine, storage), which in wrong.items()
     ]
-    if late := _storages(row for row in rows if is_late(row)):
+    if late := [row for row in rows if is_late(row)]:
+        shares = {name: [row.late_share or 0.0 for row in late if row.storage == name] for name in _names(late)}
+        by = ", ".join(f"{name}{MARK} by {_span(own)}" for name, own in shares.items())
         said.append(
-            f"{late}{MARK} answered later than the disk it stands for: this machine is slower, and such a disk recovers sooner."
+            f"Answered later than the disk it stands for: {by}. This machine is slower; such a disk recovers sooner."
         )
-    if buffered := _storages(row for row in rows if row.buffered):
+    if buffered := f"{MARK}, ".join(_names([row for row in rows if row.buffered])):
         said.append(
             f"{buffered}{MARK} is read through the page cache, as its file system has no direct I/O: it is faster than the disk "
             "it stands for. Put REDOLAB_LAB on ext4, XFS or btrfs."
@@ -107,5 +109,11 @@ def disks_of(run: Run) -> tuple[Sequence[ReportTable], Mapping[str, Sequence[Map
     return [disks_table(checks, machines)], {"disks": disk_dictionaries(checks, machines)}
 
 
-def _storages(rows: Iterable[OnStorage]) -> str:
-    return f"{MARK}, ".join(dict.fromkeys(row.storage for row in rows))
+def _names(rows: Sequence[OnStorage]) -> list[str]:
+    return list(dict.fromkeys(row.storage for row in rows))
+
+
+def _span(shares: Sequence[float]) -> str:
+    """As in `12 to 31 %`."""
+    ends = dict.fromkeys(f"{100 * end:.0f}" for end in (min(shares), max(shares)))
+    return f"{' to '.join(ends)} %"

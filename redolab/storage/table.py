@@ -75,9 +75,7 @@ def disk_dictionaries(checks: Sequence[DiskCheck], machines: Sequence[str]) -> l
 def marks(checks: Sequence[DiskCheck]) -> dict[str, dict[str, str]]:
     """Storage → the column of each of its figures that was off, with its name and by how much, for those of which any was."""
     return {
-        check.storage: {
-            figure.column: f"{figure.name} {off(check, figure):+.0%}" for figure in figures_off(check)
-        }
+        check.storage: {figure.column: f"{figure.name} {off(check, figure):+.0%}" for figure in figures_off(check)}
         for check in checks
         if figures_off(check)
     }

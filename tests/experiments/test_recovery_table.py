@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -16,6 +17,7 @@ from experiments.recovery.plots import _medians_apart, bar_segments, enlarged_to
 from experiments.recovery.rows import RecoveryRow
 from experiments.recovery.rows import recovery_rows as rows_of
 from experiments.recovery.table import recovery_table
+from redolab.machine.facts import DeviceUse
 from redolab.records.crash import CrashImage
 from redolab.records.recovery import Outcome, RecoveryTrial, Repeated, Unfinished, WarmTime
 from redolab.results.recoveries import Recovery
@@ -143,6 +145,23 @@ def test_a_disk_that_is_read_through_the_page_cache_is_marked() -> None:
     table = recovery_table(rows, [image()])
     assert "native!" in table.cells[0]
     assert any("has no direct I/O" in note for note in table.notes)
+
+
+def test_a_disk_is_marked_where_what_decided_the_time_was_not_as_asked() -> None:
+    (row,) = recovery_rows([record(trial())], [image()])
+    off = {(row.machine, row.storage): {"write_us": "random write of 16 KiB +30%", "append_us": "synced append +20%"}}
+    used = DeviceUse(seconds=3.3, reads=10, read_bytes=163840, writes=90, written_bytes=1474560, busy=3.0, queue=1.0)
+    writes = replace(row, device=used, cpu_s=0.5, busiest_thread_s=0.4, cores=2)
+    table = recovery_table([writes], [image()], off)
+    assert f"{row.storage}!" in table.cells[0]
+    (said,) = [note for note in table.notes if "was not the disk" in note]
+    assert "random write of 16 KiB +30%" in said
+    assert "append" not in said
+    one_core = replace(writes, busiest_thread_s=3.2)
+    assert f"{row.storage}!" not in recovery_table([one_core], [image()], off).cells[0]
+    # Where nobody knows what decided it, any figure may have.
+    unknown = replace(row, device=None)
+    assert f"{row.storage}!" in recovery_table([unknown], [image()], off).cells[0]
 
 
 def test_what_got_no_further_is_told_in_place_of_seconds() -> None:

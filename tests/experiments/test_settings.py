@@ -208,11 +208,24 @@ def test_loads_in_which_nothing_succeeded_are_told_beside_the_effect_of_the_othe
     assert ", nothing in 1 of 3" in settings_table([found], {}, {}).as_markdown()
 
 
+def test_what_may_be_chance_among_all_comparisons_is_marked_and_not_answered() -> None:
+    (found,) = effects(blocks(1000, 1300, 800))
+    assert found.throughput_stands
+    assert ")? " not in settings_table([found], {}, {}).as_markdown()
+    assert "-20% with a=0" in answer([found])
+    doubtful = replace(found, throughput_stands=False)
+    assert " -20 % (" in settings_table([doubtful], {}, {}).as_markdown()
+    assert ")? " in settings_table([doubtful], {}, {}).as_markdown()
+    assert "-20% with a=0" not in answer([doubtful])
+
+
 def test_a_storage_that_is_not_the_disk_that_was_asked_for_is_marked() -> None:
     (found,) = effects(blocks(1000, 1300, 800))
     assert "!" not in settings_table([found], {}, {}).as_markdown()
     (late,) = effects([replace(each, late_share=0.3) for each in blocks(1000, 1300, 800)])
-    assert f"{late.storage}! answered later" in settings_table([late], {}, {}).as_markdown()
+    assert f"Answered later than the disk it stands for: {late.storage}! by 30 %." in " ".join(
+        settings_table([late], {}, {}).as_markdown().split()
+    )
     slow = settings_table([found], {}, {("local", found.storage): {"write_us": "random write -40%"}}).as_markdown()
     assert f"{found.storage}! was not the disk that was asked for: random write -40%" in " ".join(slow.split())
 

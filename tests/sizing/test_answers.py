@@ -224,7 +224,7 @@ def test_where_an_hour_takes_too_long_the_largest_in_time_is_set_and_what_would_
     assert any("on native" in change for change in found.what_could_change[2:])
     text = shown(found)
     assert "Why: it is the largest that recovers in time; it holds" in text
-    assert f"asks for {format_size(found.holds_an_hour or 0)}: about" in text
+    assert f"asks for {format_size(found.holds_an_hour or 0)}: " in text
 
 
 def test_no_size_recovers_in_time(file: Path) -> None:

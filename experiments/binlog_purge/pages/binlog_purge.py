@@ -20,7 +20,7 @@ from redolab.units import format_size
 
 from ..factors import Factors
 from ..plots import plot_waits
-from ..results import CellResult, answer, committed, milliseconds, results
+from ..results import CellResult, answer, milliseconds, results
 from ..table import commits_table, waits_table
 from ..trial import PurgeTrial
 
@@ -47,7 +47,6 @@ def page(runs: Sequence[Run]) -> Page:
     found, known = results(trials), published()
     values = {
         "answer": answer(found),
-        "of_servers": [_of_server(found, label) for label in dict.fromkeys(each.label for each in found)],
         "published": _in_words(known),
         "beside": _beside(known, found).as_markdown(),
         "waits": waits_table(found).as_markdown(),
@@ -78,18 +77,6 @@ def _in_words(known: PublishedStall) -> str:
         f"for {known.stall_seconds} s every {known.every_minutes} minutes, at rotations that removed an expired file; more than "
         f"{known.users_queued} users queued, at {known.queries_per_second:,} queries a second. With files of "
         f"{known.file_size_after} that ended. Its explanation: {known.note}."
-    )
-
-
-def _of_server(found: Sequence[CellResult], label: str) -> str:
-    """Whether a server commits while it removes files, and what its clients waited at most."""
-    cells = [each for each in found if each.label == label]
-    longest = max(cells, key=lambda each: max(each.waits_with))
-    return (
-        f"**{label}**: clients {committed(cells)}. "
-        "The longest wait of a statement in a stretch with a removal was "
-        f"{milliseconds(max(longest.waits_with))} ({longest.in_words}), and "
-        f"{milliseconds(max(wait for each in cells for wait in each.waits_without))} in all stretches without one."
     )
 
 

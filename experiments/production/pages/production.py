@@ -79,7 +79,9 @@ def page(runs: Sequence[Run]) -> Page:
         "predicted_in_all": sum(len(each.predicted) for each in judged),
         "above_in_all": sum(each.above for each in judged),
         "biases": sorted(each.bias for each in judged),
-        "errors": sorted(error for each in judged for name in each.storages if (error := each.median_error(name)) is not None),
+        "errors": sorted(
+            error for each in judged for name in each.storages if (error := each.median_error(name)) is not None
+        ),
         "loads": sum(len(each.loads) for each in judged),
         "predicted": [(each, strata_table(each.recoveries).as_markdown()) for each in judged],
         "planned": [(each, planned_table(each.loads).as_markdown()) for each in judged],

@@ -16,6 +16,7 @@ from redolab.sizing.published import published_beside_ours
 from redolab.units import format_duration, format_size
 from redolab.workloads.tpcc.tables import TpccTables
 
+from ..answer import users_in_words
 from ..factors import Factors
 from ..rows import RecoveryRow
 from .tables import on_page
@@ -30,6 +31,7 @@ def page(runs: Sequence[Run]) -> Page:
     values = {
         "shown": shown,
         "pools": pools_in_words(shown.rows),
+        "users": "; ".join(users_in_words(shown.rows)),
         "commands": [command(run, Factors(), always=["server", "log_size"]) for run in runs],
         "published": published_beside_ours(runs, ours=_OURS, smallest=0).as_markdown(),
         "crashes": [

@@ -16,12 +16,12 @@ from redolab.report.contents import Page, Plot
 from redolab.report.template import filled
 from redolab.results.alike import Keyed, Keys, keyed_recoveries, keys_of
 from redolab.results.crashes import crashes_of
-from redolab.results.marks import storage_label
+from redolab.results.marks import Off, marks_of, storage_label
 from redolab.results.storages import storages_of
 from redolab.runs.store import Run
 from redolab.sizing.calibration import shipped_calibration
+from redolab.sizing.judging import JudgedRecovery, judged_recoveries, strata_table
 from redolab.sizing.judging import answer as judged_in_words
-from redolab.sizing.judging import judged_recoveries, strata_table
 from redolab.storage.catalogue import storage_profile
 from redolab.storage.profiles import CLOUD, HOME
 from redolab.storage.table import disks_table
@@ -47,6 +47,8 @@ class Matrix:
     recoveries: int
     slower: Mapping[str, float]
     """Storage → as many times as long as at home, the least first."""
+    at_most: Sequence[str]
+    """The storages that were slower than asked for in most of their rows: such a disk recovers sooner."""
     penalties: Mapping[str, float]
     """Storage → how many times as long with the smallest pool as with the largest."""
     pools: Sequence[int]
@@ -56,6 +58,8 @@ class Matrix:
     """How far predictions were off, a sentence."""
     predicted: str
     """The table of it."""
+    longer_at_home: float | None
+    """How many times as long as predicted recoveries took at home (geometric mean)."""
 
     @property
     def largest(self) -> tuple[str, float]:
@@ -84,14 +88,17 @@ def page(runs: Sequence[Run]) -> Page:
     """The page of all runs together, each class of machines by itself."""
     of_matrix = [run for run in runs if run.folder.parent.name == _MATRIX]
     of_others = sorted(
-        [run for run in runs if run not in of_matrix and {each.spec.workload for each in crashes_of(run)} == {_WORKLOAD}],
+        [
+            run
+            for run in runs
+            if run not in of_matrix and {each.spec.workload for each in crashes_of(run)} == {_WORKLOAD}
+        ],
         key=_smallest_log,
     )
     ((machine, recoveries),) = _by_machine(of_matrix)
     matrix = _matrix(keys_of(of_matrix), machine, recoveries)
     own = {storage: ratios_on(matrix.shown.rows, storage) for storage in matrix.slower}
-    marked = [storage for storage in own if _is_marked(matrix.shown, storage)]
-    slower = Plot("slower", partial(plot_slower, storages=own, marked=marked, title=_title(matrix)))
+    slower = Plot("slower", partial(plot_slower, storages=own, marked=matrix.at_most, title=_title(matrix)))
     values = {
         "matrix": matrix,
         "others": [_others(keys_of(of_others), machine, own) for machine, own in _by_machine(of_others, (HOME, CLOUD))],
@@ -119,10 +126,15 @@ def _title(matrix: Matrix) -> str:
     return f"Recovery takes {times:.1f} times as long on {slowest} as on {HOME}{beside}"
 
 
-def _is_marked(shown: OnPage, storage: str) -> bool:
+def _is_marked(rows: Sequence[RecoveryRow], off: Off, storage: str) -> bool:
     """Whether most of its rows have a mark in the table."""
-    own = [storage_label(row, shown.off) != storage for row in shown.rows if row.storage == storage]
+    own = [storage_label(row, off) != storage for row in rows if row.storage == storage]
     return 2 * sum(own) > len(own)
+
+
+def _longer_at_home(judged: Sequence[JudgedRecovery]) -> float | None:
+    ratios = [each.ratio for each in judged if each.ratio is not None and each.keyed.trial.storage == HOME]
+    return 1 / statistics.geometric_mean(ratios) if ratios else None
 
 
 def _matrix(keys: Keys, machine: MachineClass, recoveries: Sequence[Keyed]) -> Matrix:
@@ -132,6 +144,7 @@ def _matrix(keys: Keys, machine: MachineClass, recoveries: Sequence[Keyed]) -> M
     known = {storage: times for storage in storages if (times := _slower(rows, storage)) is not None}
     slower = dict(sorted(known.items(), key=lambda entry: entry[1]))
     order = [HOME, *slower]
+    off = marks_of(keys.runs)
     rows.sort(key=lambda row: (row.log_size_bytes, row.server, order.index(row.storage), -row.buffer_pool_bytes))
     looks = [
         (record.check, _looked_at(run, record.session))
@@ -145,11 +158,13 @@ def _matrix(keys: Keys, machine: MachineClass, recoveries: Sequence[Keyed]) -> M
         dates=_dates(recoveries),
         recoveries=len(recoveries),
         slower=slower,
+        at_most=[storage for storage in slower if _is_marked(rows, off, storage)],
         penalties={storage: times for storage in storages if (times := _penalty(rows, storage)) is not None},
         pools=sorted({row.buffer_pool_bytes for row in rows}, reverse=True),
         disks=disks_table([check for check, _ in looks], [when for _, when in looks]).as_markdown(),
         judged=judged_in_words(judged, calibration),
         predicted=strata_table(judged).as_markdown(),
+        longer_at_home=_longer_at_home(judged),
     )
 
 
