@@ -10,17 +10,22 @@ from redolab.querylogs.plugin.building import built_slow_log_plugin
 from redolab.servers.catalogue import server_catalogue
 from redolab.workloads.catalogue import workload_catalogue
 from tests.querylogs.plugin.instances import built_stress
+from tests.thorough import USED_EACH_TIME, mostly_thorough
 
 pytestmark = pytest.mark.alone
 
 
 @pytest.mark.timeout(900)
-def test_every_server_and_every_program_can_be_had_on_this_machine(lab: Lab) -> None:
+@pytest.mark.parametrize("name", mostly_thorough(server_catalogue().names(), USED_EACH_TIME))
+def test_a_server_can_be_had_on_this_machine(name: str, lab: Lab) -> None:
     """Tests that run beside each other have no network, and take these over."""
-    for name in server_catalogue().names():
-        server = lab.server(name)
-        assert server.program.is_absolute()
-        assert str(server.dialect.version) in server.version
+    server = lab.server(name)
+    assert server.program.is_absolute()
+    assert str(server.dialect.version) in server.version
+
+
+@pytest.mark.timeout(900)
+def test_every_program_can_be_had_on_this_machine(lab: Lab) -> None:
     # tpcc-mysql is the user's own to build.
     for name in set(workload_catalogue().names()) - {"tpcc-mysql"}:
         workload_catalogue().get(name).require(lab)

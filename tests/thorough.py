@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 ONE_OF_EACH_FAMILY = frozenset({"mysql-9", "mariadb-11.8"})
+USED_EACH_TIME = ONE_OF_EACH_FAMILY | {"mysql-5.5", "mysql-5.7", "mariadb-10.5", "mariadb-10.11"}
+"""The servers that tests start which are not `thorough`."""
 
 
 def mostly_thorough(values: Iterable[Any], each_time: Collection[Any] = ONE_OF_EACH_FAMILY) -> list[Any]:

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from redolab.bench.kept_server import KeptServer
 from redolab.errors import LabError
 from redolab.lab import Lab
 from redolab.models import sizes
@@ -23,7 +24,7 @@ from redolab.samples.log_layers import LogLayers
 from redolab.servers.dialects import REDO, InstanceRequest, Purpose
 from redolab.servers.initialise import initialise
 from redolab.servers.install import InstalledServer
-from redolab.servers.instance import Instance, prepare_folder
+from redolab.servers.instance import Instance
 from redolab.storage.loop import LoopDisk
 from redolab.units import MIB, format_size
 from redolab.workloads.inserts import EMPTY_TABLE, Inserted, insert
@@ -98,9 +99,7 @@ class InflationBench(Bench[PlannedInstance, PlannedInserts, InflationTrial]):
     def __init__(self, lab: Lab, plan: InflationPlan) -> None:
         self._lab = lab
         self._plan = plan
-        self._of_server = ExitStack()
-        self._of_instance = ExitStack()
-        self._server: _Server | None = None
+        self._kept = KeptServer(lab, "inflation", self._made)
         self._started: _Started | None = None
 
     def find(self, group: int, name: str | None) -> str | None:
@@ -133,13 +132,13 @@ class InflationBench(Bench[PlannedInstance, PlannedInserts, InflationTrial]):
     @contextmanager
     def opened(self, run: Run) -> Iterator[None]:
         """See `Bench`: at its end no instance and no data directory is left."""
-        with self._of_server, self._of_instance:
+        with self._kept.opened():
             yield
 
     def make(self, group: int, run: Run) -> str:
         """See `Bench`."""
         planned = self._plan.groups[group]
-        on = self._on(planned.server)
+        on = self._kept.of(planned.server)
         # Set at the start: MariaDB decides then whether it writes its log past the page cache.
         request = replace(
             self._request(),
@@ -162,7 +161,7 @@ class InflationBench(Bench[PlannedInstance, PlannedInserts, InflationTrial]):
             # A server just started still allocates undo segments: what it writes for its first inserts is not counted.
             first = self._plan.steps[self._plan.positions(group)[0]].step
             self._insert_between_readings(self._started, first)
-            self._of_instance.push(stack.pop_all())
+            self._kept.take(stack)
         return ""
 
     def measure(
@@ -207,26 +206,13 @@ class InflationBench(Bench[PlannedInstance, PlannedInserts, InflationTrial]):
         """See `Bench`: the instance is shut down cleanly, as the next starts on its data directory."""
         assert self._started is not None
         started, self._started = self._started, None
-        with self._of_instance:
-            started.instance.shut_down()
+        self._kept.shut_down(started.instance)
 
-    def _on(self, name: str) -> _Server:
-        """The server with a data directory: that of the groups before, as long as they are the same server's."""
-        if self._server is not None and self._server.server.name == name:
-            return self._server
-        self._of_server.close()
-        server = self._lab.server(name)
-        folder = self._lab.home / "instances" / f"{name}-inflation"
-        with ExitStack() as stack:
-            what = f"the instance of {name} for the inflation experiment"
-            stack.enter_context(self._lab.journal.making(folder, what, mounted=True))
-            prepare_folder(server, folder)
-            disk, why_not = _redo_disk(stack, server, folder, self._plan.conditions.log_size)
-            with self._lab.progress.stage(f"making a data directory of {name}", "initialise"):
-                initialise(server, folder, replace(self._request(), redo_apart=disk is not None))
-            self._server = _Server(server, folder, disk, why_not)
-            self._of_server.push(stack.pop_all())
-        return self._server
+    def _made(self, server: InstalledServer, folder: Path, stack: ExitStack) -> _Server:
+        disk, why_not = _redo_disk(stack, server, folder, self._plan.conditions.log_size)
+        with self._lab.progress.stage(f"making a data directory of {server.name}", "initialise"):
+            initialise(server, folder, replace(self._request(), redo_apart=disk is not None))
+        return _Server(server, folder, disk, why_not)
 
     def _request(self) -> InstanceRequest:
         log_size = self._plan.conditions.log_size

@@ -242,7 +242,21 @@ def in_words(of_server: CountedServer) -> str:
     name = _server(rows[0])
     if of_server.counted is None:
         return f"{name}: no cell of this run rewrites blocks, so nothing tells what its os_log_written counts."
-    sentences = [f"{name}: {_meaning(of_server)}"]
+    return f"{name}: {_whole_meaning(of_server)}"
+
+
+def alike_in_words(found: Sequence[CountedServer]) -> list[str]:
+    """The same without the figures of a table beside it, servers whose counters mean the same in one."""
+    names: dict[str, list[str]] = defaultdict(list)
+    for each in found:
+        words = "nothing tells what it counts." if each.counted is None else _whole_meaning(each, spans=False)
+        names[words].append(_server(each.rows[0]))
+    return [f"{', '.join(own)}: {words}" for words, own in names.items()]
+
+
+def _whole_meaning(of_server: CountedServer, *, spans: bool = True) -> str:
+    """What the counter counts, and why layers are blank; `spans`: with how far it is from the LSN."""
+    sentences = [_meaning(of_server, spans=spans)]
     if "file layer" in of_server.why_blank:
         sentences.append(f"File layer blank: {of_server.why_blank['file layer']}.")
     if "device" in of_server.why_blank:
@@ -256,17 +270,19 @@ def _span(low: float, high: float) -> str:
     return " to ".join(shown)
 
 
-def _meaning(of_server: CountedServer) -> str:
+def _meaning(of_server: CountedServer, *, spans: bool) -> str:
     rows = of_server.rows
     low, high = (pick(row.os_log_written_per_lsn_byte for row in rows) for pick in (min, max))
     if of_server.counted is Counted.LSN:
         device = max((row.device_per_lsn_byte or 0 for row in rows), default=0)
-        paid = f" The device still paid: up to {device:.1f} bytes for each byte of LSN." if device > _REWRITES else ""
+        many = f"{device:.1f}" if spans else f"{device:.0f}"
+        paid = f" The device still paid: up to {many} bytes for each byte of LSN." if device > _REWRITES else ""
+        every = f" ({_span(low, high)} in every cell)" if spans else ""
         return (
-            f"os_log_written is the LSN under another name ({_span(low, high)} in every cell), true as the redo that you "
+            f"os_log_written is the LSN under another name{every}, true as the redo that you "
             f"generate, and blind to the rewriting of blocks.{paid}"
         )
-    span = f"({_span(low, high)} times the LSN)"
+    span = f" ({_span(low, high)} times the LSN)" if spans else ""
     padded = [row.log_padded_per_lsn_byte for row in rows if row.log_padded_per_lsn_byte]
     if of_server.counted is Counted.BLOCKS_AND_PADDING:
         told = (
@@ -274,10 +290,10 @@ def _meaning(of_server: CountedServer) -> str:
         )
         meaning = (
             "os_log_written counts whole blocks of 512 bytes, every rewriting of the last one included, and the zeros with which "
-            f"it fills up the {of_server.writer.write_ahead} bytes it writes ahead {span}; {told}."
+            f"it fills up the {of_server.writer.write_ahead} bytes it writes ahead{span}; {told}."
         )
     else:
-        meaning = f"os_log_written counts whole blocks of 512 bytes, every rewriting of the last one included {span}."
+        meaning = f"os_log_written counts whole blocks of 512 bytes, every rewriting of the last one included{span}."
         if padded and max(padded) > _SAME:
             meaning += (
                 " The zeros of writing ahead are not in it: log_padded has them, "

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import msgspec
 from pymysql.connections import Connection
 
+from redolab.bench.kept_server import KeptServer
 from redolab.clock import now
 from redolab.errors import LabError
 from redolab.lab import Lab
@@ -26,7 +27,7 @@ from redolab.runs.store import Run
 from redolab.servers.dialects import InstanceRequest, Purpose, Setting
 from redolab.servers.initialise import initialise
 from redolab.servers.install import InstalledServer
-from redolab.servers.instance import Instance, prepare_folder
+from redolab.servers.instance import Instance
 from redolab.units import GIB, MIB, format_size
 from redolab.workloads.data import DATABASE
 
@@ -117,9 +118,7 @@ class PluginBench(Bench[PlannedInstance, PlannedStretch, PluginTrial]):
     def __init__(self, lab: Lab, plan: PluginPlan) -> None:
         self._lab = lab
         self._plan = plan
-        self._of_server = ExitStack()
-        self._of_instance = ExitStack()
-        self._server: _Server | None = None
+        self._kept = KeptServer(lab, "slowlog-plugin", self._made)
         self._started: _Started | None = None
 
     def find(self, group: int, name: str | None) -> str | None:
@@ -142,13 +141,13 @@ class PluginBench(Bench[PlannedInstance, PlannedStretch, PluginTrial]):
     @contextmanager
     def opened(self, run: Run) -> Iterator[None]:
         """See `Bench`: at its end no instance and no data directory is left."""
-        with self._of_server, self._of_instance:
+        with self._kept.opened():
             yield
 
     def make(self, group: int, run: Run) -> str:
         """See `Bench`."""
         planned = self._plan.groups[group]
-        on = self._on(planned.server)
+        on = self._kept.of(planned.server)
         schema = Setting("performance_schema", "ON", "what its digests cost") if planned.schema else None
         request = _request(self._most_connections(), on.plugin_dir, *([schema] if schema else []))
         name = f"{planned.server}-{planned.block}{'-schema' if planned.schema else ''}"
@@ -162,7 +161,7 @@ class PluginBench(Bench[PlannedInstance, PlannedStretch, PluginTrial]):
                 cursor.execute(f"SET SESSION long_query_time = {_NEVER}")
                 cursor.execute(f"CREATE DATABASE IF NOT EXISTS {DATABASE}")
             self._started = _Started(instance, connection, run.keep_once(instance.used(connection)))
-            self._of_instance.push(stack.pop_all())
+            self._kept.take(stack)
         return ""
 
     def measure(
@@ -174,10 +173,10 @@ class PluginBench(Bench[PlannedInstance, PlannedStretch, PluginTrial]):
         keep: Callable[[Measured[PluginTrial]], None],
     ) -> None:
         """See `Bench`."""
-        started, on = self._started, self._server
+        started = self._started
         assert started is not None
-        assert on is not None
         group, step = self._plan.groups[planned.group], planned.step
+        on = self._kept.of(group.server)
         buffer = self._plan.conditions.buffer if step.arm is Arm.BUFFERED else 0
         logging = Logging(step.arm, step.place, buffer, on.folder, started.connection)
         title = f"{on.server.name}, {step.arm}, {step.connections} clients"
@@ -200,12 +199,9 @@ class PluginBench(Bench[PlannedInstance, PlannedStretch, PluginTrial]):
         assert self._started is not None
         started, self._started = self._started, None
         if self._plan.groups[group].killed:
-            # Its connection and whatever else is open end without a server, and that is what was wanted.
-            self._of_instance.pop_all()
-            started.instance.end()
-            return
-        with self._of_instance:
-            started.instance.shut_down()
+            self._kept.end(started.instance)
+        else:
+            self._kept.shut_down(started.instance)
 
     def _asked(self, started: _Started, logging: Logging, step: PlannedStretch) -> dict[str, Any]:
         instance = started.instance
@@ -268,28 +264,15 @@ class PluginBench(Bench[PlannedInstance, PlannedStretch, PluginTrial]):
             **_as_fields(counted),
         }
 
-    def _on(self, name: str) -> _Server:
-        """The server with a data directory: that of the groups before, as long as they are the same server's."""
-        if self._server is not None and self._server.server.name == name:
-            return self._server
-        self._of_server.close()
-        server = self._lab.server(name)
-        plugin = built_slow_log_plugin(self._lab, server)
-        folder = self._lab.home / "instances" / f"{name}-slowlog"
-        with ExitStack() as stack:
-            what = f"the instance of {name} for the slow log plugin's experiment"
-            stack.enter_context(self._lab.journal.making(folder, what, mounted=True))
-            prepare_folder(server, folder)
-            plugin_dir = installed(folder, [plugin])
-            with self._lab.progress.stage(f"making a data directory of {name}", "initialise"):
-                initialise(server, folder, _request(0, plugin_dir))
-            for place in {planned.step.place for planned in self._plan.steps} - {Place.NOWHERE}:
-                _make_place(server, folder / log_folder(place), place)
-                if place is Place.TMPFS:
-                    stack.callback(mounts.unmount, folder / log_folder(place))
-            self._server = _Server(server, folder, plugin_dir)
-            self._of_server.push(stack.pop_all())
-        return self._server
+    def _made(self, server: InstalledServer, folder: Path, stack: ExitStack) -> _Server:
+        plugin_dir = installed(folder, [built_slow_log_plugin(self._lab, server)])
+        with self._lab.progress.stage(f"making a data directory of {server.name}", "initialise"):
+            initialise(server, folder, _request(0, plugin_dir))
+        for place in {planned.step.place for planned in self._plan.steps} - {Place.NOWHERE}:
+            _make_place(server, folder / log_folder(place), place)
+            if place is Place.TMPFS:
+                stack.callback(mounts.unmount, folder / log_folder(place))
+        return _Server(server, folder, plugin_dir)
 
     def _most_connections(self) -> int:
         return max(planned.step.connections for planned in self._plan.steps) + _MORE_CONNECTIONS

@@ -15,7 +15,7 @@ from redolab.runs.store import Run
 
 from ..plots import NEAR, plot_layers, plot_ratio
 from ..report import found_in
-from ..table import CountedServer, answer, in_words
+from ..table import CountedServer, alike_in_words, answer
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
 
@@ -29,7 +29,7 @@ def page(runs: Sequence[Run]) -> Page:
     values = {
         "answer": answer(found),
         "servers": _servers(found).as_markdown(),
-        "meanings": [in_words(of_server) for of_server in found],
+        "meanings": alike_in_words(found),
         "cells": len(off),
         "near": sum(abs(each) <= NEAR for each in off),
         "worst": max(off, key=abs),
