@@ -19,6 +19,7 @@ from ..rows import RecoveryRow
 
 _MARKERS = "osD^vP*X"
 _TICKS = (1, 2, 5, 10, 20, 50, 100)
+_FEW_POOLS = 2
 _BAR, _MARKED_BAR = "#8FB8DA", "#E3E3E3"
 """Of a disk that is as it was asked for, and of one that is not."""
 _NOT_AS_ASKED = f"{MARK} not as fast or slow as asked for"
@@ -31,6 +32,7 @@ class CellRatio:
     server: str
     version: str
     log_size: int
+    pool: int
     times: float
 
 
@@ -42,7 +44,7 @@ def ratios_on(rows: Sequence[RecoveryRow], storage: str) -> list[CellRatio]:
         if row.storage == HOME and row.ready_median_s
     }
     return [
-        CellRatio(row.server, row.version, row.log_size_bytes, row.ready_median_s / home)
+        CellRatio(row.server, row.version, row.log_size_bytes, row.buffer_pool_bytes, row.ready_median_s / home)
         for row in rows
         if row.storage == storage != HOME and row.ready_median_s
         if (home := at_home.get((row.server, row.log_size_bytes, row.buffer_pool_bytes)))
@@ -50,12 +52,14 @@ def ratios_on(rows: Sequence[RecoveryRow], storage: str) -> list[CellRatio]:
 
 
 def plot_slower(folder: Path, storages: Mapping[str, Sequence[CellRatio]], marked: Sequence[str], title: str) -> None:
-    """A bar a storage to the median of its cells, and a point each cell: `slower.svg`, `.png`.
+    """A bar a storage to the median of its cells, and a point each cell, filled with the largest pool: `slower.svg`, `.png`.
 
     `marked`: storages that were not as they were asked for.
     """
     figure, axes = plt.subplots(figsize=(WIDTH, 1.5 + 0.46 * len(storages)), layout="constrained")
     servers = sorted({server_label(each.server, each.version) for cells in storages.values() for each in cells})
+    pools = sorted({each.pool for cells in storages.values() for each in cells})
+    several_logs = len({each.log_size for cells in storages.values() for each in cells}) > 1
     names = [f"{storage}{MARK * (storage in marked)}" for storage in storages]
     for place, (storage, cells) in enumerate(storages.items()):
         median = statistics.median(each.times for each in cells)
@@ -65,19 +69,27 @@ def plot_slower(folder: Path, storages: Mapping[str, Sequence[CellRatio]], marke
             label=_NOT_AS_ASKED if is_marked and _NOT_AS_ASKED not in _labelled(axes) else None,
         )  # fmt: skip
         for number, server in enumerate(servers):
-            own = [each.times for each in cells if server_label(each.server, each.version) == server]
-            axes.plot(
-                own, [place] * len(own), _MARKERS[number % len(_MARKERS)], color="black", markerfacecolor="none",
-                markersize=4.5, markeredgewidth=0.8, label=server if own and server not in _labelled(axes) else None,
-            )  # fmt: skip
+            for pool in pools:
+                own = [
+                    each.times
+                    for each in cells
+                    if server_label(each.server, each.version) == server and each.pool == pool
+                ]
+                label = f"{server}, pool {format_size(pool)}" if len(pools) <= _FEW_POOLS else server
+                axes.plot(
+                    own, [place] * len(own), _MARKERS[number % len(_MARKERS)], color="black",
+                    markerfacecolor="black" if pool == pools[-1] and len(pools) > 1 else "none", markersize=4.5,
+                    markeredgewidth=0.8, label=label if own and label not in _labelled(axes) else None,
+                )  # fmt: skip
         axes.annotate(
             f"{median:.1f} ×", (max(median, *(each.times for each in cells)), place), xytext=(9, 0),
             textcoords="offset points", va="center", fontweight="bold",
         )  # fmt: skip
-        axes.annotate(
-            _logs(cells), (1, place), xycoords=("axes fraction", "data"), va="center", ha="right", fontsize="small",
-            color=MODEL,
-        )  # fmt: skip
+        if several_logs:
+            axes.annotate(
+                _logs(cells), (1, place), xycoords=("axes fraction", "data"), va="center", ha="right", fontsize="small",
+                color=MODEL,
+            )  # fmt: skip
     axes.axvline(1, color=LIMIT, linewidth=1)
     most = max(each.times for cells in storages.values() for each in cells)
     axes.set_xscale("log")
