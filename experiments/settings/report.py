@@ -170,6 +170,7 @@ def settings_table(
         Column[SettingEffect]("to", _level),
         Column[SettingEffect]("throughput", _throughput, right=True),
         Column[SettingEffect]("recovery", lambda each: _in_words(each.recovery, each.recovery_stands), right=True),
+        Column[SettingEffect]("ready, s", lambda each: _pair(each.base_ready, each.ready), right=True, spare=True),
         Column[SettingEffect]("p95, ms", lambda each: _pair(each.base_latency, each.latency), right=True, spare=True),
         Column[SettingEffect](
             "failed/s", lambda each: f"{each.failed:,.0f}", right=True, shared=_no_failures, spare=True

@@ -89,7 +89,9 @@ def _full_log_in_words(series: Sequence[ThroughputSeries]) -> str:
     if not known:
         return ""
     least, most = (f"{value:.1f}" for value in (min(known), max(known)))
-    return f"; recovery with the log filled up takes {least if least == most else f'{least} to {most}'} times as long"
+    # Of a log that did not fill up, a full one takes longer.
+    at_least = "at least " if any(each.rows[-1].filled_short for each in series) else ""
+    return f"; recovery with the log filled up takes {at_least}{least if least == most else f'{least} to {most}'} times as long"
 
 
 def sentence(one: ThroughputSeries, among: Sequence[ThroughputSeries] = ()) -> str:

@@ -116,7 +116,11 @@ class KillRule(msgspec.Struct, frozen=True, kw_only=True):
             return format_size(self.age)
         if self.age_fraction is not None:
             return f"{100 * self.age_fraction:g} % of the hard limit"
-        return "" if self.wants_no_age else "the sync flush point (MariaDB 10.5 and later: 7/8 of the hard limit)"
+        return (
+            ""
+            if self.wants_no_age
+            else "the sync flush point (on MariaDB 10.5 and later 7/8 of the hard limit instead)"
+        )
 
     def target_age(self, counters: Counters, capacity: RedoCapacity) -> int | None:
         """The checkpoint age to reach, in bytes; None if the rule has none.

@@ -73,7 +73,7 @@ def storage_remarks(rows: Sequence[OnStorage], off: Off) -> list[str]:
             wrong[row.machine, row.storage] |= misleading
     said = [
         f"{storage}{MARK}{f' on {machine}' if several else ''} was not the disk that was asked for: {', '.join(which.values())} "
-        "('--all' has the figures)."
+        "('redolab show RUN --all' has the figures)."
         for (machine, storage), which in wrong.items()
     ]
     if late := [row for row in rows if is_late(row)]:

@@ -58,7 +58,7 @@ def test_a_rule_from_before_keeps_its_target_and_differs_from_the_default() -> N
     ("rule", "words"),
     [
         (HIGHEST_AGE, "the highest age"),
-        (KillRule(), "the sync flush point (MariaDB 10.5 and later: 7/8 of the hard limit)"),
+        (KillRule(), "the sync flush point (on MariaDB 10.5 and later 7/8 of the hard limit instead)"),
         (KillRule.from_options("85%", 1800.0), "85 % of the hard limit"),
         (KillRule.from_options("2G", None), "2G"),
         (KillRule.from_options(None, 1800.0), ""),

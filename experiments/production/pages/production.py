@@ -12,12 +12,14 @@ from pathlib import Path
 from redolab.report.contents import Page, Plot
 from redolab.report.template import filled
 from redolab.results.alike import keyed_recoveries
+from redolab.runs.repeat_command import command
 from redolab.runs.store import Run
 from redolab.sizing.calibration import Calibration
 from redolab.sizing.fitting import fit_runs
 from redolab.sizing.judged_loads import JudgedLoad, judged_loads, planned_table
 from redolab.sizing.judging import JudgedRecovery, judged_recoveries, strata_table
 
+from ..factors import Factors
 from .plots import plot_predictions
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
@@ -85,6 +87,7 @@ def page(runs: Sequence[Run]) -> Page:
         "loads": sum(len(each.loads) for each in judged),
         "predicted": [(each, strata_table(each.recoveries).as_markdown()) for each in judged],
         "planned": [(each, planned_table(each.loads).as_markdown()) for each in judged],
+        "commands": [command(each.run, Factors(), always=["server"]) for each in judged],
         "machine": judged[-1].run.record().sessions[-1].machine.in_words(),
     }
     panels = [(each.date, each.recoveries) for each in judged]

@@ -28,7 +28,7 @@ from redolab.storage.table import disks_table
 from redolab.units import format_size
 
 from ..rows import RecoveryRow, recovery_rows
-from .slower import plot_slower, ratios_on
+from .slower import CellRatio, plot_slower, ratios_on
 from .tables import OnPage, of_recoveries, of_rows
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
@@ -47,8 +47,10 @@ class Matrix:
     dates: str
     recoveries: int
     slower: Mapping[str, float]
-    """Storage → as many times as long as at home, the least first."""
-    at_most: Sequence[str]
+    """Storage → as many times as long as at home, the median of its cells, the least first."""
+    spans: Mapping[str, tuple[float, float]]
+    """Storage → the same of the cell with the least, and of that with the most."""
+    too_slow: Sequence[str]
     """The storages that were slower than asked for in most of their rows: such a disk recovers sooner."""
     penalties: Mapping[str, float]
     """Storage → how many times as long with the smallest pool as with the largest."""
@@ -99,7 +101,7 @@ def page(runs: Sequence[Run]) -> Page:
     ((machine, recoveries),) = _by_machine(of_matrix)
     matrix = _matrix(keys_of(of_matrix), machine, recoveries)
     own = {storage: ratios_on(matrix.shown.rows, storage) for storage in matrix.slower}
-    slower = Plot("slower", partial(plot_slower, storages=own, marked=matrix.at_most, title=_title(matrix)))
+    slower = Plot("slower", partial(plot_slower, storages=own, marked=matrix.too_slow, title=_title(matrix)))
     values = {
         "matrix": matrix,
         "others": [_others(keys_of(of_others), machine, own) for machine, own in _by_machine(of_others, (HOME, CLOUD))],
@@ -160,7 +162,8 @@ def _matrix(keys: Keys, machine: MachineClass, recoveries: Sequence[Keyed]) -> M
         dates=_dates(recoveries),
         recoveries=len(recoveries),
         slower=slower,
-        at_most=[storage for storage in slower if _is_marked(rows, off, storage)],
+        spans={storage: _span(ratios_on(rows, storage)) for storage in slower},
+        too_slow=[storage for storage in slower if _is_marked(rows, off, storage)],
         penalties={storage: times for storage in storages if (times := _penalty(rows, storage)) is not None},
         pools=sorted({row.buffer_pool_bytes for row in rows}, reverse=True),
         disks=disks_table([check for check, _ in looks], [when for _, when in looks]).as_markdown(),
@@ -199,6 +202,10 @@ def _slower(rows: Sequence[RecoveryRow], storage: str) -> float | None:
     """How many times as long as at home recovery takes on it: the median of the cells; None of the home itself."""
     cells = ratios_on(rows, storage)
     return statistics.median(each.times for each in cells) if cells else None
+
+
+def _span(cells: Sequence[CellRatio]) -> tuple[float, float]:
+    return min(each.times for each in cells), max(each.times for each in cells)
 
 
 def _penalty(rows: Sequence[RecoveryRow], storage: str) -> float | None:
