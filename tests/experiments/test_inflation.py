@@ -197,7 +197,7 @@ def test_killed_the_next_command_takes_away_what_it_left(interrupted: Path) -> N
     assert data_file.exists()
     cleaned = redolab("rm", "none")
     assert cleaned.returncode == 2
-    assert "left the instance of mariadb-10.11 for the inflation experiment: cleaned up" in cleaned.stdout
+    assert "left the instance of mariadb-10.11 for the experiment inflation: cleaned up" in cleaned.stdout
     assert files.names(interrupted) == []
     assert lab_processes() == []
 

@@ -203,6 +203,7 @@ def test_a_page_without_runs_and_an_unknown_one_are_refused(
         pages.write_page("glory", tmp_path)
     with pytest.raises(InvalidInput, match="no page 'glory'"):
         pages.keep_run("glory", run)
+    monkeypatch.setattr(pages, "folders_of", lambda _: ["model"])
     with pytest.raises(InvalidInput, match="the page 'storage' has no runs of its own: it is made from"):
         pages.keep_run("storage", run)
 

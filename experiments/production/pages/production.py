@@ -76,6 +76,7 @@ def page(runs: Sequence[Run]) -> Page:
     judged = [
         _judged(run, in_order[:place]) for place, run in enumerate(in_order) if run.record().experiment == _EXPERIMENT
     ]
+    planned = [load for each in judged for load in each.loads if load.planned is not None]
     values = {
         "judged": judged,
         "predicted_in_all": sum(len(each.predicted) for each in judged),
@@ -84,6 +85,9 @@ def page(runs: Sequence[Run]) -> Page:
         "errors": sorted(
             error for each in judged for name in each.storages if (error := each.median_error(name)) is not None
         ),
+        "planned_ratios": sorted(each.ratio for each in planned if each.ratio is not None),
+        "planned_recoveries": sum(len(each.measured.recoveries) for each in planned),
+        "planned_above": sum(each.above for each in planned),
         "loads": sum(len(each.loads) for each in judged),
         "predicted": [(each, strata_table(each.recoveries).as_markdown()) for each in judged],
         "planned": [(each, planned_table(each.loads).as_markdown()) for each in judged],
