@@ -69,7 +69,7 @@ def _sentence(key: Compared, found: Sequence[LogEffect]) -> str:
 def title(found: Sequence[LogEffect]) -> str:
     """What logging every statement costs, cell by cell."""
     parts = [
-        f"{cell_label(each.key)} {100 * each.throughput.change:+.0f} %"
+        f"{cell_label(each.key)} {each.throughput.in_words()}"
         for each in found
         if each.log == "all" and each.throughput is not None
     ]
