@@ -67,5 +67,5 @@ def _written(packed: io.BytesIO, *, tightly: bool) -> tarfile.TarFile:
 def _of_nobody(entry: tarfile.TarInfo) -> tarfile.TarInfo:
     entry.mtime = entry.uid = entry.gid = 0
     entry.uname = entry.gname = ""
-    entry.mode = 0o644
+    entry.mode = 0o755 if entry.mode & 0o100 else 0o644
     return entry

@@ -102,7 +102,10 @@ def _apart(cells: Sequence[CellResult]) -> str:
     if not synced:
         return ""
     others = _share(sum(each.apart for each in synced), synced)
-    return f", and with `sync_binlog=1` left binary log and tables with other transactions in {others}, so that replicas must be made anew"
+    return (
+        f", and with `sync_binlog=1` left binary log and tables with other transactions in {others}, so that replicas must be "
+        "made anew"
+    )
 
 
 def _broken(cell: CellResult) -> str:
