@@ -155,11 +155,11 @@ def answer(found: Sequence[CellResult]) -> str:
 
 
 def committed(found: Sequence[CellResult]) -> str:
-    """As in `committed 41 times where 43 are usual, and stood still during none of the 12 removals, of 20, that could show it`."""
+    """As in `committed 41 transactions (43 in as long before), and stood still during none of the 12 removals that could show it`."""
     commits, usual = sum(each.commits for each in found), sum(each.usual_commits for each in found)
     count, shown = sum(len(each.trials) for each in found), sum(each.long_enough for each in found)
     still = sum(each.stood_still for each in found)
-    said = f"committed {commits:,} times where {usual:,.0f} are usual"
+    said = f"committed {commits:,} transactions ({usual:,.0f} in as long before)"
     if not shown:
         return f"{said}; none of the {count} removals took long enough to show whether they stood still"
     beside = f", of {count}," if count > shown else ""

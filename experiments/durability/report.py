@@ -19,7 +19,7 @@ from .promises import promise_of, unexpected
 from .trial import Cuts, CutVerdict, DurabilityTrial
 
 _WORDS = 3
-"""Of what had to be lost so many are named."""
+"""Of what had to be lost so many are named in a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,16 @@ class CellResult:
     def apart(self) -> int:
         """States in which tables and binary log hold something else."""
         return sum(each.is_apart for each in self.verdicts)
+
+    @property
+    def binary_log_ahead(self) -> int:
+        """States in which the binary log, and so a replica, holds transactions that the tables have lost."""
+        return sum(each.ledger is not None and each.ledger.only_in_binary_log > 0 for each in self.verdicts)
+
+    @property
+    def tables_ahead(self) -> int:
+        """States in which the tables hold transactions that the binary log, and so every replica, lacks."""
+        return sum(each.ledger is not None and each.ledger.only_in_tables > 0 for each in self.verdicts)
 
     @property
     def broken(self) -> int:
@@ -256,12 +266,12 @@ def explained_tables(found: Sequence[CellResult]) -> list[ReportTable]:
     return [ReportTable.of("What had to be lost", rows, columns, [])] if rows else []
 
 
-def needed(why: Explanation) -> str:
-    """The fewest lost writes that do it, in words."""
+def needed(why: Explanation, most: int = _WORDS) -> str:
+    """The fewest lost writes that do it, in words; up to so many ranges of sectors are named."""
     if not why.losses:
         return "nothing: the server never asked the disk to write it"
-    shown = "; ".join(why.words[:_WORDS])
-    rest = len(why.words) - _WORDS
+    shown = "; ".join(why.words[:most])
+    rest = len(why.words) - most
     many = "1 write" if why.writes == 1 else f"{why.writes} writes"
     return f"{many}: {shown}" + (f"; and {rest} more ranges of sectors" if rest > 0 else "")
 

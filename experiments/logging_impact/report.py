@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 
+from redolab.models.intervals import Ratio
 from redolab.report.contents import Plot, Report
 from redolab.report.labels import server_label
 from redolab.report.table import PAGE, SCREEN, Column, ReportTable
@@ -61,15 +62,20 @@ def _sentence(key: Compared, found: Sequence[LogEffect]) -> str:
         parts.append(f"not resolved (±{100 * widest:.0f} % at most): {', '.join(name for name, _ in unclear)}")
     said = "; ".join(parts)
     return (
-        f"{cell_label(key)}, change of NOTPM: every statement in the slow query log {known['all'].in_words()}"
+        f"{cell_label(key)}, change of NOTPM: every statement in the slow query log {_resolved_or_not(known['all'])}"
         f"{f'; {said}' if said else ''}."
     )
+
+
+def _resolved_or_not(effect: Ratio) -> str:
+    """As in `-8 % (-18 to +2), not resolved`: nobody takes what could not be seen for nothing."""
+    return effect.with_interval() + ("" if math.isnan(effect.low) or effect.excludes_zero else ", not resolved")
 
 
 def title(found: Sequence[LogEffect]) -> str:
     """What logging every statement costs, cell by cell."""
     parts = [
-        f"{cell_label(each.key)} {each.throughput.in_words()}"
+        f"{cell_label(each.key)} {_resolved_or_not(each.throughput)}"
         for each in found
         if each.log == "all" and each.throughput is not None
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from redolab.results.committed import SLOWER_MACHINE
 from redolab.results.rows import recovery_rows
 from redolab.runs.experiment import CheckCell, Experiment, Named, Noun, by_name
 
@@ -35,6 +36,7 @@ EXPERIMENT = Experiment(
             "throughput",
             "settings",
         ],
+        "recovery": ["recovery", "model", SLOWER_MACHINE],
         "storage": ["storage", "model"],
     },
     check=CheckCell(Named(__name__, ".check:check"), "ready_s", "s to ready with a log of 64M"),

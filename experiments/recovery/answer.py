@@ -40,7 +40,7 @@ def _of_one_crash(rows: Sequence[RecoveryRow]) -> str:
     first = rows[0]
     redo = next((row.redo_from_recovery_bytes for row in rows if row.redo_from_recovery_bytes), None)
     of = f"{format_size(redo)} of redo" if redo else "The redo"
-    subject = f"{of} in {_a(format_size(first.log_size_bytes))} log: {server_label(first.server, first.version)} was ready after"
+    subject = f"{of} in {_a_log_of(format_size(first.log_size_bytes))}: {server_label(first.server, first.version)} was ready after"
     told, between = (rows, ", ") if len(rows) <= _FEW else (_extremes(rows), " to ")
     times = between.join(_time(row, rows) for row in told)
     bounds = {bound for row in rows if (bound := bound_of(row)) is not None}
@@ -104,6 +104,6 @@ def _ended(rows: Sequence[RecoveryRow]) -> str:
     return ", ".join(f"{count} of {all_of} recoveries {how}" for count, how in counts if count)
 
 
-def _a(size: str) -> str:
-    """With the article that a size has when it is read aloud."""
-    return f"an {size}" if size.startswith(("8", "11", "18")) else f"a {size}"
+def _a_log_of(size: str) -> str:
+    """As in `an 8G log`: with the article that the size has when it is read aloud."""
+    return f"an {size} log" if size.startswith(("8", "11", "18")) else f"a {size} log"

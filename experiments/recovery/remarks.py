@@ -15,7 +15,7 @@ _NOT_ALONE = 0.1
 _FEW_CORES = 2
 
 
-def _was_watched_too_closely(row: RecoveryRow) -> bool:
+def was_watched_too_closely(row: RecoveryRow) -> bool:
     """Whether it is from the time when watching took most of a core, on a machine that has few."""
     return row.lab_cpu_s is None and row.typical_ready_s is not None and (row.cores or _FEW_CORES) <= _FEW_CORES
 
@@ -30,7 +30,7 @@ def remarks(rows: Sequence[RecoveryRow], crashes: Sequence[CrashImage], off: Off
     said = [f"{image.name} was killed when {image.why_killed}." for image in crashes if image.stopped_short]
     said += [caveat for name in _workloads(crashes) for caveat in workload_catalogue().get(name).caveats]
     said += storage_remarks(rows, off)
-    if any(_was_watched_too_closely(row) for row in rows):
+    if any(was_watched_too_closely(row) for row in rows):
         said.append(
             "When this was measured the lab's own watching took up to 0.8 of a core, which made MariaDB's recoveries on two cores 13 to "
             "14 % longer (docs/recovery.md)."

@@ -36,7 +36,7 @@ def recovery_table(rows: Sequence[RecoveryRow], crashes: Sequence[CrashImage], o
             "dirty pages", lambda row: count(row.dirty_pages), right=True, shared="{} dirty pages".format, spare=True
         ),
         Column[RecoveryRow]("ready, s", _ready, right=True),
-        Column[RecoveryRow]("min–max", _range, right=True),
+        Column[RecoveryRow]("min–max", seconds_between, right=True),
         Column[RecoveryRow]("n", _n, right=True, shared=_recoveries),
         Column[RecoveryRow]("batches", lambda row: count(row.batches), right=True),
         Column[RecoveryRow]("scan", lambda row: number(row.scan_s), right=True),
@@ -87,6 +87,13 @@ def ended(row: RecoveryRow) -> str:
     return ", ".join(parts)
 
 
+def seconds_between(row: RecoveryRow) -> str:
+    """From the shortest to the longest time to ready, as in `12.10–13.25`; a dash of a single recovery."""
+    if row.n < 2 or row.ready_min_s is None or row.ready_max_s is None:
+        return "–"
+    return f"{row.ready_min_s:.2f}–{row.ready_max_s:.2f}"
+
+
 def _server(row: RecoveryRow) -> str:
     return server_label(row.server, row.version)
 
@@ -94,12 +101,6 @@ def _server(row: RecoveryRow) -> str:
 def _ready(row: RecoveryRow) -> str:
     median = [] if row.ready_median_s is None else [number(row.ready_median_s)]
     return ", ".join([*median, *filter(None, [ended(row)])])
-
-
-def _range(row: RecoveryRow) -> str:
-    if row.n < 2 or row.ready_min_s is None or row.ready_max_s is None:
-        return "–"
-    return f"{row.ready_min_s:.2f}–{row.ready_max_s:.2f}"
 
 
 def _bound(by: str) -> str:

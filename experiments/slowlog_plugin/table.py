@@ -233,9 +233,7 @@ def finding(rows: Sequence[CostRow]) -> str:
             if row.arm is Arm.BUILT_IN and row.place is place and (row.server, row.connections) in costly
             if row.connections == clients
         ]
-        shares = sorted(row.relative.share for row in plugins if row.relative is not None)
-        between = f"{shares[0]:.2f}" if len(shares) == 1 else f"{shares[0]:.2f} to {shares[-1]:.2f}"
-        taken = f"{_taken(plugins)}: {between} of that" if shares[-1] > 0 else "nothing that shows"
+        taken = _taken_by_plugin([row for row in plugins if row.relative is not None])
         where = "" if len(plugins) == len(servers) else f" of {' and '.join(_label(row) for row in plugins)}"
         said.append(
             f"With {clients} clients the built-in slow query log takes {_taken(built_in)} of the throughput of SELECT 1{where}, "
@@ -245,6 +243,18 @@ def finding(rows: Sequence[CostRow]) -> str:
         where = " on every server" if len(servers) > 1 else ""
         said.append(f"With {' and '.join(map(str, unclear))} the built-in log's cost is not resolved{where}")
     return ". ".join(said)
+
+
+def _taken_by_plugin(rows: Sequence[CostRow]) -> str:
+    """Of the throughput, and of what the built-in log takes, with the widest of the intervals."""
+    found = [row.relative for row in rows if row.relative is not None]
+    shares = sorted(each.share for each in found)
+    if shares[-1] <= 0:
+        return "nothing: it was faster than without a log, which puts that comparison in doubt"
+    between = f"{shares[0]:.2f}" if len(shares) == 1 else f"{shares[0]:.2f} to {shares[-1]:.2f}"
+    low, high = min(each.low for each in found), max(each.high for each in found)
+    within = "" if math.isnan(low) else f" (95 %: {low:.2f} to {high:.2f})"
+    return f"{_taken(rows)}: {between} of that{within}"
 
 
 def _label(row: CostRow) -> str:

@@ -15,6 +15,8 @@ from .rows import ThroughputRow, ThroughputSeries
 
 _ALWAYS = ("storage", "pool")
 """What a panel says of its series in any case."""
+_BUSY = 0.9
+"""Of its time: what is busier limits a load."""
 
 
 def answer(series: Sequence[ThroughputSeries]) -> str:
@@ -63,6 +65,25 @@ def finding(series: Sequence[ThroughputSeries]) -> str:
         for sizes, saved in by_sizes.items()
     ]
     return " ".join([*said, title(series)])
+
+
+def limited_in_words(series: Sequence[ThroughputSeries]) -> str:
+    """What the loads were limited by, whatever the log: their processors or their device; empty where neither was busy in all.
+
+    As in `MySQL 9.7.4 by the processors (97 % busy and more), MariaDB 11.8.9, cloud-ssd by the device (99 % busy and more)`.
+    """
+    said = []
+    for each in series:
+        figures = [row.figures for row in each.rows]
+        for what, shares in (
+            ("the processors", [one.cpu_share for one in figures]),
+            ("the device", [one.device_busy for one in figures]),
+        ):
+            known = [share for share in shares if share is not None]
+            if len(known) == len(figures) and min(known) >= _BUSY:
+                said.append(f"{name_of(each, series)} by {what} ({100 * min(known):.0f} % busy and more)")
+                break
+    return "; ".join(said)
 
 
 def _kib_written(first: ThroughputRow, last: ThroughputRow) -> str | None:

@@ -132,6 +132,8 @@ def _remarks(series: Sequence[ThroughputSeries], off: Off) -> list[str]:
             f"{filled_short}: filled up, the age stopped growing below its target; a worse case than "
             "that redo is possible."
         )
+    if exceeded := which(lambda _, row: (row.filled_redo or math.inf) < (row.redo_at_crash or 0)):
+        said.append(f"{exceeded}: the crash at the load's end left more redo than that with the log filled up.")
     if unsteady := which(lambda _, row: row.steady < row.n):
         said.append(f"{MARK} was not steady when its time was up: {unsteady}.")
     return [*said, *storage_remarks([row for each in series for row in each.rows], off)]

@@ -7,6 +7,8 @@ from redolab.runs.store import Run
 
 RECOVERY_PAGES = ("model", "generations", "recovery", "stuck", "anatomy", "production")
 """The pages of results whose runs are recoveries on the project's own machine."""
+SLOWER_MACHINE = "slower-machine"
+"""The folder of runs on a machine of the same class on which recoveries take twice as long: shown, and never learned from."""
 
 
 def committed_recoveries() -> list[Run]:

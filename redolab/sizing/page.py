@@ -16,7 +16,7 @@ import scipy
 
 from redolab.errors import LabError
 from redolab.models.capacity import PAGE_SIZE
-from redolab.models.recovery_time.work import CROWDED, ROOMY
+from redolab.models.recovery_time.work import CROWDED, ROOMY, SURE_OF_ONE_BATCH
 from redolab.models.sizing import SHOWN, possible_sizes
 from redolab.report.labels import server_label
 from redolab.report.table import ReportTable
@@ -73,6 +73,7 @@ def calculator_data(calibration: Calibration) -> Mapping[str, object]:
         "page_size": PAGE_SIZE,
         "roomy": ROOMY,
         "crowded": CROWDED,
+        "sure_of_one_batch": SURE_OF_ONE_BATCH,
         "beyond": BEYOND,
         "sizes": sizes,
         "shown": SHOWN,

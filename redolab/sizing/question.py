@@ -114,7 +114,7 @@ class Model:
         spread = self.spread(log_size)
         crashes = []
         for age in ages:
-            stuck = self.chance_of_stuck if self.work(age).batches > 1 else 0.0
+            stuck = self.chance_of_stuck if self.may_take_batches(age) else 0.0
             crashes.append(PossibleCrash(1.0, self.at(log_size, age).seconds, spread, stuck))
         return crashes
 
@@ -146,8 +146,12 @@ class Model:
         return replace(self, storage=name, disk=self.calibration.storages[name].disk, beyond=beyond)
 
     def one_batch(self, log_size: int) -> int:
-        """Bytes of the buffer pool that hold all redo of the worst crash at once."""
-        return int(self.learnt.memory.needed(self.crash(self.worst_age(log_size))))
+        """Bytes of the buffer pool that certainly hold all redo of the worst crash at once."""
+        return int(self.learnt.memory.surely_enough(self.crash(self.worst_age(log_size))))
+
+    def may_take_batches(self, age: int) -> bool:
+        """Whether a recovery after a crash at that age may take more than one batch."""
+        return self.learnt.memory.surely_enough(self.crash(age)) > self.question.pool
 
     def beyond_at(self, log_size: int) -> list[str]:
         """How far a log of that size, or the pool, lies beyond what was measured, in words."""
@@ -160,7 +164,7 @@ class Model:
         least, most = self.learnt.pools
         if not least / BEYOND <= self.question.pool <= most * BEYOND:
             said.append(f"pools of {span(self.learnt.pools)} were measured, not {format_size(self.question.pool)}")
-        if self.chance_of_stuck and self.work(self.worst_age(log_size)).batches > 1:
+        if self.chance_of_stuck and self.may_take_batches(self.worst_age(log_size)):
             stuck = self.learnt.stuck or max(each.stuck for each in self.server.workloads.values())
             said.append(
                 f"{self.measured_as} {self.server.version} got stuck in {stuck} recoveries with more than one batch, for ever "

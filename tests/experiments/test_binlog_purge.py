@@ -128,8 +128,8 @@ def test_the_answer_has_what_stood_still_and_the_longest_wait_of_each_size() -> 
     free = trial(steady(10), (5.0, 5.02), 50 * MIB)
     said = answer(results([held, free]))
     assert said.startswith(
-        "While binary logs were removed, clients committed 2 times where 82 are usual, and stood still during 1 of the 2 removals that "
-        "took long enough to show it. "
+        "While binary logs were removed, clients committed 2 transactions (82 in as long before), and stood still during 1 of the 2 "
+        "removals that took long enough to show it. "
     )
     assert "up to 800 ms with files of 1G (MySQL 5.5.9, ext4 of native, by PURGE), where it was 2.0 ms before" in said
     assert "up to 2.0 ms with files of 50M" in said

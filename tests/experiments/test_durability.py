@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not processes.is_root(), reason="mounts need roo
 def test_a_server_that_syncs_loses_nothing_and_a_disk_that_ignores_flushes_everything(server: str) -> None:
     done = redolab(
         "run", "durability", "--server", server, "--trx-commit", "1", "--binary-log", "off", "--variation",
-        "plain,ignores-flushes", "--states", "12", "--recordings", "1", "--seconds", "2s", "--seed", "4", "--explain", "6",
+        "plain,ignores-flushes", "--states", "8", "--recordings", "1", "--seconds", "2s", "--seed", "4", "--explain", "3",
         "--keep-cuts", "on",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -30,7 +30,7 @@ def test_a_server_that_syncs_loses_nothing_and_a_disk_that_ignores_flushes_every
         plain = [row for row in rows if row["variation"] == "plain"]
         control = [row for row in rows if row["variation"] == "ignores-flushes"]
         # One of each is of SIGKILL alone.
-        assert (len(plain), len(control)) == (13, 13)
+        assert (len(plain), len(control)) == (9, 9)
         assert all(row["lost"] == "0" for row in rows if row["cuts"] == "killed")
         assert all(row["lost"] == "0" and row["holes"] == row["torn"] == row["wrong"] == "0" for row in plain)
         assert any(int(row["acknowledged"]) > 0 for row in plain)

@@ -50,12 +50,10 @@ def calibration() -> Calibration:
 @pytest.fixture(scope="module")
 def report(calibration: Calibration, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report") / "report.html"
-    errors = error_rows(fit_runs(committed_recoveries()).judged)
-    path.write_text(
-        html_page(
-            calibration, errors, sorted(PROJECT.results.glob("*.md")), published_beside_ours(committed_recoveries())
-        )
-    )
+    runs = committed_recoveries()
+    # Those of all runs take half a minute; the page has a table of whichever it is given.
+    errors = error_rows(fit_runs([run for run in runs if run.record().experiment == "calibrate"]).judged)
+    path.write_text(html_page(calibration, errors, sorted(PROJECT.results.glob("*.md")), published_beside_ours(runs)))
     return path
 
 
@@ -84,7 +82,7 @@ def test_the_calculator_says_what_the_command_says(opened: Page, calibration: Ca
         (server, workload, storage, pool, redo, rto)
         for server in ("mariadb-10.11", "mysql-9", "mysql-5.5")
         for workload, learnt in calibration.servers[server].workloads.items()
-        for storage, pool, redo, rto in itertools.product(learnt.storages, (0.5, 8.0), (0.3, 2.7, 20.0), (30.0, 600.0))
+        for storage, pool, redo, rto in itertools.product(learnt.storages, (0.5, 8.0), (0.3, 20.0), (30.0, 600.0))
     ]
     names = ("server", "workload", "storage", "pool", "redoPerHour", "rto")
     questions = [dict(zip(names, (*each[:3], each[3] * GIB, each[4] * GIB, each[5]), strict=True)) for each in asked]

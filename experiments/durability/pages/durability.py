@@ -24,6 +24,7 @@ _A_TENTH = 0.1
 _OF_A_RUN = 10_000
 """More recordings of a cell than any run has."""
 _TEMPLATE = Path(__file__).with_suffix(".md")
+_REPLICAS = "[what that means for replicas](../durability.md#binary-log-and-replicas)"
 
 
 def page(runs: Sequence[Run]) -> Page:
@@ -84,10 +85,9 @@ def _risks(shown: Sequence[CellResult]) -> list[str]:
         )
     apart = [each for each in plain if _is(each, 1, 0)]
     if apart:
-        others = _share(sum(each.apart for each in apart), apart)
         found.append(
             f"**1, and `sync_binlog=0`**: a power cut loses {_lost_of(apart)}, though InnoDB has synced each (bug 75519); afterwards "
-            f"tables and binary log hold other transactions in {others}, so that replicas must be made anew."
+            f"{_ahead(apart)}."
         )
     for commit, alone in ((2, "a crash of the server alone loses nothing"), (0, "so does a crash of the server alone")):
         some = [each for each in plain if each.cell.trx_commit == commit]
@@ -97,22 +97,26 @@ def _risks(shown: Sequence[CellResult]) -> list[str]:
 
 
 def _apart(cells: Sequence[CellResult]) -> str:
-    """How often the binary log, though it was synced, holds other transactions than the tables; empty where none was on."""
+    """Which of binary log, though it was synced, and tables was ahead; empty where no binary log was on."""
     synced = [each for each in cells if each.cell.sync_binlog == 1]
-    if not synced:
-        return ""
-    others = _share(sum(each.apart for each in synced), synced)
-    return (
-        f", and with `sync_binlog=1` left binary log and tables with other transactions in {others}, so that replicas must be "
-        "made anew"
-    )
+    return f"; with `sync_binlog=1` {_ahead(synced)}" if synced else ""
+
+
+def _ahead(cells: Sequence[CellResult]) -> str:
+    """After how many cuts the binary log held what the tables had lost, and the other way round."""
+    counts = [
+        ("the binary log held transactions that the tables lacked", sum(each.binary_log_ahead for each in cells)),
+        ("the tables held transactions that the binary log lacked", sum(each.tables_ahead for each in cells)),
+    ]
+    told = [f"{what} after {_share(count, cells)}" for what, count in counts if count]
+    return f"{' and '.join(told)} ({_REPLICAS})" if told else "binary log and tables held the same"
 
 
 def _broken(cell: CellResult) -> str:
     """How many cuts of a cell left it broken, and what had to be lost for the first that was explained."""
     label = server_label(cell.cell.server, cell.version.split("-")[0])
     why = next((found for verdict, found in cell.explanations if verdict.is_broken), None)
-    words = "" if why is None else f"; the lost writes behind one of them: {needed(why)}"
+    words = "" if why is None else f"; the lost writes behind one of them: {needed(why, most=1)}"
     said = next((each.ledger.misdefined for each in cell.verdicts if each.ledger and each.ledger.misdefined), "")
     at_random = sum(each.is_broken for each in cell.sampled)
     many = f"{cell.broken} of {len(cell.verdicts)} cuts, {at_random} of the {len(cell.sampled)} at random moments"

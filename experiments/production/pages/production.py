@@ -11,19 +11,50 @@ from pathlib import Path
 
 from redolab.report.contents import Page, Plot
 from redolab.report.template import filled
-from redolab.results.alike import keyed_recoveries
+from redolab.results.alike import Keyed, keyed_recoveries
+from redolab.results.committed import SLOWER_MACHINE
 from redolab.runs.repeat_command import command
 from redolab.runs.store import Run
 from redolab.sizing.calibration import Calibration
 from redolab.sizing.fitting import fit_runs
 from redolab.sizing.judged_loads import JudgedLoad, judged_loads, planned_table
 from redolab.sizing.judging import JudgedRecovery, judged_recoveries, strata_table
+from redolab.sizing.own_machine import on_own_machine
 
 from ..factors import Factors
 from .plots import plot_predictions
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
-_EXPERIMENT = "production"
+_EXPERIMENT, _CALIBRATE = "production", "calibrate"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCalibration:
+    """The same recoveries, judged by the project's rates as a few crashes of other kinds on that very machine scaled them."""
+
+    crashes: int
+    """That scaled them."""
+    recoveries: Sequence[JudgedRecovery]
+
+    @property
+    def predicted(self) -> list[JudgedRecovery]:
+        """The recoveries of which something was predicted."""
+        return [each for each in self.recoveries if each.predicted is not None]
+
+    @property
+    def above(self) -> int:
+        """How many of these took longer than nineteen in twenty were to take."""
+        return sum(each.is_above for each in self.predicted)
+
+    @property
+    def bias(self) -> float:
+        """The geometric mean of predicted over measured."""
+        return _bias(self.recoveries)
+
+    @property
+    def median_error(self) -> float:
+        """As a share of the measured time."""
+        return statistics.median(abs(each.ratio - 1) for each in self.recoveries if each.ratio is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +65,8 @@ class JudgedRun:
     calibration: Calibration
     recoveries: Sequence[JudgedRecovery]
     loads: Sequence[JudgedLoad]
+    own: OwnCalibration | None
+    """None where nobody calibrated that machine."""
 
     @property
     def predicted(self) -> list[JudgedRecovery]:
@@ -67,14 +100,16 @@ class JudgedRun:
     @property
     def bias(self) -> float:
         """The geometric mean of predicted over measured."""
-        return math.exp(statistics.fmean(math.log(each.ratio) for each in self.recoveries if each.ratio is not None))
+        return _bias(self.recoveries)
 
 
 def page(runs: Sequence[Run]) -> Page:
     """The page and its picture: every run judged by the runs before it, on the same class of machines."""
     in_order = sorted(runs, key=lambda run: run.name)
     judged = [
-        _judged(run, in_order[:place]) for place, run in enumerate(in_order) if run.record().experiment == _EXPERIMENT
+        _judged(run, [each for each in in_order[:place] if not _is_slower(each)], _calibrations(in_order, run))
+        for place, run in enumerate(in_order)
+        if run.record().experiment == _EXPERIMENT
     ]
     planned = [load for each in judged for load in each.loads if load.planned is not None]
     values = {
@@ -90,6 +125,9 @@ def page(runs: Sequence[Run]) -> Page:
         "planned_above": sum(each.above for each in planned),
         "loads": sum(len(each.loads) for each in judged),
         "predicted": [(each, strata_table(each.recoveries).as_markdown()) for each in judged],
+        "by_own": [
+            (each, each.own, strata_table(each.own.recoveries).as_markdown()) for each in judged if each.own is not None
+        ],
         "planned": [(each, planned_table(each.loads).as_markdown()) for each in judged],
         "commands": [command(each.run, Factors(), always=["server"]) for each in judged],
         "machine": judged[-1].run.record().sessions[-1].machine.in_words(),
@@ -98,9 +136,36 @@ def page(runs: Sequence[Run]) -> Page:
     return Page(filled(_TEMPLATE, values), [Plot("predictions", partial(plot_predictions, panels=panels))])
 
 
-def _judged(run: Run, before: Sequence[Run]) -> JudgedRun:
+def _calibrations(runs: Sequence[Run], run: Run) -> list[Run]:
+    """The runs that calibrated the very machine of that run."""
+    identity = _identity(run)
+    return [
+        each for each in runs if identity and each.record().experiment == _CALIBRATE and _identity(each) == identity
+    ]
+
+
+def _is_slower(run: Run) -> bool:
+    return run.folder.parent.name == SLOWER_MACHINE
+
+
+def _identity(run: Run) -> str:
+    return run.record().sessions[-1].identity
+
+
+def _judged(run: Run, before: Sequence[Run], calibrations: Sequence[Run]) -> JudgedRun:
     recoveries = keyed_recoveries([run])
     machine = recoveries[0].key.machine
     calibration = fit_runs(before, machine.cpu).calibration
     judged = judged_recoveries(recoveries, calibration)
-    return JudgedRun(run, calibration, judged, judged_loads(judged, calibration))
+    own = _by_own(recoveries, calibrations, calibration) if calibrations else None
+    return JudgedRun(run, calibration, judged, judged_loads(judged, calibration), own)
+
+
+def _by_own(recoveries: Sequence[Keyed], calibrations: Sequence[Run], known: Calibration) -> OwnCalibration:
+    few = fit_runs(calibrations)
+    crashes = len({each.crash_name for each in few.observations})
+    return OwnCalibration(crashes, judged_recoveries(recoveries, on_own_machine(few, known)))
+
+
+def _bias(recoveries: Sequence[JudgedRecovery]) -> float:
+    return math.exp(statistics.fmean(math.log(each.ratio) for each in recoveries if each.ratio is not None))

@@ -1,35 +1,212 @@
-"""The page of the README's first command: one crash with a large redo log, recovered with two buffer pools."""
+"""The page of the README's first command: a large redo log, full, recovered with two buffer pools, on several days."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from redolab.machine.machine_class import MachineClass
+from redolab.models.bound import Bound
+from redolab.records.plan import CrashPlan
 from redolab.report.contents import Page, Plot
+from redolab.report.labels import server_label
+from redolab.report.table import Column, ReportTable, number
 from redolab.report.template import filled
+from redolab.results.alike import Keyed, keyed_recoveries
 from redolab.results.crashes import crashes_of, samples_of
+from redolab.results.marks import Off, marks_of, storage_label
+from redolab.results.recoveries import recoveries_of
+from redolab.runs.repeat_command import command
+from redolab.runs.schema import RunState
 from redolab.runs.store import Run
+from redolab.storage.profiles import HOME
 from redolab.units import format_size
 
+from ..factors import Factors
 from ..plots import plot_age
+from ..remarks import remarks, was_watched_too_closely
+from ..rows import RecoveryRow, bound_of, recovery_rows
+from ..table import count, redo_at_crash, seconds_between
 from .tables import on_page
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
+_FOLDER = "recovery"
+"""Of the runs of this page's own; the others have crashes of other hours and storages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """What one crash took to recover with one pool on one storage."""
+
+    began: str
+    """When its run did."""
+    row: RecoveryRow
+    seconds: Sequence[float]
+    """To ready, of each recovery."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnMachine:
+    """The crashes on machines of one class."""
+
+    machine: str
+    recoveries: int
+    table: str
 
 
 def page(runs: Sequence[Run]) -> Page:
-    """The page of the last run kept for it, and its pictures."""
-    run = runs[-1]
-    shown, (image,) = on_page(run), crashes_of(run)
-    age = Plot("age", partial(plot_age, image=image, samples=samples_of(run, image.name), stem="age"))
+    """The page of its own runs, the last of which has the pictures, and of the other crashes with a log as large."""
+    own = [run for run in runs if run.folder.parent.name == _FOLDER]
+    last = own[-1]
+    images = crashes_of(last)
+    image = images[0]
+    alike = [
+        each
+        for each in keyed_recoveries(runs)
+        if each.trial.log_size == image.spec.instance.log_size and each.image.spec.workload == image.spec.workload
+    ]
+    by_machine: dict[MachineClass, list[Keyed]] = defaultdict(list)
+    for each in alike:
+        by_machine[each.key.machine].append(each)
+    most = sorted(by_machine.values(), key=len, reverse=True)
+    crashes = [_crashes(each) for each in most]
+    off = marks_of(runs)
+    age = Plot("age", partial(plot_age, image=image, samples=samples_of(last, image.name), stem="age"))
+    log = format_size(image.spec.instance.log_size)
+    shown = on_page(last)
     values = {
+        "answer": answer(crashes[0], log),
+        "apart": _apart(crashes[0]),
+        "machines": [
+            OnMachine(
+                machine=recoveries[0].key.machine.in_words(),
+                recoveries=len(recoveries),
+                table=_table(of_machine, recoveries, off).as_markdown(),
+            )
+            for recoveries, of_machine in zip(most, crashes, strict=True)
+        ],
         "shown": shown,
-        "log": format_size(image.spec.instance.log_size),
+        "command": command(last, Factors(), always=["server", "log_size"]),
+        "left": "" if last.record().state is RunState.COMPLETE else _stopped(last),
+        "log": log,
         "dataset": format_size(image.spec.dataset.size),
         "workload": image.spec.workload,
         "clients": image.spec.threads,
-        "filled_to": image.spec.kill.filled_to(),
+        "server": server_label(image.spec.dataset.server, image.spec.dataset.version),
         "why_killed": image.why_killed,
     }
-    return Page(filled(_TEMPLATE, values), [shown.phases(), age])
+    return Page(filled(_TEMPLATE, values), [shown.phases(title=_title(shown.rows, log)), age])
+
+
+def _stopped(run: Run) -> str:
+    """As in `, stopped after 3 of 12 recoveries`."""
+    plan: CrashPlan = run.plan(CrashPlan)
+    return f", stopped after {len(recoveries_of(run))} of {len(plan.steps)} recoveries"
+
+
+def answer(crashes: Sequence[Crash], log: str) -> str:
+    """How long each server took at home, its fastest and its slowest recovery; the fastest server first."""
+    at_home: dict[str, list[Crash]] = defaultdict(list)
+    for crash in crashes:
+        if crash.row.storage == HOME:
+            at_home[_server(crash.row)].append(crash)
+    by_time = sorted(at_home.items(), key=lambda entry: statistics.median(_seconds(entry[1])))
+    told = [f"{server} was ready after {_of_server(own)}" for server, own in by_time]
+    return f"A full redo log of {log}: {', '.join(told)}, by pool and crash."
+
+
+def _of_server(crashes: Sequence[Crash]) -> str:
+    seconds = _seconds(crashes)
+    number_of = len({crash.began for crash in crashes})
+    of = f"{len(seconds)} recoveries of {number_of} crashes" if number_of > 1 else f"{len(seconds)} recoveries"
+    return f"{min(seconds):.0f} to {max(seconds):.0f} s ({of})"
+
+
+def _apart(crashes: Sequence[Crash]) -> str:
+    """By how much crashes of one server, storage and pool differ, and recoveries of one crash, a sentence."""
+    cells: dict[tuple[str, str, int], list[Crash]] = defaultdict(list)
+    for crash in crashes:
+        cells[_server(crash.row), crash.row.storage, crash.row.buffer_pool_bytes].append(crash)
+    again = [[statistics.median(each.seconds) for each in cell] for cell in cells.values() if len(cell) > 1]
+    within = max(max(each.seconds) / min(each.seconds) for each in crashes)
+    of_one = f"Recoveries of one crash with one pool differed by up to {within - 1:.0%}"
+    if not again:
+        return f"{of_one}."
+    between = max(max(medians) / min(medians) for medians in again)
+    return f"{of_one}, their medians from crash to crash, hours or days apart, by up to {between - 1:.0%}."
+
+
+def _title(rows: Sequence[RecoveryRow], log: str) -> str:
+    medians = [row.ready_median_s for row in rows if row.ready_median_s is not None]
+    return f"A full redo log of {log}: ready after {min(medians):.0f} to {max(medians):.0f} s"
+
+
+def _crashes(recoveries: Sequence[Keyed]) -> list[Crash]:
+    """Of each run its cells, by server, storage and pool, the oldest first."""
+    found = []
+    for run in dict.fromkeys(each.run for each in recoveries):
+        own = [each for each in recoveries if each.run == run]
+        began = f"{min(each.trial.started for each in own):%Y-%m-%d %H:%M}"
+        for row in recovery_rows(own):
+            cell = [each.trial for each in own if _is_of(each, row)]
+            seconds = [trial.seconds_to_ready for trial in cell if trial.seconds_to_ready is not None]
+            found.append(Crash(began, row, seconds))
+    return sorted(
+        found, key=lambda each: (_server(each.row), each.row.storage != HOME, each.row.storage, -each.row.buffer_pool_bytes, each.began)
+    )  # fmt: skip
+
+
+def _is_of(each: Keyed, row: RecoveryRow) -> bool:
+    trial = each.trial
+    return (trial.server, trial.storage, trial.buffer_pool) == (row.server, row.storage, row.buffer_pool_bytes)
+
+
+def _table(crashes: Sequence[Crash], recoveries: Sequence[Keyed], off: Off) -> ReportTable:
+    columns = [
+        Column[Crash]("server", lambda each: _server(each.row), shared=str),
+        Column[Crash]("storage", lambda each: storage_label(each.row, off), shared="on {}".format),
+        Column[Crash]("pool", lambda each: format_size(each.row.buffer_pool_bytes), right=True),
+        Column[Crash]("crash of", lambda each: each.began, shared="crash of {}".format),
+        Column[Crash]("redo", lambda each: redo_at_crash(each.row), right=True),
+        Column[Crash]("ready, s", lambda each: number(each.row.ready_median_s), right=True),
+        Column[Crash]("min–max", lambda each: seconds_between(each.row), right=True),
+        Column[Crash]("n", lambda each: str(each.row.n), right=True),
+        Column[Crash]("batches", lambda each: count(each.row.batches), right=True),
+        Column[Crash]("scan", lambda each: number(each.row.scan_s), right=True),
+        Column[Crash]("apply", lambda each: number(each.row.apply_s), right=True),
+        Column[Crash]("bound by", lambda each: str(bound_of(each.row) or Bound.NEITHER)),
+    ]
+    notes = [
+        "Seconds to ready: median of the recoveries; scan and apply are of the recovery nearest to it. Servers differ in the redo "
+        "that a full log leaves, and so do crashes before 2026-11-24, which were made at the sync flush point.",
+        *_watched(crashes),
+        *remarks(
+            [each.row for each in crashes if not was_watched_too_closely(each.row)],
+            [each.image for each in recoveries],
+            off,
+        ),
+    ]
+    return ReportTable.brief("Crashes", crashes, columns, notes)
+
+
+def _watched(crashes: Sequence[Crash]) -> list[str]:
+    """Of which crashes the lab's own watching made the recoveries longer, a sentence."""
+    days = sorted({crash.began[: len("2026-11-22")] for crash in crashes if was_watched_too_closely(crash.row)})
+    if not days:
+        return []
+    return [
+        f"With the crashes of {' and '.join(days)} the lab's own watching took up to 0.8 of a core, which made MariaDB's recoveries on "
+        "two cores 13 to 14 % longer (docs/recovery.md)."
+    ]
+
+
+def _server(row: RecoveryRow) -> str:
+    return server_label(row.server, row.version)
+
+
+def _seconds(crashes: Iterable[Crash]) -> list[float]:
+    return [seconds for crash in crashes for seconds in crash.seconds]

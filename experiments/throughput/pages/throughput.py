@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from redolab.records.crash import filled_to
@@ -15,9 +15,8 @@ from redolab.runs.repeat_command import command
 from redolab.runs.store import Run
 from redolab.storage.catalogue import storage_profile
 from redolab.storage.profiles import CLOUD
-from redolab.units import format_duration
 
-from ..answer import finding, sentence
+from ..answer import finding, limited_in_words, sentence
 from ..factors import Factors
 from ..report import plots, rto_of, workloads_of
 from ..rows import series_of
@@ -34,21 +33,14 @@ def page(runs: Sequence[Run]) -> Page:
     values = {
         "workloads": workloads_of(found),
         "filled_to": filled_to([each.image for each in found.worst]),
-        "windows": _in_words(each.made.kill.steady.window for each in series if each.made.kill.steady is not None),
-        "limits": _in_words(each.made.kill.after for each in series if each.made.kill.after is not None),
         "finding": finding(series).rstrip("."),
         "cloud": storage_profile(CLOUD).about,
         "answers": [sentence(each, series) for each in series],
+        "limited": limited_in_words(series),
         "table": throughput_table(series, workloads_of(found), off).as_markdown(),
         "costs": costs_table(series, off).as_markdown(),
         "commands": [command(run, Factors(), always=("server", "log_size")) for run in runs],
         "machines": measured_on(runs),
         "dates": ", ".join(dict.fromkeys(f"{run.record().began:%Y-%m-%d}" for run in runs)),
-        "marked": any(row.steady < row.n for each in series for row in each.rows),
     }
     return Page(filled(_TEMPLATE, values), plots(series, rto_of(runs[-1])))
-
-
-def _in_words(times: Iterable[float]) -> str:
-    """Each once, as in `3 min 0 s`."""
-    return " or ".join(format_duration(each) for each in sorted(set(times)))

@@ -15,6 +15,9 @@ _FEWEST = 3
 """Crashes from which a power can be told."""
 _DIFFERENT = math.log(1.5)
 """Of redo, the most by the least: less tells no power."""
+SURE_OF_ONE_BATCH = 1.1
+"""Times the pool that redo needs: with less a second batch is possible, as crashes differ. MySQL 9.7 got stuck with a pool of 3.33
+times the redo, and no more with 3.6 (docs/results/stuck.md); the fitted need is 3.37."""
 ROOMY, CROWDED = 0.85, 1.15
 """Redo and pages in a batch, as a share of the pool: up to the first no page is written back, from the second on all are."""
 
@@ -82,6 +85,10 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     def needed(self, crash: Crash) -> float:
         """Bytes of the pool in which all redo fits at once."""
         return self.per_byte * crash.redo
+
+    def surely_enough(self, crash: Crash) -> float:
+        """Bytes of the pool with which one batch is certain."""
+        return SURE_OF_ONE_BATCH * self.needed(crash)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -84,13 +84,15 @@ function predict(logSize, question) {
   const server = DATA.servers[question.server], learnt = server.workloads[question.workload];
   const disk = DATA.storages[question.storage].disk;
   const age = server.ages[DATA.sizes.indexOf(logSize)];
-  const work = workOf(crashAt(age, learnt), question.pool, learnt.memory);
+  const crash = crashAt(age, learnt);
+  const work = workOf(crash, question.pool, learnt.memory);
   let ready = 0;
   for (const [name, rate] of Object.entries(learnt.rates)) ready += rate * AMOUNTS[name](work, disk);
   const spread = spreadFor(logSize, question, learnt);
   const reach = DATA.quantiles[spread.count] * spread.deviation;
   // What may get stuck has to end sooner, so that as many recoveries end in time; null: too many get stuck.
-  const stuck = work.batches > 1 ? server.stuck_quantiles[question.workload] : DATA.quantiles;
+  const mayTakeBatches = DATA.sure_of_one_batch * needed(learnt.memory, crash) > question.pool;
+  const stuck = mayTakeBatches ? server.stuck_quantiles[question.workload] : DATA.quantiles;
   const sure = stuck === null ? Infinity : ready * Math.exp(stuck[spread.count] * spread.deviation);
   return { logSize, age, ready, low: ready * Math.exp(-reach), high: ready * Math.exp(reach), sure, batches: work.batches,
     minutes: (age / question.redoPerHour) * 60 };
