@@ -28,12 +28,10 @@ _TEMPLATE = Path(__file__).with_suffix(".md")
 _EXPERIMENT, _CALIBRATE = "production", "calibrate"
 
 
-@dataclass(frozen=True, slots=True)
-class OwnCalibration:
-    """The same recoveries, judged by the project's rates as a few crashes of other kinds on that very machine scaled them."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """Recoveries, and how one calibration predicted them."""
 
-    crashes: int
-    """That scaled them."""
     recoveries: Sequence[JudgedRecovery]
 
     @property
@@ -49,58 +47,45 @@ class OwnCalibration:
     @property
     def bias(self) -> float:
         """The geometric mean of predicted over measured."""
-        return _bias(self.recoveries)
-
-    @property
-    def median_error(self) -> float:
-        """As a share of the measured time."""
-        return statistics.median(abs(each.ratio - 1) for each in self.recoveries if each.ratio is not None)
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedRun:
-    """A run of loads that were crashed at random moments, and the calibration of what was measured before it."""
-
-    run: Run
-    calibration: Calibration
-    recoveries: Sequence[JudgedRecovery]
-    loads: Sequence[JudgedLoad]
-    own: OwnCalibration | None
-    """None where nobody calibrated that machine."""
-
-    @property
-    def predicted(self) -> list[JudgedRecovery]:
-        """The recoveries of which something was predicted."""
-        return [each for each in self.recoveries if each.predicted is not None]
-
-    @property
-    def above(self) -> int:
-        """How many of these took longer than nineteen in twenty were to take."""
-        return sum(each.is_above for each in self.predicted)
-
-    @property
-    def date(self) -> str:
-        """When it began to be measured."""
-        return f"{min(each.keyed.trial.started for each in self.recoveries):%Y-%m-%d %H:%M}"
-
-    def median_error(self, storage: str) -> float | None:
-        """As a share of the measured time; None where nothing was predicted on that storage."""
-        errors = [
-            abs(each.ratio - 1)
-            for each in self.recoveries
-            if each.ratio is not None and each.keyed.trial.storage == storage
-        ]
-        return statistics.median(errors) if errors else None
+        return math.exp(statistics.fmean(math.log(each.ratio) for each in self.recoveries if each.ratio is not None))
 
     @property
     def storages(self) -> list[str]:
         """On which something was predicted."""
         return list(dict.fromkeys(each.keyed.trial.storage for each in self.predicted))
 
+    def median_error(self, storage: str | None = None) -> float | None:
+        """As a share of the measured time, on that storage or on all; None where nothing was predicted there."""
+        errors = [
+            abs(each.ratio - 1)
+            for each in self.recoveries
+            if each.ratio is not None and storage in (None, each.keyed.trial.storage)
+        ]
+        return statistics.median(errors) if errors else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnCalibration(Judgement):
+    """By the project's rates, as a few crashes of other kinds on that very machine scaled them."""
+
+    crashes: int
+    """That scaled them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedRun(Judgement):
+    """A run of loads that were crashed at random moments, by the calibration of what was measured before it."""
+
+    run: Run
+    calibration: Calibration
+    loads: Sequence[JudgedLoad]
+    own: OwnCalibration | None
+    """None where nobody calibrated that machine."""
+
     @property
-    def bias(self) -> float:
-        """The geometric mean of predicted over measured."""
-        return _bias(self.recoveries)
+    def date(self) -> str:
+        """When it began to be measured."""
+        return f"{min(each.keyed.trial.started for each in self.recoveries):%Y-%m-%d %H:%M}"
 
 
 def page(runs: Sequence[Run]) -> Page:
@@ -158,14 +143,12 @@ def _judged(run: Run, before: Sequence[Run], calibrations: Sequence[Run]) -> Jud
     calibration = fit_runs(before, machine.cpu).calibration
     judged = judged_recoveries(recoveries, calibration)
     own = _by_own(recoveries, calibrations, calibration) if calibrations else None
-    return JudgedRun(run, calibration, judged, judged_loads(judged, calibration), own)
+    return JudgedRun(
+        recoveries=judged, run=run, calibration=calibration, loads=judged_loads(judged, calibration), own=own
+    )
 
 
 def _by_own(recoveries: Sequence[Keyed], calibrations: Sequence[Run], known: Calibration) -> OwnCalibration:
     few = fit_runs(calibrations)
     crashes = len({each.crash_name for each in few.observations})
-    return OwnCalibration(crashes, judged_recoveries(recoveries, on_own_machine(few, known)))
-
-
-def _bias(recoveries: Sequence[JudgedRecovery]) -> float:
-    return math.exp(statistics.fmean(math.log(each.ratio) for each in recoveries if each.ratio is not None))
+    return OwnCalibration(recoveries=judged_recoveries(recoveries, on_own_machine(few, known)), crashes=crashes)
