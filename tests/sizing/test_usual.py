@@ -88,6 +88,12 @@ def test_recoveries_that_get_stuck_count_as_too_long(tmp_path: Path) -> None:
     assert found.by_stuck == pytest.approx(share)
     assert found.chance_too_long == pytest.approx(share, abs=1e-3)
     assert math.isinf(found.ninety_five_s) == (share > 0.05)
+    # A pool that only just holds the redo by the fit may not hold that of another crash.
+    worst = model.crash(model.worst_age(GIB))
+    just = math.ceil(1.02 * model.learnt.memory.needed(worst))
+    assert model.with_pool(just).work(int(worst.redo)).batches == 1
+    assert model.with_pool(just).may_take_batches(int(worst.redo))
+    assert not model.with_pool(model.one_batch(GIB) + 1).may_take_batches(int(worst.redo))
     # Where all redo fits at once none gets stuck.
     assert _recovery(model.with_pool(64 * GIB)).by_stuck == 0
 

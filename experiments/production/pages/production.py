@@ -117,7 +117,9 @@ def page(runs: Sequence[Run]) -> Page:
         "commands": [command(each.run, Factors(), always=["server"]) for each in judged],
         "machine": judged[-1].run.record().sessions[-1].machine.in_words(),
     }
-    panels = [(each.date, each.recoveries) for each in judged]
+    panels = [
+        (f"{each.date}{', a slower machine' if _is_slower(each.run) else ''}", each.recoveries) for each in judged
+    ]
     return Page(filled(_TEMPLATE, values), [Plot("predictions", partial(plot_predictions, panels=panels))])
 
 
