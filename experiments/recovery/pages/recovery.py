@@ -11,7 +11,6 @@ from pathlib import Path
 
 from redolab.machine.machine_class import MachineClass
 from redolab.models.bound import Bound
-from redolab.records.plan import CrashPlan
 from redolab.report.contents import Page, Plot
 from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable, number
@@ -19,9 +18,7 @@ from redolab.report.template import filled
 from redolab.results.alike import Keyed, keyed_recoveries
 from redolab.results.crashes import crashes_of, samples_of
 from redolab.results.marks import Off, marks_of, storage_label
-from redolab.results.recoveries import recoveries_of
 from redolab.runs.repeat_command import command
-from redolab.runs.schema import RunState
 from redolab.runs.store import Run
 from redolab.storage.profiles import HOME
 from redolab.units import format_size
@@ -91,7 +88,6 @@ def page(runs: Sequence[Run]) -> Page:
         ],
         "shown": shown,
         "command": command(last, Factors(), always=["server", "log_size"]),
-        "left": "" if last.record().state is RunState.COMPLETE else _stopped(last),
         "log": log,
         "dataset": format_size(image.spec.dataset.size),
         "workload": image.spec.workload,
@@ -100,12 +96,6 @@ def page(runs: Sequence[Run]) -> Page:
         "why_killed": image.why_killed,
     }
     return Page(filled(_TEMPLATE, values), [shown.phases(title=_title(shown.rows, log)), age])
-
-
-def _stopped(run: Run) -> str:
-    """As in `, stopped after 3 of 12 recoveries`."""
-    plan: CrashPlan = run.plan(CrashPlan)
-    return f", stopped after {len(recoveries_of(run))} of {len(plan.steps)} recoveries"
 
 
 def answer(crashes: Sequence[Crash], log: str) -> str:
