@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from redolab.crashes.wanted import WantedCrash
 from redolab.models.sizes import SMALLEST_POOL
+from redolab.records.crash import KILL
 from redolab.records.kill_rule import KillRule
 from redolab.servers.dialects import Dialect, Purpose, Setting
 from redolab.units import KIB, format_size
@@ -26,14 +27,15 @@ class Case:
     """Of the recovering server, as `redolab.servers.extra_settings` has them."""
 
 
-def baseline(log_size: int) -> Case:
+def baseline(log_size: int, crash: str = KILL) -> Case:
     """A full log under the workload that fills it quickly, nothing to roll back, a pool of the size of the log."""
-    return Case(BASELINE, BASELINE, WantedCrash(log_size=log_size, open_transaction_rows=0), pool=log_size)
+    wanted = WantedCrash(log_size=log_size, open_transaction_rows=0, crash=crash)
+    return Case(BASELINE, BASELINE, wanted, pool=log_size)
 
 
-def cases(log_size: int, factors: Sequence[str], dialect: Dialect) -> list[Case]:
-    """The baseline, and each level of these factors that the server can have."""
-    start = baseline(log_size)
+def cases(log_size: int, factors: Sequence[str], dialect: Dialect, crash: str = KILL) -> list[Case]:
+    """The baseline, and each level of these factors that the server can have, crashed in that way."""
+    start = baseline(log_size, crash)
     return [start, *(case for name in factors for case in FACTORS[name](start, dialect))]
 
 

@@ -1,4 +1,4 @@
-"""What each level adds to the baseline, in seconds and with an interval, and in which phase."""
+"""What each level adds to the baseline, as a share with an interval, and in which phase."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import scipy
 
+from redolab.models.intervals import SHARE, Ratio, stand_together
 from redolab.records.alike import Alike, grouped, pooled
 from redolab.records.recovery import Outcome, RecoveryTrial
 from redolab.report.labels import server_label
@@ -17,9 +18,10 @@ from redolab.timeline import Phase
 
 from .cases import BASELINE
 
-_SHARE = 0.95
 _OF_A_CASE = ("spec", "buffer_pool", "settings")
 """What levels are levels of: the baseline that they are compared with is alike in all else."""
+_FEWEST = 2
+"""Crashes: one has no spread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,29 +40,30 @@ class MeasuredCase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactorEffect:
-    """One level of one server against the server's baseline; seconds."""
+    """One level of one server against the server's baseline."""
 
     server: str
     version: str
     factor: str
     level: str
     ready: float
-    """Mean time to ready."""
+    """Seconds to ready: the geometric mean of the crashes, of each of its recoveries; NaN where none was ready."""
     n: int
     crashes: int
-    added: float
-    """To the mean of the baseline."""
     base: float
-    """Mean time to ready of the baseline."""
-    low: float
-    high: float
-    """The 95 % interval of what is added."""
+    """The same of the baseline."""
+    ratio: Ratio
+    """By what share it takes longer than the baseline; its blocks are crashes."""
+    chance: float
+    """To find such a difference where there is none."""
     phase: str
     """The phase that grew or shrank the most; empty where the log does not tell."""
     rollback: float | None
-    """Mean of the rollback after ready."""
+    """Mean of the rollback after ready, seconds."""
     unfinished: int
     """Recoveries that did not end in a server that was ready."""
+    stands: bool = False
+    """Whether it stands beside all levels of its baseline that were measured (`stand_together`)."""
     on: str = ""
     """The machine, where the server was measured on several."""
     baseline: int = 1
@@ -75,9 +78,9 @@ class FactorEffect:
         )
 
     @property
-    def excludes_zero(self) -> bool:
-        """Whether the interval leaves out 0."""
-        return self.low > 0 or self.high < 0
+    def added(self) -> float:
+        """Seconds, to those of the baseline."""
+        return self.ready - self.base
 
 
 def effects(measured: Sequence[MeasuredCase]) -> list[FactorEffect]:
@@ -90,29 +93,26 @@ def effects(measured: Sequence[MeasuredCase]) -> list[FactorEffect]:
     machines = {(key["server"], key.machine) for key, _, _ in kinds}
     several_machines = {server for server, count in Counter(server for server, _ in machines).items() if count > 1}
     baselines = list(dict.fromkeys(each.crash for _, _, own in kinds for each in own if each.factor == BASELINE))
+    spread = _spread_of_baselines([own for _, _, own in kinds])
     for key, _, own in kinds:
         server = key["server"]
         cells: dict[tuple[str, str], list[RecoveryTrial]] = defaultdict(list)
         for each in own:
             cells[each.factor, each.level].append(each.trial)
-        base = _ready(cells[BASELINE, BASELINE])
-        if not base:
+        if not _by_image(cells[BASELINE, BASELINE]):
             continue
         (crash,) = {each.crash for each in own if each.factor == BASELINE}
-        within, between = _deviations(cells)
-        for (factor, level), trials in sorted(cells.items(), key=lambda cell: cell[0][0] != BASELINE):
-            effect = _effect(server, factor, level, trials, cells[BASELINE, BASELINE], within, between)
-            found.append(
-                replace(
-                    effect,
-                    on=key.machine.in_words() if server in several_machines else "",
-                    baseline=baselines.index(crash) + 1,
-                )
-            )
+        of_it = [
+            _effect(server, factor, level, trials, cells[BASELINE, BASELINE], spread)
+            for (factor, level), trials in sorted(cells.items(), key=lambda cell: cell[0][0] != BASELINE)
+        ]
+        on = key.machine.in_words() if server in several_machines else ""
+        for effect, stands in zip(of_it, stand_together([each.chance for each in of_it]), strict=True):
+            found.append(replace(effect, stands=stands, on=on, baseline=baselines.index(crash) + 1))
     most: dict[str, float] = defaultdict(float)
     for effect in found:
         # One that was never ready adds more than any other.
-        most[effect.factor] = max(most[effect.factor], effect.added / effect.base if effect.n else math.inf)
+        most[effect.factor] = max(most[effect.factor], effect.ratio.change if effect.n else math.inf)
     labels = list(dict.fromkeys(each.label for each in found))
     return sorted(
         found,
@@ -143,70 +143,95 @@ def _effect(
     level: str,
     trials: Sequence[RecoveryTrial],
     base: Sequence[RecoveryTrial],
-    within: tuple[float, int],
-    between: tuple[float, int],
+    spread: tuple[float, int],
 ) -> FactorEffect:
-    ready, of_base = _ready(trials), _ready(base)
-    mean = statistics.fmean(ready) if ready else math.nan
-    added = mean - statistics.fmean(of_base)
-    reach = math.nan if not ready else _reach(trials, base, within, between)
+    ready = [trial for trial in trials if trial.seconds_to_ready is not None]
+    difference = _Difference(_by_image(trials), _by_image(base), spread)
+    is_base = factor == BASELINE
     return FactorEffect(
         server=server,
         version=trials[0].version,
         factor=factor,
         level=level,
-        ready=mean,
+        ready=difference.ready,
         n=len(ready),
         crashes=len({trial.image for trial in trials}),
-        added=added,
-        base=statistics.fmean(of_base),
-        low=added - reach,
-        high=added + reach,
-        phase="" if factor == BASELINE else _phase(trials, base),
+        base=difference.base,
+        ratio=Ratio(0.0, 0.0, 0.0, 0) if is_base else difference.ratio(),
+        chance=math.nan if is_base else difference.chance(),
+        phase="" if is_base else _phase(trials, base),
         rollback=_mean([_phases(trial).get(Phase.ROLLBACK) for trial in trials]),
         unfinished=sum(trial.outcome is not Outcome.READY for trial in trials),
     )
 
 
-def _reach(
-    trials: Sequence[RecoveryTrial],
-    base: Sequence[RecoveryTrial],
-    within: tuple[float, int],
-    between: tuple[float, int],
-) -> float:
-    """Half of the interval: recoveries differ by `within`, and crashes made alike by `between` on top.
+class _Difference:
+    """How far a level is from the baseline: between the logarithms of their crashes, each the mean of its recoveries.
 
-    A level recovered from the baseline's own crashes shares what these differ by.
+    Crashes made alike differ by more than recoveries of one, and it is of crashes that something is said.
     """
-    if not within[1]:
-        # Of single recoveries nothing tells by how much two differ.
-        return math.nan
-    images, of_base = {trial.image for trial in trials}, {trial.image for trial in base}
-    variance = within[0] ** 2 * (1 / len(_ready(trials)) + 1 / len(_ready(base)))
-    freedom = within[1]
-    if images != of_base:
-        variance += between[0] ** 2 * (1 / len(images) + 1 / len(of_base))
-        freedom = min(within[1], between[1])
-    return float(scipy.stats.t.ppf((1 + _SHARE) / 2, max(1, freedom))) * math.sqrt(variance)
+
+    def __init__(
+        self, level: Mapping[str, Sequence[float]], base: Mapping[str, Sequence[float]], spread: tuple[float, int]
+    ) -> None:
+        self._level, self._base = _logarithms(level), _logarithms(base)
+        self.ready = math.exp(statistics.fmean(self._level.values())) if level else math.nan
+        self.base = math.exp(statistics.fmean(self._base.values()))
+        self._error, self._freedom = self._standard_error(spread)
+
+    def ratio(self) -> Ratio:
+        """Of the level to the baseline."""
+        change = math.log(self.ready / self.base)
+        reach = math.nan
+        if self._freedom:
+            reach = float(scipy.stats.t.ppf((1 + SHARE) / 2, self._freedom)) * self._error
+        return Ratio(math.expm1(change), math.expm1(change - reach), math.expm1(change + reach), len(self._level))
+
+    def chance(self) -> float:
+        """See `FactorEffect.chance`; NaN where nothing tells."""
+        if not self._freedom or not self._level:
+            return math.nan
+        change = abs(math.log(self.ready / self.base))
+        return 2 * float(scipy.stats.t.sf(change / self._error, self._freedom)) if self._error else 0.0
+
+    def _standard_error(self, spread: tuple[float, int]) -> tuple[float, float]:
+        """Of the difference, with the degrees of freedom that Student's t has; 0 of these where nothing tells any.
+
+        Of pairs where the level has the baseline's own crashes; else Welch's, each with its own spread. A level of a single crash
+        has none of its own: its crashes are taken to differ as those of all baselines do.
+        """
+        level, base = list(self._level.values()), list(self._base.values())
+        if not level:
+            return math.nan, 0.0
+        if self._level.keys() <= self._base.keys():
+            pairs = [value - self._base[name] for name, value in self._level.items()]
+            if len(pairs) < _FEWEST:
+                return math.nan, 0.0
+            return statistics.stdev(pairs) / math.sqrt(len(pairs)), len(pairs) - 1.0
+        if len(level) < _FEWEST or len(base) < _FEWEST:
+            deviation, freedom = spread
+            return deviation * math.sqrt(1 / len(level) + 1 / len(base)), float(freedom)
+        own, of_base = statistics.variance(level) / len(level), statistics.variance(base) / len(base)
+        if not own + of_base:
+            return 0.0, len(level) + len(base) - 2.0
+        satterthwaite = (own + of_base) ** 2 / (own**2 / (len(level) - 1) + of_base**2 / (len(base) - 1))
+        return math.sqrt(own + of_base), satterthwaite
 
 
-def _deviations(
-    cells: Mapping[tuple[str, str], Sequence[RecoveryTrial]],
-) -> tuple[tuple[float, int], tuple[float, int]]:
-    """Standard deviations and degrees of freedom: of recoveries of one image, and of crashes made alike (their means)."""
+def _spread_of_baselines(measured: Sequence[Sequence[MeasuredCase]]) -> tuple[float, int]:
+    """The standard deviation between crashes of a baseline, in logarithms, of all of them together, and its degrees of freedom."""
     squares, freedom = 0.0, 0
-    for trials in cells.values():
-        for seconds in _by_image(trials).values():
-            squares += sum((each - statistics.fmean(seconds)) ** 2 for each in seconds)
-            freedom += len(seconds) - 1
-    within = math.sqrt(squares / freedom) if freedom else 0.0
-    of_images = _by_image(cells[BASELINE, BASELINE])
-    means = [statistics.fmean(seconds) for seconds in of_images.values()]
-    # What the means differ by holds what recoveries differ by, too.
-    spread = statistics.variance(means) if len(means) > 1 else 0.0
-    each = statistics.fmean(len(seconds) for seconds in of_images.values())
-    between = math.sqrt(max(0.0, spread - within**2 / each))
-    return (within, freedom), (between, len(means) - 1)
+    for own in measured:
+        crashes = list(_logarithms(_by_image([each.trial for each in own if each.factor == BASELINE])).values())
+        if crashes:
+            squares += math.fsum((each - statistics.fmean(crashes)) ** 2 for each in crashes)
+            freedom += len(crashes) - 1
+    return (math.sqrt(squares / freedom), freedom) if freedom else (math.nan, 0)
+
+
+def _logarithms(seconds: Mapping[str, Sequence[float]]) -> Mapping[str, float]:
+    """Crash → the mean of the logarithms of its recoveries."""
+    return {name: statistics.fmean(map(math.log, of_it)) for name, of_it in seconds.items()}
 
 
 def _by_image(trials: Sequence[RecoveryTrial]) -> Mapping[str, list[float]]:
@@ -241,10 +266,6 @@ def _start(trial: RecoveryTrial) -> float | None:
     if trial.timeline is None or trial.seconds_to_ready is None or trial.timeline.seconds_to_ready is None:
         return None
     return trial.seconds_to_ready - trial.timeline.seconds_to_ready
-
-
-def _ready(trials: Sequence[RecoveryTrial]) -> list[float]:
-    return [trial.seconds_to_ready for trial in trials if trial.seconds_to_ready is not None]
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

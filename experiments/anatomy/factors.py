@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from redolab.bench.factors import CrashFactors
+from redolab.bench.factors import CrashFactors, crash_factor
 from redolab.errors import InvalidInput
 from redolab.runs.factors import factor, one_of, several, whole_number
 from redolab.servers.catalogue import server_catalogue, server_names
@@ -30,8 +30,11 @@ class Factors(CrashFactors):
         "all",
     )
     crashes: int = factor(
-        "Repeated crashes of the baseline: how much one differs from the next.", whole_number(2, 100), "3"
+        "Repeated crashes of the baseline and of every level: how much one differs from the next.",
+        whole_number(2, 100),
+        "3",
     )
+    crash: str = crash_factor()
 
     def check(self) -> None:
         """Refuse what makes no sense, before anything is started. Raises `InvalidInput`."""

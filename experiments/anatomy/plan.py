@@ -1,4 +1,4 @@
-"""The plan of the anatomy: the baseline several times, every other case once, each recovered as often."""
+"""The plan of the anatomy: every case is crashed several times, each crash recovered as often."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ def plan(factors: Factors, lab: Lab) -> AnatomyPlan:
     crashes: list[tuple[PlannedCrash, list[AnatomyRecovery]]] = []
     for name in factors.server:
         server = lab.server(name)
-        wanted = cases(factors.log_size, factors.varied(), server.dialect)
+        wanted = cases(factors.log_size, factors.varied(), server.dialect, factors.crash)
         check_memory([case.crash for case in wanted], [case.pool for case in wanted])
         start = wanted[0]
         of_baseline = [case for case in wanted if case.crash == start.crash]
         for number in range(1, factors.crashes + 1):
             spec = crash_spec(server, replace(start.crash, number=number))
             crashes.append((PlannedCrash(server=name, spec=spec), [_step(case, factors) for case in of_baseline]))
-        for case in wanted:
-            if case not in of_baseline:
-                spec = crash_spec(server, case.crash)
-                crashes.append((PlannedCrash(server=name, spec=spec), [_step(case, factors)]))
+            for case in wanted:
+                if case not in of_baseline:
+                    spec = crash_spec(server, replace(case.crash, number=number))
+                    crashes.append((PlannedCrash(server=name, spec=spec), [_step(case, factors)]))
     conditions = CrashConditions(storages=factors.profiles())
     return draw_plan(
         crashes, repeat=factors.repeat, seed=factors.drawn_seed(), conditions=conditions, keep=factors.keep

@@ -1,4 +1,4 @@
-"""The picture of the anatomy: what each level adds to the baseline, a panel a server, all on one scale."""
+"""The picture of the anatomy: how many times as long each level takes, a panel a server, all on one logarithmic scale."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ _LETTERS = 40
 _RESOLVED, _UNRESOLVED = MEASURED, "#CCCCCC"
 _ROOM = 0.55
 """Of the scale, beyond the longest bar: for the figures at the bars."""
+_TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
 
 
 def plot_effects(folder: Path, effects: Sequence[FactorEffect], title: str, stem: str = "effects") -> None:
-    """Bars of what each level adds to its server's baseline, with 95 % intervals: `STEM.svg`, `.png`.
+    """Bars of how many times as long as its server's baseline each level takes, with 95 % intervals: `STEM.svg`, `.png`.
 
-    Without the levels whose interval has 0 in it on every server; the longest bar comes first.
+    Without the levels that stand on no server (`FactorEffect.stands`); the longest bar comes first.
     """
     labels = list(dict.fromkeys(each.label for each in effects))
     levels = [each for each in effects if each.factor != BASELINE]
-    shown = {(each.factor, each.level) for each in levels if each.excludes_zero or not each.n}
+    shown = {(each.factor, each.level) for each in levels if each.stands or not each.n}
     if not levels:
         return
     rows = sorted(shown or {(each.factor, each.level) for each in levels}, key=lambda row: -_most(levels, row))
@@ -41,14 +42,17 @@ def plot_effects(folder: Path, effects: Sequence[FactorEffect], title: str, stem
         for place, row in enumerate(rows):
             _draw_level(axes, place, own.get(row))
         base = own[BASELINE, BASELINE]
-        axes.axvline(0, color="black", linewidth=1)
+        axes.axvline(1, color="black", linewidth=1)
         axes.set_title(f"{label}: {base.ready:.1f} s", fontsize="medium", loc="left")
     first = panels[0][0]
     drawn = [each for each in levels if (each.factor, each.level) in rows and each.n]
-    ends = [end / each.base for each in drawn for end in (each.low, each.high, each.added) if not math.isnan(end)]
-    least, most = min([0.0, *ends]), max([0.0, *ends])
-    first.set_xlim(1.05 * least, most + _ROOM * (most - least))
-    first.xaxis.set_major_formatter(lambda value, _: f"{value:+.0%}" if value else "0")
+    ends = [end for each in drawn for end in _ends(each)]
+    least, most = min([1.0, *ends]), max([1.0, *ends])
+    first.set_xscale("log")
+    first.set_xlim(least / 1.1, most * (most / least) ** _ROOM)
+    ticks = [tick for tick in _TICKS if least <= tick <= most]
+    first.set_xticks(ticks, [f"×{tick:g}" for tick in ticks])
+    first.minorticks_off()
     first.set_yticks(range(len(rows)), [textwrap.fill(f"{factor}: {level}", _LETTERS) for factor, level in rows])
     first.tick_params(axis="y", length=0, labelsize="small")
     first.set_ylim(len(rows) - 0.4, -0.6)
@@ -62,7 +66,7 @@ def plot_effects(folder: Path, effects: Sequence[FactorEffect], title: str, stem
 
 def _axis_label(levels: Sequence[FactorEffect], rows: Sequence[tuple[str, str]]) -> str:
     left_out = len({(each.factor, each.level) for each in levels}) - len(rows)
-    said = "time to ready against the baseline, 95 % interval; grey: the interval includes 0"
+    said = "time to ready, times the baseline's, with the 95 % interval; grey: may be chance among so many levels"
     return said + (f"; not shown: {left_out} levels that are grey on every server" if left_out else "")
 
 
@@ -71,8 +75,7 @@ def _most(levels: Sequence[FactorEffect], row: tuple[str, str]) -> float:
     own = [each for each in levels if (each.factor, each.level) == row]
     if any(not each.n for each in own):
         return math.inf
-    resolved = [each for each in own if each.excludes_zero] or own
-    return max(each.added / each.base for each in resolved)
+    return max(each.ratio.change for each in [each for each in own if each.stands] or own)
 
 
 def _draw_level(axes: Axes, place: int, each: FactorEffect | None) -> None:
@@ -83,12 +86,16 @@ def _draw_level(axes: Axes, place: int, each: FactorEffect | None) -> None:
     if not each.n:
         axes.text(0, place, "  never ready", va="center", fontsize="small", color=LIMIT)
         return
-    axes.barh(place, each.added / each.base, color=_RESOLVED if each.excludes_zero else _UNRESOLVED, height=0.62)
-    if not math.isnan(each.low):
-        axes.plot([each.low / each.base, each.high / each.base], [place, place], color="black", linewidth=1)
-    edge = max(value for value in (each.added, each.high, 0.0) if not math.isnan(value)) / each.base
-    if each.excludes_zero:
+    axes.barh(place, each.ratio.change, left=1, color=_RESOLVED if each.stands else _UNRESOLVED, height=0.62)
+    if not math.isnan(each.ratio.low):
+        axes.plot([1 + each.ratio.low, 1 + each.ratio.high], [place, place], color="black", linewidth=1)
+    if each.stands:
         axes.annotate(
-            f"{each.added:+.1f} s {each.phase}", (edge, place), xytext=(4, 0), textcoords="offset points", va="center",
-            fontsize="small",
+            f"{each.added:+.1f} s {each.phase}", (max(1.0, *_ends(each)), place), xytext=(4, 0),
+            textcoords="offset points", va="center", fontsize="small",
         )  # fmt: skip
+
+
+def _ends(each: FactorEffect) -> list[float]:
+    """Of its bar and its interval, as times the baseline."""
+    return [1 + end for end in (each.ratio.change, each.ratio.low, each.ratio.high) if not math.isnan(end)]

@@ -69,10 +69,10 @@ def answer(found: Sequence[FactorEffect]) -> str:
     for label in dict.fromkeys(each.label for each in found):
         own = [each for each in found if each.label == label]
         base = next(each for each in own if each.factor == BASELINE)
-        resolved = sorted((each for each in own if each.excludes_zero), key=lambda each: -abs(each.added))[:_TOLD]
+        resolved = sorted((each for each in own if each.stands), key=lambda each: -abs(each.added))[:_TOLD]
         most = (
-            ", ".join(f"{each.added:+.0f} s with {each.factor} ({each.level})" for each in resolved)
-            or "no level changed it measurably"
+            ", ".join(f"{each.added:+.1f} s with {each.factor} ({each.level})" for each in resolved)
+            or "no level changed it by what stands beside all that were measured"
         )
         parts.append(f"{label}: {base.ready:.1f} s; {most}")
     return "; ".join(parts) + "."
@@ -86,14 +86,15 @@ def effects_table(found: Sequence[FactorEffect]) -> ReportTable:
         Column[FactorEffect]("level", lambda each: each.level),
         Column[FactorEffect]("ready, s", lambda each: _seconds(each.ready), right=True),
         Column[FactorEffect]("added, s", _added, right=True),
-        Column[FactorEffect]("95 % interval", _interval, right=True),
+        Column[FactorEffect]("of the baseline (95 % interval)", _share),
         Column[FactorEffect]("phase", lambda each: each.phase or "–"),
         Column[FactorEffect]("rollback, s", lambda each: _seconds(each.rollback), right=True, spare=True),
         Column[FactorEffect]("n", lambda each: f"{each.n} of {each.crashes}", right=True),
     ]
     notes = [
-        "Seconds to ready, means; 'added' is to the baseline of the same server, and its interval includes how much crashes of the "
-        "same kind differ; 'phase' is the one that changed most; rollback runs after ready. n: recoveries, and of how many crashes."
+        "Seconds to ready: geometric means over the crashes. The interval is of crashes, by Student's t on logarithms; of a level of "
+        "a single crash by what the crashes of all baselines differ by. A question mark: it leaves out 0, but may be chance among so many "
+        "levels (Holm, 5 %). 'phase' is the one that changed most; rollback runs after ready. n: recoveries, and of how many crashes."
     ]
     return ReportTable.brief("Anatomy of a recovery", found, columns, notes)
 
@@ -109,7 +110,7 @@ def _added(each: FactorEffect) -> str:
     return f"{each.added:+.2f}{unfinished}" if each.n else f"NOT READY ({each.unfinished})"
 
 
-def _interval(each: FactorEffect) -> str:
-    if each.factor != BASELINE and each.n and math.isnan(each.low):
-        return "–"
-    return "" if each.factor == BASELINE or not each.n else f"{each.low:+.1f} to {each.high:+.1f}"
+def _share(each: FactorEffect) -> str:
+    if each.factor == BASELINE or not each.n:
+        return ""
+    return each.ratio.with_interval() + " ?" * (each.ratio.excludes_zero and not each.stands)

@@ -76,10 +76,8 @@ def _how_much(effect: FactorEffect) -> str:
 def _in_words(found: Sequence[FactorEffect], label: str) -> str:
     own = [each for each in found if each.label == label]
     base = next(each for each in own if each.factor == BASELINE)
-    resolved = sorted(
-        (each for each in own if each.excludes_zero and each.factor != BASELINE), key=lambda each: -each.added
-    )
+    resolved = sorted((each for each in own if each.stands), key=lambda each: -each.added)
     most = "; ".join(f"{each.factor}: {each.level} ({_how_much(each)})" for each in resolved[:_MOST])
     if not most:
-        return f"{label} is ready after {base.ready:.1f} s; no level added what could be measured"
+        return f"{label} is ready after {base.ready:.1f} s; no level changed that by what stands beside all that were measured"
     return f"{label} is ready after {base.ready:.1f} s, and later with {most}"
