@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from redolab.bench.factors import CrashFactors, check_log_sizes
+from redolab.bench.factors import CrashFactors, check_log_sizes, crash_factor
 from redolab.crashes.wanted import WantedCrash
 from redolab.errors import InvalidInput
 from redolab.models.sizes import fill_pool
@@ -42,6 +42,7 @@ class Factors(CrashFactors):
     seconds: float = factor("How long each load lasts; its last two thirds are measured.", parse_duration, "60s")
     storage: str = factor("Storage profile to be under load and to recover on.", storage_name, "native")
     repeat: int = factor("Blocks: in each, every level once, and the baselines.", whole_number(1, 100), "3")
+    crash: str = crash_factor()
     check_disks: bool = factor("Have fio look at the storage before, once.", on_or_off, "on")
     keep: bool = keep_factor("off")
 
@@ -72,6 +73,7 @@ class Factors(CrashFactors):
             fill_pool=pool,
             number=number,
             storage=self.storage,
+            crash=self.crash,
         )
         small = {"dataset": _SMALL_TABLES, "fill_pool": fill_pool(_SMALL_TABLES, self.log_size)}
         # Large rows fill it in seconds: with a smaller one they would wait for its end at every moment, and not for the buffer.

@@ -12,7 +12,9 @@ from redolab.results.marks import marks_of
 from redolab.runs.machines import measured_on
 from redolab.runs.repeat_command import command
 from redolab.runs.store import Run
+from redolab.units import format_size
 
+from ..buffered import buffered_in
 from ..effects import effects, measured_in, skipped_in
 from ..factors import Factors
 from ..report import answer, plots, settings_table
@@ -27,8 +29,14 @@ def page(runs: Sequence[Run]) -> Page:
     values = {
         "answers": [answer([each for each in found if each.server == server]) for server in servers],
         "table": settings_table(found, skipped_in(runs), marks_of(runs), PAGE).as_markdown(),
+        "buffered": buffered_in(runs),
+        "size": _size,
         "commands": [command(run, Factors(), always=["server"]) for run in runs],
         "machines": measured_on(runs),
         "dates": ", ".join(dict.fromkeys(f"{run.record().began:%Y-%m-%d}" for run in runs)),
     }
     return Page(filled(_TEMPLATE, values), plots(found))
+
+
+def _size(value: float | None) -> str:
+    return "–" if value is None else format_size(round(value))
