@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from redolab.bench.factors import CrashFactors, check_log_sizes
+from redolab.bench.factors import CrashFactors, check_log_sizes, crash_factor
 from redolab.runs.factors import factor, keep_factor, on_or_off, one_of, several, whole_number
 from redolab.servers.catalogue import server_names
 from redolab.storage.catalogue import storage_name
@@ -37,6 +37,7 @@ class Factors(CrashFactors):
         "Buffer pools drawn for each crash and storage, and recovered with once each.", whole_number(1, 20), "2"
     )
     most_memory: int = factor("The largest buffer pool that is drawn.", parse_size, "16G")
+    crash: str = crash_factor()
     check_disks: bool = factor("Have fio look at every storage before, once.", on_or_off, "on")
     keep: bool = keep_factor("off")
     repeat: int = factor("How often each recovery is measured.", whole_number(1, 100), "1")

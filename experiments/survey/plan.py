@@ -33,14 +33,14 @@ def plan(factors: Factors, lab: Lab) -> CrashPlan:
         )
     ]
     check_memory(
-        [_wanted(workload, size, each, number) for _, workload, size, each, number in drawn],
+        [_wanted(factors, workload, size, each, number) for _, workload, size, each, number in drawn],
         [pool for *_, each, _ in drawn for pool in each.pools],
     )
     for name in factors.workload:
         workload_catalogue().get(name).require(lab)
     crashes: list[tuple[PlannedCrash, list[PlannedRecovery]]] = []
     for server, workload, size, each, number in sorted(drawn, key=lambda one: (one[0], one[2], one[3].tables, one[1])):
-        spec = crash_spec(lab.server(server), _wanted(workload, size, each, number))
+        spec = crash_spec(lab.server(server), _wanted(factors, workload, size, each, number))
         steps = [
             PlannedRecovery(storage=storage, pool=pool)
             for storage, pool in itertools.product(factors.storage, each.pools)
@@ -50,7 +50,7 @@ def plan(factors: Factors, lab: Lab) -> CrashPlan:
     return draw_plan(crashes, repeat=factors.repeat, seed=seed, conditions=conditions, keep=factors.keep)
 
 
-def _wanted(workload: str, log_size: int, drawn: DrawnCrash, number: int) -> WantedCrash:
+def _wanted(factors: Factors, workload: str, log_size: int, drawn: DrawnCrash, number: int) -> WantedCrash:
     return WantedCrash(
         log_size=log_size,
         dataset=drawn.tables,
@@ -59,4 +59,5 @@ def _wanted(workload: str, log_size: int, drawn: DrawnCrash, number: int) -> Wan
         open_transaction_rows=0,
         fill_pool=drawn.pool_under_load,
         number=number,
+        crash=factors.crash,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from redolab.bench.checks import check_load, check_pool, check_warm_up
-from redolab.bench.factors import CrashFactors, check_log_sizes
+from redolab.bench.factors import CrashFactors, check_log_sizes, crash_factor
 from redolab.errors import InvalidInput
 from redolab.records.kill_rule import KillRule, SteadyRule
 from redolab.runs.factors import factor, keep_factor, on_or_off, one_of, several, whole_number, words
@@ -64,6 +64,7 @@ class Factors(CrashFactors):
     trx_commit: int = factor("innodb_flush_log_at_trx_commit.", whole_number(0, 2), "1")
     binary_log: bool = factor("Whether the binary log is on.", on_or_off, "off")
     repeat: int = factor("How often each cell is put under load, and crashed.", whole_number(1, 100), "1")
+    crash: str = crash_factor()
     check_disks: bool = factor("Have fio look at every storage before, once.", on_or_off, "on")
     keep: bool = keep_factor("off")
 

@@ -71,6 +71,7 @@ def _load(factors: Factors, pool: int, storage: str, size: int, settings: str, n
         overrides=settings_from(settings),
         number=number,
         storage=storage,
+        crash=factors.crash,
     )
 
 
@@ -84,4 +85,5 @@ def _worst(factors: Factors, pool: int, size: int) -> WantedCrash:
         trx_commit=factors.trx_commit,
         binary_log=factors.binary_log,
         fill_pool=pool,
+        crash=factors.crash,
     )

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
+from redolab.crashes.kinds import KINDS
 from redolab.errors import InvalidInput
-from redolab.runs.factors import CommonFactors, keep_factor
+from redolab.runs.factors import CommonFactors, factor, keep_factor, one_of
 from redolab.servers.catalogue import server_catalogue
 from redolab.storage.catalogue import storage_profile
 from redolab.storage.profiles import StorageProfile
 from redolab.units import MIB, format_size
+
+
+def crash_factor() -> Any:
+    """`CRASH=` of an experiment each of whose loads ends in its one crash."""
+    return factor(
+        "The kind of crash that ends a load: kill; disk-power, which takes what was not flushed (its disk is then modelled).",
+        one_of("kind of crash", lambda: [name for name, kind in KINDS.items() if not kind.goes_on]),
+        "kill",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
