@@ -119,13 +119,14 @@ def costs_table(found: Sequence[LogEffect], widest: int = SCREEN) -> ReportTable
         Column[LogEffect]("loads", lambda each: str(each.loads), right=True, shared="{} loads each".format, spare=True),
     ]
     first = found[0].key.conditions
+    stretches = " or ".join(format_duration(each) for each in sorted({each.key.conditions.seconds for each in found}))
     return ReportTable.brief(
         "What logging queries costs",
         found,
         columns,
         [
             f"TPC-C by go-tpc, {first.warehouses} warehouses, redo log {format_size(first.log_size)}, "
-            f"innodb_flush_log_at_trx_commit=1; stretches of {format_duration(first.seconds)}, every log once in each block. Of "
+            f"innodb_flush_log_at_trx_commit=1; stretches of {stretches}, every log once in each block. Of "
             "none: NOTPM against no log in the same blocks, with the 95 % interval. p99: median over the seconds of a New-Order's "
             "99th percentile (one significant digit). CPU: the server's processor time for a statement. Lines: of a file; of a "
             "table its rows; of digests statements.",

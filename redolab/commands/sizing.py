@@ -265,7 +265,7 @@ def fit(names: tuple[str, ...], output: Path | None, machine: str | None) -> Non
     RUNs of recoveries; without any, those that are committed with redolab. Of several kinds of machine only the recoveries
     on one are learned from. The errors are those on recoveries that the fit had not seen.
     """
-    from redolab.results.committed import committed_recoveries
+    from redolab.results.committed import committed_recoveries, recoveries_elsewhere
     from redolab.runs.store import RunStore
     from redolab.sizing.calibration import shipped_calibration, write_calibration
     from redolab.sizing.fitting import error_rows, errors_table, fit_runs, learned_from, rates_tables
@@ -277,7 +277,9 @@ def fit(names: tuple[str, ...], output: Path | None, machine: str | None) -> Non
     runs = [RunStore().get(name) for name in names]
     # Before anything is written: a page without runs is refused here.
     loads = [] if runs or output is None else committed_loads()
-    found = fit_runs(runs or committed_recoveries(), machine)
+    found = (
+        fit_runs(runs, machine) if runs else fit_runs(committed_recoveries(), machine, elsewhere=recoveries_elsewhere())
+    )
     for table in rates_tables(found.calibration):
         table.show(console())
     errors_table(error_rows(found.judged)).show(console())
@@ -316,7 +318,7 @@ def page(output: Path, path: Path | None) -> None:
     """
     from redolab.machine.files import write_whole
     from redolab.project import PROJECT
-    from redolab.results.committed import committed_recoveries
+    from redolab.results.committed import committed_recoveries, recoveries_elsewhere
     from redolab.sizing.calibration import read_calibration, shipped_calibration
     from redolab.sizing.fitting import error_rows, fit_runs
     from redolab.sizing.page import html_page
@@ -325,7 +327,7 @@ def page(output: Path, path: Path | None) -> None:
     _check_folder(output)
     calibration = read_calibration(path) if path else shipped_calibration()
     runs = committed_recoveries()
-    errors = error_rows(fit_runs(runs).judged)
+    errors = error_rows(fit_runs(runs, elsewhere=recoveries_elsewhere()).judged)
     text = html_page(calibration, errors, sorted(PROJECT.results.glob("*.md")), published_beside_ours(runs))
     write_whole(output, text.encode())
     click.echo(f"written: {output}")

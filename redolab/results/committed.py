@@ -10,6 +10,14 @@ RECOVERY_PAGES = ("model", "generations", "recovery", "stuck", "anatomy", "produ
 SLOWER_MACHINE = "slower-machine"
 """The folder of runs on a machine of the same class on which recoveries take twice as long: shown, and never learned from."""
 
+ELSEWHERE = (SLOWER_MACHINE, "storage")
+"""The folders of runs on that machine: predicted, to see how far off predictions are there."""
+
+
+def recoveries_elsewhere() -> list[Run]:
+    """The recoveries on it. Raises `LabError` if there are none."""
+    return [run for folder in ELSEWHERE for run in measured_runs(folder)]
+
 
 def committed_recoveries() -> list[Run]:
     """All recoveries that are committed with the project, whichever page they are for. Raises `LabError` if there are none."""

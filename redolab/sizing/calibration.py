@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -14,7 +15,13 @@ from redolab.errors import InvalidInput
 from redolab.machine import files
 from redolab.machine.facts import Machine
 from redolab.models.recovery_time.fit import Fitted, Observation
-from redolab.models.recovery_time.held_out import FITTED_UP_TO, RECOVERIES_OF_A_DISK, HeldOut, HeldOutPrediction
+from redolab.models.recovery_time.held_out import (
+    FITTED_UP_TO,
+    OF_MACHINES,
+    RECOVERIES_OF_A_DISK,
+    HeldOut,
+    HeldOutPrediction,
+)
 from redolab.models.recovery_time.spread import Spread, spread_by_distance, spread_of
 from redolab.models.recovery_time.terms import DiskRates
 from redolab.models.recovery_time.work import DirtyPages, Memory, dirty_pages_of
@@ -78,6 +85,15 @@ class CalibratedStorage(msgspec.Struct, frozen=True, kw_only=True):
     disk: DiskRates
 
 
+class OtherMachine(msgspec.Struct, frozen=True, kw_only=True):
+    """A machine whose recoveries were not learned from, but predicted."""
+
+    machine: str
+    recoveries: int
+    times: Mapping[HeldOut, float]
+    """On its own disk, and on limited ones: measured over predicted, the geometric mean."""
+
+
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     """One machine's calibration."""
 
@@ -91,6 +107,8 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     spreads: Mapping[HeldOut, Spread]
     """How far predictions were off, by what they had not seen."""
     runs: tuple[str, ...]
+    other_machines: tuple[OtherMachine, ...] = ()
+    """None of one's own: only what comes with redolab is asked about machines that it has not seen."""
 
 
 def calibrated_workload(
@@ -144,12 +162,33 @@ def spreads_of(judged: Sequence[HeldOutPrediction]) -> Mapping[HeldOut, Spread]:
             ]
             found[kind] = spread_by_distance(distances, found[HeldOut.CRASH].deviation)
             continue
-        by_server = kind in (HeldOut.SERVER, HeldOut.SCALED)
-        spread = spread_of(
-            (each.observation.server if by_server else each.observation.crash_name, each.error) for each in own
-        )
+        spread = spread_of((_whose(each), each.error) for each in own)
         found[kind] = msgspec.structs.replace(spread, deviation=max(_LEAST_SPREAD, spread.deviation))
     return found
+
+
+def _whose(each: HeldOutPrediction) -> str:
+    """What tells little more than once, however many recoveries there are of it: a server, a machine, or a crash."""
+    if each.held_out in OF_MACHINES:
+        return each.machine
+    return each.observation.server if each.held_out in (HeldOut.SERVER, HeldOut.SCALED) else each.observation.crash_name
+
+
+def other_machines_of(judged: Sequence[HeldOutPrediction]) -> tuple[OtherMachine, ...]:
+    """The machines whose recoveries were predicted without having been learned from."""
+    found = []
+    for machine in dict.fromkeys(each.machine for each in judged if each.held_out in OF_MACHINES):
+        own = [each for each in judged if each.machine == machine]
+        errors = {kind: [each.error for each in own if each.held_out is kind] for kind in OF_MACHINES}
+        times = {kind: math.exp(statistics.fmean(of_kind)) for kind, of_kind in errors.items() if of_kind}
+        found.append(OtherMachine(machine=machine, recoveries=len(own), times=times))
+    return tuple(found)
+
+
+def on_its_machine(calibration: Calibration) -> Calibration:
+    """It for predictions of the machine that it is of."""
+    spreads = {kind: spread for kind, spread in calibration.spreads.items() if kind not in OF_MACHINES}
+    return msgspec.structs.replace(calibration, spreads=spreads, other_machines=())
 
 
 def read_calibration(path: Path) -> Calibration:
@@ -182,7 +221,7 @@ def write_calibration(path: Path, calibration: Calibration) -> None:
 
 def with_spreads_of(calibration: Calibration, other: Calibration) -> Calibration:
     """It with the errors that another one has for what a small calibration cannot hold out; of two the wider."""
-    spreads = dict(other.spreads)
+    spreads = dict(on_its_machine(other).spreads)
     for kind, spread in calibration.spreads.items():
         spreads[kind] = wider(spread, spreads[kind]) if kind in spreads else spread
     return msgspec.structs.replace(calibration, spreads=spreads)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from redolab.errors import InvalidInput
 from redolab.machine.machine_class import MachineClass
-from redolab.models.recovery_time.fit import Observation, fit_together
+from redolab.models.recovery_time.fit import Fitted, Observation, Subject, fit_together
 from redolab.models.recovery_time.held_out import HeldOut, HeldOutPrediction, judged
 from redolab.models.recovery_time.spread import Spread, coverage, interval, spread_of
 from redolab.models.recovery_time.terms import TERMS, Term
@@ -20,6 +20,7 @@ from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable
 from redolab.results.alike import Keyed, Keys, keyed_recoveries, keys_of
 from redolab.results.observations import (
+    Disks,
     are_of_one_load,
     disk_figures,
     disks_of,
@@ -40,9 +41,11 @@ from redolab.sizing.calibration import (
     CalibratedWorkload,
     Calibration,
     calibrated_workload,
+    other_machines_of,
     spreads_of,
 )
 from redolab.sizing.relatives import nearest_first
+from redolab.storage.profiles import HOME
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +97,13 @@ class FittedRuns:
     """How far the runs differ from one another."""
 
 
-def fit_runs(runs: Sequence[Run], machine: str | None = None) -> FittedRuns:
+def fit_runs(runs: Sequence[Run], machine: str | None = None, elsewhere: Sequence[Run] | None = None) -> FittedRuns:
     """A calibration from the recoveries of these runs on one class of machines.
 
-    Of several the one that `machine` names in part, as in `EPYC`, else the one with the most recoveries. Raises `LabError`,
-    or `InvalidInput` if they hold no recovery to learn from.
+    Of several the one that `machine` names in part, as in `EPYC`, else the one with the most recoveries. `elsewhere`: runs on
+    another machine of that class; with them, be there any, the calibration knows how far it is off on machines that it has not
+    learned from, these and other classes among the runs. Raises `LabError`, or `InvalidInput` if they hold no recovery to learn
+    from.
     """
     keys, measured = keys_of(runs), keyed_recoveries(runs)
     disks = disks_of(keys)
@@ -122,6 +127,10 @@ def fit_runs(runs: Sequence[Run], machine: str | None = None) -> FittedRuns:
         for subject in sorted({each.subject for each in observations})
     }
     fitted = fit_together(observations)
+    if elsewhere is not None:
+        others = [each for each in measured if each.key.machine != chosen]
+        found += _on_other_machines(others, disks, fitted)
+        found += _on_other_machines(keyed_recoveries(elsewhere), disks_of(keys_of(elsewhere)), fitted, "another with ")
     names = dict.fromkeys(server for server, _ in subjects)
     servers = {
         server: CalibratedServer(
@@ -154,8 +163,23 @@ def fit_runs(runs: Sequence[Run], machine: str | None = None) -> FittedRuns:
         servers=servers,
         spreads=spreads_of(found),
         runs=tuple(run.name for run in runs if run.name in names_of_runs),
+        other_machines=other_machines_of(found),
     )
     return FittedRuns(calibration, found, observations, chosen, left_out, _replicates(kept))
+
+
+def _on_other_machines(
+    recoveries: Sequence[Keyed], disks: Disks, fitted: Mapping[Subject, Fitted], named: str = ""
+) -> list[HeldOutPrediction]:
+    """Predictions of recoveries on machines that were not learned from, by the disks that these have; patch levels may differ."""
+    found = []
+    for machine in dict.fromkeys(each.key.machine for each in recoveries):
+        for each in observations_of([each for each in recoveries if each.key.machine == machine], disks):
+            if each.subject in fitted:
+                kind = HeldOut.MACHINE if each.storage == HOME else HeldOut.LIMITED
+                predicted = fitted[each.subject].ready(each.crash, each.pool, each.disk)
+                found.append(HeldOutPrediction(kind, each, predicted, f"{named}{machine.in_words()}"))
+    return found
 
 
 def learned_from(found: FittedRuns) -> list[str]:

@@ -37,7 +37,7 @@ class JudgedLoad:
 
     @property
     def above(self) -> int:
-        """How many took longer than nineteen in twenty were planned to take, or never ended."""
+        """How many took longer than 95 % were planned to take, or never ended."""
         if self.planned is None:
             return 0
         return sum(each.ready is None or each.ready > self.planned.ninety_five_s for each in self.measured.recoveries)

@@ -39,7 +39,7 @@ class JudgedRecovery:
 
     @property
     def is_above(self) -> bool:
-        """Whether it took longer than nineteen in twenty were to take, or never ended."""
+        """Whether it took longer than 95 % were to take, or never ended."""
         return self.predicted is not None and (self.ready is None or self.ready > self.predicted.ninety[1])
 
 
@@ -118,7 +118,7 @@ def _off_by(judged: Sequence[JudgedRecovery]) -> str:
     crashes = len({each.keyed.trial.image for each in predicted})
     return (
         f"The calibration's predictions of {len(predicted)} recoveries of {crashes} crashes were off by {off:.0%} (median), from "
-        f"{min(ratios):.2f} to {max(ratios):.2f} times what was measured; {above} took longer than nineteen in twenty were to take."
+        f"{min(ratios):.2f} to {max(ratios):.2f} times what was measured; {above} took longer than 95 % were to take."
     )
 
 

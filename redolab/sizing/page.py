@@ -27,6 +27,7 @@ from redolab.sizing.fitting import ALL_SERVERS, ErrorRow, errors_table
 from redolab.sizing.paste import Lines, templates
 from redolab.sizing.predicting import rests_on
 from redolab.sizing.question import BEYOND, Question, model_of, slowest_workload, storages_of_family
+from redolab.storage.profiles import HOME
 from redolab.units import GIB
 
 _WEB = Path(__file__).parent / "web"
@@ -75,6 +76,7 @@ def calculator_data(calibration: Calibration) -> Mapping[str, object]:
         "crowded": CROWDED,
         "sure_of_one_batch": SURE_OF_ONE_BATCH,
         "beyond": BEYOND,
+        "home": HOME,
         "sizes": sizes,
         "shown": SHOWN,
         "spreads": calibration.spreads,

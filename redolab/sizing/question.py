@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from redolab.errors import InvalidInput
-from redolab.models.recovery_time.held_out import HeldOut
+from redolab.models.recovery_time.held_out import OF_MACHINES, HeldOut
 from redolab.models.recovery_time.moments import PossibleCrash
 from redolab.models.recovery_time.predict import Prediction, Until, prediction
 from redolab.models.recovery_time.spread import Spread, together
@@ -27,12 +27,13 @@ from redolab.sizing.calibration import (
     shipped_calibration,
 )
 from redolab.sizing.relatives import nearest_first
+from redolab.storage.profiles import HOME
 from redolab.units import GIB, format_size
 
 _FAMILIES = {"mysql": "mysql", "percona": "mysql", "mariadb": "mariadb"}
 _NAME = re.compile(r"(mysql|percona|mariadb)[- ]?(\d+\.\d+(?:\.\d+)?)", re.IGNORECASE)
 _STALE = timedelta(days=365)
-_BY_STORAGE = (HeldOut.STORAGE, HeldOut.UNSEEN_STORAGE)
+_BY_STORAGE = (HeldOut.STORAGE, HeldOut.UNSEEN_STORAGE, *OF_MACHINES)
 BEYOND = 1.05
 """Times what was measured: what is larger goes beyond it."""
 
@@ -142,8 +143,9 @@ class Model:
         """The same on another storage of the calibration."""
         way = way_to_storage(self.calibration, self.server.family, self.learnt, name)
         of_others = tuple(each for each in self.beyond if each not in _BY_STORAGE)
-        beyond = of_others if way is None else (*of_others, way)
-        return replace(self, storage=name, disk=self.calibration.storages[name].disk, beyond=beyond)
+        ways = [each for each in (way, _to_machine(self.calibration, name)) if each is not None]
+        disk = self.calibration.storages[name].disk
+        return replace(self, storage=name, disk=disk, beyond=(*of_others, *ways))
 
     def one_batch(self, log_size: int) -> int:
         """Bytes of the buffer pool that certainly hold all redo of the worst crash at once."""
@@ -223,6 +225,15 @@ def model_of(question: Question, calibration: Calibration, storage: str) -> Mode
         warnings.append(
             f"no recovery of {measured_as} on {storage} was measured under {workload}: it is predicted from the figures of the disk"
         )
+    if (to_machine := _to_machine(calibration, storage)) is not None:
+        beyond.append(to_machine)
+        times = " and ".join(
+            f"{each.times[to_machine]:.1f}" for each in calibration.other_machines if to_machine in each.times
+        )
+        warnings.append(
+            f"calibrated on redolab's machine, not on yours: recoveries of other machines took {times} times as long as predicted, and "
+            f"the upper end allows for that ('make experiment calibrate SERVER={measured_as}' on yours makes it narrower)"
+        )
     if datetime.now(UTC) - calibration.made > _STALE:
         warnings.append(
             f"the calibration is of {calibration.made:%Y-%m-%d}: servers, kernel and disk may be others by now"
@@ -266,6 +277,12 @@ def way_to_storage(calibration: Calibration, family: str, learnt: CalibratedWork
     if storage in storages_of_family(calibration, family) and HeldOut.STORAGE in calibration.spreads:
         return HeldOut.STORAGE
     return HeldOut.UNSEEN_STORAGE if HeldOut.UNSEEN_STORAGE in calibration.spreads else HeldOut.STORAGE
+
+
+def _to_machine(calibration: Calibration, storage: str) -> HeldOut | None:
+    """In which way a prediction goes to another machine than the calibration's; None of a calibration of one's own."""
+    way = HeldOut.MACHINE if storage == HOME else HeldOut.LIMITED
+    return way if way in calibration.spreads else None
 
 
 def storages_of_family(calibration: Calibration, family: str) -> list[str]:

@@ -77,7 +77,7 @@ def _answer(found: Sized) -> str:
     half, upper = format_duration(found.expected.recovery_s), format_duration(found.expected.ninety.high_s)
     return (
         f"Set the redo log to {format_size(found.size)}. After a crash with the log full, the worst, {_RECOVERY[found.until]} then takes "
-        f"less than {half} half the time, and less than {upper} nineteen times in twenty."
+        f"less than {half} in half of cases, and less than {upper} in 95 % of them."
     )
 
 
@@ -116,10 +116,10 @@ def _at_a_random_moment(found: Sized, usual: UsualRecovery) -> str:
         if abs(share) >= _SHOWN_CHANCE
     ]
     of_these = f" ({', '.join(parts)})" if len(parts) > 1 else ""
-    hundred = "" if usual.ninety_nine_s is None else f", 99 in a hundred within {_seconds(usual.ninety_nine_s)}"
+    hundred = "" if usual.ninety_nine_s is None else f", 99 % within {_seconds(usual.ninety_nine_s)}"
     return (
         f"After a crash at a random moment (ages {found.usual_from}) half of recoveries are over within {_seconds(usual.half_s)}, "
-        f"nineteen in twenty within {_seconds(usual.ninety_five_s)}{hundred}; {chance_in_words(usual.chance_too_long)} take longer than "
+        f"95 % within {_seconds(usual.ninety_five_s)}{hundred}; {chance_in_words(usual.chance_too_long)} take longer than "
         f"{format_duration(found.rto_s)}{of_these}."
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from redolab.project import PROJECT
-from redolab.results.committed import committed_recoveries
+from redolab.results.committed import committed_recoveries, recoveries_elsewhere
 from redolab.sizing.calibration import shipped_calibration
 from redolab.sizing.fitting import FittedRuns, error_rows, errors_table, fit_runs
 from redolab.sizing.page import html_page
@@ -19,13 +19,14 @@ _UNDETERMINED = {"tpcc": ("batches", "later stored redo")}
 
 @pytest.fixture(scope="module")
 def fitted() -> FittedRuns:
-    return fit_runs(committed_recoveries())
+    return fit_runs(committed_recoveries(), elsewhere=recoveries_elsewhere())
 
 
 def test_it_is_what_the_committed_runs_give(fitted: FittedRuns) -> None:
     shipped, again = shipped_calibration(), fitted.calibration
     assert set(shipped.servers) == set(again.servers)
     assert shipped.runs == again.runs
+    assert shipped.other_machines == again.other_machines
     for name, server in shipped.servers.items():
         for workload, learnt in server.workloads.items():
             rates = again.servers[name].workloads[workload].rates

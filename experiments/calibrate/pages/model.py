@@ -13,9 +13,10 @@ from redolab.records.crash import filled_to
 from redolab.report.contents import Page, Plot
 from redolab.report.labels import server_label
 from redolab.report.template import filled
+from redolab.results.committed import ELSEWHERE
 from redolab.results.crashes import crashes_of
 from redolab.runs.store import Run
-from redolab.sizing.calibration import Calibration, shipped_calibration
+from redolab.sizing.calibration import Calibration, on_its_machine, shipped_calibration
 from redolab.sizing.fitting import ErrorRow, error_rows, errors_table, fit_runs, rates_tables
 from redolab.sizing.question import Question, model_of, slowest_workload
 from redolab.units import GIB, format_size
@@ -32,11 +33,13 @@ _MANY_POOLS = "oltp_write_only"
 
 
 def page(runs: Sequence[Run]) -> Page:
-    """The page and its pictures."""
-    found = fit_runs(runs)
+    """The page and its pictures, of the machine that was learned from; of others the errors alone."""
+    elsewhere = [run for run in runs if run.folder.parent.name in ELSEWHERE]
+    runs = [run for run in runs if run not in elsewhere]
+    found = fit_runs(runs, elsewhere=elsewhere)
     observations = found.observations
     rows = error_rows(found.judged)
-    calibration = found.calibration
+    calibration = on_its_machine(found.calibration)
     server = calibration.servers[_HEADLINE]
     question = Question(server=_HEADLINE, storage=_STORAGE, pool=GIB, workload=_WORKLOAD)
     model = model_of(question, calibration, _STORAGE)
@@ -64,6 +67,7 @@ def page(runs: Sequence[Run]) -> Page:
         "filled_to": filled_to([image for run in learned for image in crashes_of(run) if image.spec.kill.fills_up]),
         "left_out": found.left_out,
         "replicates": found.replicates.in_words(),
+        "others": found.calibration.other_machines,
         "machine": f"{calibration.machine.in_words()}, {calibration.machine.system}",
         "date": f"{calibration.made:%Y-%m-%d}",
     }

@@ -28,7 +28,7 @@ _FULL = 0.75
 
 
 def log_size_within(model: Model, rto: float) -> int | None:
-    """The largest log that recovers within so many seconds nineteen times in twenty, with that share of it as pool."""
+    """The largest log that recovers within so many seconds 95 % sure, with that share of it as pool."""
     found = None
     for size in possible_sizes(256 * MIB, 64 * GIB):
         if model.with_pool(int(size * HEADLINE_SHARE)).at(size).ninety[1] > rto:

@@ -13,17 +13,30 @@ from redolab.runs.store import Run
 
 from ..effects import effects, measured_in
 from ..factors import Factors
-from ..report import answer, costs_table, plots
+from ..report import answer, cell_label, costs_table, plots
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
+_USUAL = 20
+"""Clients, as the published points have, with which every log was measured: the answer and the picture are of these."""
 
 
 def page(runs: Sequence[Run]) -> Page:
     """The page of all runs kept for it."""
     measured = measured_in(runs)
-    found = effects(measured)
+    effects_found = effects(measured)
+    servers = list(dict.fromkeys(each.key.cell.server for each in effects_found))
+    found = sorted(effects_found, key=lambda each: (servers.index(each.key.cell.server), each.key.cell.connections))
+    usual = [each for each in found if each.key.cell.connections == _USUAL]
+    others = [each for each in found if each not in usual]
     values = {
-        "answers": answer(found),
+        "answer": answer(usual),
+        "others": sorted({each.key.cell.connections for each in others}),
+        "blocks": max(each.throughput.blocks for each in others if each.throughput is not None),
+        "resolved": [
+            f"{each.log}, {cell_label(each.key)}, {each.throughput.with_interval()}"
+            for each in others
+            if each.throughput is not None and each.throughput.excludes_zero
+        ],
         "table": costs_table(found).as_markdown(),
         "commands": [command(run, Factors(), always=("server", "logs")) for run in runs],
         "machines": measured_on(runs),
@@ -33,7 +46,7 @@ def page(runs: Sequence[Run]) -> Page:
             [each.trial.disturbance.others / each.trial.seconds for each in measured if each.trial.disturbance]
         ),
     }
-    return Page(filled(_TEMPLATE, values), plots(found))
+    return Page(filled(_TEMPLATE, values), plots(usual))
 
 
 def _most_foreign(shares: Sequence[float]) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import numpy as np
 from redolab.report.contents import Page, Plot
 from redolab.report.plots import plt, save
 from redolab.report.template import filled
+from redolab.results.committed import SLOWER_MACHINE
 from redolab.runs.store import Run
 from redolab.watching.following.errors_view import by_server_table, by_sight_table, marks_table, ways
 from redolab.watching.following.judged import MARKS, Asked, judged
@@ -30,6 +33,7 @@ def page(runs: Sequence[Run]) -> Page:
     values = {
         "recoveries": len(replays),
         "looked_at": sum(each.process is not None for each in replays),
+        "later": _later([each for _, asked in found[:1] for each in asked], runs),
         "shortest": f"{SHORTEST:.0f}",
         "servers": len({each.server for each in replays}),
         "files": _percent(judgement.by_files),
@@ -48,6 +52,27 @@ def page(runs: Sequence[Run]) -> Page:
     # Of the few whose processes were looked at there is too little for a picture.
     drawn = [each for each in found if len(each[1]) >= _ENOUGH * len(MARKS)]
     return Page(filled(_TEMPLATE, values), [Plot(_PICTURE, partial(plot_errors, found=drawn))])
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """Of recoveries whose processes were looked at: those that were measured when the method was as it is."""
+
+    recoveries: int
+    off: Mapping[str, float]
+    """Mark, as in `25%` → the median error, a share of the whole time."""
+    inside: float
+    """The share that was inside the 80 % interval."""
+
+
+def _later(asked: Sequence[Asked], runs: Sequence[Run]) -> Later:
+    names = {run.name for run in runs if run.folder.parent.name == SLOWER_MACHINE}
+    own = [each for each in asked if each.replay.run in names and each.replay.process is not None]
+    return Later(
+        recoveries=len({id(each.replay) for each in own}),
+        off={f"{mark:.0%}": statistics.median(abs(each.off) for each in own if each.mark == mark) for mark in MARKS},
+        inside=statistics.fmean(each.inside for each in own),
+    )
 
 
 def plot_errors(folder: Path, found: Sequence[tuple[str, Sequence[Asked]]]) -> None:

@@ -1,4 +1,4 @@
-"""The page of all servers: each with a full log, and each with the same redo."""
+"""The page of all servers: each with the same redo of two loads, and each with a full log."""
 
 from __future__ import annotations
 
@@ -9,47 +9,92 @@ from redolab.records.crash import filled_to
 from redolab.report.contents import Page
 from redolab.report.labels import server_label
 from redolab.report.template import filled
+from redolab.results.alike import keyed_recoveries
 from redolab.results.crashes import crashes_of
 from redolab.runs.store import Run
-from redolab.units import format_size
+from redolab.units import MIB, format_size
 
 from ..rows import RecoveryRow
-from .tables import on_page
+from .tables import OnPage, of_recoveries
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
+_SAME, _SHORT, _FULL = ("bulk-update", True), ("oltp_write_only", True), ("bulk-update", False)
+"""Workload, and whether every server was killed at the same age."""
+_SEVERAL = 5
+"""Servers: runs of fewer are for other pages."""
 
 
 def page(runs: Sequence[Run]) -> Page:
-    """The page of two runs: one killed at the same age on every server, the other with every log filled up."""
-    same = next(run for run in runs if "kill_at" in run.record().options)
-    full = next(run for run in runs if "kill_at" not in run.record().options)
-    shown_same, shown_full = on_page(same), on_page(full)
-    by_time = sorted(
-        (row for row in shown_same.rows if row.ready_median_s is not None), key=lambda row: row.ready_median_s or 0.0
+    """The page of three runs of all servers: killed at the same age under two loads, and with every log filled up."""
+    same, short, full = (_undisturbed(_only(runs, *kind)) for kind in (_SAME, _SHORT, _FULL))
+    redo = [row.redo_from_last_sample_bytes or 0 for row in full.rows]
+    times = {row.server: row.ready_median_s for row in same.rows}
+    longer = sorted(
+        ((row.ready_median_s / base, row) for row in short.rows if row.ready_median_s and (base := times[row.server])),
+        key=lambda entry: entry[0],
     )
-    by_pages = sorted(shown_same.rows, key=lambda row: row.dirty_pages or 0)
-    ages = [row.redo_from_last_sample_bytes or 0 for row in shown_full.rows]
     values = {
-        "same": shown_same,
-        "full": shown_full,
-        "filled_to": filled_to(crashes_of(full)),
-        "fastest": _row_in_words(by_time[0]),
-        "slowest": _row_in_words(by_time[-1]),
-        "fewest_pages": _pages(by_pages[0]),
-        "most_pages": _pages(by_pages[-1]),
-        "least_redo": format_size(min(ages)),
-        "most_redo": format_size(max(ages)),
-        "worst_spread": max(_spread(row) for row in [*shown_same.rows, *shown_full.rows]),
+        "same": same,
+        "short": short,
+        "full": full,
+        "filled_to": filled_to(crashes_of(_only(runs, *_FULL))),
+        "fastest": _row_in_words(_by_time(same)[0]),
+        "slowest": _row_in_words(_by_time(same)[-1]),
+        "apart": _apart(same),
+        "fastest_short": _row_in_words(_by_time(short)[0]),
+        "slowest_short": _row_in_words(_by_time(short)[-1]),
+        "apart_short": _apart(short),
+        "scanned": [
+            f"{row.redo_from_recovery_bytes / row.scan_s / MIB:.0f}M a second in {_name(row)}"
+            for row in sorted(short.rows, key=lambda row: row.scan_s or 0.0, reverse=True)
+            if row.scan_s and row.redo_from_recovery_bytes
+        ],
+        "least_longer": (longer[0][0], _name(longer[0][1])),
+        "most_longer": (longer[-1][0], _name(longer[-1][1])),
+        "least_redo": format_size(min(redo)),
+        "most_redo": format_size(max(redo)),
+        "worst_spread": max(_spread(row) for shown in (same, short, full) for row in shown.rows),
     }
-    return Page(filled(_TEMPLATE, values), [shown_same.phases("same"), shown_full.phases("full")])
+    return Page(filled(_TEMPLATE, values), [short.phases("short")])
+
+
+def _only(runs: Sequence[Run], workload: str, is_killed_at: bool) -> Run:
+    """The last run of all servers with that load, killed at an age of choice or with the log full."""
+    return max(
+        (
+            run
+            for run in runs
+            if run.record().options.get("workload") == workload
+            and ("kill_at" in run.record().options) == is_killed_at
+            and len(run.record().options["server"].split(",")) > _SEVERAL
+        ),
+        key=lambda run: run.name,
+    )
+
+
+def _undisturbed(run: Run) -> OnPage:
+    """What the page shows of a run, without recoveries during which other programs used the processors."""
+    return of_recoveries([run], [each for each in keyed_recoveries([run]) if not each.trial.is_disturbed])
+
+
+def _by_time(shown: OnPage) -> list[RecoveryRow]:
+    return sorted(
+        (row for row in shown.rows if row.ready_median_s is not None), key=lambda row: row.ready_median_s or 0.0
+    )
+
+
+def _apart(shown: OnPage) -> float:
+    """How many times as long as the fastest server the slowest takes."""
+    first, *_, last = _by_time(shown)
+    return (last.ready_median_s or 0.0) / (first.ready_median_s or 1.0)
 
 
 def _row_in_words(row: RecoveryRow) -> str:
-    return f"{row.ready_median_s:.1f} s ({server_label(row.server, row.version)})"
+    return f"{row.ready_median_s:.1f} s ({_name(row)})"
 
 
-def _pages(row: RecoveryRow) -> str:
-    return f"{row.dirty_pages or 0:,} ({server_label(row.server, row.version)})"
+def _name(row: RecoveryRow) -> str:
+    return server_label(row.server, row.version)
 
 
 def _spread(row: RecoveryRow) -> float:

@@ -15,11 +15,13 @@ from redolab.records.crash import filled_to
 from redolab.report.contents import Page, Plot
 from redolab.report.template import filled
 from redolab.results.alike import Keyed, Keys, keyed_recoveries, keys_of
+from redolab.results.committed import SLOWER_MACHINE
 from redolab.results.crashes import crashes_of
 from redolab.results.marks import Off, marks_of, storage_label
 from redolab.results.storages import storages_of
 from redolab.runs.store import Run
-from redolab.sizing.calibration import shipped_calibration
+from redolab.sizing.calibration import on_its_machine, shipped_calibration
+from redolab.sizing.judged_own import OwnCalibration, judged_by_own
 from redolab.sizing.judging import JudgedRecovery, judged_recoveries, strata_table
 from redolab.sizing.judging import answer as judged_in_words
 from redolab.storage.catalogue import storage_profile
@@ -63,6 +65,10 @@ class Matrix:
     """The table of it."""
     longer_at_home: float | None
     """How many times as long as predicted recoveries took at home (geometric mean)."""
+    own: OwnCalibration | None
+    """By a calibration of the same machine; None if it has none."""
+    predicted_by_own: str
+    """The table of it."""
 
     @property
     def largest(self) -> tuple[str, float]:
@@ -90,16 +96,13 @@ class Others:
 def page(runs: Sequence[Run]) -> Page:
     """The page of all runs together, each class of machines by itself."""
     of_matrix = [run for run in runs if run.folder.parent.name == _MATRIX]
+    others = [run for run in runs if run.folder.parent.name not in (_MATRIX, SLOWER_MACHINE)]
     of_others = sorted(
-        [
-            run
-            for run in runs
-            if run not in of_matrix and {each.spec.workload for each in crashes_of(run)} == {_WORKLOAD}
-        ],
+        [run for run in others if {each.spec.workload for each in crashes_of(run)} == {_WORKLOAD}],
         key=_smallest_log,
     )
     ((machine, recoveries),) = _by_machine(of_matrix)
-    matrix = _matrix(keys_of(of_matrix), machine, recoveries)
+    matrix = _matrix(keys_of(of_matrix), machine, recoveries, runs)
     own = {storage: ratios_on(matrix.shown.rows, storage) for storage in matrix.slower}
     slower = Plot("slower", partial(plot_slower, storages=own, marked=matrix.too_slow, title=_title(matrix)))
     values = {
@@ -141,9 +144,10 @@ def _longer_at_home(judged: Sequence[JudgedRecovery]) -> float | None:
     return 1 / statistics.geometric_mean(ratios) if ratios else None
 
 
-def _matrix(keys: Keys, machine: MachineClass, recoveries: Sequence[Keyed]) -> Matrix:
-    rows, calibration = recovery_rows(recoveries), shipped_calibration()
+def _matrix(keys: Keys, machine: MachineClass, recoveries: Sequence[Keyed], runs: Sequence[Run]) -> Matrix:
+    rows, calibration = recovery_rows(recoveries), on_its_machine(shipped_calibration())
     judged = judged_recoveries(recoveries, calibration)
+    own = judged_by_own(recoveries, keys.runs[-1], runs, calibration)
     storages = list(dict.fromkeys(row.storage for row in rows))
     known = {storage: times for storage in storages if (times := _slower(rows, storage)) is not None}
     slower = dict(sorted(known.items(), key=lambda entry: entry[1]))
@@ -170,6 +174,8 @@ def _matrix(keys: Keys, machine: MachineClass, recoveries: Sequence[Keyed]) -> M
         judged=judged_in_words(judged, calibration),
         predicted=strata_table(judged).as_markdown(),
         longer_at_home=_longer_at_home(judged),
+        own=own,
+        predicted_by_own="" if own is None else strata_table(own.predicted).as_markdown(),
     )
 
 

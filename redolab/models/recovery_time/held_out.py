@@ -35,6 +35,13 @@ class HeldOut(StrEnum):
     UNSEEN_STORAGE = "a storage nobody measured"
     SERVER = "another server"
     SCALED = "another server, scaled"
+    MACHINE = "another machine"
+    """On its own disk, where processors decide more than anything else."""
+    LIMITED = "another machine, a limited disk"
+    """On the model of a disk, which is the same on each."""
+
+
+OF_MACHINES = (HeldOut.MACHINE, HeldOut.LIMITED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,8 @@ class HeldOutPrediction:
     held_out: HeldOut
     observation: Observation
     predicted: float
+    machine: str = ""
+    """On which it was measured, where that is not the one that was learned from."""
 
     @property
     def error(self) -> float:

@@ -65,7 +65,8 @@ function wayToStorage(question, learnt) {
 
 function spreadFor(logSize, question, learnt) {
   const within = DATA.spreads["another crash"];
-  const ways = [wayToStorage(question, learnt)];
+  const machine = question.storage === DATA.home ? "another machine" : "another machine, a limited disk";
+  const ways = [wayToStorage(question, learnt), machine];
   if (question.pool < learnt.pools[0] / DATA.beyond || question.pool > learnt.pools[1] * DATA.beyond) ways.push("another pool");
   if (logSize > learnt.log_sizes[1] * DATA.beyond) ways.push("a larger log");
   let variance = within.deviation ** 2, count = within.count;
@@ -158,7 +159,7 @@ function sentence(question, found) {
     `It is the largest that recovers within ${limit}, and holds ${duration(row.minutes * 60)} of peak redo; ` +
     (found.holds ? `an hour takes ${size(found.holds.logSize)}.` : "an hour fits into no log.");
   return `Set the redo log to ${size(row.logSize)}. After a crash with the log full, the worst, recovery then takes ` +
-    `less than ${duration(row.ready)} half the time, and less than ${duration(row.high)} nineteen times in twenty. ${why}`;
+    `less than ${duration(row.ready)} in half of cases, and less than ${duration(row.high)} in 95 % of them. ${why}`;
 }
 
 function asked() {

@@ -1,0 +1,82 @@
+"""How well a calibration of the very machine predicts its recoveries."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redolab.results.alike import Keyed
+from redolab.runs.store import Run
+from redolab.sizing.calibration import Calibration
+from redolab.sizing.fitting import fit_runs
+from redolab.sizing.judging import JudgedRecovery, judged_recoveries
+from redolab.sizing.own_machine import on_own_machine
+
+_CALIBRATE = "calibrate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """Recoveries, and how one calibration predicted them."""
+
+    recoveries: Sequence[JudgedRecovery]
+
+    @property
+    def predicted(self) -> list[JudgedRecovery]:
+        """The recoveries of which something was predicted."""
+        return [each for each in self.recoveries if each.predicted is not None]
+
+    @property
+    def above(self) -> int:
+        """How many of these took longer than 95 % were to take."""
+        return sum(each.is_above for each in self.predicted)
+
+    @property
+    def bias(self) -> float:
+        """The geometric mean of predicted over measured."""
+        return math.exp(statistics.fmean(math.log(each.ratio) for each in self.recoveries if each.ratio is not None))
+
+    @property
+    def storages(self) -> list[str]:
+        """On which something was predicted."""
+        return list(dict.fromkeys(each.keyed.trial.storage for each in self.predicted))
+
+    def median_error(self, storage: str | None = None) -> float | None:
+        """As a share of the measured time, on that storage or on all; None where nothing was predicted there."""
+        errors = [
+            abs(each.ratio - 1)
+            for each in self.recoveries
+            if each.ratio is not None and storage in (None, each.keyed.trial.storage)
+        ]
+        return statistics.median(errors) if errors else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnCalibration(Judgement):
+    """By the project's rates, as a few crashes of other kinds on that very machine scaled them."""
+
+    crashes: int
+    """That scaled them."""
+
+
+def judged_by_own(
+    recoveries: Sequence[Keyed], run: Run, runs: Sequence[Run], known: Calibration
+) -> OwnCalibration | None:
+    """Recoveries of a run, by the runs among these that calibrated its very machine; None if none did."""
+    identity = _identity(run)
+    calibrations = [
+        each for each in runs if identity and each.record().experiment == _CALIBRATE and _identity(each) == identity
+    ]
+    if not calibrations:
+        return None
+    few = fit_runs(calibrations)
+    return OwnCalibration(
+        recoveries=judged_recoveries(recoveries, on_own_machine(few, known)),
+        crashes=len({each.crash_name for each in few.observations}),
+    )
+
+
+def _identity(run: Run) -> str:
+    return run.record().sessions[-1].identity
