@@ -16,6 +16,8 @@ from .effects import FactorEffect
 
 _LETTERS = 40
 """Of a level's name in a line."""
+_LETTERS_BELOW = 100
+"""Of the label of the axis."""
 _RESOLVED, _UNRESOLVED = MEASURED, "#CCCCCC"
 _ROOM = 0.55
 """Of the scale, beyond the longest bar: for the figures at the bars."""
@@ -56,7 +58,7 @@ def plot_effects(folder: Path, effects: Sequence[FactorEffect], title: str, stem
     first.set_yticks(range(len(rows)), [textwrap.fill(f"{factor}: {level}", _LETTERS) for factor, level in rows])
     first.tick_params(axis="y", length=0, labelsize="small")
     first.set_ylim(len(rows) - 0.4, -0.6)
-    figure.supxlabel(_axis_label(levels, rows), fontsize="small")
+    figure.supxlabel(textwrap.fill(_axis_label(levels, rows), _LETTERS_BELOW), fontsize="small")
     head(figure, title, "")
     for axes, label in zip(panels[0], labels, strict=True):
         base = next(each for each in effects if each.label == label and each.factor == BASELINE)

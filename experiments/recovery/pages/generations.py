@@ -55,7 +55,8 @@ def page(runs: Sequence[Run]) -> Page:
         "most_redo": format_size(max(redo)),
         "worst_spread": max(_spread(row) for shown in (same, short, full) for row in shown.rows),
     }
-    return Page(filled(_TEMPLATE, values), [short.phases("short")])
+    title = f"The same redo of short transactions: ready after {values['fastest_short']} to {values['slowest_short']}"
+    return Page(filled(_TEMPLATE, values), [short.phases("short", title)])
 
 
 def _only(runs: Sequence[Run], workload: str, is_killed_at: bool) -> Run:
