@@ -279,7 +279,8 @@ class _Asked:
         ]
 
     def _effect(self, seconds: float, instead_of: float, row: SizeRow) -> str:
-        keeps = f"{format_size(row.log_size)} keeps to {format_duration(seconds)}"
+        too_long = f", still over {format_duration(self.limits.rto)}" if seconds > self.limits.rto else ""
+        keeps = f"{format_size(row.log_size)} keeps to {format_duration(seconds)}{too_long}"
         return (
             f"{keeps}, and gets stuck no more"
             if math.isinf(instead_of)

@@ -30,15 +30,15 @@ def page(runs: Sequence[Run]) -> Page:
         plan.groups[next(step.group for step in plan.steps if step.step.factor == BASELINE)].spec for plan in plans
     ]
     last = runs[-1].record().sessions[-1]
+    drawn = _of_whole_baselines(found)
     values = {
-        "servers": [_in_words(found, label) for label in dict.fromkeys(each.label for each in found)],
+        "servers": [_in_words(found, label) for label in dict.fromkeys(each.label for each in drawn)],
         "table": effects_table(found).as_markdown(),
         "log_size": format_size(specs[0].instance.log_size),
         "baselines": list(dict.fromkeys(map(crash_in_words, specs))),
         "recoveries": sum(each.n for each in found),
         "machine": f"{last.machine.in_words()}, {last.machine.system}",
     }
-    drawn = _of_whole_baselines(found)
     title = "Ready after " + "; ".join(map(_longest, _by_label(drawn).values()))
     return Page(filled(_TEMPLATE, values), [Plot("effects", partial(plot_effects, effects=drawn, title=title))])
 
@@ -80,4 +80,4 @@ def _in_words(found: Sequence[FactorEffect], label: str) -> str:
     most = "; ".join(f"{each.factor}: {each.level} ({_how_much(each)})" for each in resolved[:_MOST])
     if not most:
         return f"{label} is ready after {base.ready:.1f} s; no level changed that by what stands beside all that were measured"
-    return f"{label} is ready after {base.ready:.1f} s, and later with {most}"
+    return f"{label} is ready after {base.ready:.1f} s; what adds the most: {most}"

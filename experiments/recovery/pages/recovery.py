@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable, number
 from redolab.report.template import filled
 from redolab.results.alike import Keyed, keyed_recoveries
+from redolab.results.committed import SLOWER_MACHINE
 from redolab.results.crashes import crashes_of, samples_of
 from redolab.results.marks import Off, marks_of, storage_label
 from redolab.runs.repeat_command import command
@@ -44,6 +45,8 @@ class Crash:
     row: RecoveryRow
     seconds: Sequence[float]
     """To ready, of each recovery."""
+    slower: bool = False
+    """Whether its machine recovers more slowly than the others of its class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,8 @@ def page(runs: Sequence[Run]) -> Page:
     for each in alike:
         by_machine[each.key.machine].append(each)
     most = sorted(by_machine.values(), key=len, reverse=True)
-    crashes = [_crashes(each) for each in most]
+    slower = {run.name for run in runs if run.folder.parent.name == SLOWER_MACHINE}
+    crashes = [_crashes(each, slower) for each in most]
     off = marks_of(runs)
     age = Plot("age", partial(plot_age, image=image, samples=samples_of(last, image.name), stem="age"))
     log = format_size(image.spec.instance.log_size)
@@ -99,14 +103,25 @@ def page(runs: Sequence[Run]) -> Page:
 
 
 def answer(crashes: Sequence[Crash], log: str) -> str:
-    """How long each server took at home, its fastest and its slowest recovery; the fastest server first."""
-    at_home: dict[str, list[Crash]] = defaultdict(list)
+    """How long each server took at home, its fastest and its slowest recovery; the fastest server first, a slower machine apart."""
+    told = ", ".join(
+        f"{server} was ready after {_of_server(own)}"
+        for server, own in _at_home([each for each in crashes if not each.slower])
+    )
+    slow = ", ".join(
+        f"{server} after {_of_server(own)}" for server, own in _at_home([each for each in crashes if each.slower])
+    )
+    on_slower = f"; on a slower machine of the same class {slow}" if slow else ""
+    return f"A full redo log of {log}: {told}, by pool and crash{on_slower}."
+
+
+def _at_home(crashes: Sequence[Crash]) -> list[tuple[str, list[Crash]]]:
+    """Server → its crashes at home, the fastest server first."""
+    found: dict[str, list[Crash]] = defaultdict(list)
     for crash in crashes:
         if crash.row.storage == HOME:
-            at_home[_server(crash.row)].append(crash)
-    by_time = sorted(at_home.items(), key=lambda entry: statistics.median(_seconds(entry[1])))
-    told = [f"{server} was ready after {_of_server(own)}" for server, own in by_time]
-    return f"A full redo log of {log}: {', '.join(told)}, by pool and crash."
+            found[_server(crash.row)].append(crash)
+    return sorted(found.items(), key=lambda entry: statistics.median(_seconds(entry[1])))
 
 
 def _of_server(crashes: Sequence[Crash]) -> str:
@@ -135,7 +150,7 @@ def _title(rows: Sequence[RecoveryRow], log: str) -> str:
     return f"A full redo log of {log}: ready after {min(medians):.0f} to {max(medians):.0f} s"
 
 
-def _crashes(recoveries: Sequence[Keyed]) -> list[Crash]:
+def _crashes(recoveries: Sequence[Keyed], slower: Collection[str]) -> list[Crash]:
     """Of each run its cells, by server, storage and pool, the oldest first."""
     found = []
     for run in dict.fromkeys(each.run for each in recoveries):
@@ -144,7 +159,7 @@ def _crashes(recoveries: Sequence[Keyed]) -> list[Crash]:
         for row in recovery_rows(own):
             cell = [each.trial for each in own if _is_of(each, row)]
             seconds = [trial.seconds_to_ready for trial in cell if trial.seconds_to_ready is not None]
-            found.append(Crash(began, row, seconds))
+            found.append(Crash(began, row, seconds, run in slower))
     return sorted(
         found, key=lambda each: (_server(each.row), each.row.storage != HOME, each.row.storage, -each.row.buffer_pool_bytes, each.began)
     )  # fmt: skip

@@ -77,7 +77,7 @@ def marks_table(asked: Sequence[Asked]) -> ReportTable:
         _grouped(asked, lambda each: f"{each.mark}"),
         columns,
         [
-            "Off: |expected end − true end| / whole time. Each recovery is expected from recoveries of other runs, with an interval "
+            "Off: |expected end − true end| / whole time. Each recovery is predicted from other runs alone, with an interval "
             "for eight in ten that is as wide as held for other runs.",
             "A straight line goes on as the phase at hand did, by the share of it that the log shows; median and nine in ten.",
         ],
