@@ -23,7 +23,7 @@ from redolab.runs.bench import Bench, Measured
 from redolab.runs.plan import Planned
 from redolab.runs.room import Needs
 from redolab.runs.store import Run
-from redolab.servers.dialects import InstanceRequest, Purpose
+from redolab.servers.dialects import InstanceRequest, Purpose, Setting
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance, prepare_folder
 from redolab.states.datasets import Dataset
@@ -42,6 +42,8 @@ from .trial import LoggingTrial
 _LOGGED_A_SECOND = 40_000_000
 """Bytes: more than any log here was seen to grow by."""
 _LOOK_EVERY = 0.2
+_ALLOWED, _THE_LABS_OWN = 151, 10
+"""Connections: the default of max_connections of all servers here, and room for the lab's."""
 _PLUGINS = {Plugin.SERVER_AUDIT: server_audit_plugin, Plugin.SLOW_LOG: built_slow_log_plugin}
 
 
@@ -215,7 +217,7 @@ class LoggingBench(Bench[PlannedInstance, PlannedLog, LoggingTrial]):
         )
 
     def _request(self, planned: PlannedInstance, folder: Path, plugins: Sequence[Path]) -> InstanceRequest:
-        settings = started_with(LOGS[planned.started_for])
+        settings = (*started_with(LOGS[planned.started_for]), *_room_for(planned.cell.connections))
         if plugins:
             settings += (installed(folder, plugins),)
         return InstanceRequest(
@@ -225,6 +227,14 @@ class LoggingBench(Bench[PlannedInstance, PlannedLog, LoggingTrial]):
             network=True,
             overrides=settings,
         )
+
+
+def _room_for(connections: int) -> tuple[Setting, ...]:
+    """Clients of one stretch may still be leaving while as many of the next arrive: more than servers allow by themselves."""
+    needed = 2 * connections + _THE_LABS_OWN
+    if needed <= _ALLOWED:
+        return ()
+    return (Setting("max_connections", str(needed), "clients of two stretches, and the lab"),)
 
 
 @contextmanager

@@ -26,6 +26,8 @@ _NAMED = re.compile(r"\b[a-z][0-9a-f]{10}\b")
 KINDS = (
     # The run itself, read by every page.
     *("run.json", "plan.json", "groups.jsonl", "trials.jsonl", "verdicts.jsonl", "warm.jsonl", "storages.jsonl"),
+    # What could not be measured: `redolab show`, and whoever counts.
+    "failed.jsonl",
     # What was set, and why: docs/recovery.md sends its readers there.
     "instances/*.json",
     # Of the load: pages of it, and what the model of recovery times learns from.
