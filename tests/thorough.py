@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 ONE_OF_EACH_FAMILY = frozenset({"mysql-9", "mariadb-11.8"})
-USED_EACH_TIME = ONE_OF_EACH_FAMILY | {"mysql-5.5", "mysql-5.7", "mariadb-10.5", "mariadb-10.11"}
+USED_EACH_TIME = ONE_OF_EACH_FAMILY | {"mysql-5.5", "mysql-5.6", "mysql-5.7", "mariadb-10.5", "mariadb-10.11"}
 """The servers that tests start which are not `thorough`."""
 
 
