@@ -17,6 +17,7 @@ from redolab.workloads.catalogue import workload_catalogue
 
 _SHORTEST_WINDOW = 5.0
 _FIRST_REPORT = 3.0
+_SHORTEST = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +53,9 @@ class Factors(CrashFactors):
         "3m",
     )
     limit: float = factor("End a load that has not become steady after so long.", parse_duration, "30m")
+    seconds: float | None = factor(
+        "Let every load last so long instead, whatever the log, and measure its last two thirds.", parse_duration
+    )
     worst_case: bool = factor(
         "Also crash each log filled up with flushing held back, and recover it: the worst case.", on_or_off, "on"
     )
@@ -74,6 +78,10 @@ class Factors(CrashFactors):
         if self.pool is not None:
             check_pool(self.pool)
         check_load(self.workload, warehouses=self.warehouses, dataset=self.dataset, think_time=self.think_time)
+        if self.seconds is not None and self.seconds < _SHORTEST:
+            raise InvalidInput(
+                f"a load of {format_duration(self.seconds)} says nothing", f"choose {_SHORTEST:g}s or more"
+            )
         if self.window < _SHORTEST_WINDOW:
             raise InvalidInput(
                 f"a window of {format_duration(self.window)} is too short", f"choose {_SHORTEST_WINDOW:g}s or more"
@@ -96,6 +104,8 @@ class Factors(CrashFactors):
 
     def rule(self) -> KillRule:
         """When a load is ended."""
+        if self.seconds is not None:
+            return KillRule(after=self.seconds)
         return KillRule(steady=SteadyRule(window=self.window), after=self.limit)
 
     def in_words(self) -> dict[str, str]:

@@ -30,8 +30,8 @@ class ThroughputRow:
     dataset: int
     connections: int
     n: int
-    steady: int
-    """Of these, the loads that had become steady."""
+    unsteady: int
+    """Of these, the loads that were to become steady and had not."""
     rate: Estimate
     """NOTPM where the workload is TPC-C, else commits a second."""
     is_notpm: bool
@@ -125,7 +125,7 @@ def _row(made: Conditions, cell: LoadCell, worst: Sequence[WorstCase]) -> Throug
         dataset=made.tables,
         connections=made.connections,
         n=len(loads),
-        steady=sum(bool(load.image.steady) for load in loads),
+        unsteady=sum(load.image.steady is False for load in loads),
         rate=cell.rate,
         is_notpm=typical.figures.new_orders is not None,
         figures=typical.figures,

@@ -24,7 +24,7 @@ def throughput_table(series: Sequence[ThroughputSeries], workloads: Sequence[str
     columns = [
         *_which_columns(rows, off),
         Column[ThroughputRow](
-            _unit(rows), lambda row: f"{row.rate.mean:,.0f}{MARK * (row.steady < row.n)}", right=True
+            _unit(rows), lambda row: f"{row.rate.mean:,.0f}{MARK * bool(row.unsteady)}", right=True
         ),
         Column[ThroughputRow]("95 %", lambda row: _half(row.rate), right=True),
         Column[ThroughputRow]("n", lambda row: str(row.n), right=True, shared=_loads, spare=True),
@@ -134,7 +134,7 @@ def _remarks(series: Sequence[ThroughputSeries], off: Off) -> list[str]:
         )
     if exceeded := which(lambda _, row: (row.filled_redo or math.inf) < (row.redo_at_crash or 0)):
         said.append(f"{exceeded}: the crash at the load's end left more redo than that with the log filled up.")
-    if unsteady := which(lambda _, row: row.steady < row.n):
+    if unsteady := which(lambda _, row: bool(row.unsteady)):
         said.append(f"{MARK} was not steady when its time was up: {unsteady}.")
     return [*said, *storage_remarks([row for each in series for row in each.rows], off)]
 
