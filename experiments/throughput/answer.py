@@ -41,10 +41,12 @@ def title(series: Sequence[ThroughputSeries]) -> str:
             f"of {len(series)} loads"
         )
     else:
-        row, best = max(gained, key=lambda pair: pair[1].gains[pair[0].log_size].change)
-        found = f"{name_of(best, series)}: {best.gains[row.log_size].with_interval()} throughput {_sizes(best.rows[0], row)}"
-        if rest := len(series) - len(gained):
-            found += f"; not resolved in {rest} of {len(series)} loads"
+        said = [
+            f"{name_of(one, series)}: {one.gains[row.log_size].with_interval()} throughput {_sizes(one.rows[0], row)}"
+            for row, one in gained
+        ]
+        rest = len(series) - len(gained)
+        found = "; ".join([*said, *([f"not resolved in {rest} of {len(series)} loads"] if rest else [])])
     return found + _full_log_in_words(series)
 
 
@@ -230,21 +232,25 @@ def _recovery_of(row: ThroughputRow) -> str:
 
 def _told_apart(one: ThroughputSeries, among: Sequence[ThroughputSeries], always: Sequence[str]) -> list[str]:
     """What tells a series from the others of its server, and what is told in any case."""
-    of_server = [each.made for each in among if each.made.server == one.made.server] or [one.made]
     made = one.made
+    others = [each.made for each in among if each.made.server == made.server and each.made != made]
     parts = {
-        "machine": f"on {made.machine}",
+        "workload": made.workload,
         "storage": made.storage,
         "pool": f"pool {format_size(made.pool)}",
         "tables": f"tables {format_size(made.tables)}",
         "connections": f"{made.connections} clients",
-        "workload": made.workload,
         "settings": made.settings or "production settings",
         "kill": _ended(made.kill),
+        "machine": f"on {made.machine}",
     }
-    return [
-        words for name, words in parts.items() if name in always or len({getattr(each, name) for each in of_server}) > 1
-    ]
+    told = []
+    for name, words in parts.items():
+        apart = [each for each in others if getattr(each, name) != getattr(made, name)]
+        if apart or name in always:
+            told.append(words)
+            others = [each for each in others if each not in apart]
+    return told
 
 
 def _ended(kill: KillRule) -> str:

@@ -32,8 +32,8 @@ _ON_WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
 """Under a figure that a line would cross out."""
 
 
-def plot_trade(folder: Path, series: Sequence[ThroughputSeries], rto: float, title: str) -> None:
-    """Throughput above and recovery below over the log's size, a column a series, with the RTO: `trade.svg`, `.png`.
+def plot_trade(path: Path, series: Sequence[ThroughputSeries], rto: float, title: str) -> None:
+    """Throughput above and recovery below over the log's size, a column a series, with the RTO, as `path` with `.svg` and `.png`.
 
     Throughput is drawn as a share of that with the series' smallest log: all series then have one scale.
     """
@@ -69,7 +69,7 @@ def plot_trade(folder: Path, series: Sequence[ThroughputSeries], rto: float, tit
     figure.legend(
         handles.values(), handles.keys(), loc="outside lower center", ncols=2, fontsize="small", frameon=False
     )
-    save(figure, folder / "trade")
+    save(figure, path)
 
 
 def _relative(one: ThroughputSeries, rate: float) -> float:
@@ -146,8 +146,8 @@ def _sizes(panel: Axes, sizes: Sequence[int]) -> None:
         panel.set_xlim(min(sizes) / _MARGIN, max(sizes) * _MARGIN)
 
 
-def plot_ages(folder: Path, series: Sequence[ThroughputSeries], title: str) -> None:
-    """The checkpoint age as a share of the hard limit from the start of each load, with the flush points: `age.svg`, `.png`."""
+def plot_ages(path: Path, series: Sequence[ThroughputSeries], title: str) -> None:
+    """The checkpoint age as a share of the hard limit over the time of each load, with the flush points: `path` with `.svg`, `.png`."""
     figure, panels = plt.subplots(
         len(series), 1, figsize=(WIDTH, 1.2 + 2.3 * len(series)), layout="constrained", squeeze=False
     )
@@ -173,7 +173,7 @@ def plot_ages(folder: Path, series: Sequence[ThroughputSeries], title: str) -> N
     head(figure, title, "")
     for panel, each in zip(panels.flat, series, strict=True):
         panel.set_title(panel_name(each, series), fontsize="small", loc="left", color=MODEL)
-    save(figure, folder / "age")
+    save(figure, path)
 
 
 def _flush_points(panel: Axes, loads: Sequence[Load]) -> None:
@@ -188,8 +188,8 @@ def _flush_points(panel: Axes, loads: Sequence[Load]) -> None:
         )  # fmt: skip
 
 
-def plot_over_time(folder: Path, series: Sequence[ThroughputSeries], title: str) -> None:
-    """Throughput from the start of each load: `time.svg`, `.png`."""
+def plot_over_time(path: Path, series: Sequence[ThroughputSeries], title: str) -> None:
+    """Throughput from the start of each load, as `path` with `.svg` and `.png`."""
     figure, panels = plt.subplots(
         len(series), 1, figsize=(WIDTH, 1.2 + 1.9 * len(series)), layout="constrained", squeeze=False, sharex=True
     )
@@ -223,7 +223,7 @@ def plot_over_time(folder: Path, series: Sequence[ThroughputSeries], title: str)
     head(figure, title, "")
     for panel, each in zip(panels.flat, series, strict=True):
         panel.set_title(panel_name(each, series), fontsize="small", loc="left", color=MODEL)
-    save(figure, folder / "time")
+    save(figure, path)
 
 
 def _looks(series: Sequence[ThroughputSeries]) -> Mapping[int, tuple[str, str]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 
 from redolab.errors import LabError
 from redolab.models.plateau import throughput_difference_in_words
@@ -37,15 +38,16 @@ def report(run: Run) -> Report:
     )
 
 
-def plots(series: Sequence[ThroughputSeries], rto: float) -> list[Plot]:
-    """The trade, and what went on during the loads."""
+def plots(series: Sequence[ThroughputSeries], rto: float, suffix: str = "") -> list[Plot]:
+    """The trade, and what went on during the loads; `suffix` tells them from those of other series."""
+
+    def plot(name: str, draw: Callable[[Path], None]) -> Plot:
+        return Plot(f"{name}{suffix}", lambda folder: draw(folder / f"{name}{suffix}"))
+
     return [
-        Plot("trade", partial(plot_trade, series=series, rto=rto, title=title(series))),
-        Plot("age", partial(plot_ages, series=series, title=age_title(series))),
-        Plot(
-            "time",
-            partial(plot_over_time, series=series, title=time_title(series)),
-        ),
+        plot("trade", partial(plot_trade, series=series, rto=rto, title=title(series))),
+        plot("age", partial(plot_ages, series=series, title=age_title(series))),
+        plot("time", partial(plot_over_time, series=series, title=time_title(series))),
     ]
 
 

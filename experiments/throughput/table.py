@@ -23,9 +23,7 @@ def throughput_table(series: Sequence[ThroughputSeries], workloads: Sequence[str
     rows = [row for each in series for row in each.rows]
     columns = [
         *_which_columns(rows, off),
-        Column[ThroughputRow](
-            _unit(rows), lambda row: f"{row.rate.mean:,.0f}{MARK * bool(row.unsteady)}", right=True
-        ),
+        Column[ThroughputRow](_unit(rows), lambda row: f"{row.rate.mean:,.0f}{MARK * bool(row.unsteady)}", right=True),
         Column[ThroughputRow]("95 %", lambda row: _half(row.rate), right=True),
         Column[ThroughputRow]("n", lambda row: str(row.n), right=True, shared=_loads, spare=True),
         Column[ThroughputRow]("p95, ms", lambda row: _number(row.figures.latency_95_ms), right=True),

@@ -230,6 +230,8 @@ def _title(server: InstalledServer, spec: CrashSpec) -> str:
     log, where = format_size(spec.instance.log_size), "" if spec.storage == HOME else f" on {spec.storage}"
     if spec.kill.steady is not None:
         return f"{server.name} under {spec.workload}{where}, redo log {log}, until the load is steady"
+    if spec.kill.wants_no_age:
+        return f"{server.name} under {spec.workload}{where}, redo log {log}"
     return f"filling the redo log of {server.name} with {spec.workload}{where}"
 
 

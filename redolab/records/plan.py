@@ -11,7 +11,7 @@ from redolab.records.crash import KILL, CrashSpec
 from redolab.records.recovery import STUCK_AFTER
 from redolab.runs.plan import Plan, PlannedGroup, PlannedStep
 from redolab.storage.profiles import StorageProfile
-from redolab.units import format_size
+from redolab.units import format_duration, format_size
 
 
 class PlannedCrash(PlannedGroup, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class PlannedCrash(PlannedGroup, frozen=True, kw_only=True):
             "server": self.server,
             "log": format_size(self.spec.instance.log_size),
             "dataset": format_size(self.spec.dataset.size),
-            **({"load": f"steady, {self.spec.storage}"} if self.spec.kill.steady is not None else {}),
+            **({"load": f"{lasts}, {self.spec.storage}"} if (lasts := self._lasts()) else {}),
             **({"filled to": filled_to} if filled_to else {}),
             **kind,
             **number,
@@ -40,10 +40,17 @@ class PlannedCrash(PlannedGroup, frozen=True, kw_only=True):
     def cost_keys(self) -> Sequence[str]:
         """See `PlannedGroup`."""
         log = f"log {format_size(self.spec.instance.log_size)}"
-        if self.spec.kill.steady is not None:
-            loaded = f"load until steady on {self.spec.storage}"
+        if lasts := self._lasts():
+            loaded = f"load {lasts} on {self.spec.storage}"
             return [f"{loaded}, {self.spec.dataset.server}, {log}", f"{loaded}, {log}"]
         return [f"crash of {self.spec.dataset.server}, {log}", f"crash, {log}"]
+
+    def _lasts(self) -> str:
+        """How long it is loaded, as in `until steady` and `8 min 0 s`; empty where an age ends it, or a moment that is drawn."""
+        kill = self.spec.kill
+        if kill.steady is not None:
+            return "until steady"
+        return "" if kill.after is None or not kill.wants_no_age else format_duration(kill.after)
 
 
 class PlannedRecovery(PlannedStep, frozen=True, kw_only=True):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from redolab.records.crash import filled_to
 from redolab.report.contents import Page
 from redolab.report.template import filled
 from redolab.results.loads import found_in
-from redolab.results.marks import marks_of
+from redolab.results.marks import Off, marks_of
 from redolab.runs.machines import measured_on
 from redolab.runs.repeat_command import command
 from redolab.runs.store import Run
@@ -19,10 +20,23 @@ from redolab.storage.profiles import CLOUD
 from ..answer import finding, limited_in_words, sentence
 from ..factors import Factors
 from ..report import plots, rto_of, workloads_of
-from ..rows import series_of
+from ..rows import ThroughputSeries, series_of
 from ..table import costs_table, throughput_table
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """The loads of one workload, as the page has them; `suffix` tells their pictures from those of the others."""
+
+    workload: str
+    suffix: str
+    finding: str
+    answers: Sequence[str]
+    limited: str
+    table: str
+    costs: str
 
 
 def page(runs: Sequence[Run]) -> Page:
@@ -30,17 +44,28 @@ def page(runs: Sequence[Run]) -> Page:
     found = found_in(runs)
     series = series_of(found)
     off = marks_of(runs)
+    workloads = workloads_of(found)
+    of_workload = {name: [each for each in series if each.made.workload == name] for name in workloads}
+    kinds = [_kind(name, of_it, off, is_first=name == workloads[0]) for name, of_it in of_workload.items()]
     values = {
-        "workloads": workloads_of(found),
+        "kinds": kinds,
         "filled_to": filled_to([each.image for each in found.worst]),
-        "finding": finding(series).rstrip("."),
         "cloud": storage_profile(CLOUD).about,
-        "answers": [sentence(each, series) for each in series],
-        "limited": limited_in_words(series),
-        "table": throughput_table(series, workloads_of(found), off).as_markdown(),
-        "costs": costs_table(series, off).as_markdown(),
         "commands": [command(run, Factors(), always=("server", "log_size")) for run in runs],
         "machines": measured_on(runs),
         "dates": ", ".join(dict.fromkeys(f"{run.record().began:%Y-%m-%d}" for run in runs)),
     }
-    return Page(filled(_TEMPLATE, values), plots(series, rto_of(runs[-1])))
+    pictures = [plot for kind in kinds for plot in plots(of_workload[kind.workload], rto_of(runs[-1]), kind.suffix)]
+    return Page(filled(_TEMPLATE, values), pictures)
+
+
+def _kind(workload: str, series: Sequence[ThroughputSeries], off: Off, *, is_first: bool) -> _Kind:
+    return _Kind(
+        workload,
+        "" if is_first else f"-{workload}",
+        finding(series).rstrip("."),
+        [sentence(each, series) for each in series],
+        limited_in_words(series),
+        throughput_table(series, [workload], off).as_markdown(),
+        costs_table(series, off).as_markdown(),
+    )
