@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from redolab.lab import Lab
-from redolab.querylogs.plugin.auditing import server_audit_plugin
 from redolab.querylogs.plugin.building import built_slow_log_plugin
+from redolab.querylogs.plugin.packaged import server_audit_plugin
 from redolab.servers.catalogue import server_catalogue
 from redolab.workloads.catalogue import workload_catalogue
 from tests.querylogs.plugin.instances import built_stress

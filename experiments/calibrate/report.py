@@ -61,7 +61,7 @@ def _answer(run: Run, rows: list[Predicted]) -> str:
     span = f"{format_duration(first.ninety.low_s)} to {format_duration(first.ninety.high_s)}"
     return (
         f"With a redo log of {format_size(first.log_size)} on {first.storage}, {first.server} would be ready after about "
-        f"{format_duration(first.ready_s)} here (nine in ten: {span}): 'redolab predict --storage {run.folder / FILE}' has the rest."
+        f"{format_duration(first.ready_s)} here (90 %: {span}): 'redolab predict --storage {run.folder / FILE}' has the rest."
     )
 
 
@@ -74,7 +74,7 @@ def _table(rows: list[Predicted], learned: Sequence[str]) -> ReportTable:
         Column[Predicted]("redo at worst", lambda row: format_size(row.redo), right=True),
         Column[Predicted]("ready, predicted", lambda row: format_duration(row.ready_s), right=True),
         Column[Predicted](
-            "nine in ten",
+            "90 %",
             lambda row: f"{format_duration(row.ninety.low_s)} to {format_duration(row.ninety.high_s)}",
             right=True,
         ),

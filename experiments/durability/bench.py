@@ -14,6 +14,7 @@ from redolab.errors import LabError
 from redolab.lab import Lab
 from redolab.machine import files
 from redolab.powercut.cuts import DrawnCut, sampled_cuts, searched_cuts, without_cut
+from redolab.powercut.encryption import encryption_of
 from redolab.powercut.explaining import explained
 from redolab.powercut.explanation import Explanation
 from redolab.powercut.kept_cut import KeptCut, keep_cut
@@ -28,7 +29,7 @@ from redolab.runs.plan import Planned
 from redolab.runs.room import Needs
 from redolab.runs.schema import Finding
 from redolab.runs.store import Run
-from redolab.servers.dialects import Dialect, InstanceRequest, Purpose
+from redolab.servers.dialects import Dialect, InstanceRequest, Purpose, Setting
 from redolab.storage.catalogue import storage_profile
 from redolab.storage.disk_model import built_disk_model
 from redolab.storage.profiles import ModelledDisk
@@ -107,7 +108,8 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
         planned = self._plan.groups[group]
         cell, conditions = planned.cell, self._plan.conditions
         variation, server = VARIATIONS[cell.variation], self._lab.server(cell.server)
-        request = _request(cell, conditions, server.dialect)
+        encryption = encryption_of(self._lab, server) if variation.encrypted else None
+        request = _request(cell, conditions, server.dialect, () if encryption is None else encryption.settings)
         workload = _workload(variation, server.dialect, request)
         workload.require(self._lab)
         profile = storage_profile(_DISK)
@@ -129,6 +131,7 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
             parameters=profile.parameters(),
             cache=variation.cache,
             file_system=variation.file_system,
+            encryption=encryption,
         )
         folder = self._folder(group)
         files.make_folder(folder)
@@ -344,6 +347,7 @@ def _kept_cut(
         file_system=variation.file_system,
         cache=variation.cache,
         obeys=variation.obeys,
+        encrypted=variation.encrypted,
         began=load.began,
         ended=load.ended,
         killed=load.killed,
@@ -374,7 +378,9 @@ def _workload_of(recorded: _Recorded) -> LedgerWorkload:
     return recorded.wanted.workload
 
 
-def _request(cell: Cell, conditions: DurabilityConditions, dialect: Dialect) -> InstanceRequest:
+def _request(
+    cell: Cell, conditions: DurabilityConditions, dialect: Dialect, more: Sequence[Setting]
+) -> InstanceRequest:
     is_logged = cell.sync_binlog is not None
     return InstanceRequest(
         purpose=Purpose.PRODUCTION,
@@ -385,6 +391,7 @@ def _request(cell: Cell, conditions: DurabilityConditions, dialect: Dialect) -> 
         sync_binlog=cell.sync_binlog,
         overrides=(
             *VARIATIONS[cell.variation].overrides,
+            *more,
             *(dialect.statements_in_binary_log if is_logged else ()),
         ),
     )

@@ -46,6 +46,8 @@ class Variation:
     table_options: str = ""
     defines: Defines = Defines.NOTHING
     """What one more client makes, empties and drops; it also rotates the binary log and resizes the redo log."""
+    encrypted: bool = False
+    """Whether tables and redo log are encrypted."""
     twice: bool = False
     """Whether the power is cut again while the server recovers from the first cut."""
     must_lose: bool = False
@@ -81,6 +83,7 @@ VARIATIONS = {
     "compressed": Variation(
         about="ROW_FORMAT=COMPRESSED", overrides=_FLUSHING, table_options="ROW_FORMAT=COMPRESSED", torn=True
     ),
+    "encrypted": Variation(about="tables and redo log are encrypted", encrypted=True),
     "tables": Variation(
         about="one more client creates, rebuilds, empties and drops a table, and resizes the redo log",
         defines=Defines.TABLES,

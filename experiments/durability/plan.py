@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from redolab.lab import Lab
+from redolab.powercut.encryption import can_encrypt
 from redolab.runs.plan import Order, draw_plan
 
 from .cells import VARIATIONS, Cell
@@ -17,9 +20,12 @@ _BATCH = 10
 def plan(factors: Factors, lab: Lab) -> DurabilityPlan:
     """The plan, one recording after the other: each is gone when its states have been recovered. Raises `LabError`."""
     factors.check()
+    cells, left_out = _possible(factors.cells())
+    for cell in left_out:
+        lab.progress.note(f"{cell.server} is not encrypted here: MySQL 8.0.24 and later, and MariaDB of Debian's are")
     groups = [
         (PlannedRecording(cell=cell, number=number), _cuts(factors, cell))
-        for cell in factors.cells()
+        for cell in cells
         for number in range(1, factors.recordings + 1)
     ]
     conditions = DurabilityConditions(
@@ -32,6 +38,12 @@ def plan(factors: Factors, lab: Lab) -> DurabilityPlan:
         keep_cuts=factors.keep_cuts,
     )
     return draw_plan(groups, repeat=1, seed=factors.drawn_seed(), conditions=conditions, keep=False, order=Order.GIVEN)
+
+
+def _possible(cells: Sequence[Cell]) -> tuple[list[Cell], list[Cell]]:
+    """The cells that the lab can have, and the others: not every server can be made to encrypt."""
+    others = [cell for cell in cells if VARIATIONS[cell.variation].encrypted and not can_encrypt(cell.server)]
+    return [cell for cell in cells if cell not in others], others
 
 
 def _cuts(factors: Factors, cell: Cell) -> list[PlannedCuts]:

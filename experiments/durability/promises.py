@@ -11,7 +11,9 @@ from redolab.runs.schema import Finding
 from .cells import VARIATIONS, Cell
 from .trial import Cuts, CutVerdict, DurabilityTrial
 
-_SYNCS = (1, 3)
+OLD = 3
+"""Of MariaDB: as before it committed in groups."""
+_SYNCS = (1, OLD)
 """Values of innodb_flush_log_at_trx_commit with which every commit is synced."""
 
 
@@ -21,6 +23,8 @@ class Promise:
 
     sentence: str
     source: str
+    of_binary_log: bool = True
+    """Whether it is in the binary log too, where that is on."""
 
 
 _FULL = Promise(
@@ -30,6 +34,11 @@ _FULL = Promise(
 _WITH_BINARY_LOG = Promise(
     "for durability with the binary log, sync_binlog=1 and innodb_flush_log_at_trx_commit=1",
     "MySQL 8.4 Reference Manual, innodb_flush_log_at_trx_commit and sync_binlog",
+)
+_OLD_GROUP_COMMIT = Promise(
+    "with 3, InnoDB syncs at commit whatever sync_binlog is; with 1 and sync_binlog=0 commits are not guaranteed durable",
+    "MariaDB Knowledge Base, Binary Log Group Commit and InnoDB Flushing Performance",
+    of_binary_log=False,
 )
 WHOLE = "InnoDB comes up, and transactions are there whole, in their order, and none that was never sent"
 """What holds with every setting: what is lost is the end."""
@@ -41,7 +50,9 @@ def promise_of(cell: Cell) -> Promise | None:
         return None
     if cell.sync_binlog is None:
         return _FULL
-    return _WITH_BINARY_LOG if cell.sync_binlog == 1 else None
+    if cell.sync_binlog == 1:
+        return _WITH_BINARY_LOG
+    return _OLD_GROUP_COMMIT if cell.trx_commit == OLD else None
 
 
 def unexpected(cell: Cell, verdict: CutVerdict) -> list[Fault]:
@@ -53,11 +64,13 @@ def unexpected(cell: Cell, verdict: CutVerdict) -> list[Fault]:
 def findings(trial: DurabilityTrial) -> Sequence[Finding]:
     """What breaks a promise, or contradicts itself, a sentence each: one of a kind for all states of a step."""
     cell = trial.cell
-    promised = promise_of(cell) is not None or (trial.cuts is Cuts.KILLED and cell.trx_commit in (*_SYNCS, 2))
+    promise = promise_of(cell)
+    promised = promise is not None or (trial.cuts is Cuts.KILLED and cell.trx_commit in (*_SYNCS, 2))
     found = []
     for fault in Fault:
         verdicts = [each for each in trial.verdicts if fault in each.faults]
-        if verdicts and (promised or fault is Fault.BROKEN):
+        of_tables = fault is not Fault.APART or promise is None or promise.of_binary_log
+        if verdicts and ((promised and of_tables) or fault is Fault.BROKEN):
             found.append(Finding(what=sentence(trial, fault, verdicts)))
     return found
 

@@ -15,9 +15,9 @@ from redolab.lab import Lab
 from redolab.machine import copies, files
 from redolab.machine.processor_use import disturbance, processor_times
 from redolab.progress import Stage
-from redolab.querylogs.plugin.auditing import server_audit_plugin
 from redolab.querylogs.plugin.building import built_slow_log_plugin
 from redolab.querylogs.plugin.installing import installed
+from redolab.querylogs.plugin.packaged import server_audit_plugin
 from redolab.records.dataset import DatasetSpec
 from redolab.runs.bench import Bench, Measured
 from redolab.runs.plan import Planned

@@ -38,6 +38,7 @@ class KeptCut(msgspec.Struct, frozen=True, kw_only=True):
     file_system: str
     cache: Cache
     obeys: bool
+    encrypted: bool = False
     began: int
     ended: int
     killed: int

@@ -10,8 +10,10 @@ from pathlib import Path
 
 from redolab.clock import now
 from redolab.crashes.dataset import make_dataset
+from redolab.errors import LabError
 from redolab.lab import Lab
 from redolab.machine import copies, files
+from redolab.powercut.encryption import Encryption
 from redolab.powercut.images import DiskImages, share_blocks
 from redolab.powercut.ledger import Ledger, read_ledger
 from redolab.powercut.recording import Recording, read_recording
@@ -28,8 +30,8 @@ from redolab.storage.lab_disk import LabDisk
 from redolab.storage.loop import make_file_system, mounted
 from redolab.storage.profiles import Cache
 from redolab.units import GIB
-from redolab.workloads.data import Clients, LedgerTables
-from redolab.workloads.ledger import NOTES, PARTS, LedgerWorkload
+from redolab.workloads.data import DATABASE, Clients, LedgerTables
+from redolab.workloads.ledger import ACCOUNTS, ENTRIES, NOTES, PARTS, LedgerWorkload
 
 CHECKS = {"xfs": ("xfs_repair", "-n"), "ext4": ("e2fsck", "-fn")}
 """Name → what looks whether one is whole, and changes nothing."""
@@ -97,6 +99,8 @@ class WantedLoad:
     """Of the disk model."""
     cache: Cache
     file_system: str
+    encryption: Encryption | None = None
+    """With which the tables are encrypted before the recording; its settings are among those of `request`."""
 
 
 def record(lab: Lab, program: Path, room: Path, wanted: WantedLoad, stage: Stage) -> RecordedLoad:
@@ -115,9 +119,13 @@ def record(lab: Lab, program: Path, room: Path, wanted: WantedLoad, stage: Stage
         copies.copy_folder(dataset.folder / DATA, folder / DATA)
         for log_file in wanted.server.dialect.old_log_files:
             files.remove(folder / DATA / log_file)
+        if wanted.encryption is not None:
+            wanted.encryption.put(folder)
         # Its own log is made by a clean start, which is none of what is recorded.
         with Instance.start(wanted.server, folder, wanted.request, room / "first-start.log") as instance:
             instance.wait_ready()
+            if wanted.encryption is not None:
+                _encrypt(instance, wanted.encryption)
             instance.shut_down()
     share_blocks(disk, room / BASE)
     with _recorded(program, room, wanted) as (model, instance):
@@ -155,6 +163,21 @@ def record_recovery(
             killed = _nanoseconds()
             model.tell("limits off")
     return _left(room, wanted, load.ledger, load.notes, (began, ended, killed))
+
+
+def _encrypt(instance: Instance, encryption: Encryption) -> None:
+    with instance.answering(), instance.connections.connect() as connection, connection.cursor() as cursor:
+        for table in (ENTRIES, ACCOUNTS):
+            cursor.execute(f"ALTER TABLE {DATABASE}.{table} {encryption.of_table}")
+        cursor.execute(
+            f"SELECT COUNT(*) FROM information_schema.{encryption.encrypted} AND NAME LIKE '{DATABASE}/ledger%'"
+        )
+        (count,) = cursor.fetchone() or (0,)
+    if count != len((ENTRIES, ACCOUNTS)):
+        raise LabError(
+            f"{instance.server.name} has encrypted {count} of its tables",
+            "see its log, or leave VARIATION=encrypted out",
+        )
 
 
 @contextmanager

@@ -106,7 +106,7 @@ def in_words(found: Predicted) -> Sequence[str]:
     """The answer in a sentence or two."""
     where = f"{found.server}, redo log {format_size(found.log_size)}, pool {format_size(found.buffer_pool)}, on {found.storage}"
     return [
-        f"{where}: ready after about {format_duration(found.ready_s)} (half of recoveries {_span(found.half)}, nine in ten "
+        f"{where}: ready after about {format_duration(found.ready_s)} (50 % of recoveries {_span(found.half)}, 90 % "
         f"{_span(found.ninety)}).",
         *_rolled_back(found),
         f"For {format_size(found.redo)} of redo like that of {found.workload}, {found.dirty_pages:,} dirty pages, "
@@ -124,7 +124,7 @@ def _rolled_back(found: Predicted) -> Sequence[str]:
         return []
     return [
         f"The rollback after that takes about {format_duration(found.rollback_s)}: all is rolled back after about "
-        f"{format_duration(found.rolled_back_s)} (half of recoveries {_span(found.rolled_back_half)}, nine in ten "
+        f"{format_duration(found.rolled_back_s)} (50 % of recoveries {_span(found.rolled_back_half)}, 90 % "
         f"{_span(found.rolled_back_ninety)})."
     ]
 

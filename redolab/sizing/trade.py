@@ -6,7 +6,7 @@ It is measured apart from recovery times, under another load, and kept in a smal
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
@@ -27,6 +27,8 @@ from redolab.units import format_size
 TRADE_FORMAT = 3
 TRADE_PAGES = ("throughput", "settings")
 """The pages of results whose runs are loads on the project's own machine."""
+_OF_SIZES = TRADE_PAGES[0]
+"""The experiment of which loads differ in the size of their log."""
 FLUSHING = ("innodb_adaptive_flushing", "innodb_max_dirty_pages_pct")
 """The settings that decide how far flushing lets the log fill."""
 _FEWEST = 2
@@ -141,13 +143,11 @@ def committed_loads() -> list[Run]:
 
 
 def trades_of(runs: Sequence[Run]) -> Trades:
-    """What these runs of loads tell, on the class of machines with the most of them. Raises `LabError` if one cannot be read."""
-    found = found_in(runs).loads
-    counts = Counter(load.key.machine for load in found)
-    loads = [load for load in found if load.key.machine == counts.most_common(1)[0][0]]
-    plain = [
-        load for load in loads if not settings_in_words(load.image.spec) and load.image.spec.kill.steady is not None
-    ]
+    """What these runs of loads tell, each kind on the class of machines with the most of them. Raises `LabError` if one cannot be read."""
+    loads = _of_one_class(found_in(runs).loads)
+    # Loads of settings are shorter, and too short to fill a larger log.
+    of_sizes = {run.name for run in runs if run.record().experiment == _OF_SIZES}
+    plain = [load for load in loads if load.run in of_sizes and not settings_in_words(load.image.spec)]
     servers: dict[str, tuple[Trade, ...]] = {}
     for each in load_series(plain):
         if len(each.cells) >= _FEWEST:
@@ -157,6 +157,18 @@ def trades_of(runs: Sequence[Run]) -> Trades:
         for server in dict.fromkeys(load.image.spec.dataset.server for load in loads)
     }
     return Trades(servers=servers, flushing={server: told for server, told in flushing.items() if told})
+
+
+def _of_one_class(loads: Sequence[Load]) -> list[Load]:
+    """Of each server under each kind of load on each storage those of the class of machines that has the most."""
+    kinds: dict[tuple[str, str, str], list[Load]] = defaultdict(list)
+    for load in loads:
+        spec = load.image.spec
+        kinds[spec.dataset.server, spec.workload, spec.storage].append(load)
+    classes = {
+        kind: Counter(load.key.machine for load in of_kind).most_common(1)[0][0] for kind, of_kind in kinds.items()
+    }
+    return [load for kind, of_kind in kinds.items() for load in of_kind if load.key.machine == classes[kind]]
 
 
 def _trade(series: LoadSeries) -> Trade:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from redolab.errors import FindingsMade
 from redolab.lab import open_lab
+from redolab.powercut.encryption import allow_keys
 from redolab.powercut.kept_cut import KeptCut, load_of, read_kept_cut
 from redolab.powercut.ledger import LedgerVerdict, faults_of, judged
 from redolab.powercut.recorded import cut_room
@@ -28,6 +29,8 @@ def recover_cut(folder: Path, server: str | None, progress: Progress) -> None:
     kept = read_kept_cut(folder)
     with open_lab(progress, RunStore().clear_unfinished) as lab, cut_room(lab) as room:
         recovering = lab.server(server or kept.server)
+        if kept.encrypted:
+            allow_keys(recovering)
         load = load_of(kept, folder, room)
         history = History(load.recording, kept.cache, obeys=kept.obeys)
         task = StateTask(

@@ -121,7 +121,7 @@ def recovery_table(expectations: Expectations, expected: Sequence[Expected]) -> 
         ),
         Column[Expected]("ready after", lambda row: format_duration(row.prediction.seconds), right=True),
         Column[Expected]("half of recoveries", lambda row: _span(row.prediction.half), right=True),
-        Column[Expected]("nine in ten", lambda row: _span(row.prediction.ninety), right=True),
+        Column[Expected]("90 %", lambda row: _span(row.prediction.ninety), right=True),
     ]
     model = expectations.model
     notes = [

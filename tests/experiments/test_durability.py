@@ -65,6 +65,25 @@ def test_the_power_is_cut_again_in_a_recovery_and_while_tables_are_defined() -> 
     nothing_is_left()
 
 
+@pytest.mark.thorough
+def test_encrypted_tables_are_recovered() -> None:
+    done = redolab(
+        "run", "durability", "--server", "mariadb-11.8,mysql-9,mysql-5.5", "--trx-commit", "1", "--binary-log", "off",
+        "--variation", "encrypted", "--states", "4", "--recordings", "1", "--seconds", "2s", "--seed", "6",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "mysql-5.5 is not encrypted here" in done.stderr
+    run = RunStore().get("latest")
+    try:
+        rows = list(csv.DictReader((run.folder / "table.csv").open()))
+        assert {row["server"] for row in rows} == {"mariadb-11.8", "mysql-9"}
+        assert any(int(row["acknowledged"]) > 0 for row in rows)
+        assert all(row["lost"] == "0" and row["failed_checks"] == "0" for row in rows)
+    finally:
+        RunStore().remove(run)
+    nothing_is_left()
+
+
 def test_a_power_cut_takes_the_partitions_of_a_table_of_mariadb_which_is_a_finding() -> None:
     """MariaDB does not sync the file that has them: found by this workload."""
     done = redolab(

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from experiments.throughput.answer import answer, finding, title
+from experiments.throughput.answer import answer, finding, name_of, title
 from experiments.throughput.rows import row_dictionaries, series_of
 from experiments.throughput.table import throughput_table
 from redolab.lab import native_folder
@@ -140,6 +140,7 @@ def test_its_recoveries_are_read_back_with_the_load_before_them(run: Run) -> Non
     [
         (["--limit", "1m", "--window", "1m"], "a load cannot become steady within 1 min 0 s"),
         (["--window", "1s"], "a window of 1.00 s is too short"),
+        (["--seconds", "5s"], "a load of 5.00 s says nothing"),
         (["--log-size", "1M"], "mariadb-11.8 cannot have a redo log of 1M"),
         (["--workload", "bulk-update", "--warehouses", "2"], "bulk-update has no warehouses"),
         (["--warehouses", "2", "--dataset", "1G"], "exclude each other"),
@@ -226,6 +227,26 @@ def test_remarks_say_of_which_series_they_are() -> None:
     of_other = replace(steady, key=load_key(other.spec), image=other)
     table = throughput_table(series_of(MeasuredLoads([steady, of_other], [])), [], {}).as_markdown()
     assert "! was not steady when its time was up: MariaDB 10.11.19, pool 1G with 1G." in " ".join(table.split())
+
+
+def under(load: Load, workload: str, pool: int) -> Load:
+    """The same load with another workload and another pool."""
+    instance = replace(load.image.spec.instance, buffer_pool=pool)
+    image = msgspec.structs.replace(
+        load.image, spec=msgspec.structs.replace(load.image.spec, workload=workload, instance=instance)
+    )
+    return replace(load, key=load_key(image.spec), image=image)
+
+
+def test_every_gain_is_in_the_title_by_a_name_of_no_more_than_it_takes() -> None:
+    rates = ((GIB, 1000), (4 * GIB, 1300))
+    loads = [production_load(run, size, rate + more) for run, more in (("one", 0), ("two", 4)) for size, rate in rates]
+    both = series_of(MeasuredLoads([*loads, *(under(load, "tpcc", GIB) for load in loads)], []))
+    said = title(both)
+    assert said.count(" throughput from 1G to 4G") == 2
+    # They differ in their pools too.
+    assert [name_of(each, both) for each in both] == ["MariaDB 10.11.19, bulk-update", "MariaDB 10.11.19, tpcc"]
+    assert "!" not in throughput_table(both, [], {}).as_markdown()
 
 
 def test_no_gain_is_shown_of_a_log_measured_in_other_minutes_of_its_load() -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from redolab.errors import LabError
@@ -23,8 +24,12 @@ from redolab.storage.disk_model import DiskModel, built_disk_model
 from redolab.storage.file_systems import MADE_BY
 from redolab.storage.loop import make_file_system, mounted
 from redolab.units import MIB
+from tests.powercut.tracing import traced
 
-_SYNCED = 200
+_SYNCED = 1000
+_SIZE = 512 * MIB
+_SECTOR = 512
+_SECTORS = _SIZE // _SECTOR
 
 
 @pytest.fixture
@@ -38,7 +43,7 @@ def room(lab: Lab) -> Iterator[Path]:
 @contextmanager
 def recorded(lab: Lab, room: Path, file_system: str, *, volatile: bool = True) -> Iterator[Path]:
     """While in it: a mounted disk that is recorded."""
-    make_file_system(room / "disk", 512 * MIB, MADE_BY[file_system])
+    make_file_system(room / "disk", _SIZE, MADE_BY[file_system])
     share_blocks(room / "disk", room / "base")
     (room / "recording").mkdir()
     serving = DiskModel.serving(
@@ -103,6 +108,32 @@ def test_states_in_the_middle_mount_and_are_whole_file_systems(lab: Lab, room: P
             checked = subprocess.run(["xfs_repair", "-n", str(made)], check=False, capture_output=True, text=True)
             assert checked.returncode == 0, checked.stderr
     assert len(hashes) > 3
+
+
+@pytest.mark.parametrize("file_system", list(CHECKS))
+def test_what_the_kernel_sent_to_the_device_is_what_was_kept(lab: Lab, room: Path, file_system: str) -> None:
+    (room / "tracing").mkdir()
+    with traced(room / "tracing") as trace, recorded(lab, room, file_system) as folder:
+        device = f"{os.major(folder.stat().st_dev)}:{os.minor(folder.stat().st_dev)}"
+        _change(folder)
+    recording = read_recording(room / "recording")
+    sent = [each for each in trace.issued if each.device == device]
+    assert len(sent) > 50
+    # A request may reach the disk in parts: compared is how often each sector was written, and how often zeroed or trimmed.
+    for events in ({Event.WRITE}, {Event.ZERO, Event.TRIM}):
+        of_kernel, kept = np.zeros(_SECTORS, dtype=int), np.zeros(_SECTORS, dtype=int)
+        for each in sent:
+            if each.event in events:
+                of_kernel[each.first : each.first + each.count] += 1
+        for number in recording.changes.tolist():
+            if recording.event[number] in events:
+                first = recording.offset[number] // _SECTOR
+                kept[first : first + recording.length[number] // _SECTOR] += 1
+        assert (of_kernel != kept).sum() == 0
+        assert of_kernel.sum() > 0
+    # The loop device syncs its file once as it is attached (`loop_configure()`), before there is a device to send anything to.
+    attached = int(recording.event[0] == Event.FLUSH)
+    assert sum(each.event is Event.FLUSH for each in sent) == _flushes(recording) - attached
 
 
 def _flushes(recording: Recording) -> int:

@@ -43,7 +43,7 @@ def plot_over_log_size(folder: Path, model: Model, measured: Sequence[Observatio
     sizes = [size / GIB for size in SHOWN]
     figure, axes = plt.subplots(figsize=(WIDTH, 4.4), layout="constrained")
     low, high = [each.ninety[0] for each in at], [each.ninety[1] for each in at]
-    axes.fill_between(sizes, low, high, color=MEASURED, alpha=0.2, linewidth=0, label="nine in ten, predicted")
+    axes.fill_between(sizes, low, high, color=MEASURED, alpha=0.2, linewidth=0, label="90 % interval, predicted")
     axes.plot(sizes, [each.seconds for each in at], color=MEASURED, label="predicted")
     points = [
         each

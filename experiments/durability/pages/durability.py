@@ -12,11 +12,12 @@ import msgspec
 from redolab.report.contents import Page, Plot
 from redolab.report.labels import server_label
 from redolab.report.template import filled
+from redolab.runs.machines import measured_on
 from redolab.runs.store import Run
 
 from ..cells import PLAIN, VARIATIONS
 from ..plots import plot_lost
-from ..promises import promise_of
+from ..promises import OLD, promise_of
 from ..report import CellResult, controls_table, explained_tables, killed_tables, lost_table, needed, results
 from ..trial import DurabilityTrial
 
@@ -50,7 +51,7 @@ def page(runs: Sequence[Run]) -> Page:
         "controls": controls_table(found).as_markdown(),
         "not_red": [each for each in found if each.is_control and not each.has_red],
         "states": sum(each.distinct for each in found),
-        "machine": runs[-1].record().sessions[-1].machine.in_words(),
+        "machines": measured_on(runs),
     }
     return Page(filled(_TEMPLATE, values), [Plot("lost", partial(plot_lost, cells=_drawn(found)))])
 
@@ -77,7 +78,7 @@ def _risks(shown: Sequence[CellResult]) -> list[str]:
     """A sentence for each way of syncing: what a power cut takes, and what a crash of the server alone."""
     plain = [each for each in shown if each.cell.variation == PLAIN]
     found = []
-    kept = [each for each in plain if promise_of(each.cell) is not None]
+    kept = [each for each in plain if each.cell.trx_commit == 1 and promise_of(each.cell) is not None]
     if kept:
         lost = _lost_of(kept, "with nothing else varied")
         found.append(
@@ -88,6 +89,11 @@ def _risks(shown: Sequence[CellResult]) -> list[str]:
         found.append(
             f"**1, and `sync_binlog=0`**: a power cut loses {_lost_of(apart)}, though InnoDB has synced each (bug 75519); afterwards "
             f"{_ahead(apart)}."
+        )
+    old = [each for each in plain if each.cell.trx_commit == OLD and each.cell.sync_binlog == 0]
+    if old:
+        found.append(
+            f"**{OLD} (MariaDB), and `sync_binlog=0`**: a power cut loses {_lost_of(old)}, of the tables; afterwards {_ahead(old)}."
         )
     for commit, alone in ((2, "a crash of the server alone loses nothing"), (0, "so does a crash of the server alone")):
         some = [each for each in plain if each.cell.trx_commit == commit]

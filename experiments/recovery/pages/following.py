@@ -82,18 +82,16 @@ def plot_errors(folder: Path, found: Sequence[tuple[str, Sequence[Asked]]]) -> N
     )
     for axes, (where, asked) in zip(panels[0], found, strict=True):
         marks = [100 * each for each in MARKS]
-        axes.fill_between(
-            marks, 0, _quantiles(asked, 0.9, _off), color="tab:blue", alpha=0.2, label="nine in ten within"
-        )
-        axes.plot(marks, _quantiles(asked, 0.5, _off), "o-", color="tab:blue", label="half within")
-        axes.plot(marks, _quantiles(asked, 0.5, _straight), "s--", color="0.4", label="half within, by a straight line")
+        axes.fill_between(marks, 0, _quantiles(asked, 0.9, _off), color="tab:blue", alpha=0.2, label="90 % within")
+        axes.plot(marks, _quantiles(asked, 0.5, _off), "o-", color="tab:blue", label="50 % within")
+        axes.plot(marks, _quantiles(asked, 0.5, _straight), "s--", color="0.4", label="50 % within, by a straight line")
         recoveries = len({id(each.replay) for each in asked})
         axes.set_title(f"{where}: {recoveries} recoveries", fontsize="medium")
         axes.set_xlabel("% of its time passed")
         axes.set_xticks(marks)
         axes.grid(alpha=0.3)
     panels[0][0].set_ylabel("expected end off by, % of the whole time")
-    panels[0][0].set_ylim(0, 100)
+    panels[0][0].set_ylim(0, None)
     panels[0][-1].legend(loc="upper right")
     figure.suptitle("How long still? How far off the expected end was while recoveries ran", fontsize="large")
     save(figure, folder / _PICTURE)

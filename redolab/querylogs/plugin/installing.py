@@ -11,13 +11,14 @@ from redolab.servers.sandbox import INSTANCE
 
 _PLUGINS = "plugins"
 _READABLE = 0o755
+PLUGIN_DIR = Setting("plugin_dir", str(INSTANCE / _PLUGINS), "plugins of the lab's own")
+"""By which a server finds the plugins in its instance's folder, as it sees it in its sandbox."""
 
 
 def installed(folder: Path, plugins: Sequence[Path]) -> Setting:
     """Copy plugins into an instance's folder; the setting by which its server finds them.
 
-    They are loaded then by `INSTALL SONAME 'NAME'`, or by `plugin_load_add` in the option file. The setting names the
-    folder as the server sees it, in its sandbox.
+    They are loaded then by `INSTALL SONAME 'NAME'`, or by `plugin_load_add` in the option file.
     """
     to = folder / _PLUGINS
     files.make_folder(to)
@@ -26,4 +27,4 @@ def installed(folder: Path, plugins: Sequence[Path]) -> Setting:
         copy = to / plugin.name
         files.write_whole(copy, plugin.read_bytes())
         copy.chmod(_READABLE)
-    return Setting("plugin_dir", str(INSTANCE / _PLUGINS), "plugins of the lab's own")
+    return PLUGIN_DIR

@@ -60,7 +60,7 @@ def marks_table(asked: Sequence[Asked]) -> ReportTable:
         Column[list[Asked]]("of its time", lambda rows: f"{rows[0].mark:.0%}"),
         Column[list[Asked]]("recoveries", lambda rows: str(len(rows)), right=True),
         Column[list[Asked]]("off: median", lambda rows: _middle(rows, _off), right=True),
-        Column[list[Asked]]("nine in ten within", lambda rows: _most(rows, _off), right=True),
+        Column[list[Asked]]("90 % within", lambda rows: _most(rows, _off), right=True),
         Column[list[Asked]](
             "inside the 80 %", lambda rows: f"{np.mean([each.inside for each in rows]):.0%}", right=True
         ),
@@ -77,9 +77,9 @@ def marks_table(asked: Sequence[Asked]) -> ReportTable:
         _grouped(asked, lambda each: f"{each.mark}"),
         columns,
         [
-            "Off: |expected end − true end| / whole time. Each recovery is predicted from other runs alone, with an interval "
-            "for eight in ten that is as wide as held for other runs.",
-            "A straight line goes on as the phase at hand did, by the share of it that the log shows; median and nine in ten.",
+            "Off: |expected end − true end| / whole time. Each recovery is predicted from other runs alone, with an 80 % "
+            "interval as wide as held for other runs.",
+            "A straight line goes on as the phase at hand did, by the share of it that the log shows; median and 90th percentile.",
         ],
     )
 
@@ -108,7 +108,7 @@ def _table(title: str, head: str, groups: Sequence[list[Asked]], name: Callable[
         Column[list[Asked]]("recoveries", lambda rows: str(len({id(each.replay) for each in rows})), right=True),
         Column[list[Asked]]("asked", lambda rows: str(len(rows)), right=True),
         Column[list[Asked]]("off: median", lambda rows: _middle(rows, _off), right=True),
-        Column[list[Asked]]("nine in ten within", lambda rows: _most(rows, _off), right=True),
+        Column[list[Asked]]("90 % within", lambda rows: _most(rows, _off), right=True),
         Column[list[Asked]](
             "too late (+), too soon (−)", lambda rows: f"{median(each.off for each in rows):+.0%}", right=True
         ),

@@ -8,9 +8,9 @@ import pytest
 
 from redolab.errors import InvalidInput, LabError
 from redolab.lab import Lab
-from redolab.querylogs.plugin.auditing import server_audit_plugin
 from redolab.querylogs.plugin.building import built_slow_log_plugin
 from redolab.querylogs.plugin.layout import ServerLayout, as_header, layout_of, read_layout
+from redolab.querylogs.plugin.packaged import server_audit_plugin
 from redolab.servers.dialects import Version, dialect_of
 from redolab.servers.install import InstalledServer
 

@@ -16,10 +16,10 @@ from redolab.lab import Lab
 from redolab.machine import files
 from redolab.project import PROJECT
 from redolab.querylogs.digest.digesting import digest
-from redolab.querylogs.plugin.auditing import server_audit_plugin
 from redolab.querylogs.plugin.building import PLUGIN as PLUGIN_FILE
 from redolab.querylogs.plugin.building import built_slow_log_plugin
 from redolab.querylogs.plugin.installing import installed
+from redolab.querylogs.plugin.packaged import server_audit_plugin
 from tests.querylogs.plugin.instances import PLUGIN, built_stress, server_with_plugin, status, until
 from tests.querylogs.servers import UsersServer
 

@@ -1,0 +1,119 @@
+"""Tables and redo log that are encrypted, with a key in the instance's own folder."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from redolab.errors import InvalidInput
+from redolab.lab import Lab
+from redolab.machine import files
+from redolab.querylogs.plugin.installing import PLUGIN_DIR, installed
+from redolab.querylogs.plugin.packaged import has_packaged_plugins, packaged_plugin
+from redolab.servers.catalogue import server_catalogue
+from redolab.servers.dialects import Setting, Version
+from redolab.servers.install import InstalledServer
+from redolab.servers.instance import DATA
+from redolab.servers.sandbox import INSTANCE
+from redolab.servers.sources.folder import FolderSource
+
+_MARIADB_PLUGIN = "file_key_management.so"
+_MYSQL_COMPONENT = "component_keyring_file"
+_WITH_COMPONENT = Version(8, 0, 24)
+"""The first MySQL whose keys come from a component: https://dev.mysql.com/doc/refman/8.4/en/keyring-file-component.html"""
+_KEYS = "keys"
+_WHY = "as asked: what is varied"
+
+
+@dataclass(frozen=True, slots=True)
+class Encryption:
+    """What makes a server encrypt."""
+
+    settings: Sequence[Setting]
+    of_table: str
+    """What follows ALTER TABLE and a table's name."""
+    encrypted: str
+    """The table of `information_schema` that has a row for each tablespace, and which rows are of encrypted ones."""
+    files: Mapping[Path, bytes]
+    """What has to lie in the folder of its instance."""
+    plugins: Sequence[Path] = field(default=())
+
+    def put(self, folder: Path) -> None:
+        """Put what it needs into the folder of an instance, whose data directory is there."""
+        installed(folder, self.plugins)
+        for name, content in self.files.items():
+            files.write_whole(folder / name, content)
+
+
+def can_encrypt(server: str) -> bool:
+    """Whether the lab can have a server of the catalogue encrypt: MySQL 8.0.24 and later, MariaDB of Debian's."""
+    entry = server_catalogue().get(server)
+    of_its_own = entry.family == "mysql" and not isinstance(entry.source, FolderSource)
+    return has_packaged_plugins(server) or (of_its_own and Version.parse(entry.version) >= _WITH_COMPONENT)
+
+
+def encryption_of(lab: Lab, server: InstalledServer) -> Encryption:
+    """What makes that server encrypt tables and redo log. Raises `InvalidInput` where it cannot be had, `LabError`."""
+    return _of_mysql(server) if server.dialect.family == "mysql" else _of_mariadb(lab, server)
+
+
+def _of_mariadb(lab: Lab, server: InstalledServer) -> Encryption:
+    # https://mariadb.com/kb/en/file-key-management-encryption-plugin/
+    plugin = packaged_plugin(lab, server, _MARIADB_PLUGIN)
+    return Encryption(
+        settings=(
+            PLUGIN_DIR,
+            Setting("plugin_load_add", plugin.stem, _WHY),
+            Setting("file_key_management_filename", str(INSTANCE / _KEYS), _WHY),
+            Setting("innodb_encrypt_tables", "ON", _WHY),
+            Setting("innodb_encrypt_log", "ON", _WHY),
+        ),
+        of_table="ENCRYPTED=YES",
+        encrypted="INNODB_TABLESPACES_ENCRYPTION WHERE MIN_KEY_VERSION > 0",
+        files={Path(_KEYS): f"1;{secrets.token_hex(32)}\n".encode()},
+        plugins=(plugin,),
+    )
+
+
+def _of_mysql(server: InstalledServer) -> Encryption:
+    allow_keys(server)
+    where = {"path": str(INSTANCE / DATA / _KEYS), "read_only": False}
+    return Encryption(
+        settings=(Setting("innodb_redo_log_encrypt", "ON", _WHY), Setting("innodb_undo_log_encrypt", "ON", _WHY)),
+        of_table="ENCRYPTION='Y'",
+        encrypted="INNODB_TABLESPACES WHERE ENCRYPTION = 'Y'",
+        files={
+            Path(DATA, _manifest(server)): _json({"components": f"file://{_MYSQL_COMPONENT}"}),
+            Path(DATA, f"{_MYSQL_COMPONENT}.cnf"): _json(where),
+        },
+    )
+
+
+def allow_keys(server: InstalledServer) -> None:
+    """Let each instance of a server say whether it has keys: MySQL looks first beside its program and its component.
+
+    One that says nothing has none. Raises `InvalidInput` for a server that lies in a folder of its owner's, or has no component.
+    """
+    if server.dialect.family != "mysql":
+        return
+    found = None if server.system == Path("/") else next(server.system.rglob(f"{_MYSQL_COMPONENT}.so"), None)
+    if found is None:
+        raise InvalidInput(
+            f"{server.name} has no {_MYSQL_COMPONENT} that the lab may configure",
+            "name MySQL 8.0.24 or later of its own",
+        )
+    program = server.system / server.program.relative_to("/")
+    files.write_whole(program.with_name(_manifest(server)), _json({"read_local_manifest": True}))
+    files.write_whole(found.with_suffix(".cnf"), _json({"read_local_config": True}))
+
+
+def _manifest(server: InstalledServer) -> str:
+    return f"{server.program.name}.my"
+
+
+def _json(content: Mapping[str, object]) -> bytes:
+    return msgspec.json.encode(content)
