@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from redolab.servers.catalogue import server_catalogue
 from redolab.servers.dialects import Setting, Version
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA
-from redolab.servers.sandbox import INSTANCE
+from redolab.servers.sandbox import INSTANCE, Sandbox
 from redolab.servers.sources.folder import FolderSource
 
 _MARIADB_PLUGIN = "file_key_management.so"
@@ -47,6 +48,9 @@ class Encryption:
         installed(folder, self.plugins)
         for name, content in self.files.items():
             files.write_whole(folder / name, content)
+            # MySQL opens its keys while it is still root, and writes them when it no longer is.
+            if (owner := Sandbox.owner()) is not None:
+                os.chown(folder / name, owner, owner)
 
 
 def can_encrypt(server: str) -> bool:
@@ -89,6 +93,7 @@ def _of_mysql(server: InstalledServer) -> Encryption:
         files={
             Path(DATA, _manifest(server)): _json({"components": f"file://{_MYSQL_COMPONENT}"}),
             Path(DATA, f"{_MYSQL_COMPONENT}.cnf"): _json(where),
+            Path(DATA, _KEYS): b"",
         },
     )
 
