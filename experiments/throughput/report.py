@@ -14,7 +14,7 @@ from redolab.results.marks import disks_of, marks_of
 from redolab.runs.factors import read_factors
 from redolab.runs.store import Run
 
-from .answer import answer, name_of, title
+from .answer import answer, gained, name_of, title
 from .factors import Factors
 from .plots import plot_ages, plot_over_time, plot_trade
 from .rows import ThroughputSeries, row_dictionaries, series_of
@@ -65,6 +65,8 @@ def age_title(series: Sequence[ThroughputSeries]) -> str:
 
 def time_title(series: Sequence[ThroughputSeries]) -> str:
     """What the picture of throughput over time shows."""
+    if any(gained(each) for each in series):
+        return "Throughput from the start of each load, by the redo log's size"
     furthest = max((each.furthest for each in series if len(each.rows) > 1), default=None)
     if furthest is None:
         return "Throughput from the start of each load"

@@ -39,8 +39,8 @@ def throughput_table(series: Sequence[ThroughputSeries], workloads: Sequence[str
         ),
     ]
     notes = [
-        "Throughput: mean of the last two windows with its 95 % interval (of several loads from how much repeated loads differ within "
-        "a block; of one by batch means: the next load differs by more). "
+        "Throughput: mean of what was measured (the last two windows, or two thirds) with its 95 % interval (of several loads from "
+        "how much repeated loads differ within a block; of one by batch means: the next load differs by more). "
         "p95: median of the seconds' 95th percentiles, of TPC-C of New-Orders. worst s: the slowest second, as a "
         f"share of the median; stalls: seconds with {100 * STALLED:g} % of it at most. age: mean checkpoint age, as a share of that at "
         "which statements wait; of several loads, p95 to age are of that with the median throughput. redo, ready, again: redo at the "
@@ -153,7 +153,8 @@ def _is_part_of_a_log(fillings: float | None) -> bool:
 
 
 def _unit(rows: Sequence[ThroughputRow]) -> str:
-    return "NOTPM" if all(row.is_notpm for row in rows) else "throughput"
+    units = {"NOTPM" if row.is_notpm else "commits/s" for row in rows}
+    return units.pop() if len(units) == 1 else "throughput"
 
 
 def _half(rate: Estimate) -> str:

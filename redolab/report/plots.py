@@ -39,7 +39,12 @@ _NO_BREAK = "\N{NO-BREAK SPACE}"
 def head(figure: Figure, finding: str, shared: str) -> None:
     """Give a figure its finding as title, and under it what all of it shares."""
     columns = int(figure.get_figwidth() * _LETTERS)
-    figure.suptitle("\n".join(wrapped(finding, columns)), fontsize="large", x=0.01, ha="left")
+    title = figure.suptitle("\n".join(wrapped(finding, columns)), fontsize="large", x=0.01, ha="left")
+    # Digits and capitals are wider than other letters.
+    for fewer in range(columns - 1, columns // 2, -1):
+        if title.get_window_extent().x1 <= figure.bbox.x1:
+            break
+        title.set_text("\n".join(wrapped(finding, fewer)))
     if shared:
         figure.axes[0].set_title("\n".join(wrapped(shared, columns)), fontsize="small", loc="left", color=MODEL)
 

@@ -163,6 +163,10 @@ def _gained(found: Sized) -> str:
 
 def _reached(trade: Trade, smallest: int, largest: int) -> str:
     """From which size on a larger log gains nothing more; where no gain is told, how far throughput differs at most."""
+    most = trade.gains[-1].throughput
+    if trade.nothing_beyond == largest and most is not None and most.excludes_zero:
+        sizes = f"{format_size(largest)} instead of {format_size(smallest)}"
+        return f"a redo log of {sizes} gained {most.with_interval()} of throughput, the most of all sizes,"
     if (
         trade.nothing_beyond is not None
         and trade.between is not None

@@ -237,7 +237,8 @@ def lasting(lasted: int, block: int, notpm: float, settings: Mapping[str, str]) 
 
 
 def test_what_another_machine_gained_is_not_told_as_if_it_were_of_the_same(tmp_path: Path) -> None:
-    runs = measured_runs("throughput")
+    # Before those on another machine: of the last, nothing else was measured of the same kind.
+    runs = measured_runs("throughput")[:4]
     elsewhere = tmp_path / runs[-1].name
     shutil.copytree(runs[-1].folder, elsewhere)
     of_run = (elsewhere / "run.json").read_text()

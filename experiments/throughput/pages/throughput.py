@@ -9,6 +9,7 @@ from pathlib import Path
 from redolab.records.crash import filled_to
 from redolab.report.contents import Page
 from redolab.report.template import filled
+from redolab.results.gains import Conditions
 from redolab.results.loads import found_in
 from redolab.results.marks import Off, marks_of
 from redolab.runs.machines import measured_on
@@ -16,8 +17,9 @@ from redolab.runs.repeat_command import command
 from redolab.runs.store import Run
 from redolab.storage.catalogue import storage_profile
 from redolab.storage.profiles import CLOUD
+from redolab.units import format_size
 
-from ..answer import finding, limited_in_words, sentence
+from ..answer import finding, gained, limited_in_words, sentence
 from ..factors import Factors
 from ..report import plots, rto_of, workloads_of
 from ..rows import ThroughputSeries, series_of
@@ -31,6 +33,7 @@ class _Kind:
     """The loads of one workload, as the page has them; `suffix` tells their pictures from those of the others."""
 
     workload: str
+    where: str
     suffix: str
     finding: str
     answers: Sequence[str]
@@ -46,7 +49,8 @@ def page(runs: Sequence[Run]) -> Page:
     off = marks_of(runs)
     workloads = workloads_of(found)
     of_workload = {name: [each for each in series if each.made.workload == name] for name in workloads}
-    kinds = [_kind(name, of_it, off, is_first=name == workloads[0]) for name, of_it in of_workload.items()]
+    first = sorted(workloads, key=lambda name: not any(gained(each) for each in of_workload[name]))
+    kinds = [_kind(name, of_workload[name], off, is_first=name == workloads[0]) for name in first]
     values = {
         "kinds": kinds,
         "filled_to": filled_to([each.image for each in found.worst]),
@@ -62,6 +66,7 @@ def page(runs: Sequence[Run]) -> Page:
 def _kind(workload: str, series: Sequence[ThroughputSeries], off: Off, *, is_first: bool) -> _Kind:
     return _Kind(
         workload,
+        _where([each.made for each in series]),
         "" if is_first else f"-{workload}",
         finding(series).rstrip("."),
         [sentence(each, series) for each in series],
@@ -69,3 +74,14 @@ def _kind(workload: str, series: Sequence[ThroughputSeries], off: Off, *, is_fir
         throughput_table(series, [workload], off).as_markdown(),
         costs_table(series, off).as_markdown(),
     )
+
+
+def _where(made: Sequence[Conditions]) -> str:
+    """Where loads ran, as in `on cloud-ssd, 32 clients, tables of 1G`."""
+    storages, clients, tables = (
+        list(dict.fromkeys(values))
+        for values in zip(
+            *((each.storage, str(each.connections), format_size(each.tables)) for each in made), strict=True
+        )
+    )
+    return f"on {' and '.join(storages)}, {' and '.join(clients)} clients, tables of {' and '.join(tables)}"
