@@ -120,18 +120,21 @@ def _full_log_in_words(series: Sequence[ThroughputSeries]) -> str:
     return f"; recovery with the log filled up takes {at_least}{least if least == most else f'{least} to {most}'} times as long"
 
 
-def sentence(one: ThroughputSeries, among: Sequence[ThroughputSeries] = ()) -> str:
-    """As in `MariaDB 11.8.6: a redo log of 2G instead of 256M: +31% throughput (+27% to +36%); recovery takes 12 s longer; …`."""
+def sentence(one: ThroughputSeries, among: Sequence[ThroughputSeries] = (), *, device: bool = True) -> str:
+    """What a larger log gains and costs; `device`: with what it saves the device, which `finding` has too.
+
+    As in `MariaDB 11.8.6: a redo log of 2G instead of 256M: +31% throughput (+27% to +36%); recovery takes 12 s longer; …`.
+    """
     first, last = one.rows[0], one.rows[-1]
     which = name_of(one, among)
     if last is first:
         return f"{which}: {in_rate(first)} with a redo log of {format_size(first.log_size)}{_recovery_of(first)}."
     reached = gained(one)
     if reached is None:
-        parts = [_unresolved(one), _writes(first, last), _longer(first, last), _why_no_gain(one)]
+        parts = [_unresolved(one), _writes(first, last) if device else "", _longer(first, last), _why_no_gain(one)]
         return f"{which}: {_instead(first, last)}: {'; '.join(part for part in parts if part)}."
     beyond = _why_no_gain(one) if one.plateau is None else one.plateau.in_words(first.log_size, last.log_size)
-    parts = [_gain(one, reached), _writes(first, reached), _longer(first, reached), beyond]
+    parts = [_gain(one, reached), _writes(first, reached) if device else "", _longer(first, reached), beyond]
     return f"{which}: {_instead(first, reached)}: {'; '.join(part for part in parts if part)}."
 
 

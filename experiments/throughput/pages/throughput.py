@@ -69,7 +69,7 @@ def _kind(workload: str, series: Sequence[ThroughputSeries], off: Off, *, is_fir
         _where([each.made for each in series]),
         "" if is_first else f"-{workload}",
         finding(series).rstrip("."),
-        [sentence(each, series) for each in series],
+        [sentence(each, series, device=len(series) == 1) for each in series],
         limited_in_words(series),
         throughput_table(series, [workload], off).as_markdown(),
         costs_table(series, off).as_markdown(),
