@@ -25,6 +25,8 @@ _MADE_AGAIN = ("plots", "table.*", "all-tables.*", "disks.*", "calibration.json"
 _READ_BY_NOTHING = "fill.log"
 """Of a crash: what the server said until then. Pages, models and `follow` are made without it."""
 _CRASHES = "crashes"
+_OF_A_CUT = "cut.json"
+"""Of a power cut that was kept: the disk and all that was asked of it are made again by its seed."""
 _MADE_BY = "<!-- Made by 'redolab results {name}' from the runs in {folders}. -->\n\n"
 
 
@@ -102,11 +104,13 @@ def too_large(run: Run) -> list[Path]:
     return [
         path.relative_to(run.folder)
         for path in sorted(run.folder.rglob("*"))
-        if _is_too_large(path) and not _is_read_by_nothing(path)
+        if not _is_of_a_cut(path) and not _is_read_by_nothing(path) and _is_too_large(path)
     ]
 
 
 def _left_out(folder: str, names: list[str]) -> set[str]:
+    if _OF_A_CUT in names:
+        return set(names) - {_OF_A_CUT}
     made = shutil.ignore_patterns(*_MADE_AGAIN)(folder, names)
     paths = [Path(folder) / name for name in names]
     return made | {path.name for path in paths if _is_too_large(path) or _is_read_by_nothing(path)}
@@ -114,6 +118,10 @@ def _left_out(folder: str, names: list[str]) -> set[str]:
 
 def _is_read_by_nothing(path: Path) -> bool:
     return path.parent.parent.name == _CRASHES and path.name == _READ_BY_NOTHING
+
+
+def _is_of_a_cut(path: Path) -> bool:
+    return any((folder / _OF_A_CUT).is_file() for folder in path.parents[:2])
 
 
 def _is_too_large(path: Path) -> bool:

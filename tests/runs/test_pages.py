@@ -157,13 +157,17 @@ def test_a_run_is_kept_without_what_is_made_again_or_too_large(
     (load / "samples.csv").write_text("read")
     (run.folder / "failed/x").mkdir(parents=True)
     (run.folder / "failed/x/fill.log").write_text("why it failed")
+    (run.folder / "evidence/1/recording").mkdir(parents=True)
+    (run.folder / "evidence/1/cut.json").write_text("what was lost")
+    for name in ("base", "recording/data"):
+        (run.folder / "evidence/1" / name).write_bytes(random.Random(2).randbytes(pages.LARGEST_FILE + 1))
     (run.folder / "noise.log").write_bytes(random.Random(1).randbytes(pages.LARGEST_FILE + 1))
     (run.folder / "my.cnf").write_text(f"basedir = {PROJECT.lab}/servers/mysql-9")
     kept = pages.keep_run("stuck", run)
     assert [str(path) for path in pages.too_large(run)] == ["noise.log"]
     assert sorted(path.name for path in kept.iterdir()) == [PACKED, "my.cnf", "run.json", "trials.jsonl"]
     files = {str(path.relative_to(Run(kept).files)) for path in Run(kept).files.rglob("*") if path.is_file()}
-    assert files == {"crashes/image/samples.csv", "failed/x/fill.log"}
+    assert files == {"crashes/image/samples.csv", "failed/x/fill.log", "evidence/1/cut.json"}
     assert (kept / "my.cnf").read_text() == "basedir = .lab/servers/mysql-9"
     assert Run(kept).record().state is RunState.COMPLETE
     assert [each.name for each in pages.measured_runs("stuck")] == [run.name]
