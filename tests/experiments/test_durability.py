@@ -72,7 +72,7 @@ def test_encrypted_tables_are_recovered() -> None:
         "--variation", "encrypted", "--states", "4", "--recordings", "1", "--seconds", "2s", "--seed", "6",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "mysql-5.5 is not encrypted here" in done.stderr
+    assert "mysql-5.5 is not encrypted here" in done.stdout
     run = RunStore().get("latest")
     try:
         rows = list(csv.DictReader((run.folder / "table.csv").open()))
