@@ -25,7 +25,7 @@ _A_TENTH = 0.1
 _OF_A_RUN = 10_000
 """More recordings of a cell than any run has."""
 _TEMPLATE = Path(__file__).with_suffix(".md")
-_REPLICAS = "[what that means for replicas](../durability.md#binary-log-and-replicas)"
+_REPLICAS = "[replicas](../durability.md#binary-log-and-replicas)"
 
 
 def page(runs: Sequence[Run]) -> Page:
