@@ -16,16 +16,12 @@ from redolab.machine import files
 from redolab.querylogs.plugin.installing import PLUGIN_DIR, installed
 from redolab.querylogs.plugin.packaged import has_packaged_plugins, packaged_plugin
 from redolab.servers.catalogue import server_catalogue
-from redolab.servers.dialects import Setting, Version
+from redolab.servers.dialects import KeySource, Setting
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA
 from redolab.servers.sandbox import INSTANCE, Sandbox
 from redolab.servers.sources.folder import FolderSource
 
-_MARIADB_PLUGIN = "file_key_management.so"
-_MYSQL_COMPONENT = "component_keyring_file"
-_WITH_COMPONENT = Version(8, 0, 24)
-"""The first MySQL whose keys come from a component: https://dev.mysql.com/doc/refman/8.4/en/keyring-file-component.html"""
 _KEYS = "keys"
 _WHY = "as asked: what is varied"
 
@@ -56,18 +52,28 @@ class Encryption:
 def can_encrypt(server: str) -> bool:
     """Whether the lab can have a server of the catalogue encrypt: MySQL 8.0.24 and later, MariaDB of Debian's."""
     entry = server_catalogue().get(server)
-    of_its_own = entry.family == "mysql" and not isinstance(entry.source, FolderSource)
-    return has_packaged_plugins(server) or (of_its_own and Version.parse(entry.version) >= _WITH_COMPONENT)
+    match entry.dialect().key_source:
+        case KeySource.PLUGIN:
+            return has_packaged_plugins(server)
+        case KeySource.COMPONENT:
+            return not isinstance(entry.source, FolderSource)
+        case None:
+            return False
 
 
 def encryption_of(lab: Lab, server: InstalledServer) -> Encryption:
     """What makes that server encrypt tables and redo log. Raises `InvalidInput` where it cannot be had, `LabError`."""
-    return _of_mysql(server) if server.dialect.family == "mysql" else _of_mariadb(lab, server)
+    match server.dialect.key_source:
+        case KeySource.PLUGIN:
+            return _by_plugin(lab, server)
+        case KeySource.COMPONENT:
+            return _by_component(server)
+        case None:
+            raise InvalidInput(f"{server.name} cannot be made to encrypt here", "name MySQL 8.0.24 or later")
 
 
-def _of_mariadb(lab: Lab, server: InstalledServer) -> Encryption:
-    # https://mariadb.com/kb/en/file-key-management-encryption-plugin/
-    plugin = packaged_plugin(lab, server, _MARIADB_PLUGIN)
+def _by_plugin(lab: Lab, server: InstalledServer) -> Encryption:
+    plugin = packaged_plugin(lab, server, f"{KeySource.PLUGIN}.so")
     return Encryption(
         settings=(
             PLUGIN_DIR,
@@ -83,7 +89,7 @@ def _of_mariadb(lab: Lab, server: InstalledServer) -> Encryption:
     )
 
 
-def _of_mysql(server: InstalledServer) -> Encryption:
+def _by_component(server: InstalledServer) -> Encryption:
     allow_keys(server)
     where = {"path": str(INSTANCE / DATA / _KEYS), "read_only": False}
     return Encryption(
@@ -91,8 +97,8 @@ def _of_mysql(server: InstalledServer) -> Encryption:
         of_table="ENCRYPTION='Y'",
         encrypted="INNODB_TABLESPACES WHERE ENCRYPTION = 'Y'",
         files={
-            Path(DATA, _manifest(server)): _json({"components": f"file://{_MYSQL_COMPONENT}"}),
-            Path(DATA, f"{_MYSQL_COMPONENT}.cnf"): _json(where),
+            Path(DATA, _manifest(server)): _json({"components": f"file://{KeySource.COMPONENT}"}),
+            Path(DATA, f"{KeySource.COMPONENT}.cnf"): _json(where),
             Path(DATA, _KEYS): b"",
         },
     )
@@ -103,12 +109,12 @@ def allow_keys(server: InstalledServer) -> None:
 
     One that says nothing has none. Raises `InvalidInput` for a server that lies in a folder of its owner's, or has no component.
     """
-    if server.dialect.family != "mysql":
+    if server.dialect.key_source is not KeySource.COMPONENT:
         return
-    found = None if server.system == Path("/") else next(server.system.rglob(f"{_MYSQL_COMPONENT}.so"), None)
+    found = None if server.system == Path("/") else next(server.system.rglob(f"{KeySource.COMPONENT}.so"), None)
     if found is None:
         raise InvalidInput(
-            f"{server.name} has no {_MYSQL_COMPONENT} that the lab may configure",
+            f"{server.name} has no {KeySource.COMPONENT} that the lab may configure",
             "name MySQL 8.0.24 or later of its own",
         )
     program = server.system / server.program.relative_to("/")

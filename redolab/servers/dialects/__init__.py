@@ -58,6 +58,15 @@ class ServerLog(StrEnum):
     GENERAL = "general"
 
 
+class KeySource(StrEnum):
+    """Where the keys of a server that encrypts come from; the value is the name of what reads them from a file."""
+
+    PLUGIN = "file_key_management"
+    """Of MariaDB: https://mariadb.com/kb/en/file-key-management-encryption-plugin/"""
+    COMPONENT = "component_keyring_file"
+    """Of MySQL: https://dev.mysql.com/doc/refman/8.4/en/keyring-file-component.html"""
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """A line of an option file; `value` None stands for an option without one."""
@@ -167,6 +176,8 @@ class Dialect(Protocol):
     """Whether the file of a query log may be a device, as /dev/null is one."""
     counts_digests: bool
     """Whether performance_schema counts statements by their digests."""
+    key_source: KeySource | None
+    """None where the lab knows none: MySQL before 8.0.24."""
     takes_audit_plugins: bool
     """Whether it loads MariaDB's audit plugins."""
     statements_in_binary_log: Sequence[Setting]

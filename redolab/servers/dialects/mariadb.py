@@ -13,6 +13,7 @@ from redolab.servers.dialects import (
     Dialect,
     Initialisation,
     InstanceRequest,
+    KeySource,
     Resizing,
     Setting,
     SlowLogDetail,
@@ -69,6 +70,7 @@ class MariaDB(Dialect):
     logs_into_devices = True
     counts_digests = True
     takes_audit_plugins = True
+    key_source = KeySource.PLUGIN
 
     def __init__(self, version: Version) -> None:
         self.version = version

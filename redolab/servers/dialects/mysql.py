@@ -21,6 +21,7 @@ from redolab.servers.dialects import (
     Dialect,
     Initialisation,
     InstanceRequest,
+    KeySource,
     Resizing,
     Setting,
     SlowLogDetail,
@@ -111,6 +112,7 @@ class MySQL(Dialect):
         # File_query_log::open (sql/log.cc) takes regular files alone since then.
         self.logs_into_devices = version < Version(5, 7, 0)
         self.counts_digests = self._has_metrics
+        self.key_source = KeySource.COMPONENT if version >= Version(8, 0, 24) else None
         self.statements_in_binary_log = _STATEMENTS_BESIDE_ROWS if version >= Version(5, 6, 2) else ()
         self.largest_log = 512 * GIB if self._has_metrics else _LARGEST_LOG_5_5
         # What starts without being raised (tried on 5.5.9, 5.6.24, 5.7.22, 8.0.15, 9.7.4).
