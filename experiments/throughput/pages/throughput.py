@@ -40,6 +40,8 @@ class _Kind:
     limited: str
     table: str
     costs: str
+    measured: str
+    """On what, and when."""
 
 
 def page(runs: Sequence[Run]) -> Page:
@@ -50,20 +52,21 @@ def page(runs: Sequence[Run]) -> Page:
     workloads = workloads_of(found)
     of_workload = {name: [each for each in series if each.made.workload == name] for name in workloads}
     first = sorted(workloads, key=lambda name: not any(gained(each) for each in of_workload[name]))
-    kinds = [_kind(name, of_workload[name], off, is_first=name == workloads[0]) for name in first]
+    kinds = [_kind(name, of_workload[name], off, runs, is_first=name == workloads[0]) for name in first]
     values = {
         "kinds": kinds,
         "filled_to": filled_to([each.image for each in found.worst]),
         "cloud": storage_profile(CLOUD).about,
         "commands": [command(run, Factors(), always=("server", "log_size")) for run in runs],
-        "machines": measured_on(runs),
-        "dates": ", ".join(dict.fromkeys(f"{run.record().began:%Y-%m-%d}" for run in runs)),
     }
     pictures = [plot for kind in kinds for plot in plots(of_workload[kind.workload], rto_of(runs[-1]), kind.suffix)]
     return Page(filled(_TEMPLATE, values), pictures)
 
 
-def _kind(workload: str, series: Sequence[ThroughputSeries], off: Off, *, is_first: bool) -> _Kind:
+def _kind(workload: str, series: Sequence[ThroughputSeries], off: Off, runs: Sequence[Run], *, is_first: bool) -> _Kind:
+    of_it = {load.run for each in series for load in each.loads}
+    own = [run for run in runs if run.name in of_it]
+    dates = ", ".join(dict.fromkeys(f"{run.record().began:%Y-%m-%d}" for run in own))
     return _Kind(
         workload,
         _where([each.made for each in series]),
@@ -73,6 +76,7 @@ def _kind(workload: str, series: Sequence[ThroughputSeries], off: Off, *, is_fir
         limited_in_words(series),
         throughput_table(series, [workload], off).as_markdown(),
         costs_table(series, off).as_markdown(),
+        f"{'; '.join(measured_on(own))}, {dates}",
     )
 
 
