@@ -13,10 +13,12 @@ import msgspec
 from redolab.errors import LabError
 from redolab.lab import Lab
 from redolab.machine import files
-from redolab.powercut.cuts import DrawnCut, sampled_cuts, searched_cuts, without_cut
+from redolab.powercut.cuts import DrawnCut, cut_for_real, sampled_cuts, searched_cuts, without_cut
 from redolab.powercut.encryption import encryption_of
 from redolab.powercut.explaining import explained
 from redolab.powercut.explanation import Explanation
+from redolab.powercut.guest.machine import Guest, memory_of_guest
+from redolab.powercut.guest.parts import guest_parts
 from redolab.powercut.kept_cut import KeptCut, keep_cut
 from redolab.powercut.ledger import Fault, judged
 from redolab.powercut.recorded import RecordedLoad, WantedLoad, cut_room, record, record_recovery
@@ -29,7 +31,7 @@ from redolab.runs.plan import Planned
 from redolab.runs.room import Needs
 from redolab.runs.schema import Finding
 from redolab.runs.store import Run
-from redolab.servers.dialects import Dialect, InstanceRequest, Purpose, Setting
+from redolab.servers.dialects import Dialect, InstanceRequest, Purpose, Setting, UndoTruncation
 from redolab.storage.catalogue import storage_profile
 from redolab.storage.disk_model import built_disk_model
 from redolab.storage.profiles import ModelledDisk
@@ -87,10 +89,13 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
 
     def needs(self, positions: Sequence[int], missing: Sequence[int]) -> Needs:
         """See `Bench`."""
-        pool = self._plan.conditions.pool * self._plan.conditions.jobs
+        conditions = self._plan.conditions
+        pools = conditions.pool * conditions.jobs
+        in_guests = any(VARIATIONS[group.cell.variation].host_cache is not None for group in self._plan.groups)
+        guest = memory_of_guest(conditions.pool) if in_guests else 0
         return Needs(
-            memory=pool,
-            memory_for=f"{self._plan.conditions.jobs} servers at once",
+            memory=max(pools, guest),
+            memory_for=f"{conditions.jobs} servers at once" if pools >= guest else "a virtual machine",
             disk={self._lab.home: _ROOM},
             disk_for={self._lab.home: "a recorded disk and its states"},
             remedy="choose a smaller LOGSIZE, POOL or JOBS",
@@ -132,6 +137,9 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
             cache=variation.cache,
             file_system=variation.file_system,
             encryption=encryption,
+            first=_first(variation, server.dialect),
+            replica=variation.replica,
+            guest=None if variation.host_cache is None else Guest(guest_parts(self._lab), variation.host_cache),
         )
         folder = self._folder(group)
         files.make_folder(folder)
@@ -308,6 +316,8 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
                 return searched_cuts(recorded.history, load.ledger, load.began, load.ended, step.count, seed, torn=torn)
             case Cuts.KILLED:
                 return [without_cut(load.recording, load.killed)]
+            case Cuts.MACHINE:
+                return [cut_for_real(load.recording, load.killed)]
 
     def release(self, group: int, name: str) -> None:
         """See `Bench`: the recording goes."""
@@ -367,11 +377,21 @@ def _history(load: RecordedLoad, variation: Variation) -> History:
 
 def _workload(variation: Variation, dialect: Dialect, request: InstanceRequest) -> LedgerWorkload:
     if variation.defines is Defines.NOTHING:
-        return LedgerWorkload(about="", options=variation.table_options)
+        return LedgerWorkload(about="", options=variation.table_options, indexed=variation.indexed)
     resized = [dialect.resizing(size).statement for size in (request.log_size // 2, request.log_size)]
     rotated = ["FLUSH BINARY LOGS"] if request.binary_log else []
-    between = (*(each.rstrip(";") for each in resized if each is not None), *rotated)
+    truncated = _undo(dialect).again if variation.truncates_undo else ()
+    between = (*(each.rstrip(";") for each in resized if each is not None), *rotated, *truncated)
     return LedgerWorkload(about="", options=variation.table_options, defines=variation.defines, between=between)
+
+
+def _first(variation: Variation, dialect: Dialect) -> Sequence[str]:
+    return [_undo(dialect).first] if variation.truncates_undo else []
+
+
+def _undo(dialect: Dialect) -> UndoTruncation:
+    assert dialect.undo_truncation is not None
+    return dialect.undo_truncation
 
 
 def _workload_of(recorded: _Recorded) -> LedgerWorkload:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from redolab.powercut.guest.host_cache import HostCache
 from redolab.servers.dialects import Setting
 from redolab.storage.profiles import PROTECTED, VOLATILE, Cache
 from redolab.workloads.data import Defines
@@ -26,9 +27,14 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def in_words(self) -> str:
         """As in `trx_commit=1, binary log with sync_binlog=0, ext4`."""
-        log = "binary log off" if self.sync_binlog is None else f"sync_binlog={self.sync_binlog}"
         varied = "" if self.variation == PLAIN else f", {self.variation}"
-        return f"trx_commit={self.trx_commit}, {log}{varied}"
+        return f"{self.settings_in_words}{varied}"
+
+    @property
+    def settings_in_words(self) -> str:
+        """The same without what is varied."""
+        log = "binary log off" if self.sync_binlog is None else f"sync_binlog={self.sync_binlog}"
+        return f"trx_commit={self.trx_commit}, {log}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,10 +52,18 @@ class Variation:
     table_options: str = ""
     defines: Defines = Defines.NOTHING
     """What one more client makes, empties and drops; it also rotates the binary log and resizes the redo log."""
+    truncates_undo: bool = False
+    """Whether that client also has an undo tablespace truncated."""
+    replica: bool = False
+    """Whether a replica reads the binary log meanwhile, which has to be on."""
+    indexed: bool = False
+    """Whether the rows have an index whose entries come in no order."""
     encrypted: bool = False
     """Whether tables and redo log are encrypted."""
     twice: bool = False
     """Whether the power is cut again while the server recovers from the first cut."""
+    host_cache: HostCache | None = None
+    """The server runs in a virtual machine, whose disk QEMU opens so; None: it runs on this machine."""
     must_lose: bool = False
     """Whether it is a control: a search that finds nothing here would find nothing anywhere."""
 
@@ -84,6 +98,10 @@ VARIATIONS = {
         about="ROW_FORMAT=COMPRESSED", overrides=_FLUSHING, table_options="ROW_FORMAT=COMPRESSED", torn=True
     ),
     "encrypted": Variation(about="tables and redo log are encrypted", encrypted=True),
+    "replica": Variation(about="a replica reads the binary log meanwhile (bug 70669)", replica=True),
+    "indexed": Variation(
+        about="rows have an index whose entries come in no order (bug 79674)", overrides=_FLUSHING, indexed=True
+    ),
     "tables": Variation(
         about="one more client creates, rebuilds, empties and drops a table, and resizes the redo log",
         defines=Defines.TABLES,
@@ -91,6 +109,12 @@ VARIATIONS = {
     "partitions": Variation(
         about="the same with a table that has partitions, of which single ones are emptied and dropped",
         defines=Defines.PARTITIONS,
+    ),
+    "undo": Variation(
+        about="the same as tables, and an undo tablespace is truncated",
+        overrides=_set("innodb_purge_rseg_truncate_frequency", "1"),
+        defines=Defines.TABLES,
+        truncates_undo=True,
     ),
     "twice": Variation(about="a second cut while the server recovers from the first", twice=True),
     "ignores-flushes": Variation(about="control: a disk that ignores flushes", obeys=False, must_lose=True),
@@ -100,5 +124,14 @@ VARIATIONS = {
         torn=True,
         must_lose=True,
     ),
+    **{
+        f"machine-{cache}": Variation(
+            about=f"{'control: ' if cache is HostCache.UNSAFE else ''}in a virtual machine whose disk has cache={cache}",
+            host_cache=cache,
+            obeys=cache is not HostCache.UNSAFE,
+            must_lose=cache is HostCache.UNSAFE,
+        )
+        for cache in HostCache
+    },
 }
 """Name → what it changes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -105,6 +105,17 @@ class CellResult:
         return sum(each.ledger is not None and each.ledger.only_in_tables > 0 for each in self.verdicts)
 
     @property
+    def only_on_replica(self) -> list[int]:
+        """Of each state after which a replica had transactions that the server has lost: how many."""
+        counts = [each.ledger.only_on_replica for each in self.verdicts if each.ledger is not None]
+        return [count for count in counts if count]
+
+    @property
+    def real(self) -> list[CutVerdict]:
+        """Of cuts of a whole machine, for real."""
+        return [each for trial in self.trials if trial.cuts is Cuts.MACHINE for each in trial.verdicts]
+
+    @property
     def broken(self) -> int:
         """States that did not come up, or contradict themselves."""
         return sum(each.is_broken for each in self.verdicts)
@@ -130,7 +141,13 @@ def report(run: Run) -> Report:
     return Report(
         answer=answer(found),
         tables=[lost_table(found)],
-        details=[controls_table(found), *killed_tables(found), *explained_tables(found)],
+        details=[
+            *replica_tables(found),
+            controls_table(found),
+            *machine_tables(found),
+            *killed_tables(found),
+            *explained_tables(found),
+        ],
         plots=[Plot("lost", partial(plot_lost, cells=found))] if any(each.lost for each in found) else [],
         rows={"table": [row for trial in trials for row in rows_of(trial)]},
     )
@@ -208,6 +225,48 @@ def controls_table(found: Sequence[CellResult]) -> ReportTable:
         ),
     ]
     return ReportTable.of("Controls", rows, columns, [])
+
+
+def replica_tables(found: Sequence[CellResult]) -> list[ReportTable]:
+    """What a replica had read that the server has lost; no table where none read."""
+    rows = [each for each in found if VARIATIONS[each.cell.variation].replica]
+    columns = [
+        Column[CellResult]("server", _label, shared=str),
+        Column[CellResult]("settings", lambda row: row.cell.settings_in_words),
+        Column[CellResult]("states", lambda row: str(len(row.verdicts)), right=True),
+        Column[CellResult]("a replica had more", lambda row: str(len(row.only_on_replica)), right=True),
+        Column[CellResult]("transactions: median, most", _more, right=True),
+    ]
+    return [ReportTable.of("What a replica had read", rows, columns, [])] if rows else []
+
+
+def _more(row: CellResult) -> str:
+    counts = row.only_on_replica
+    return f"{statistics.median(counts):.0f}, {max(counts)}" if counts else "–"
+
+
+def machine_tables(found: Sequence[CellResult]) -> list[ReportTable]:
+    """What cuts of whole virtual machines have lost; no table without any."""
+    rows = [each for each in found if each.real]
+    columns = [
+        Column[CellResult]("server", _label, shared=str),
+        Column[CellResult]("cache of the host", lambda row: str(VARIATIONS[row.cell.variation].host_cache)),
+        Column[CellResult]("cut for real", lambda row: str(len(row.real)), right=True),
+        Column[CellResult]("lost", lambda row: _of(row.real, lambda each: each.is_lost), right=True),
+        Column[CellResult]("broken", lambda row: _of(row.real, lambda each: each.is_broken), right=True),
+        Column[CellResult]("seconds back, most", lambda row: _most_back(row.real), right=True),
+        Column[CellResult]("other states", lambda row: str(len(row.verdicts) - len(row.real)), right=True),
+        Column[CellResult]("lost or broken", lambda row: _of(_others(row), lambda each: bool(each.faults)), right=True),
+    ]
+    return [ReportTable.of("Whole machines", rows, columns, [])] if rows else []
+
+
+def _others(row: CellResult) -> list[CutVerdict]:
+    return [each for trial in row.trials if trial.cuts is not Cuts.MACHINE for each in trial.verdicts]
+
+
+def _of(verdicts: Sequence[CutVerdict], has: Callable[[CutVerdict], bool]) -> str:
+    return str(sum(map(has, verdicts)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,6 +386,7 @@ def rows_of(trial: DurabilityTrial) -> list[dict[str, object]]:
                 "definitions_lost": None if ledger is None else ledger.definitions_lost,
                 "in_a_definition": None if ledger is None else ledger.defining,
                 "seen_then_lost": None if ledger is None else ledger.seen_then_lost,
+                "only_on_replica": None if ledger is None else ledger.only_on_replica,
                 "failed_checks": len(each.failed),
             }
         )

@@ -25,6 +25,8 @@ class Cuts(StrEnum):
     """Where a fault would show: these bound nothing."""
     KILLED = "killed"
     """Not at all: what SIGKILL leaves, beside them."""
+    MACHINE = "of the machine"
+    """Of a virtual machine, for real: its disk's first, then its own."""
 
 
 class CutVerdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

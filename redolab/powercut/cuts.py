@@ -24,6 +24,7 @@ class Moment(StrEnum):
     BEFORE_FLUSH = "right before a flush"
     INSIDE_FLUSH = "while a flush was under way"
     KILLED = "SIGKILL, and no power cut"
+    MACHINE = "of the machine, for real"
     BESIDE_PAGES = "while pages were written and not yet flushed"
 
 
@@ -49,6 +50,12 @@ def without_cut(recording: Recording, killed: int) -> DrawnCut:
     """What SIGKILL of the server has left at the end of a recording: all that was ever written is there."""
     cut = PowerCut(place=recording.places, survivors=Survivors.ALL)
     return DrawnCut(moment=Moment.KILLED, time=killed, cut=cut)
+
+
+def cut_for_real(recording: Recording, killed: int) -> DrawnCut:
+    """What the disk held whose power was cut at the end of a recording, and then that of the machine."""
+    cut = PowerCut(place=recording.places, survivors=Survivors.NONE)
+    return DrawnCut(moment=Moment.MACHINE, time=killed, cut=cut)
 
 
 def sampled_cuts(recording: Recording, began: int, ended: int, count: int, seed: str) -> list[DrawnCut]:

@@ -17,6 +17,8 @@ from redolab.errors import LabError
 from redolab.workloads.data import LEFT_BY, Defines, Rows, TableCheck
 
 _NANOSECONDS = 1e9
+REPLICA = "replica"
+"""The file of what a replica has noted, among those of the clients."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +37,7 @@ class Transaction:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What another session read: transactions of a client up to a number, and when it had the answer."""
+    """What another session read: transactions of a client up to a number, and when it had the answer; of a replica: that one."""
 
     client: int
     number: int
@@ -63,6 +65,8 @@ class Ledger:
     """In the order of their numbers."""
     defines: Defines = Defines.NOTHING
     """Which statements these are."""
+    replicated: Sequence[Seen] = ()
+    """Transactions that a replica had got of the binary log, and when."""
 
     @property
     def acknowledgements(self) -> list[int]:
@@ -94,6 +98,7 @@ class Fault(StrEnum):
     BROKEN = "left what contradicts itself"
     LOST = "lost acknowledged commits"
     APART = "left other transactions in the binary log than in the tables"
+    AHEAD = "left a replica with transactions that the server has not"
 
 
 class LedgerVerdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -119,6 +124,8 @@ class LedgerVerdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """Transactions that a replica would never get."""
     only_in_binary_log: int = 0
     """Transactions that a replica would have, and this server has not."""
+    only_on_replica: int = 0
+    """Transactions that a replica had got before the cut, and this server has not."""
     unknown: int = 0
     """Sent before the cut and never answered: they may be there or not."""
     defining: bool = False
@@ -152,6 +159,7 @@ def faults_of(verdict: LedgerVerdict | None, failed: Sequence[TableCheck]) -> li
         Fault.BROKEN: bool(failed) or not verdict.is_whole,
         Fault.LOST: bool(verdict.lost or verdict.definitions_lost),
         Fault.APART: not verdict.agrees_with_binary_log,
+        Fault.AHEAD: verdict.only_on_replica > 0,
     }
     return [fault for fault, is_there in found.items() if is_there]
 
@@ -177,6 +185,7 @@ def judged(ledger: Ledger, cut: int, found: Found) -> LedgerVerdict:
         seen_then_lost=_seen_then_lost(ledger, cut, there),
         only_in_tables=len(there - logged),
         only_in_binary_log=len(logged - there),
+        only_on_replica=sum(each.time <= cut and (each.client, each.number) not in there for each in ledger.replicated),
         unknown=len(sent) - len(known),
         defining=any(_is_under_way(each, cut) for each in ledger.definitions),
         definitions_lost=undone or 0,
@@ -241,23 +250,25 @@ def read_ledger(folder: Path, parts: int, defines: Defines = Defines.NOTHING) ->
     """What clients noted in a folder, a file for each. Raises `LabError` if a note cannot be read."""
     sent: dict[tuple[int, int], Transaction] = {}
     seen: list[Seen] = []
+    replicated: list[Seen] = []
     definitions: dict[int, Definition] = {}
     for path in sorted(folder.iterdir()):
-        client = int(path.name)
+        client = 0 if path.name == REPLICA else int(path.name)
         for line in path.read_text().splitlines():
             try:
                 what, told, time = line.split()
                 match what:
-                    case "R":
+                    case "R" | "B":
                         whose, _, number = told.partition(":")
-                        seen.append(Seen(int(whose), int(number), int(time)))
+                        read = seen if what == "R" else replicated
+                        read.append(Seen(int(whose), int(number), int(time)))
                     case "D" | "E":
                         _take_definition(what, int(told), int(time), definitions)
                     case _:
                         _take(what, (client, int(told)), int(time), sent)
             except (ValueError, KeyError):
                 raise LabError(f"a note of client {client} cannot be read: '{line}'", "record it again") from None
-    return Ledger([*sent.values()], seen, parts, [*definitions.values()], defines)
+    return Ledger([*sent.values()], seen, parts, [*definitions.values()], defines, replicated)
 
 
 def _take(what: str, key: tuple[int, int], time: int, sent: dict[tuple[int, int], Transaction]) -> None:

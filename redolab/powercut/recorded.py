@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,9 +14,11 @@ from redolab.errors import LabError
 from redolab.lab import Lab
 from redolab.machine import copies, files
 from redolab.powercut.encryption import Encryption
+from redolab.powercut.guest.machine import CLIENT, Guest, as_in_guest, booted, system_disk
 from redolab.powercut.images import DiskImages, share_blocks
 from redolab.powercut.ledger import Ledger, read_ledger
 from redolab.powercut.recording import Recording, read_recording
+from redolab.powercut.replica import reading_as_replica
 from redolab.powercut.states import DiskState, History
 from redolab.progress import Stage
 from redolab.records.dataset import DatasetSpec
@@ -27,7 +29,7 @@ from redolab.storage.attaching import DISKS
 from redolab.storage.disk_model import DiskModel
 from redolab.storage.file_systems import MADE_BY
 from redolab.storage.lab_disk import LabDisk
-from redolab.storage.loop import make_file_system, mounted
+from redolab.storage.loop import attached, make_file_system, mounted
 from redolab.storage.profiles import Cache
 from redolab.units import GIB
 from redolab.workloads.data import DATABASE, Clients, LedgerTables
@@ -44,6 +46,8 @@ _ROOM_SIZE = 24 * GIB
 """Of the lab disk on which disks lie as files that share their blocks."""
 _LOG = "server.log"
 _LOOK = 0.2
+_READY_WITHIN = 900.0
+"""Seconds: a machine that is emulated takes a minute to boot."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +67,7 @@ class RecordedLoad:
     """When clients had begun, and when the server was ended, in nanoseconds of CLOCK_MONOTONIC: cuts lie in between."""
     ended: int
     killed: int
-    """When the server was gone, by SIGKILL: no client was told anything later."""
+    """When the server was gone, by SIGKILL, or its machine: no client was told anything later."""
 
     @property
     def kept(self) -> Path:
@@ -99,6 +103,12 @@ class WantedLoad:
     """Of the disk model."""
     cache: Cache
     file_system: str
+    first: Sequence[str] = ()
+    """Statements to run before the recording."""
+    replica: bool = False
+    """Whether a replica reads the binary log meanwhile."""
+    guest: Guest | None = None
+    """The virtual machine in which the server runs; None: on this one."""
     encryption: Encryption | None = None
     """With which the tables are encrypted before the recording; its settings are among those of `request`."""
 
@@ -106,7 +116,7 @@ class WantedLoad:
 def record(lab: Lab, program: Path, room: Path, wanted: WantedLoad, stage: Stage) -> RecordedLoad:
     """Put a server under load on a disk that is recorded, and end it; `room`: an empty folder where files share blocks.
 
-    Raises `LabError`.
+    In a guest it ends with a cut of the power of disk and machine. Raises `LabError`.
     """
     disk, mountpoint = room / "disk", room / "mounted"
     dataset = make_dataset(lab, lab.home, wanted.server, wanted.workload, wanted.dataset)
@@ -126,17 +136,35 @@ def record(lab: Lab, program: Path, room: Path, wanted: WantedLoad, stage: Stage
             instance.wait_ready()
             if wanted.encryption is not None:
                 _encrypt(instance, wanted.encryption)
+            if wanted.guest is not None:
+                instance.open_to_network(CLIENT)
+            for statement in wanted.first:
+                with instance.answering(), instance.connections.connect() as connection, connection.cursor() as cursor:
+                    cursor.execute(statement)
             instance.shut_down()
+        if wanted.guest is not None:
+            prepare_folder(wanted.server, folder, as_in_guest(wanted.request))
     share_blocks(disk, room / BASE)
+    stage.say("starting its server" if wanted.guest is None else "booting its machine")
     with _recorded(program, room, wanted) as (model, instance):
-        instance.wait_ready()
+        instance.wait_ready(_READY_WITHIN)
         model.tell("limits on")
         output = room / "clients.log"
-        with wanted.workload.run(lab.tools, instance, wanted.data, wanted.clients, output) as running:
+        with ExitStack() as stack:
+            checks = [instance.check_running]
+            if wanted.replica:
+                checks.append(stack.enter_context(reading_as_replica(instance, room / NOTES, room / "replica.log")))
+            clients = wanted.workload.run(lab.tools, instance, wanted.data, wanted.clients, output)
+            checks.append(stack.enter_context(clients).check_running)
             began = _nanoseconds()
-            _wait(wanted.seconds, running.check_running, instance.check_running, stage)
+            _wait(wanted.seconds, checks, stage)
             ended = _nanoseconds()
-            instance.kill()
+            if wanted.guest is None:
+                instance.kill()
+            else:
+                # The disk's goes first: of what the machine still held back nothing is to reach it.
+                model.tell("cut")
+                instance.end()
             killed = _nanoseconds()
         model.tell("limits off")
     return _left(
@@ -183,18 +211,39 @@ def _encrypt(instance: Instance, encryption: Encryption) -> None:
 @contextmanager
 def _recorded(program: Path, room: Path, wanted: WantedLoad) -> Iterator[tuple[DiskModel, Instance]]:
     """While in it: the server runs on the disk in a room, and all that is asked of that disk is kept."""
-    mountpoint, kept = room / "mounted", room / RECORDING
+    kept = room / RECORDING
     files.make_folder(kept)
-    with DiskModel.serving(
-        program, room / "disk", room / "model", [f"recording={kept}", *wanted.parameters], room / "model.log"
-    ) as model:
-        with (
-            mounted(model.file, mountpoint, mount_options(wanted.file_system)) as device,
-            device.as_volatile(wanted.cache.volatile),
-            Instance.start(wanted.server, mountpoint / INSTANCE, wanted.request, room / _LOG) as instance,
-        ):
+    loses = [] if wanted.guest is None else wanted.cache.parameters()
+    parameters = [f"recording={kept}", *loses, *wanted.parameters]
+    with DiskModel.serving(program, room / "disk", room / "model", parameters, room / "model.log") as model:
+        where = (
+            _on_this_machine(model, room, wanted) if wanted.guest is None else _in(wanted.guest, model, room, wanted)
+        )
+        with where as instance:
             yield model, instance
         model.tell("keep")
+
+
+@contextmanager
+def _on_this_machine(model: DiskModel, room: Path, wanted: WantedLoad) -> Iterator[Instance]:
+    mountpoint = room / "mounted"
+    with (
+        mounted(model.file, mountpoint, mount_options(wanted.file_system)) as device,
+        device.as_volatile(wanted.cache.volatile),
+        Instance.start(wanted.server, mountpoint / INSTANCE, wanted.request, room / _LOG) as instance,
+    ):
+        yield instance
+
+
+@contextmanager
+def _in(guest: Guest, model: DiskModel, room: Path, wanted: WantedLoad) -> Iterator[Instance]:
+    system, request = room / "system", as_in_guest(wanted.request)
+    system_disk(wanted.server, system)
+    with attached(model.file) as device, device.as_volatile(wanted.cache.volatile):
+        disk = Path("/dev") / device.name
+        command = booted(guest, wanted.server, request, system=system, disk=disk, file_system=wanted.file_system)
+        with Instance.start_guest(wanted.server, room, request, room / _LOG, command) as instance:
+            yield instance
 
 
 def _left(room: Path, wanted: WantedLoad, ledger: Ledger, notes: Path, times: tuple[int, int, int]) -> RecordedLoad:
@@ -217,11 +266,11 @@ def _nanoseconds() -> int:
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
 
-def _wait(seconds: float, clients: Callable[[], None], server: Callable[[], None], stage: Stage) -> None:
-    """Raises `LabError` if the clients or the server end before that."""
+def _wait(seconds: float, checks: Sequence[Callable[[], None]], stage: Stage) -> None:
+    """Raises `LabError` if what is checked has ended before that."""
     began = now().monotonic
     while (gone := now().monotonic - began) < seconds:
-        clients()
-        server()
+        for check in checks:
+            check()
         stage.advance(gone, seconds, f"recording, {gone:.0f} of {seconds:.0f} s")
         time.sleep(min(_LOOK, seconds - gone))

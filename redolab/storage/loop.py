@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -52,6 +53,29 @@ def mounted(file: Path, folder: Path, options: str = "noatime", *, direct: bool 
         yield BlockDevice(Path(device).name)
     finally:
         mounts.unmount(folder)
+
+
+@contextmanager
+def attached(file: Path) -> Iterator[BlockDevice]:
+    """While in it: `file` is a block device, past the page cache of the file's own. It goes when nobody has it open any more.
+
+    Raises `LabError` as `mounted` does.
+    """
+    if not processes.is_root():
+        raise LabError(NEEDS_ROOT)
+    try:
+        device = Path(_attach(file, direct=True))
+    except CommandFailed as error:
+        raise _refused(error) from error
+    try:
+        held = os.open(device, os.O_RDONLY)
+    finally:
+        # While it is open, this only has the kernel let go of it at the end, however that comes.
+        processes.run(Command(["losetup", "--detach", str(device)]))
+    try:
+        yield BlockDevice(device.name)
+    finally:
+        os.close(held)
 
 
 class LoopDisk:

@@ -15,13 +15,13 @@ from redolab.errors import Interrupted, InvalidInput, LabError
 from redolab.lab import journal_of, tools_of
 from redolab.machine import files, processes
 from redolab.machine.interrupts import unwinding
+from redolab.machine.kvm import boots_under_kvm
 from redolab.machine.lab_folder import claim_lab_folder
 from redolab.machine.lock import taken
 from redolab.machine.processes import Command, Output
 from redolab.progress import Progress
 from redolab.project import PROJECT
 from redolab.virtual.box import Box
-from redolab.virtual.kvm import boots_under_kvm
 from redolab.virtual.libvirt import Libvirt
 from redolab.virtual.settings import LIBVIRT, OWN_BOX, VIRTUALBOX, Settings, own_settings, read_settings
 from redolab.virtual.throttle import limits_of, throttle

@@ -14,7 +14,7 @@ from redolab.lab import Lab
 from redolab.machine import files, processes
 from redolab.machine.processes import Command, Process
 from redolab.machine.tools import Tools
-from redolab.servers.instance import Instance
+from redolab.servers.instance import Instance, NetworkAddress
 from redolab.workloads.contract import Follow, RunningWorkload, check_pages, check_value
 from redolab.workloads.data import DATABASE, Clients, Defines, LedgerTables, Rows, TableCheck
 from redolab.workloads.plain import PlainWorkload
@@ -28,9 +28,10 @@ PARTS = 3
 NOTES = "notes"
 """The folder of the notes, beside the file of what the clients say."""
 _SCRIPT = "ledger.lua"
+_INDEX = ", KEY (filler)"
 _CREATE = (
     "CREATE TABLE {entries} (client INT NOT NULL, number BIGINT NOT NULL, part TINYINT NOT NULL, filler VARCHAR(200) NOT NULL, "
-    "PRIMARY KEY (client, number, part)) ENGINE=InnoDB {options}",
+    "PRIMARY KEY (client, number, part){index}) ENGINE=InnoDB {options}",
     "CREATE TABLE {accounts} (id INT NOT NULL PRIMARY KEY, balance BIGINT NOT NULL) ENGINE=InnoDB {options}",
 )
 
@@ -40,6 +41,8 @@ class LedgerWorkload(PlainWorkload, frozen=True, kw_only=True, tag="ledger"):
 
     options: str = ""
     """Of its tables, as in `ENCRYPTION='Y'`."""
+    indexed: bool = False
+    """Whether rows have an index whose entries come in no order."""
     defines: Defines = Defines.NOTHING
     """What one more client does meanwhile."""
     between: tuple[str, ...] = ()
@@ -47,7 +50,8 @@ class LedgerWorkload(PlainWorkload, frozen=True, kw_only=True, tag="ledger"):
 
     def content(self) -> str:
         """See `Workload`."""
-        return "\n".join([code_alone(SCRIPTS / _SCRIPT), self.options, self.defines, *self.between])
+        index = [_INDEX] if self.indexed else []
+        return "\n".join([code_alone(SCRIPTS / _SCRIPT), self.options, *index, self.defines, *self.between])
 
     def require(self, lab: Lab) -> None:
         """See `Workload`."""
@@ -60,7 +64,10 @@ class LedgerWorkload(PlainWorkload, frozen=True, kw_only=True, tag="ledger"):
     def schema(self, data: LedgerTables) -> Sequence[str]:
         """See `Workload`: `load` has nothing left to do."""
         values = ", ".join(f"({number}, {data.balance})" for number in range(1, data.accounts + 1))
-        created = [each.format(entries=ENTRIES, accounts=ACCOUNTS, options=self.options) for each in _CREATE]
+        index = _INDEX if self.indexed else ""
+        created = [
+            each.format(entries=ENTRIES, accounts=ACCOUNTS, options=self.options, index=index) for each in _CREATE
+        ]
         return (*created, f"INSERT INTO {ACCOUNTS} VALUES {values}")
 
     def load(self, tools: Tools, instance: Instance, data: LedgerTables, output: Path) -> Process:
@@ -73,19 +80,24 @@ class LedgerWorkload(PlainWorkload, frozen=True, kw_only=True, tag="ledger"):
     ) -> Iterator[RunningWorkload]:
         """See `Workload`: notes go into a folder beside `output`."""
         sysbench = tools.get("sysbench")
-        notes = output.with_name(NOTES)
+        notes, is_remote = output.with_name(NOTES), instance.request.network
         files.make_folder(notes)
         arguments = [
             # One more: the reader; and who defines tables.
             *connection_arguments(
-                sysbench, SCRIPTS / _SCRIPT, clients.connections + 1 + (self.defines is not Defines.NOTHING)
+                sysbench,
+                SCRIPTS / _SCRIPT,
+                clients.connections + 1 + (self.defines is not Defines.NOTHING),
+                NetworkAddress() if is_remote else None,
             ),
             *(f"--notes={notes}", f"--parts={PARTS}", f"--accounts={data.accounts}"),
+            f"--indexed={'on' if self.indexed else 'off'}",
             f"--defines={self.defines}",
             f"--between={';'.join(self.between)}",
             *("--time=0", "--events=0", f"--report-interval={max(1, round(clients.report_every))}", "run"),
         ]
-        process = processes.start(Command(arguments, folder=instance.folder, environment=sysbench.environment), output)
+        command = Command(arguments, folder=instance.folder, environment=sysbench.environment)
+        process = processes.start(instance.in_its_network(command) if is_remote else command, output)
         try:
             yield ReportingRun("sysbench", process, moment_of)
         finally:

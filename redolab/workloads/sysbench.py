@@ -16,7 +16,7 @@ from redolab.machine.processes import Command, Process
 from redolab.machine.tools import Tool, Tools
 from redolab.project import PROJECT
 from redolab.servers.dialects import SOCKET
-from redolab.servers.instance import Instance
+from redolab.servers.instance import Instance, NetworkAddress
 from redolab.workloads.contract import Follow, RunningWorkload, check_pages, check_value
 from redolab.workloads.data import BYTES_PER_ROW, DATABASE, Clients, SysbenchTables, TableCheck, WorkloadMoment
 from redolab.workloads.plain import PlainWorkload
@@ -112,14 +112,18 @@ def moment_of(text: str, arrival: float) -> WorkloadMoment | None:
     )
 
 
-def connection_arguments(sysbench: Tool, script: Path, threads: int) -> list[str]:
-    """The beginning of a command line: so many clients that run `script` against the instance in whose folder it runs."""
-    return [
-        *(str(sysbench.program), str(script)),
-        # Relative to the instance's folder, in which sysbench runs: a socket's address may have 107 bytes only.
-        *(f"--mysql-socket={SOCKET}", "--mysql-user=root", f"--mysql-db={DATABASE}"),
-        f"--threads={threads}",
-    ]
+def connection_arguments(
+    sysbench: Tool, script: Path, threads: int, address: NetworkAddress | None = None
+) -> list[str]:
+    """The beginning of a command line: so many clients that run `script` against the instance in whose folder it runs.
+
+    With `address` over TCP, in the network of the instance.
+    """
+    # Relative to the instance's folder, in which sysbench runs: a socket's address may have 107 bytes only.
+    way = [f"--mysql-socket={SOCKET}", "--mysql-user=root"]
+    if address is not None:
+        way = [f"--mysql-host={address.host}", f"--mysql-port={address.port}", f"--mysql-user={address.user}"]
+    return [str(sysbench.program), str(script), *way, f"--mysql-db={DATABASE}", f"--threads={threads}"]
 
 
 def _script_of_its_own(sysbench: Tool, name: str) -> Path:

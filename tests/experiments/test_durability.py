@@ -9,7 +9,7 @@ import pytest
 from redolab.machine import processes
 from redolab.powercut.kept_cut import is_kept_cut, read_kept_cut
 from redolab.runs.schema import RunState
-from redolab.runs.store import RunStore
+from redolab.runs.store import Run, RunStore
 from tests.command import nothing_is_left, redolab
 
 pytestmark = pytest.mark.skipif(not processes.is_root(), reason="mounts need root")
@@ -17,10 +17,12 @@ pytestmark = pytest.mark.skipif(not processes.is_root(), reason="mounts need roo
 
 @pytest.mark.parametrize("server", ["mariadb-10.11", "mysql-9"])
 def test_a_server_that_syncs_loses_nothing_and_a_disk_that_ignores_flushes_everything(server: str) -> None:
+    # How a cut is explained and kept is one for all: the quicker server shows it.
+    is_explained = server == "mariadb-10.11"
+    explained = ("--explain", "3", "--keep-cuts", "on") if is_explained else ("--explain", "0")
     done = redolab(
         "run", "durability", "--server", server, "--trx-commit", "1", "--binary-log", "off", "--variation",
-        "plain,ignores-flushes", "--states", "8", "--recordings", "1", "--seconds", "2s", "--seed", "4", "--explain", "3",
-        "--keep-cuts", "on",
+        "plain,ignores-flushes", "--states", "8", "--recordings", "1", "--seconds", "2s", "--seed", "4", *explained,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     run = RunStore().get("latest")
@@ -36,16 +38,21 @@ def test_a_server_that_syncs_loses_nothing_and_a_disk_that_ignores_flushes_every
         assert any(int(row["acknowledged"]) > 0 for row in plain)
         assert any(row["lost"] != "0" for row in control)
         assert len({row["state_hash"] for row in rows}) > 6
-        (kept,) = [each for each in (run.folder / "evidence").iterdir() if is_kept_cut(each)][:1]
-        story = read_kept_cut(kept)
-        assert story.explanation.losses
-        assert story.explanation.words
-        again = redolab("recover", str(kept))
-        assert again.returncode == 3, again.stderr
-        assert "it is so again" in again.stderr
+        if is_explained:
+            _check_kept(run)
     finally:
         RunStore().remove(run)
     nothing_is_left()
+
+
+def _check_kept(run: Run) -> None:
+    (kept,) = [each for each in (run.folder / "evidence").iterdir() if is_kept_cut(each)][:1]
+    story = read_kept_cut(kept)
+    assert story.explanation.losses
+    assert story.explanation.words
+    again = redolab("recover", str(kept))
+    assert again.returncode == 3, again.stderr
+    assert "it is so again" in again.stderr
 
 
 @pytest.mark.thorough
@@ -72,7 +79,7 @@ def test_encrypted_tables_are_recovered() -> None:
         "--variation", "encrypted", "--states", "4", "--recordings", "1", "--seconds", "2s", "--seed", "6",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "mysql-5.5 is not encrypted here" in done.stdout
+    assert "mysql-5.5, encrypted, is left out" in done.stdout
     run = RunStore().get("latest")
     try:
         rows = list(csv.DictReader((run.folder / "table.csv").open()))

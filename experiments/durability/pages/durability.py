@@ -18,7 +18,17 @@ from redolab.runs.store import Run
 from ..cells import PLAIN, VARIATIONS
 from ..plots import plot_lost
 from ..promises import OLD, promise_of
-from ..report import CellResult, controls_table, explained_tables, killed_tables, lost_table, needed, results
+from ..report import (
+    CellResult,
+    controls_table,
+    explained_tables,
+    killed_tables,
+    lost_table,
+    machine_tables,
+    needed,
+    replica_tables,
+    results,
+)
 from ..trial import DurabilityTrial
 
 _A_TENTH = 0.1
@@ -48,6 +58,8 @@ def page(runs: Sequence[Run]) -> Page:
         "varied_lost": lost_table([each for each in shown if each.cell.variation != PLAIN]).as_markdown(),
         "defining": [each for each in shown if each.defining],
         "explained": [table.as_markdown() for table in explained_tables(found)],
+        "replicas": [table.as_markdown() for table in replica_tables(found)],
+        "whole_machines": [table.as_markdown() for table in machine_tables(found)],
         "killed": [table.as_markdown() for table in killed_tables(found)],
         "controls": controls_table(found).as_markdown(),
         "not_red": [each for each in found if each.is_control and not each.has_red],

@@ -126,6 +126,16 @@ class Resizing:
 
 
 @dataclass(frozen=True, slots=True)
+class UndoTruncation:
+    """How an undo tablespace is truncated by statements."""
+
+    first: str
+    """To be run once: it makes the tablespace."""
+    again: Sequence[str]
+    """To be run in order as often as it is to be truncated, with time in between for the purge threads to do it."""
+
+
+@dataclass(frozen=True, slots=True)
 class StartTimeout:
     """How long the systemd units that vendors ship let a start take, and with it a recovery."""
 
@@ -178,6 +188,8 @@ class Dialect(Protocol):
     """Whether performance_schema counts statements by their digests."""
     key_source: KeySource | None
     """None where the lab knows none: MySQL before 8.0.24."""
+    undo_truncation: UndoTruncation | None
+    """None where no statement does it."""
     takes_audit_plugins: bool
     """Whether it loads MariaDB's audit plugins."""
     statements_in_binary_log: Sequence[Setting]

@@ -71,6 +71,7 @@ class MariaDB(Dialect):
     counts_digests = True
     takes_audit_plugins = True
     key_source = KeySource.PLUGIN
+    undo_truncation = None
 
     def __init__(self, version: Version) -> None:
         self.version = version
