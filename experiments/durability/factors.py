@@ -18,6 +18,8 @@ from .cells import PLAIN, VARIATIONS, Cell
 _OFF = "off"
 _DISK, _MACHINE = "disk-power", "machine-power"
 _OF_DISKS = [name for name, each in VARIATIONS.items() if each.host_cache is None]
+_BY_NAME = ("replica", "indexed", "undo")
+"""Of bugs, or of some servers alone: looked at when they are asked for."""
 
 
 def _binary_log(text: str) -> int | None:
@@ -44,7 +46,7 @@ class Factors(CommonFactors):
         "What is otherwise, one at a time, with the first of each of these two; plain: nothing, with all of them: "
         f"{', '.join(_OF_DISKS)}.",
         several(one_of("variation", lambda: _OF_DISKS)),
-        ",".join(_OF_DISKS),
+        ",".join(name for name in _OF_DISKS if name not in _BY_NAME),
     )
     crash: tuple[str, ...] = factor(
         f"Whose power is cut, with commas: {_DISK}, the disk's; {_MACHINE}, also that of a virtual machine in which the server runs, "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from redolab.errors import InvalidInput
 from redolab.lab import Lab
 from redolab.powercut.encryption import can_encrypt
 from redolab.powercut.guest.machine import check_server
@@ -25,6 +26,8 @@ def plan(factors: Factors, lab: Lab) -> DurabilityPlan:
     factors.check()
     _check_guests(factors.cells())
     cells, left_out = _possible(factors.cells())
+    if left_out and not cells:
+        raise InvalidInput(f"{left_out[0][0].server}, {left_out[0][0].variation}: {left_out[0][1]}")
     for cell, why in left_out:
         lab.progress.note(f"{cell.server}, {cell.variation}, is left out: {why}")
     groups = [

@@ -20,6 +20,11 @@ from .trial import Cuts, CutVerdict, DurabilityTrial
 
 _WORDS = 3
 """Of what had to be lost so many are named in a table."""
+_TERMS = (
+    "Lost: acknowledged before the cut, and gone. Broken: the server does not come up, or holds transactions in part, out of order, or "
+    "that nobody had sent. Half of the states are of cuts at random moments, the rest of moments at which a fault would show: "
+    "counts are no shares."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +164,11 @@ def answer(found: Sequence[CellResult]) -> str:
     states = sum(each.distinct for each in found)
     hour = 3600 * states / max(1e-9, sum(trial.recovered_s for each in found for trial in each.trials))
     lost = sum(bool(each.lost) for each in promised)
-    kept = (
-        f"With settings that promise it, {sum(len(each.verdicts) for each in promised)} power cuts lost no acknowledged commit"
-        if promised and not lost
-        else f"{lost} of {len(promised)} settings that promise it lost acknowledged commits"
-    )
+    kept = f"{lost} of {len(promised)} settings that promise it lost acknowledged commits"
+    if not promised:
+        kept = "No setting here promises every commit"
+    elif not lost:
+        kept = f"With settings that promise it, {sum(len(each.verdicts) for each in promised)} power cuts lost no acknowledged commit"
     controls = [each for each in found if each.is_control]
     red = sum(each.has_red for each in controls)
     said = f"; {red} of {len(controls)} controls that must lose did" if controls else ""
@@ -172,8 +177,8 @@ def answer(found: Sequence[CellResult]) -> str:
     return f"{kept}{beside}{said}. {states} distinct states were recovered, {hour:,.0f} an hour."
 
 
-def lost_table(found: Sequence[CellResult]) -> ReportTable:
-    """A row for each cell but the controls."""
+def lost_table(found: Sequence[CellResult], *, with_terms: bool = True) -> ReportTable:
+    """A row for each cell but the controls; `with_terms`: below it is what its words mean."""
     rows = [each for each in found if not each.is_control]
     columns = [
         Column[CellResult]("server", _label, shared=str),
@@ -190,12 +195,7 @@ def lost_table(found: Sequence[CellResult]) -> ReportTable:
         Column[CellResult]("broken", lambda row: str(row.broken), right=True),
         Column[CellResult]("promised", lambda row: "yes" if promise_of(row.cell) else "no"),
     ]
-    notes = [
-        "Lost: acknowledged before the cut, and gone. Broken: the server does not come up, or holds transactions in part, out of order, or "
-        "that nobody had sent. Half of the states are of cuts at random moments, the rest of moments at which a fault would show: "
-        "counts are no shares.",
-        *_bounds(rows),
-    ]
+    notes = [*([_TERMS] if with_terms else []), *_bounds(rows)]
     return ReportTable.brief("What power cuts lose", rows, columns, notes)
 
 
@@ -325,12 +325,12 @@ def explained_tables(found: Sequence[CellResult]) -> list[ReportTable]:
     return [ReportTable.of("What had to be lost", rows, columns, [])] if rows else []
 
 
-def needed(why: Explanation, most: int = _WORDS) -> str:
-    """The fewest lost writes that do it, in words; up to so many ranges of sectors are named."""
+def needed(why: Explanation) -> str:
+    """The fewest lost writes that do it, in words."""
     if not why.losses:
         return "nothing: the server never asked the disk to write it"
-    shown = "; ".join(why.words[:most])
-    rest = len(why.words) - most
+    shown = "; ".join(why.words[:_WORDS])
+    rest = len(why.words) - _WORDS
     many = "1 write" if why.writes == 1 else f"{why.writes} writes"
     return f"{many}: {shown}" + (f"; and {rest} more ranges of sectors" if rest > 0 else "")
 

@@ -27,6 +27,7 @@ _VARIATIONS = (
     "ext4",
     "fsync",
     "protected",
+    "indexed",
     "compressed",
     "tables",
     "partitions",

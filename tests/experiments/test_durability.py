@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import signal
+import time
 
 import pytest
 
@@ -10,7 +12,7 @@ from redolab.machine import processes
 from redolab.powercut.kept_cut import is_kept_cut, read_kept_cut
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
-from tests.command import nothing_is_left, redolab
+from tests.command import lab_processes, nothing_is_left, redolab, signal_at
 
 pytestmark = pytest.mark.skipif(not processes.is_root(), reason="mounts need root")
 
@@ -73,6 +75,44 @@ def test_the_power_is_cut_again_in_a_recovery_and_while_tables_are_defined() -> 
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("server", ["mariadb-10.11", "mysql-9"])
+def test_without_syncing_the_binary_log_a_replica_has_more_than_the_server(server: str) -> None:
+    done = redolab(
+        "run", "durability", "--server", server, "--trx-commit", "2", "--binary-log", "0", "--variation", "replica",
+        "--states", "8", "--recordings", "1", "--seconds", "2s", "--seed", "6", "--explain", "0",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    run = RunStore().get("latest")
+    try:
+        rows = [row for row in csv.DictReader((run.folder / "table.csv").open()) if row["cuts"] != "killed"]
+        assert any(int(row["only_on_replica"]) > 0 for row in rows)
+    finally:
+        RunStore().remove(run)
+    nothing_is_left()
+
+
+@pytest.mark.thorough
+def test_undo_is_truncated_and_rows_have_an_index_where_the_server_has_the_statements() -> None:
+    done = redolab(
+        "run", "durability", "--server", "mariadb-10.11,mysql-9", "--trx-commit", "1", "--binary-log", "off", "--variation",
+        "undo,indexed,replica", "--states", "4", "--recordings", "1", "--seconds", "3s", "--seed", "6",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "mariadb-10.11, undo, is left out: a statement truncates undo tablespaces in MySQL 8.0.14" in done.stdout
+    assert "mysql-9, replica, is left out: a replica reads the binary log" in done.stdout
+    run = RunStore().get("latest")
+    try:
+        rows = list(csv.DictReader((run.folder / "table.csv").open()))
+        assert {(row["server"], row["variation"]) for row in rows} == {
+            ("mariadb-10.11", "indexed"), ("mysql-9", "indexed"), ("mysql-9", "undo"),
+        }  # fmt: skip
+        assert all(row["lost"] == "0" and row["failed_checks"] == "0" for row in rows)
+    finally:
+        RunStore().remove(run)
+    nothing_is_left()
+
+
+@pytest.mark.thorough
 def test_encrypted_tables_are_recovered() -> None:
     done = redolab(
         "run", "durability", "--server", "mariadb-11.8,mysql-9,mysql-5.5", "--trx-commit", "1", "--binary-log", "off",
@@ -88,6 +128,42 @@ def test_encrypted_tables_are_recovered() -> None:
         assert all(row["lost"] == "0" and row["failed_checks"] == "0" for row in rows)
     finally:
         RunStore().remove(run)
+    nothing_is_left()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("stage", "measured"), [("… recording mariadb", 0), ("… checking 4", 0), ("… checking 1", 2)])
+@pytest.mark.parametrize("with_signal", [signal.SIGINT, signal.SIGKILL])
+def test_stopped_anywhere_it_loses_no_more_than_the_states_at_hand(
+    stage: str, measured: int, with_signal: signal.Signals
+) -> None:
+    status, said = signal_at(
+        stage, with_signal,
+        (
+            "run", "durability", "--server", "mariadb-10.11", "--trx-commit", "1", "--binary-log", "off", "--variation", "plain",
+            "--states", "8", "--recordings", "1", "--seconds", "2s", "--seed", "5",
+        ),
+    )  # fmt: skip
+    run = RunStore().get("latest")
+    try:
+        if with_signal is signal.SIGINT:
+            assert status == 130, said
+            nothing_is_left()
+        else:
+            deadline = time.monotonic() + 30
+            while any("diskmodel" in line or "mariadbd" in line for line in lab_processes()):
+                assert time.monotonic() < deadline, "something outlived the lab"
+                time.sleep(0.05)
+        assert run.trial_count() == measured
+        before = (run.folder / "trials.jsonl").read_bytes() if measured else b""
+        done = redolab("run", "durability", "--resume", run.name)
+        assert done.returncode == 0, done.stderr
+        assert ("an earlier run was killed and left" in done.stdout) == (with_signal is signal.SIGKILL)
+        assert RunStore().get(run.name).record().state is RunState.COMPLETE
+        assert run.trial_count() == 3
+        assert (run.folder / "trials.jsonl").read_bytes().startswith(before)
+    finally:
+        RunStore().remove(RunStore().get(run.name))
     nothing_is_left()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -111,14 +112,27 @@ def test_a_binary_log_has_what_the_tables_have_or_not() -> None:
     assert not behind.agrees_with_binary_log
 
 
+def test_what_a_replica_got_before_the_cut_the_server_must_have() -> None:
+    got = [Seen(1, 1, int(1.05 * _SECOND)), Seen(1, 2, int(1.28 * _SECOND)), Seen(1, 3, int(1.46 * _SECOND))]
+    ledger = dataclasses.replace(LEDGER, replicated=got)
+    has_all = judged(ledger, CUT, Found(dict.fromkeys([(1, 1), (1, 2), (2, 1), (2, 2)], 3), 0, 0))
+    assert (has_all.only_on_replica, faults_of(has_all, [])) == (0, [])
+    # The third came after the cut.
+    has_less = judged(ledger, CUT, Found(dict.fromkeys([(1, 1), (2, 1)], 3), 0, 0))
+    assert has_less.only_on_replica == 1
+    assert Fault.AHEAD in faults_of(has_less, [])
+
+
 def test_notes_are_read_as_clients_wrote_them(tmp_path: Path) -> None:
     (tmp_path / "1").write_text("S 1 100\nA 1 200\nS 2 300\nF 2 350\nS 3 400\n")
     (tmp_path / "0").write_text("R 1:1 250\n")
+    (tmp_path / "replica").write_text("B 1:1 190\n")
     found = read_ledger(tmp_path, 3)
     assert [(each.number, each.acknowledged, each.refused) for each in found.transactions] == [
         (1, 200, False), (2, None, True), (3, None, False),
     ]  # fmt: skip
     assert found.seen == [Seen(1, 1, 250)]
+    assert found.replicated == [Seen(1, 1, 190)]
     assert found.acknowledgements == [200]
     (tmp_path / "2").write_text("A 1\n")
     with pytest.raises(LabError, match="a note of client 2 cannot be read"):

@@ -25,7 +25,6 @@ from ..report import (
     killed_tables,
     lost_table,
     machine_tables,
-    needed,
     replica_tables,
     results,
 )
@@ -55,7 +54,9 @@ def page(runs: Sequence[Run]) -> Page:
         "risks": _risks(shown),
         "settings": lost_table([each for each in shown if each.cell.variation == PLAIN]).as_markdown(),
         "varied": [(name, VARIATIONS[name].about) for name in _varied(shown)],
-        "varied_lost": lost_table([each for each in shown if each.cell.variation != PLAIN]).as_markdown(),
+        "varied_lost": lost_table(
+            [each for each in shown if each.cell.variation != PLAIN], with_terms=False
+        ).as_markdown(),
         "defining": [each for each in shown if each.defining],
         "explained": [table.as_markdown() for table in explained_tables(found)],
         "replicas": [table.as_markdown() for table in replica_tables(found)],
@@ -138,14 +139,12 @@ def _ahead(cells: Sequence[CellResult]) -> str:
 
 
 def _broken(cell: CellResult) -> str:
-    """How many cuts of a cell left it broken, and what had to be lost for the first that was explained."""
+    """How many cuts of a cell left it broken."""
     label = server_label(cell.cell.server, cell.version.split("-")[0])
-    why = next((found for verdict, found in cell.explanations if verdict.is_broken), None)
-    words = "" if why is None else f"; the lost writes behind one of them: {needed(why, most=1)}"
     said = next((each.ledger.misdefined for each in cell.verdicts if each.ledger and each.ledger.misdefined), "")
     at_random = sum(each.is_broken for each in cell.sampled)
     many = f"{cell.broken} of {len(cell.verdicts)} cuts, {at_random} of the {len(cell.sampled)} at random moments"
-    return f"{label}, {cell.cell.in_words}: {many}{f' ({said})' if said else ''}{words}"
+    return f"{label}, {cell.cell.in_words}: {many}{f' ({said})' if said else ''}"
 
 
 def _lost_of(cells: Sequence[CellResult], which: str = "") -> str:
