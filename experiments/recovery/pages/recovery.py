@@ -41,7 +41,7 @@ class Crash:
     """What one crash took to recover with one pool on one storage."""
 
     began: str
-    """When its run did."""
+    """When it was recovered for the first time."""
     row: RecoveryRow
     seconds: Sequence[float]
     """To ready, of each recovery."""
@@ -155,11 +155,12 @@ def _crashes(recoveries: Sequence[Keyed], slower: Collection[str]) -> list[Crash
     found = []
     for run in dict.fromkeys(each.run for each in recoveries):
         own = [each for each in recoveries if each.run == run]
-        began = f"{min(each.trial.started for each in own):%Y-%m-%d %H:%M}"
         for row in recovery_rows(own):
             cell = [each.trial for each in own if _is_of(each, row)]
             seconds = [trial.seconds_to_ready for trial in cell if trial.seconds_to_ready is not None]
-            found.append(Crash(began, row, seconds, run in slower))
+            images = {trial.image for trial in cell}
+            began = min(each.trial.started for each in own if each.trial.image in images)
+            found.append(Crash(f"{began:%Y-%m-%d %H:%M}", row, seconds, run in slower))
     return sorted(
         found, key=lambda each: (_server(each.row), each.row.storage != HOME, each.row.storage, -each.row.buffer_pool_bytes, each.began)
     )  # fmt: skip
