@@ -92,7 +92,7 @@ def plot_errors(folder: Path, found: Sequence[tuple[str, Sequence[Asked]]]) -> N
         axes.grid(alpha=0.3)
     panels[0][0].set_ylabel("expected end off by, % of the whole time")
     panels[0][0].set_ylim(0, None)
-    panels[0][-1].legend(loc="upper right")
+    panels[0][0].legend(loc="upper right")
     figure.suptitle("How long still? How far off the expected end was while recoveries ran", fontsize="large")
     save(figure, folder / _PICTURE)
 
