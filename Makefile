@@ -32,7 +32,7 @@ help:
 	@echo "make up, status, ssh, halt, destroy [PROVIDER=libvirt]   that virtual machine"
 	@echo "make test                         the tests, on real servers of each family with small logs"
 	@echo "make test-thorough                the others: all ten servers, and every stage at which something may end"
-	@echo "make test-vm                      the tests of the virtual machine, in about half an hour without KVM"
+	@echo "make test-vm                      the tests of the virtual machine, in about an hour without KVM"
 	@echo "make lint                         ruff, mypy, and the layers of the imports"
 	@echo "make format                       let ruff format the code"
 	@echo "make clean [YES=1]                remove servers, datasets, crash images and .venv; results stay; it asks"

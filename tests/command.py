@@ -81,16 +81,16 @@ _BECOME_SOMEBODY = ("setpriv", f"--reuid={SOMEBODY}", f"--regid={SOMEBODY}", "--
 
 
 def redolab(
-    *arguments: str, environment: Mapping[str, str] | None = None, given: str = ""
+    *arguments: str, environment: Mapping[str, str] | None = None, given: str = "", seconds: float = 280
 ) -> subprocess.CompletedProcess[str]:
-    """`redolab ARGUMENTS` to its end, with `given` on its standard input."""
+    """`redolab ARGUMENTS` to its end, within so many seconds, with `given` on its standard input."""
     return subprocess.run(
         [sys.executable, "-m", "redolab", *arguments],
         input=given,
         capture_output=True,
         text=True,
         check=False,
-        timeout=280,
+        timeout=seconds,
         cwd=PROJECT.root,
         env={**os.environ, **(environment or {})},
     )

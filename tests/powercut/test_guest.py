@@ -77,6 +77,7 @@ def test_a_machine_that_flushes_loses_nothing_and_one_with_an_unsafe_cache_what_
     done = redolab(
         "run", "durability", "--server", server, "--trx-commit", "1", "--binary-log", "off", "--crash", "machine-power",
         "--states", str(2 * _CUTS), "--recordings", str(_CUTS), "--seconds", "3s", "--seed", "8",
+        seconds=3000,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     run = RunStore().get("latest")
