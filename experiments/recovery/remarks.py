@@ -32,8 +32,7 @@ def remarks(rows: Sequence[RecoveryRow], crashes: Sequence[CrashImage], off: Off
     said += storage_remarks(rows, off)
     if any(was_watched_too_closely(row) for row in rows):
         said.append(
-            "When this was measured the lab's own watching took up to 0.8 of a core, which made MariaDB's recoveries on two cores 13 to "
-            "14 % longer (docs/recovery.md)."
+            "The lab's own watching then made MariaDB's recoveries on two cores 13 to 14 % longer (docs/recovery.md)."
         )
     if (busy := max((_lab_share(row) for row in rows), default=0.0)) > _NOT_ALONE:
         said.append(f"Watching took the lab up to {busy:.2f} of a core.")

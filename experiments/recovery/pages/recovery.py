@@ -205,8 +205,7 @@ def _watched(crashes: Sequence[Crash]) -> list[str]:
     if not days:
         return []
     return [
-        f"With the crashes of {' and '.join(days)} the lab's own watching took up to 0.8 of a core, which made MariaDB's recoveries on "
-        "two cores 13 to 14 % longer (docs/recovery.md)."
+        f"On {' and '.join(days)} the lab's own watching made MariaDB's recoveries on two cores 13 to 14 % longer (docs/recovery.md)."
     ]
 
 
