@@ -84,8 +84,8 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
         """Of which cells a cut is kept as a folder: one that is a finding, or another."""
 
     def find(self, group: int, name: str | None) -> str | None:
-        """See `Bench`: a recording does not outlive its run's session."""
-        return None
+        """See `Bench`: a recording does not outlive its run's session, but what was judged of it stands by itself."""
+        return name
 
     def needs(self, positions: Sequence[int], missing: Sequence[int]) -> Needs:
         """See `Bench`."""
@@ -150,8 +150,11 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
             stage.outcome = f"{commits:,} commits, {changes:,} writes, {flushes:,} flushes"
         recorded = _Recorded(load, _history(load, variation), wanted)
         self._recorded = self._recovery_of(recorded, planned, folder) if variation.twice else recorded
-        # It does not outlive the run: there is no name under which it could be found.
         return ""
+
+    def use(self, group: int, name: str, run: Run) -> None:
+        """See `Bench`: another recording, for the states that are still to be judged."""
+        self.make(group, run)
 
     def _recovery_of(self, recorded: _Recorded, planned: PlannedRecording, folder: Path) -> _Recorded:
         """A recovery from one cut of a load, recorded in its turn."""
