@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from redolab.errors import LabError
+from redolab.errors import DiskFull, LabError
 from redolab.lab import Lab
 from redolab.machine import files
 from redolab.powercut.cuts import DrawnCut, cut_for_real, sampled_cuts, searched_cuts, without_cut
@@ -34,6 +34,7 @@ from redolab.runs.store import Run
 from redolab.servers.dialects import Dialect, InstanceRequest, Purpose, Setting, UndoTruncation
 from redolab.storage.catalogue import storage_profile
 from redolab.storage.disk_model import built_disk_model
+from redolab.storage.place import FULL
 from redolab.storage.profiles import ModelledDisk
 from redolab.timeline.arrivals import arrivals_of
 from redolab.units import GIB, MIB
@@ -110,6 +111,19 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
 
     def make(self, group: int, run: Run) -> str:
         """See `Bench`: the recording."""
+        try:
+            self._record(group)
+        except LabError:
+            self._check_room()
+            raise
+        return ""
+
+    def _check_room(self) -> None:
+        """Raises `DiskFull`: what a server does on a full disk is no result of a power cut."""
+        if files.free_space(self._lab.home) < FULL:
+            raise DiskFull(f"the disk under {self._lab.home} is full", "free some space, and resume the run")
+
+    def _record(self, group: int) -> None:
         planned = self._plan.groups[group]
         cell, conditions = planned.cell, self._plan.conditions
         variation, server = VARIATIONS[cell.variation], self._lab.server(cell.server)
@@ -150,7 +164,6 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
             stage.outcome = f"{commits:,} commits, {changes:,} writes, {flushes:,} flushes"
         recorded = _Recorded(load, _history(load, variation), wanted)
         self._recorded = self._recovery_of(recorded, planned, folder) if variation.twice else recorded
-        return ""
 
     def use(self, group: int, name: str, run: Run) -> None:
         """See `Bench`: another recording, for the states that are still to be judged."""
@@ -187,6 +200,7 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
         states = [recorded.history.state(each.cut) for each in drawn]
         logs = f"{position + 1:04}"
         self._recover(group.cell, states, run, logs)
+        self._check_room()
         verdicts = [
             _verdict(recorded, each, state, recorded.contents[state.hash])
             for each, state in zip(drawn, states, strict=True)

@@ -133,7 +133,9 @@ def test_encrypted_tables_are_recovered() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("stage", "measured"), [("… recording mariadb", None), ("… checking 4", 0), ("… checking 1", 2)])
+@pytest.mark.parametrize(
+    ("stage", "measured"), [("… recording mariadb", None), ("… checking 4", 0), ("… checking 1", 2)]
+)
 @pytest.mark.parametrize("with_signal", [signal.SIGINT, signal.SIGKILL])
 def test_stopped_anywhere_it_loses_no_more_than_the_states_at_hand(
     stage: str, measured: int | None, with_signal: signal.Signals
