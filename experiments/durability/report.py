@@ -216,6 +216,7 @@ def controls_table(found: Sequence[CellResult]) -> ReportTable:
     rows = [each for each in found if each.is_control]
     columns = [
         Column[CellResult]("server", _label),
+        Column[CellResult]("settings", lambda row: row.cell.settings_in_words, shared=str),
         Column[CellResult]("control", lambda row: VARIATIONS[row.cell.variation].about.removeprefix("control: ")),
         Column[CellResult]("states", lambda row: str(len(row.verdicts)), right=True),
         Column[CellResult]("lost", lambda row: str(len(row.lost)), right=True),
