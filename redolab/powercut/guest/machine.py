@@ -78,13 +78,29 @@ def booted(
     }
     line = " ".join(["quiet", *(f"{name}={value}" for name, value in told.items())])
     words = [
-        *(QEMU, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-serial", "stdio"),
+        *(
+            QEMU,
+            "-nodefaults",
+            "-no-user-config",
+            "-no-reboot",
+            "-display",
+            "none",
+            "-serial",
+            "stdio",
+            "-sandbox",
+            "on",
+        ),
         *(("-accel", "kvm", "-cpu", "host") if guest.parts.kvm else ("-accel", "tcg", "-cpu", "max")),
         *("-smp", "2", "-m", f"{memory_of_guest(request.buffer_pool) // MIB}M"),
         *("-kernel", str(guest.parts.kernel), "-initrd", str(guest.parts.first_file_system), "-append", line),
         *("-drive", f"file={disk},format=raw,if=virtio,cache={guest.cache}"),
-        *("-drive", f"file={system},format=raw,if=virtio,read-only=on"),
+        *("-drive", f"file={_escaped(system)},format=raw,if=virtio,read-only=on"),
         *("-netdev", f"user,id=clients,restrict=on,hostfwd=tcp:127.0.0.1:{PORT}-{_GUEST}:{PORT}"),
         *("-device", "virtio-net-pci,netdev=clients,romfile="),
     ]
     return Command(["unshare", "--net", "--", "sh", "-c", _ALONE, "sh", str(guest.parts.busybox), *words])
+
+
+def _escaped(path: Path) -> str:
+    """A path as a value of one of QEMU's options, whose parts commas separate."""
+    return str(path).replace(",", ",,")
