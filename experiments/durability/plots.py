@@ -33,11 +33,12 @@ class Lost(Protocol):
 
 def plot_lost(folder: Path, cells: Sequence[Lost]) -> None:
     """A row of points for each cell, a point each state that lost something; the manuals' second as a line: `lost.svg`, `.png`."""
-    # What is varied beside the settings is shown where it lost something.
+    # What is varied beside the settings is shown where it lost something; a replica that reads along is no other way to lose it.
     shown = [
         each
         for each in cells
-        if not VARIATIONS[each.cell.variation].must_lose and (each.cell.variation == PLAIN or each.seconds_back)
+        if not (VARIATIONS[each.cell.variation].must_lose or VARIATIONS[each.cell.variation].replica)
+        and (each.cell.variation == PLAIN or each.seconds_back)
     ]
     figure, axes = plt.subplots(figsize=(WIDTH, 0.34 * len(shown) + 1.6), layout="constrained")
     for place, each in enumerate(reversed(shown)):
