@@ -207,7 +207,7 @@ def _bounds(rows: Sequence[CellResult]) -> list[str]:
     fewest = min(len(each.sampled) for each in clean)
     return [
         f"Where none of {fewest} states at random moments lost anything, fewer than {3 / fewest:.1%} of such states of these recordings "
-        "do, 95 % sure (the rule of three)."
+        "do, 95 % sure (3/n)."
     ]
 
 

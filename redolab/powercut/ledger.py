@@ -271,6 +271,11 @@ def read_ledger(folder: Path, parts: int, defines: Defines = Defines.NOTHING) ->
     return Ledger([*sent.values()], seen, parts, [*definitions.values()], defines, replicated)
 
 
+def has_acknowledgement(notes: str) -> bool:
+    """Whether a client has noted that a transaction of its was acknowledged."""
+    return any(line.startswith("A ") for line in notes.splitlines())
+
+
 def _take(what: str, key: tuple[int, int], time: int, sent: dict[tuple[int, int], Transaction]) -> None:
     match what:
         case "S":

@@ -16,7 +16,7 @@ from redolab.machine import copies, files
 from redolab.powercut.encryption import Encryption
 from redolab.powercut.guest.machine import CLIENT, Guest, as_in_guest, booted, system_disk
 from redolab.powercut.images import DiskImages, share_blocks
-from redolab.powercut.ledger import Ledger, read_ledger
+from redolab.powercut.ledger import Ledger, has_acknowledgement, read_ledger
 from redolab.powercut.recording import Recording, read_recording
 from redolab.powercut.replica import reading_as_replica
 from redolab.powercut.states import DiskState, History
@@ -46,6 +46,7 @@ _ROOM_SIZE = 24 * GIB
 """Of the lab disk on which disks lie as files that share their blocks."""
 _LOG = "server.log"
 _LOOK = 0.2
+_FIRST_COMMIT_WITHIN = 120.0
 _READY_WITHIN = 900.0
 """Seconds: a machine that is emulated takes a minute to boot."""
 
@@ -156,6 +157,8 @@ def record(lab: Lab, program: Path, room: Path, wanted: WantedLoad, stage: Stage
                 checks.append(stack.enter_context(reading_as_replica(instance, room / NOTES, room / "replica.log")))
             clients = wanted.workload.run(lab.tools, instance, wanted.data, wanted.clients, output)
             checks.append(stack.enter_context(clients).check_running)
+            if wanted.guest is not None:
+                _wait_for_commit(room / NOTES, checks)
             began = _nanoseconds()
             _wait(wanted.seconds, checks, stage)
             ended = _nanoseconds()
@@ -264,6 +267,20 @@ def _left(room: Path, wanted: WantedLoad, ledger: Ledger, notes: Path, times: tu
 
 def _nanoseconds() -> int:
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+
+def _wait_for_commit(notes: Path, checks: Sequence[Callable[[], None]]) -> None:
+    """Wait until a client had a commit acknowledged: an emulated machine takes seconds to let clients in. Raises `LabError`."""
+    deadline = now().monotonic + _FIRST_COMMIT_WITHIN
+    while not any(has_acknowledgement(file.read_text()) for file in notes.iterdir()):
+        for check in checks:
+            check()
+        if now().monotonic > deadline:
+            raise LabError(
+                f"no commit was acknowledged within {_FIRST_COMMIT_WITHIN:.0f} s",
+                "is the machine busy with other work?",
+            )
+        time.sleep(_LOOK)
 
 
 def _wait(seconds: float, checks: Sequence[Callable[[], None]], stage: Stage) -> None:

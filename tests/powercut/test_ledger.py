@@ -17,6 +17,7 @@ from redolab.powercut.ledger import (
     Seen,
     Transaction,
     faults_of,
+    has_acknowledgement,
     judged,
     read_ledger,
 )
@@ -131,6 +132,7 @@ def test_notes_are_read_as_clients_wrote_them(tmp_path: Path) -> None:
     assert [(each.number, each.acknowledged, each.refused) for each in found.transactions] == [
         (1, 200, False), (2, None, True), (3, None, False),
     ]  # fmt: skip
+    assert [has_acknowledgement((tmp_path / name).read_text()) for name in ("1", "0")] == [True, False]
     assert found.seen == [Seen(1, 1, 250)]
     assert found.replicated == [Seen(1, 1, 190)]
     assert found.acknowledgements == [200]

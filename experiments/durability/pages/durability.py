@@ -31,6 +31,7 @@ from ..report import (
 from ..trial import DurabilityTrial
 
 _A_TENTH = 0.1
+_UNSURE = 0.05
 _OF_A_RUN = 10_000
 """More recordings of a cell than any run has."""
 _TEMPLATE = Path(__file__).with_suffix(".md")
@@ -46,6 +47,7 @@ def page(runs: Sequence[Run]) -> Page:
     values = {
         "promised": sum(len(each.verdicts) for each in promised),
         "plain": sum(len(each.verdicts) for each in promised if each.cell.variation == PLAIN),
+        "recordings": _recordings([each for each in promised if each.cell.variation == PLAIN]),
         "promised_lost": sum(len(each.lost) for each in promised),
         "promised_broken": sum(each.broken for each in promised),
         "broken": [_broken(each) for each in promised if each.broken],
@@ -74,6 +76,15 @@ def _numbered(run: Run, number: int) -> list[DurabilityTrial]:
     """The trials of a run, whose recordings have numbers of their own among those of all runs."""
     trials = [record.trial for record in run.trials(DurabilityTrial)]
     return [msgspec.structs.replace(each, recording=_OF_A_RUN * number + each.recording) for each in trials]
+
+
+def _recordings(cells: Sequence[CellResult]) -> str:
+    """How many recordings these are, and how many of such at most lose something, where none did (exact, for no event of n)."""
+    count = sum(each.recordings for each in cells)
+    if not count or any(each.lost for each in cells):
+        return ""
+    servers = len({each.cell.server for each in cells})
+    return f" (in {count} recordings of {servers} servers; at most {1 - _UNSURE ** (1 / count):.0%} of such lose a commit, 95 % sure)"
 
 
 def _drawn(found: Sequence[CellResult]) -> list[CellResult]:
