@@ -20,6 +20,8 @@ from .trial import Cuts, CutVerdict, DurabilityTrial
 
 _WORDS = 3
 """Of what had to be lost so many are named in a table."""
+_OF_NONE = 3
+"""Where none of n had an event, so many of n bound their share from above, 95 % sure (the rule of three)."""
 _TERMS = (
     "Lost: acknowledged before the cut, and gone. Broken: the server does not come up, or holds transactions in part, out of order, or "
     "that nobody had sent. Half of the states are of cuts at random moments, the rest of moments at which a fault would show: "
@@ -205,9 +207,11 @@ def _bounds(rows: Sequence[CellResult]) -> list[str]:
     if not clean:
         return []
     fewest = min(len(each.sampled) for each in clean)
+    if fewest <= _OF_NONE:
+        return []
     return [
-        f"Where none of {fewest} states at random moments lost anything, fewer than {3 / fewest:.1%} of such states of these recordings "
-        "do, 95 % sure (3/n)."
+        f"Where none of {fewest} states at random moments lost anything, fewer than {_OF_NONE / fewest:.1%} of such states of these "
+        "recordings do, 95 % sure (3/n)."
     ]
 
 
