@@ -17,9 +17,9 @@ from redolab.servers.instance import server_arguments
 from redolab.servers.sources.folder import FolderSource
 from redolab.units import MIB
 
-CLIENT = "10.0.2.2"
-"""Whom a server in a guest takes its clients for: QEMU's own network has them come from there (`-netdev user`)."""
-_GUEST = "10.0.2.15"
+CLIENT = "192.0.2.2"
+"""Whom a server in a guest takes its clients for: QEMU's network has them come from there. (Of those that nobody has, RFC 5737.)"""
+_GUEST, _NETWORK = "192.0.2.15", "192.0.2.0/24"
 _MEMORY = 768 * MIB
 """Of the guest beside the buffer pool."""
 _SPARE = 64 * MIB
@@ -95,7 +95,10 @@ def booted(
         *("-kernel", str(guest.parts.kernel), "-initrd", str(guest.parts.first_file_system), "-append", line),
         *("-drive", f"file={disk},format=raw,if=virtio,cache={guest.cache}"),
         *("-drive", f"file={_escaped(system)},format=raw,if=virtio,read-only=on"),
-        *("-netdev", f"user,id=clients,restrict=on,hostfwd=tcp:127.0.0.1:{PORT}-{_GUEST}:{PORT}"),
+        *(
+            "-netdev",
+            f"user,id=clients,net={_NETWORK},host={CLIENT},restrict=on,hostfwd=tcp:127.0.0.1:{PORT}-{_GUEST}:{PORT}",
+        ),
         *("-device", "virtio-net-pci,netdev=clients,romfile="),
     ]
     return Command(["unshare", "--net", "--", "sh", "-c", _ALONE, "sh", str(guest.parts.busybox), *words])
