@@ -45,10 +45,8 @@ def check_server(server: str) -> None:
 
 def as_in_guest(request: InstanceRequest) -> InstanceRequest:
     """What is requested of a server whose clients are outside its machine."""
-    everywhere = Setting(
-        "bind_address", "0.0.0.0", "its clients come from outside the machine, which nobody else reaches"
-    )
-    return replace(request, network=True, overrides=(*request.overrides, everywhere))
+    outside = Setting("bind_address", _GUEST, "its clients come from outside the machine, which nobody else reaches")
+    return replace(request, network=True, overrides=(*request.overrides, outside))
 
 
 def memory_of_guest(buffer_pool: int) -> int:
