@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from redolab.results.committed import THIRD_MACHINE
 from redolab.results.rows import recovery_rows
 from redolab.runs.experiment import Experiment, Named, Noun, by_name
 
@@ -15,6 +16,7 @@ EXPERIMENT = Experiment(
     bench=Named(__name__, "redolab.bench.crash_bench:CrashBench"),
     report=Named(__name__, ".report:report"),
     pages={"anatomy": Named(__name__, ".pages.anatomy:page")},
+    page_runs={"anatomy": ["anatomy", THIRD_MACHINE]},
     rows=recovery_rows,
     group=Noun("crash", "crashes"),
     step=Noun("recovery", "recoveries"),

@@ -403,7 +403,7 @@ def _workload(variation: Variation, dialect: Dialect, request: InstanceRequest) 
 
 
 def _first(variation: Variation, dialect: Dialect) -> Sequence[str]:
-    return [_undo(dialect).first] if variation.truncates_undo else []
+    return _undo(dialect).first if variation.truncates_undo else ()
 
 
 def _undo(dialect: Dialect) -> UndoTruncation:
@@ -418,7 +418,7 @@ def _workload_of(recorded: _Recorded) -> LedgerWorkload:
 def _request(
     cell: Cell, conditions: DurabilityConditions, dialect: Dialect, more: Sequence[Setting]
 ) -> InstanceRequest:
-    is_logged = cell.sync_binlog is not None
+    variation, is_logged = VARIATIONS[cell.variation], cell.sync_binlog is not None
     return InstanceRequest(
         purpose=Purpose.PRODUCTION,
         log_size=conditions.log_size,
@@ -427,7 +427,8 @@ def _request(
         binary_log=is_logged,
         sync_binlog=cell.sync_binlog,
         overrides=(
-            *VARIATIONS[cell.variation].overrides,
+            *variation.overrides,
+            *(_undo(dialect).settings if variation.truncates_undo else ()),
             *more,
             *(dialect.statements_in_binary_log if is_logged else ()),
         ),

@@ -110,8 +110,7 @@ VARIATIONS = {
         defines=Defines.PARTITIONS,
     ),
     "undo": Variation(
-        about="the same as tables, and an undo tablespace is truncated",
-        overrides=_set("innodb_purge_rseg_truncate_frequency", "1"),
+        about="the same as tables, and undo tablespaces are truncated",
         defines=Defines.TABLES,
         truncates_undo=True,
     ),

@@ -60,7 +60,7 @@ def _why_not(cell: Cell) -> str:
     if variation.replica and cell.sync_binlog is None:
         return "a replica reads the binary log: BINARYLOG=1"
     if variation.truncates_undo and server_catalogue().get(cell.server).dialect().undo_truncation is None:
-        return "a statement truncates undo tablespaces in MySQL 8.0.14 and later alone"
+        return "undo tablespaces are truncated in MySQL 8.0.14 and later, and MariaDB 11.0 and later, alone"
     return ""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from redolab.results.committed import RECOVERY_PAGES, SLOWER_MACHINE
+from redolab.results.committed import OTHER_MACHINES, RECOVERY_PAGES
 from redolab.results.rows import recovery_rows
 from redolab.runs.experiment import Experiment, Named, Noun, by_name
 
@@ -16,7 +16,7 @@ EXPERIMENT = Experiment(
     bench=Named(__name__, "redolab.bench.crash_bench:CrashBench"),
     report=Named(__name__, ".report:report"),
     pages={"production": Named(__name__, ".pages.production:page")},
-    page_runs={"production": [*RECOVERY_PAGES, SLOWER_MACHINE]},
+    page_runs={"production": [*RECOVERY_PAGES, *OTHER_MACHINES]},
     rows=recovery_rows,
     group=Noun("crash", "crashes"),
     step=Noun("recovery", "recoveries"),

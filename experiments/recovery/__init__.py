@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from redolab.results.committed import SLOWER_MACHINE
+from redolab.results.committed import OTHER_MACHINES, SLOWER_MACHINE
 from redolab.results.rows import recovery_rows
 from redolab.runs.experiment import CheckCell, Experiment, Named, Noun, by_name
 
@@ -35,7 +35,7 @@ EXPERIMENT = Experiment(
             "production",
             "throughput",
             "settings",
-            SLOWER_MACHINE,
+            *OTHER_MACHINES,
         ],
         "generations": ["generations", SLOWER_MACHINE],
         "recovery": ["recovery", "model", SLOWER_MACHINE],

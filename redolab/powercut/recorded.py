@@ -6,13 +6,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from redolab.clock import now
 from redolab.crashes.dataset import make_dataset
-from redolab.errors import LabError
+from redolab.errors import LabError, WorkloadFailed
 from redolab.lab import Lab
 from redolab.machine import copies, files
+from redolab.machine.tools import Tools
 from redolab.powercut.encryption import Encryption
 from redolab.powercut.guest.machine import CLIENT, Guest, as_in_guest, booted, system_disk
 from redolab.powercut.images import DiskImages, share_blocks
@@ -20,7 +22,7 @@ from redolab.powercut.ledger import Ledger, has_acknowledgement, read_ledger
 from redolab.powercut.recording import Recording, read_recording
 from redolab.powercut.replica import reading_as_replica
 from redolab.powercut.states import DiskState, History
-from redolab.progress import Stage
+from redolab.progress import Progress, Stage
 from redolab.records.dataset import DatasetSpec
 from redolab.servers.dialects import InstanceRequest, Purpose
 from redolab.servers.install import InstalledServer
@@ -32,6 +34,7 @@ from redolab.storage.lab_disk import LabDisk
 from redolab.storage.loop import attached, make_file_system, mounted
 from redolab.storage.profiles import Cache
 from redolab.units import GIB
+from redolab.workloads.contract import RunningWorkload
 from redolab.workloads.data import DATABASE, Clients, LedgerTables
 from redolab.workloads.ledger import ACCOUNTS, ENTRIES, NOTES, PARTS, LedgerWorkload
 
@@ -47,6 +50,8 @@ _ROOM_SIZE = 24 * GIB
 _LOG = "server.log"
 _LOOK = 0.2
 _FIRST_COMMIT_WITHIN = 120.0
+_TRIES = 3
+"""Of clients to be let into a guest."""
 _READY_WITHIN = 900.0
 """Seconds: a machine that is emulated takes a minute to boot."""
 
@@ -155,10 +160,9 @@ def record(lab: Lab, program: Path, room: Path, wanted: WantedLoad, stage: Stage
             checks = [instance.check_running]
             if wanted.replica:
                 checks.append(stack.enter_context(reading_as_replica(instance, room / NOTES, room / "replica.log")))
-            clients = wanted.workload.run(lab.tools, instance, wanted.data, wanted.clients, output)
+            run = wanted.workload.run if wanted.guest is None else partial(let_in, lab.progress, wanted.workload)
+            clients = run(lab.tools, instance, wanted.data, wanted.clients, output)
             checks.append(stack.enter_context(clients).check_running)
-            if wanted.guest is not None:
-                _wait_for_commit(room / NOTES, checks)
             began = _nanoseconds()
             _wait(wanted.seconds, checks, stage)
             ended = _nanoseconds()
@@ -267,6 +271,36 @@ def _left(room: Path, wanted: WantedLoad, ledger: Ledger, notes: Path, times: tu
 
 def _nanoseconds() -> int:
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+
+@contextmanager
+def let_in(
+    progress: Progress,
+    workload: LedgerWorkload,
+    tools: Tools,
+    instance: Instance,
+    data: LedgerTables,
+    clients: Clients,
+    output: Path,
+) -> Iterator[RunningWorkload]:
+    """While in it: clients of a server in a guest, of which one has committed.
+
+    They are started anew if they ended before any had sent a thing: sysbench gives up after 30 s, and an emulated machine may
+    not have let all of them in by then. Raises `LabError`.
+    """
+    notes = output.with_name(NOTES)
+    for tries_left in reversed(range(_TRIES)):
+        with workload.run(tools, instance, data, clients, output) as running:
+            try:
+                _wait_for_commit(notes, [instance.check_running, running.check_running])
+            except WorkloadFailed:
+                if not tries_left or any(file.stat().st_size for file in notes.iterdir()):
+                    raise
+            else:
+                yield running
+                return
+        progress.note("no client was let in: once more")
+        files.remove(notes)
 
 
 def _wait_for_commit(notes: Path, checks: Sequence[Callable[[], None]]) -> None:

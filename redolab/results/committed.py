@@ -9,13 +9,16 @@ RECOVERY_PAGES = ("model", "generations", "recovery", "stuck", "anatomy", "produ
 """The pages of results whose runs are recoveries on the project's own machine."""
 SLOWER_MACHINE = "slower-machine"
 """The folder of runs on a machine of the same class on which recoveries take twice as long: shown, and never learned from."""
+THIRD_MACHINE = "third-machine"
+"""The folder of runs on one more of that class, which is about as fast as the project's: never learned from either."""
+OTHER_MACHINES = (SLOWER_MACHINE, THIRD_MACHINE)
 
-ELSEWHERE = (SLOWER_MACHINE, "storage")
-"""The folders of runs on that machine: predicted, to see how far off predictions are there."""
+ELSEWHERE = (*OTHER_MACHINES, "storage")
+"""The folders of runs on these machines: predicted, to see how far off predictions are there."""
 
 
 def recoveries_elsewhere() -> list[Run]:
-    """The recoveries on it. Raises `LabError` if there are none."""
+    """The recoveries on them. Raises `LabError` if there are none."""
     return [run for folder in ELSEWHERE for run in measured_runs(folder)]
 
 

@@ -67,31 +67,36 @@ def _is_usual(spec: CrashSpec) -> bool:
     )
 
 
-def table_rates(recoveries: Sequence[Keyed]) -> Mapping[str, float]:
-    """Server → seconds that a table adds to the time to ready, by crashes that differ in their number of tables alone.
+def table_rates(recoveries: Sequence[Keyed]) -> Mapping[str, Mapping[str, float]]:
+    """Server → storage → seconds that a table adds to the time to ready, by crashes that differ in their number of tables alone.
 
-    Servers without such crashes are left out. All recoveries of a server are of one version on one class of machine.
+    Servers and storages without such crashes are left out. All recoveries of a server are of one version.
     """
     ready = [
         (each.key, (each.image.spec.dataset.empty_tables, each.trial.seconds_to_ready))
         for each in recoveries
         if each.trial.outcome is Outcome.READY and each.trial.seconds_to_ready is not None and not each.trial.settings
     ]
-    weighed: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    weighed: dict[str, dict[str, list[tuple[int, float]]]] = defaultdict(lambda: defaultdict(list))
     for key, measured in grouped(ready, "spec.dataset.empty_tables").items():
         by_count: dict[int, list[float]] = defaultdict(list)
         for count, seconds in measured:
             by_count[count].append(seconds)
         if 0 in by_count:
             base = statistics.median(by_count[0])
-            weighed[key["server"]] += [
+            weighed[key["server"]][key["storage"]] += [
                 (count, statistics.median(seconds) - base) for count, seconds in by_count.items() if count
             ]
     return {
-        server: max(0.0, sum(count * added for count, added in told) / sum(count**2 for count, _ in told))
-        for server, told in weighed.items()
-        if told
+        server: {storage: _each_adds(told) for storage, told in by_storage.items() if told}
+        for server, by_storage in weighed.items()
+        if any(by_storage.values())
     }
+
+
+def _each_adds(told: Sequence[tuple[int, float]]) -> float:
+    """Seconds for each, by least squares through 0, of counts and the seconds that these added."""
+    return max(0.0, sum(count * added for count, added in told) / sum(count**2 for count, _ in told))
 
 
 def crash_of(image: CrashImage) -> Crash | None:

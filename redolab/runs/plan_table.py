@@ -25,7 +25,7 @@ def plan_table(plan: Plan[Any, Any, Any], found: Mapping[int, str], needs: Needs
         return Column(heading, lambda group: plan.groups[group].described().get(heading, "–"))
 
     def of_steps(heading: str) -> Column[int]:
-        return Column(heading, lambda group: ", ".join(dict.fromkeys(each[heading] for each in steps[group])))
+        return Column(heading, lambda group: ", ".join(dict.fromkeys(each.get(heading, "–") for each in steps[group])))
 
     columns = [
         *([Column[int]("block", lambda group: str(plan.blocks[group]), right=True)] if plan.blocks else []),

@@ -74,8 +74,8 @@ class CalibratedServer(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     workloads: Mapping[str, CalibratedWorkload]
     rows_rolled_back_per_s: float | None = None
-    seconds_per_table: float | None = None
-    """What a table adds to the time to ready, on this machine's own disk."""
+    seconds_per_table_on: Mapping[str, float] = {}
+    """Storage → what a table adds to the time to ready there."""
 
 
 class CalibratedStorage(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -101,7 +101,7 @@ def fit_runs(runs: Sequence[Run], machine: str | None = None, elsewhere: Sequenc
     """A calibration from the recoveries of these runs on one class of machines.
 
     Of several the one that `machine` names in part, as in `EPYC`, else the one with the most recoveries. `elsewhere`: runs on
-    another machine of that class; with them, be there any, the calibration knows how far it is off on machines that it has not
+    other machines of that class; with them, be there any, the calibration knows how far it is off on machines that it has not
     learned from, these and other classes among the runs. Raises `LabError`, or `InvalidInput` if they hold no recovery to learn
     from.
     """
@@ -114,7 +114,9 @@ def fit_runs(runs: Sequence[Run], machine: str | None = None, elsewhere: Sequenc
     observations = _beside_an_anatomy(observations_of(kept, disks), runs)
     if not observations:
         raise _nothing_to_learn()
-    rolled_back, of_tables = rollback_rates(kept), table_rates(kept)
+    # The model of a disk is the same on each machine; what a table adds on a slow one is its reads.
+    on_models = [each for each in keyed_recoveries(elsewhere or []) if each.trial.storage != HOME]
+    rolled_back, of_tables = rollback_rates(kept), table_rates([*kept, *on_models])
     versions = {each.trial.server: each.trial.version for each in kept}
     dialects = {server: dialect_of(_family(server), Version.parse(version)) for server, version in versions.items()}
     relatives = {
@@ -130,7 +132,10 @@ def fit_runs(runs: Sequence[Run], machine: str | None = None, elsewhere: Sequenc
     if elsewhere is not None:
         others = [each for each in measured if each.key.machine != chosen]
         found += _on_other_machines(others, disks, fitted)
-        found += _on_other_machines(keyed_recoveries(elsewhere), disks_of(keys_of(elsewhere)), fitted, "another with ")
+        for number, own in enumerate(_by_identity(elsewhere), start=2):
+            found += _on_other_machines(
+                keyed_recoveries(own), disks_of(keys_of(own)), fitted, f"machine {number} with "
+            )
     names = dict.fromkeys(server for server, _ in subjects)
     servers = {
         server: CalibratedServer(
@@ -148,7 +153,7 @@ def fit_runs(runs: Sequence[Run], machine: str | None = None, elsewhere: Sequenc
                 if of == server
             },
             rows_rolled_back_per_s=rolled_back.get(server),
-            seconds_per_table=of_tables.get(server),
+            seconds_per_table_on=of_tables.get(server, {}),
         )
         for server in names
     }
@@ -180,6 +185,16 @@ def _on_other_machines(
                 predicted = fitted[each.subject].ready(each.crash, each.pool, each.disk)
                 found.append(HeldOutPrediction(kind, each, predicted, f"{named}{machine.in_words()}"))
     return found
+
+
+def _by_identity(runs: Sequence[Run]) -> list[list[Run]]:
+    """Those of each machine, without anatomies: what these change one at a time is no term of the model."""
+    found: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        record = run.record()
+        if record.experiment != _ANATOMY:
+            found[record.sessions[-1].identity].append(run)
+    return list(found.values())
 
 
 def learned_from(found: FittedRuns) -> list[str]:
@@ -390,7 +405,7 @@ def _rates_of(calibration: Calibration, workload: str) -> ReportTable:
         RateRow("memory", "pages for each dirty page", lambda name: learnt[name].memory.pages_per_dirty_page),
         RateRow("memory", "repetition in batches, power", lambda name: learnt[name].memory.repetition),
         *(_rated(term, learnt) for term in TERMS if any(term.name in each.rates for each in learnt.values())),
-        RateRow("other", "a table, ms", lambda name: _THOUSAND * (servers[name].seconds_per_table or 0.0)),
+        RateRow("other", "a table, ms", lambda name: _THOUSAND * servers[name].seconds_per_table_on.get(HOME, 0.0)),
         RateRow("rollback", "rows a second", lambda name: servers[name].rows_rolled_back_per_s),
     ]
 

@@ -28,7 +28,7 @@ from redolab.sizing.calibration import (
 )
 from redolab.sizing.relatives import nearest_first
 from redolab.storage.profiles import HOME
-from redolab.units import GIB, format_size
+from redolab.units import GIB, format_duration, format_size
 
 _FAMILIES = {"mysql": "mysql", "percona": "mysql", "mariadb": "mariadb"}
 _NAME = re.compile(r"(mysql|percona|mariadb)[- ]?(\d+\.\d+(?:\.\d+)?)", re.IGNORECASE)
@@ -106,7 +106,7 @@ class Model:
         """The recovery after a crash at that age, to the end that is asked about; by default the worst."""
         crash = self.crash(self.worst_age(log_size) if age is None else age)
         parts = self.learnt.fitted.parts(crash, self.question.pool, self.disk)
-        parts[Part.OTHER] += (self.question.tables or 0) * (self.server.seconds_per_table or 0.0)
+        parts[Part.OTHER] += (self.question.tables or 0) * self.server.seconds_per_table_on.get(self.storage, 0.0)
         rollback = self.rollback_s() if self.question.until is Until.ROLLED_BACK else None
         return prediction(parts, self.spread(log_size), rollback or 0.0)
 
@@ -247,8 +247,14 @@ def model_of(question: Question, calibration: Calibration, storage: str) -> Mode
         if question.until is Until.ROLLED_BACK:
             raise InvalidInput(f"no rollback of {measured_as} was measured", "ask --until ready")
         warnings.append("no rollback was measured: its time is left out")
-    if question.tables is not None and server.seconds_per_table is None:
-        warnings.append(f"what a table adds to a recovery of {measured_as} was not measured: its time is left out")
+    if question.tables is not None and storage not in server.seconds_per_table_on:
+        known = "".join(
+            f"; on {name} {question.tables:,} add {format_duration(question.tables * seconds)}"
+            for name, seconds in server.seconds_per_table_on.items()
+        )
+        warnings.append(
+            f"what a table adds to a recovery of {measured_as} on {storage} was not measured: its time is left out{known}"
+        )
     return Model(
         question=question,
         calibration=calibration,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from redolab.errors import FindingsMade
-from redolab.lab import open_lab
+from redolab.lab import Lab, open_lab
 from redolab.powercut.encryption import allow_keys
 from redolab.powercut.kept_cut import KeptCut, load_of, read_kept_cut
 from redolab.powercut.ledger import LedgerVerdict, faults_of, judged
@@ -27,7 +27,14 @@ def recover_cut(folder: Path, server: str | None, progress: Progress) -> None:
     Raises `LabError`, and `FindingsMade` where it is still not as it must be.
     """
     kept = read_kept_cut(folder)
-    with open_lab(progress, RunStore().clear_unfinished) as lab, cut_room(lab) as room:
+    with open_lab(progress, RunStore().clear_unfinished) as lab:
+        recover_kept(lab, kept, folder, server)
+
+
+def recover_kept(lab: Lab, kept: KeptCut, folder: Path, server: str | None) -> None:
+    """The same in an open lab."""
+    progress = lab.progress
+    with cut_room(lab) as room:
         recovering = lab.server(server or kept.server)
         if kept.encrypted:
             allow_keys(recovering)

@@ -95,17 +95,18 @@ def test_without_syncing_the_binary_log_a_replica_has_more_than_the_server(serve
 @pytest.mark.thorough
 def test_undo_is_truncated_and_rows_have_an_index_where_the_server_has_the_statements() -> None:
     done = redolab(
-        "run", "durability", "--server", "mariadb-10.11,mysql-9", "--trx-commit", "1", "--binary-log", "off", "--variation",
+        "run", "durability", "--server", "mariadb-10.11,mariadb-11.8,mysql-9", "--trx-commit", "1", "--binary-log", "off", "--variation",
         "undo,indexed,replica", "--states", "4", "--recordings", "1", "--seconds", "3s", "--seed", "6",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "mariadb-10.11, undo, is left out: a statement truncates undo tablespaces in MySQL 8.0.14" in done.stdout
+    assert "mariadb-10.11, undo, is left out: undo tablespaces are truncated in MySQL 8.0.14" in done.stdout
     assert "mysql-9, replica, is left out: a replica reads the binary log" in done.stdout
     run = RunStore().get("latest")
     try:
         rows = list(csv.DictReader((run.folder / "table.csv").open()))
         assert {(row["server"], row["variation"]) for row in rows} == {
-            ("mariadb-10.11", "indexed"), ("mysql-9", "indexed"), ("mysql-9", "undo"),
+            ("mariadb-10.11", "indexed"), ("mariadb-11.8", "indexed"), ("mysql-9", "indexed"),
+            ("mariadb-11.8", "undo"), ("mysql-9", "undo"),
         }  # fmt: skip
         assert all(row["lost"] == "0" and row["failed_checks"] == "0" for row in rows)
     finally:

@@ -4,29 +4,41 @@ from __future__ import annotations
 
 import csv
 import subprocess
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 
 import pytest
 
-from redolab.errors import InvalidInput
+from redolab.crashes.dataset import make_dataset
+from redolab.errors import InvalidInput, WorkloadFailed
 from redolab.lab import Lab
-from redolab.machine import files, processes
+from redolab.machine import copies, files, processes
+from redolab.machine.processes import Command
+from redolab.machine.tools import Tools
 from redolab.powercut.cuts import cut_for_real
 from redolab.powercut.guest import parts
 from redolab.powercut.guest.host_cache import HostCache
 from redolab.powercut.guest.machine import Guest
 from redolab.powercut.guest.parts import guest_parts
 from redolab.powercut.images import DiskImages
-from redolab.powercut.recorded import WantedLoad, cut_room, record
+from redolab.powercut.ledger import read_ledger
+from redolab.powercut.recorded import WantedLoad, cut_room, let_in, record
 from redolab.powercut.states import History
 from redolab.records.dataset import DatasetSpec
 from redolab.runs.store import RunStore
 from redolab.servers.dialects import InstanceRequest, Purpose
+from redolab.servers.install import InstalledServer
+from redolab.servers.instance import DATA, Instance, prepare_folder
 from redolab.storage.catalogue import storage_profile
 from redolab.storage.disk_model import built_disk_model
 from redolab.storage.profiles import VOLATILE, ModelledDisk
 from redolab.units import MIB
-from redolab.workloads.data import Clients
-from redolab.workloads.ledger import LedgerWorkload
+from redolab.workloads.contract import RunningWorkload
+from redolab.workloads.data import Clients, LedgerTables
+from redolab.workloads.ledger import NOTES, PARTS, LedgerWorkload
+from redolab.workloads.reporting import ReportingRun
+from redolab.workloads.sysbench import moment_of
 from tests.command import nothing_is_left, redolab
 
 _CUTS = 10
@@ -96,6 +108,60 @@ def test_a_machine_that_flushes_loses_nothing_and_one_with_an_unsafe_cache_what_
     finally:
         RunStore().remove(run)
     nothing_is_left()
+
+
+_NOT_LET_IN: list[int] = []
+
+
+class GivesUp(LedgerWorkload, frozen=True, kw_only=True, tag="gives-up"):
+    """The ledger's clients, of which the first give up before they have sent a thing, or having sent one."""
+
+    times: int
+    having_sent: bool = False
+
+    @contextmanager
+    def run(
+        self, tools: Tools, instance: Instance, data: LedgerTables, clients: Clients, output: Path
+    ) -> Iterator[RunningWorkload]:
+        """See `Workload`."""
+        if len(_NOT_LET_IN) == self.times:
+            with super().run(tools, instance, data, clients, output) as running:
+                yield running
+            return
+        _NOT_LET_IN.append(1)
+        files.make_folder(output.with_name(NOTES))
+        (output.with_name(NOTES) / "1").write_text("S 1 5\n" if self.having_sent else "")
+        process = processes.start(Command(["false"]), output)
+        yield ReportingRun("sysbench", process, moment_of)
+
+
+@pytest.mark.thorough
+def test_clients_that_were_not_let_in_are_started_anew(lab: Lab, mariadb: InstalledServer, tmp_path: Path) -> None:
+    workload, output = LedgerWorkload(about=""), tmp_path / "clients.log"
+    request = InstanceRequest(purpose=Purpose.PRODUCTION, log_size=64 * MIB, buffer_pool=128 * MIB)
+    spec = DatasetSpec(
+        server=mariadb.name, version=mariadb.version, size=16 * MIB, data=workload.data(0), open_transaction_rows=0
+    )
+    dataset, folder = make_dataset(lab, lab.home, mariadb, workload, spec), tmp_path / "instance"
+    prepare_folder(mariadb, folder)
+    files.remove(folder / DATA)
+    copies.copy_folder(dataset.folder / DATA, folder / DATA)
+    with Instance.start(mariadb, folder, request, folder / "error.log") as instance:
+        instance.wait_ready()
+
+        def clients(which: LedgerWorkload) -> AbstractContextManager[RunningWorkload]:
+            _NOT_LET_IN.clear()
+            return let_in(lab.progress, which, lab.tools, instance, workload.data(0), Clients(connections=2), output)
+
+        for hopeless in (GivesUp(about="", times=3), GivesUp(about="", times=1, having_sent=True)):
+            with pytest.raises(WorkloadFailed, match="sysbench ended by itself"), clients(hopeless):
+                pass
+            files.remove(output.with_name(NOTES))
+        with clients(GivesUp(about="", times=2)) as running:
+            running.check_running()
+            assert len(_NOT_LET_IN) == 2
+        ledger = read_ledger(output.with_name(NOTES), PARTS, workload.defines)
+        assert ledger.acknowledgements
 
 
 def test_where_no_guest_can_be_made_it_is_said_before_anything_is_started(

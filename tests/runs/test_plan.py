@@ -112,6 +112,18 @@ def test_the_plan_is_shown_with_its_order() -> None:
     assert "The order is as given: " in " ".join(plan_table(given, {}, Needs()).notes)
 
 
+def test_what_only_some_steps_have_is_a_dash_at_the_others() -> None:
+    changed = PlannedRecovery(storage="native", pool=POOLS[0], settings="innodb_doublewrite=0")
+    crashes = [
+        (PlannedCrash(server="mysql-9", spec=image().spec), [STEPS[0], changed]),
+        (PlannedCrash(server="mysql-9", spec=image().spec), [STEPS[0]]),
+    ]
+    shown = plan_table(draw_plan(crashes, repeat=1, seed=7, conditions=CONDITIONS, keep=False), {}, Needs())
+    place = [heading for heading, _ in shown.headings].index("settings")
+    said = [set(cells[place].split(", ")) for cells in shown.cells]
+    assert said == [{"–", "innodb_doublewrite=0"}, {"–"}]
+
+
 def test_a_plan_is_data_and_what_is_done_is_not_done_again() -> None:
     plan = drawn()
     assert msgspec.json.decode(msgspec.json.encode(plan), type=CrashPlan) == plan

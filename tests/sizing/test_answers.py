@@ -90,6 +90,22 @@ def test_a_prediction_has_parts_intervals_and_what_it_rests_on(file: Path) -> No
     assert found.ninety.high_s / found.ready_s >= within.ninety.high_s / within.ready_s
 
 
+def test_what_tables_add_is_of_the_disk_that_they_lie_on(tmp_path: Path) -> None:
+    known = calibration()
+    native, other, *_ = known.storages
+    counted = msgspec.structs.replace(known.servers["mysql-9"], seconds_per_table_on={native: 0.0002})
+    path = tmp_path / "calibration.json"
+    write_calibration(path, msgspec.structs.replace(known, servers={**known.servers, "mysql-9": counted}))
+    without = recovery(question(path, native, "mysql-9"))
+    found = recovery(changed(question(path, native, "mysql-9"), tables=20_000))
+    assert found.ready_s == pytest.approx(without.ready_s + 4.0)
+    assert not any("a table" in warning for warning in found.warnings)
+    unknown = recovery(changed(question(path, other, "mysql-9"), tables=20_000))
+    assert unknown.ready_s == pytest.approx(recovery(question(path, other, "mysql-9")).ready_s)
+    (said,) = [warning for warning in unknown.warnings if "a table" in warning]
+    assert f"on {other} was not measured: its time is left out; on {native} 20,000 add 4.00 s" in said
+
+
 def test_the_end_of_rollback_is_a_time_of_its_own(file: Path) -> None:
     asked = changed(question(file), undo_rows=600_000)
     found = recovery(asked, GIB)

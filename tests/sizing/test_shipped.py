@@ -28,6 +28,8 @@ def test_it_is_what_the_committed_runs_give(fitted: FittedRuns) -> None:
     assert shipped.runs == again.runs
     assert shipped.other_machines == again.other_machines
     for name, server in shipped.servers.items():
+        of_tables = dict(again.servers[name].seconds_per_table_on)
+        assert dict(server.seconds_per_table_on) == pytest.approx(of_tables, rel=1e-3)
         for workload, learnt in server.workloads.items():
             rates = again.servers[name].workloads[workload].rates
             assert _determined(learnt.rates, workload) == pytest.approx(
@@ -35,6 +37,11 @@ def test_it_is_what_the_committed_runs_give(fitted: FittedRuns) -> None:
             ), f"'redolab fit -o provision/calibration.json' ({name})"
     for kind, spread in shipped.spreads.items():
         assert again.spreads[kind].deviation == pytest.approx(spread.deviation, rel=1e-3)
+
+
+def test_what_a_table_adds_on_a_slow_disk_is_another_matter() -> None:
+    of_tables = shipped_calibration().servers["mysql-9"].seconds_per_table_on
+    assert of_tables["hdd"] > 10 * of_tables["native"] > 0
 
 
 def _determined(rates: Mapping[str, float], workload: str) -> dict[str, float]:

@@ -109,6 +109,22 @@ def test_a_log_that_ends_within_a_recovery() -> None:
     assert "a restart begins again at the checkpoint" in last["words"][0]
 
 
+def test_where_files_are_looked_at_it_says_how_many_and_for_how_long_at_least() -> None:
+    """MySQL 9.7 with 20,000 tables on a slow disk: nothing shows for minutes that it recovers."""
+    told = "\n".join(
+        [
+            "2026-11-26T19:24:14.099667Z 0 [System] [MY-010116] [Server] /usr/sbin/mysqld (mysqld 9.7.4-2) starting as process 2",
+            "2026-11-26T19:24:14.714414Z 1 [Note] [MY-012207] [InnoDB] Using 3 threads to scan 20020 tablespace files",
+            "2026-11-26T19:24:24.722445Z 0 [Note] [MY-012200] [InnoDB] Thread# 0 - Checked 406/10010 files",
+            "2026-11-26T19:24:24.733556Z 0 [Note] [MY-012200] [InnoDB] Thread# 1 - Checked 406/10010 files",
+        ]
+    )
+    said = redolab("follow", "-", given=f"{told}\n")
+    assert "looking at its tablespace files, 812 of 20,020, 81/s; nothing shows yet that it recovers" in said.stdout
+    programs = json.loads(redolab("follow", "--json", "-", given=f"{told}\n").stdout.splitlines()[-1])
+    assert (programs["state"], programs["files_done"], programs["files_of"]) == ("starting", 812, 20020)
+
+
 def test_the_next_start_is_waited_for(tmp_path: Path) -> None:
     """The server of before is stopped, and another recovers: what the log had said is no reason to end."""
     replay = next(each for each in replays() if each.server == "mysql-9" and each.ready > 30)

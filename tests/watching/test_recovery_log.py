@@ -122,3 +122,59 @@ def test_the_percents_of_a_line_that_has_no_end_yet_are_shown() -> None:
     assert log.percent == 17
     # How long still is judged by whole lines.
     assert log.done(9.0).applied == log.done(9.0).complete
+
+
+_BEFORE = [
+    "2026-11-26T19:24:14.099667Z 0 [System] [MY-010116] [Server] /usr/sbin/mysqld (mysqld 9.7.4-2) starting as process 2",
+    "2026-11-26T19:24:14.151000Z 1 [Note] [MY-012203] [InnoDB] Directories to scan './'",
+    "2026-11-26T19:24:14.714414Z 1 [Note] [MY-012207] [InnoDB] Using 3 threads to scan 20020 tablespace files",
+    "2026-11-26T19:24:24.722445Z 0 [Note] [MY-012200] [InnoDB] Thread# 0 - Checked 406/10010 files",
+    "2026-11-26T19:24:24.733556Z 0 [Note] [MY-012200] [InnoDB] Thread# 1 - Checked 394/10010 files",
+]
+_RECOVERS = [
+    "2026-11-26T19:28:31.227588Z 1 [Note] [MY-012208] [InnoDB] Completed space ID check of 20022 files.",
+    "2026-11-26T19:28:31.746997Z 1 [Note] [MY-013883] [InnoDB] The latest found checkpoint is at lsn = 420357600 in redo log file x.",
+    "2026-11-26T19:28:31.755852Z 1 [Note] [MY-012552] [InnoDB] Starting crash recovery.",
+]
+_VALIDATES = [
+    "2026-11-26T19:29:30.150201Z 0 [Note] [MY-012350] [InnoDB] 2threads have validated 1274 out of 20024 tablespaces so far.",
+    "2026-11-26T19:29:40.160414Z 0 [Note] [MY-012350] [InnoDB] 2threads have validated 2546 out of 20024 tablespaces so far.",
+]
+
+
+def test_mysql_counts_its_tablespace_files_before_it_recovers_and_after() -> None:
+    """Lines of a real recovery with 20,000 tables on a slow disk."""
+    log = heard(_BEFORE)
+    assert not log.recovers
+    seen = log.files.seen(4.0)
+    assert seen is not None
+    # A line a second here: 800 files in 2 s, of which one thread's last line came a second before.
+    assert (seen.validates, seen.done, seen.of, seen.rate) == (False, 800, 20020, 400.0)
+    assert seen.left == pytest.approx(19220 / 400)
+    heard(_RECOVERS, log, since=5.0)
+    assert log.recovers
+    assert log.files.seen(8.0) is None
+    heard(_VALIDATES, log, since=10.0)
+    seen = log.files.seen(12.0)
+    assert seen is not None
+    assert (seen.validates, seen.done, seen.of, seen.rate) == (True, 2546, 20024, 1272.0)
+    # A second has passed since it said so.
+    assert seen.left == pytest.approx((20024 - 2546) / 1272 - 1)
+    heard(
+        ["2026-11-26T19:33:04.366506Z 1 [Note] [MY-012356] [InnoDB] Scanned 20024 tablespaces. Validated 20024."], log
+    )
+    assert log.files.seen(14.0) is None
+
+
+def test_an_old_server_says_that_it_looks_at_its_files_and_no_more() -> None:
+    log = heard(
+        [
+            "InnoDB: Database was not shut down normally!",
+            "InnoDB: Reading tablespace information from the .ibd files...",
+        ]
+    )
+    seen = log.files.seen(2.0)
+    assert seen is not None
+    assert (seen.of, seen.left) == (None, None)
+    heard(["InnoDB: Restoring possible half-written data pages from the doublewrite"], log, since=3.0)
+    assert log.files.seen(4.0) is None

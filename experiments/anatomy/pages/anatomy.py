@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from redolab.report.contents import Page, Plot
 from redolab.report.template import filled
 from redolab.runs.store import Run
+from redolab.storage.profiles import HOME
 from redolab.units import format_size
 
 from ..cases import BASELINE
@@ -20,10 +22,24 @@ from ..report import crash_in_words, effects_table, measured_of
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
 _MOST = 3
+_EXPERIMENT = "anatomy"
+
+
+@dataclass(frozen=True, slots=True)
+class OnStorage:
+    """Levels on another disk than the machine's own, with their own baseline there."""
+
+    storage: str
+    answers: Sequence[str]
+    table: str
+    machine: str
+    date: str
 
 
 def page(runs: Sequence[Run]) -> Page:
-    """The page and its picture."""
+    """The page and its picture, of the machine's own disk; of others a table each."""
+    every = [run for run in runs if run.record().experiment == _EXPERIMENT]
+    runs = [run for run in every if _storage(run) == HOME]
     found = effects(measured_of(runs))
     plans: list[AnatomyPlan] = [run.plan(AnatomyPlan) for run in runs]
     specs = [
@@ -38,9 +54,30 @@ def page(runs: Sequence[Run]) -> Page:
         "baselines": list(dict.fromkeys(map(crash_in_words, specs))),
         "recoveries": sum(each.n for each in found),
         "machine": f"{last.machine.in_words()}, {last.machine.system}",
+        "others": [
+            _on(storage, [run for run in every if _storage(run) == storage])
+            for storage in dict.fromkeys(map(_storage, every))
+            if storage != HOME
+        ],
     }
     title = "Ready after " + "; ".join(map(_longest, _by_label(drawn).values()))
     return Page(filled(_TEMPLATE, values), [Plot("effects", partial(plot_effects, effects=drawn, title=title))])
+
+
+def _storage(run: Run) -> str:
+    return run.record().options["storage"]
+
+
+def _on(storage: str, runs: Sequence[Run]) -> OnStorage:
+    found = effects(measured_of(runs))
+    session = runs[-1].record().sessions[-1]
+    return OnStorage(
+        storage=storage,
+        answers=[_in_words(found, label) for label in dict.fromkeys(each.label for each in found)],
+        table=effects_table(found).as_markdown(),
+        machine=session.machine.in_words(),
+        date=f"{session.began:%Y-%m-%d}",
+    )
 
 
 def _of_whole_baselines(found: Sequence[FactorEffect]) -> list[FactorEffect]:

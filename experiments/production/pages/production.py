@@ -10,7 +10,7 @@ from pathlib import Path
 from redolab.report.contents import Page, Plot
 from redolab.report.template import filled
 from redolab.results.alike import keyed_recoveries
-from redolab.results.committed import SLOWER_MACHINE
+from redolab.results.committed import OTHER_MACHINES
 from redolab.runs.repeat_command import command
 from redolab.runs.store import Run
 from redolab.sizing.calibration import Calibration
@@ -46,7 +46,7 @@ def page(runs: Sequence[Run]) -> Page:
     """The page and its picture: every run judged by the runs before it, on the same class of machines."""
     in_order = sorted(runs, key=lambda run: run.name)
     judged = [
-        _judged(run, [each for each in in_order[:place] if not _is_slower(each)], in_order)
+        _judged(run, [each for each in in_order[:place] if not _is_elsewhere(each)], in_order)
         for place, run in enumerate(in_order)
         if run.record().experiment == _EXPERIMENT
     ]
@@ -72,13 +72,13 @@ def page(runs: Sequence[Run]) -> Page:
         "machine": judged[-1].run.record().sessions[-1].machine.in_words(),
     }
     panels = [
-        (f"{each.date}{', a slower machine' if _is_slower(each.run) else ''}", each.recoveries) for each in judged
+        (f"{each.date}{', another machine' if _is_elsewhere(each.run) else ''}", each.recoveries) for each in judged
     ]
     return Page(filled(_TEMPLATE, values), [Plot("predictions", partial(plot_predictions, panels=panels))])
 
 
-def _is_slower(run: Run) -> bool:
-    return run.folder.parent.name == SLOWER_MACHINE
+def _is_elsewhere(run: Run) -> bool:
+    return run.folder.parent.name in OTHER_MACHINES
 
 
 def _judged(run: Run, before: Sequence[Run], runs: Sequence[Run]) -> JudgedRun:

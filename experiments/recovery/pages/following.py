@@ -13,7 +13,7 @@ import numpy as np
 from redolab.report.contents import Page, Plot
 from redolab.report.plots import plt, save
 from redolab.report.template import filled
-from redolab.results.committed import SLOWER_MACHINE
+from redolab.results.committed import OTHER_MACHINES
 from redolab.runs.store import Run
 from redolab.watching.following.errors_view import by_server_table, by_sight_table, marks_table, ways
 from redolab.watching.following.judged import MARKS, Asked, judged
@@ -66,7 +66,7 @@ class Later:
 
 
 def _later(asked: Sequence[Asked], runs: Sequence[Run]) -> Later:
-    names = {run.name for run in runs if run.folder.parent.name == SLOWER_MACHINE}
+    names = {run.name for run in runs if run.folder.parent.name in OTHER_MACHINES}
     own = [each for each in asked if each.replay.run in names and each.replay.process is not None]
     return Later(
         recoveries=len({id(each.replay) for each in own}),

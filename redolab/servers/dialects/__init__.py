@@ -127,12 +127,14 @@ class Resizing:
 
 @dataclass(frozen=True, slots=True)
 class UndoTruncation:
-    """How an undo tablespace is truncated by statements."""
+    """How statements have an undo tablespace truncated."""
 
-    first: str
-    """To be run once: it makes the tablespace."""
+    first: Sequence[str]
+    """To be run once: they make what the others need."""
     again: Sequence[str]
-    """To be run in order as often as it is to be truncated, with time in between for the purge threads to do it."""
+    """To be run in order as often as one is to be truncated, with time in between for the purge threads to do it."""
+    settings: Sequence[Setting]
+    """Without which purge would not, or only after some time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +191,7 @@ class Dialect(Protocol):
     key_source: KeySource | None
     """None where the lab knows none: MySQL before 8.0.24."""
     undo_truncation: UndoTruncation | None
-    """None where no statement does it."""
+    """None where the lab knows no way."""
     takes_audit_plugins: bool
     """Whether it loads MariaDB's audit plugins."""
     statements_in_binary_log: Sequence[Setting]

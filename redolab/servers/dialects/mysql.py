@@ -85,12 +85,13 @@ _STATEMENTS_BESIDE_ROWS = (
 )
 
 _UNDO_TRUNCATION = UndoTruncation(
-    "CREATE UNDO TABLESPACE redolab_undo ADD DATAFILE 'redolab_undo.ibu'",
+    ("CREATE UNDO TABLESPACE redolab_undo ADD DATAFILE 'redolab_undo.ibu'",),
     (
         "ALTER UNDO TABLESPACE redolab_undo SET INACTIVE",
         "DO SLEEP(0.5)",
         "ALTER UNDO TABLESPACE redolab_undo SET ACTIVE",
     ),
+    (innodb.truncates_undo_at_every_purge(),),
 )
 # https://dev.mysql.com/doc/refman/8.4/en/innodb-undo-tablespaces.html: an inactive one is truncated when purge needs nothing of it.
 

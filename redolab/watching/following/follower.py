@@ -19,6 +19,7 @@ from redolab.watching.following.process_course import ProcessCourse
 from redolab.watching.following.recovery_log import RecoveryLog
 from redolab.watching.following.server_process import Look, ShownProcess
 from redolab.watching.following.service import StartLimit
+from redolab.watching.following.tablespace_files import FilesSeen
 
 _RATE_OVER = 10.0
 """Seconds over which a rate is shown."""
@@ -68,6 +69,8 @@ class Followed:
     """Bytes of redo read a second."""
     disk_rate: float | None
     """Bytes a second that come from and go to disks."""
+    files: FilesSeen | None
+    """How far it is with its tablespace files, while it looks at them."""
     rows_to_undo: int | None
     quiet: float | None
     """Since it got on last; None where that is not seen."""
@@ -166,7 +169,9 @@ class Follower:
         """How it stands now."""
         done, state = self._done(now), self._state(now)
         phase = self._phase(done, state)
-        left = self._left(done) if state is State.RECOVERING else None
+        files = None if state is State.ENDED else self._log.files.seen(now)
+        # No recovery that is recorded had more files than its redo took time.
+        left = self._left(done) if state is State.RECOVERING and files is None else None
         standstill = self._standstill(now)
         redo_rate, disk_rate = self._rates_at(now, done)
         advice = Advised(Advice.NONE)
@@ -187,6 +192,7 @@ class Follower:
             left=left,
             redo_rate=redo_rate,
             disk_rate=disk_rate,
+            files=files,
             rows_to_undo=self._log.rows_to_undo,
             quiet=standstill.quiet,
             advised=advice,

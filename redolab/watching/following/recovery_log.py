@@ -12,6 +12,7 @@ from redolab.timeline.numbers import integer, lsn_of
 from redolab.timeline.phase import Phase
 from redolab.timeline.stamps import Record
 from redolab.units import MIB
+from redolab.watching.following.tablespace_files import TablespaceFiles
 
 _PERCENTS = re.compile(r"(?:InnoDB: )?(?:Progress in percents?: ?)?(?P<percents>\d{1,3}%?(?: \d{1,3}%?)*) ?")
 """The whole of what is said."""
@@ -26,6 +27,8 @@ _BEGINS = frozenset(
 )
 """What a server says when it begins."""
 _FIRST_POOL = "1"
+_FILES_END = frozenset((Event.TABLESPACES_DONE, Event.DOUBLEWRITE))
+"""What is said when all tablespace files have been looked at."""
 _ENDS = {
     Event.SHUTDOWN: "it is being shut down",
     Event.STOPPED: "it was shut down",
@@ -122,6 +125,7 @@ class RecoveryLog:
     """The LSN from which redo is applied, where a line says so."""
     unfinished_percent: int | None = None
     """Of the batch at hand, in a line that is not at its end: servers up to 8.0.15 end it with the batch."""
+    files: TablespaceFiles = field(default_factory=TablespaceFiles)
     _reading: _Reading = field(default_factory=_Reading)
     _applying: _Applying = field(default_factory=_Applying)
 
@@ -130,6 +134,7 @@ class RecoveryLog:
         known = event_in(record.text)
         if known is None:
             self._hear_percents(record.text, at)
+            self.files.hear(record.text, at)
             return
         if known.event is Event.NO_FREE_BLOCK:
             self.recovers = self.recovers or self.ready is None
@@ -219,7 +224,12 @@ class RecoveryLog:
             self.ended = _ENDS[known.event]
         elif (take := _TAKES.get(known.event)) is not None:
             self.events += 1
+            self.files.end()
             take(self, known, text, at)
+        elif known.event is Event.TABLESPACES:
+            self.files.begin(at)
+        elif known.event in _FILES_END:
+            self.files.end()
 
     def _from_checkpoint(self, known: LogEvent, _text: str, at: float) -> None:
         self._begins_at(known)

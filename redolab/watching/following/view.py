@@ -13,6 +13,7 @@ from redolab.timeline.phase import Phase
 from redolab.units import format_duration, format_size
 from redolab.watching.following.advice import Advice
 from redolab.watching.following.follower import Followed, State
+from redolab.watching.following.tablespace_files import FilesSeen
 
 _DOES = {
     Phase.DISCOVER: "starting",
@@ -46,6 +47,11 @@ class FollowedNow(msgspec.Struct, frozen=True, kw_only=True):
     """Of its time, that has passed."""
     rests_on: str | None
     """What is seen of it."""
+    files_done: int | None
+    files_of: int | None
+    """Tablespace files that it looks at one by one, where its log counts them."""
+    files_left_s: float | None
+    """At least so long still."""
     rows_to_undo: int | None
     quiet_s: float | None
     advice: str
@@ -81,6 +87,9 @@ def for_programs(followed: Followed) -> FollowedNow:
         left_high_s=None if left is None else left.high,
         share=None if left is None else left.share,
         rests_on=None if left is None else str(left.knows),
+        files_done=None if followed.files is None else followed.files.done,
+        files_of=None if followed.files is None else followed.files.of,
+        files_left_s=None if followed.files is None else followed.files.left,
         rows_to_undo=followed.rows_to_undo,
         quiet_s=followed.quiet,
         advice=str(followed.advised.advice),
@@ -94,6 +103,8 @@ def line(followed: Followed) -> str:
     parts = [f"{_clock(followed.at)}  {format_duration(followed.done.elapsed):>11}  {does(followed)}"]
     if (redo := redo_in_words(followed)) is not None:
         parts.append(redo)
+    if followed.state is State.STARTING and (disk := _disk_in_words(followed)) is not None:
+        parts.append(disk)
     if (left := left_in_words(followed)) is not None:
         parts.append(left)
     if followed.advised.advice in (Advice.RESTART, Advice.LOOK):
@@ -111,7 +122,7 @@ def block(followed: Followed) -> Table:
         ("for", format_duration(followed.done.elapsed)),
         ("doing", does(followed)),
         ("redo", redo_in_words(followed)),
-        ("disk", None if followed.disk_rate is None else f"{format_size(followed.disk_rate)}/s read and written"),
+        ("disk", _disk_in_words(followed)),
         ("left", left_in_words(followed)),
         *(("" if number else "so", word) for number, word in enumerate(followed.advised.words)),
     ]
@@ -130,10 +141,26 @@ def does(followed: Followed) -> str:
     if followed.state is State.SILENT:
         return "nothing shows a server that is being started"
     if followed.state is State.STARTING:
-        return "starting; nothing shows yet that it recovers"
+        at_files = "" if followed.files is None else f", {files_in_words(followed.files)}"
+        return f"starting{at_files}; nothing shows yet that it recovers"
+    if followed.files is not None:
+        return files_in_words(followed.files)
     batch = f", batch {followed.batches + 1}" if followed.phase is Phase.APPLY and followed.batches else ""
     percent = "" if followed.percent is None or followed.phase is not Phase.APPLY else f", {followed.percent} %"
     return f"{_DOES[followed.phase]}{batch}{percent}"
+
+
+def files_in_words(files: FilesSeen) -> str:
+    """What it does with its tablespace files, and how far it is."""
+    does_so = "validating its tablespaces" if files.validates else "looking at its tablespace files"
+    if files.of is None:
+        return f"{does_so} one by one (its log does not count them)"
+    rate = "" if files.rate is None else f", {files.rate:,.0f}/s"
+    return f"{does_so}, {files.done or 0:,} of {files.of:,}{rate}"
+
+
+def _disk_in_words(followed: Followed) -> str | None:
+    return None if followed.disk_rate is None else f"{format_size(followed.disk_rate)}/s read and written"
 
 
 def redo_in_words(followed: Followed) -> str | None:
@@ -150,6 +177,8 @@ def redo_in_words(followed: Followed) -> str | None:
 def left_in_words(followed: Followed) -> str | None:
     """How long still, and when it is ready; None where that is not known."""
     left = followed.left
+    if followed.files is not None and followed.files.left:
+        return f"at least {format_duration(followed.files.left)} more"
     if left is None:
         return None
     return (
