@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -82,9 +82,8 @@ def _declared(name: str) -> click.Command:
         click.Option(
             ["--" + each.name.replace("_", "-"), each.name],
             help=each.about,
-            is_flag=each.switch,
-            flag_value="on" if each.switch else None,
             shell_complete=_COMPLETED.get(each.name),
+            **_switched(each.switch),
         )
         for each in declared_factors(name)
     ]
@@ -97,9 +96,13 @@ def _option(factor: Factor) -> click.Option:
         [factor.option, factor.name],
         help=factor.about + default,
         metavar=None if factor.switch else factor.variable,
-        is_flag=factor.switch,
-        flag_value="on" if factor.switch else None,
+        **_switched(factor.switch),
     )
+
+
+def _switched(is_switch: bool) -> dict[str, Any]:
+    """What makes an option a switch; a value for others, were it None, would let them be given without one."""
+    return {"is_flag": True, "flag_value": "on"} if is_switch else {}
 
 
 @click.group(cls=_Experiments)

@@ -34,6 +34,8 @@ from tests.command import lab_processes, redolab
         (["--kill-at", "300%"], "'300%' is not a percentage"),
         (["--sample-every", "0.01s"], "a sample every 0.01 s is not possible: choose 0.1s to 60s"),
         (["--nonsense"], "No such option"),
+        (["--follow"], "Option '--follow' requires an argument"),
+        (["--follow", "--check-disks", "off"], "unexpected extra argument (off)"),
     ],
 )
 def test_nonsense_is_one_line_and_starts_nothing(arguments: list[str], problem: str) -> None:

@@ -64,7 +64,7 @@ _UNDO_TRUNCATION = UndoTruncation(
     (
         "CREATE DATABASE redolab_undo",
         "CREATE TABLE redolab_undo.filler (id INT NOT NULL PRIMARY KEY, filler VARCHAR(1000) NOT NULL) ENGINE=InnoDB",
-        "INSERT INTO redolab_undo.filler SELECT seq, REPEAT('a', 1000) FROM seq_1_to_12000",
+        "INSERT INTO redolab_undo.filler SELECT seq, REPEAT('a', 1000) FROM redolab_undo.seq_1_to_12000",
     ),
     (
         "UPDATE redolab_undo.filler SET filler = REPEAT(IF(LEFT(filler, 1) = 'a', 'b', 'a'), 1000)",

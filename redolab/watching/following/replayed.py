@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from redolab.models.time_left import POINTS, Course, Done
 from redolab.records.recovery import Outcome, RecoveryTrial
 from redolab.results.committed import OTHER_MACHINES, committed_recoveries
+from redolab.results.crashes import crashes_of
 from redolab.runs.pages import measured_runs
 from redolab.runs.store import Run
 from redolab.servers.dialects import Version, dialect_of, family_of
@@ -68,12 +69,13 @@ def replays_in(runs: Sequence[Run]) -> list[Replay]:
 
 
 def replays_of(run: Run) -> Iterator[Replay]:
-    """Those of a run."""
+    """Those of a run, without crashes with many tables: what these take is no question of redo, and is counted by itself."""
+    of_files = {image.name for image in crashes_of(run) if image.spec.dataset.empty_tables}
     for record in run.trials(RecoveryTrial):
         trial = record.trial
         if trial.outcome is not Outcome.READY or trial.seconds_to_ready is None or record.position is None:
             continue
-        if trial.seconds_to_ready < SHORTEST:
+        if trial.seconds_to_ready < SHORTEST or trial.image in of_files:
             continue
         logs = sorted((run.files / "logs").glob(f"{record.position + 1:03}-*.log"))
         if not logs or not arrivals_of(logs[-1]).exists():
