@@ -73,18 +73,19 @@ def table_rates(recoveries: Sequence[Keyed]) -> Mapping[str, Mapping[str, float]
     Servers and storages without such crashes are left out. All recoveries of a server are of one version.
     """
     ready = [
-        (each.key, (each.image.spec.dataset.empty_tables, each.trial.seconds_to_ready))
+        (each.key, (each.trial.storage, each.image.spec.dataset.empty_tables, each.trial.seconds_to_ready))
         for each in recoveries
         if each.trial.outcome is Outcome.READY and each.trial.seconds_to_ready is not None and not each.trial.settings
     ]
     weighed: dict[str, dict[str, list[tuple[int, float]]]] = defaultdict(lambda: defaultdict(list))
     for key, measured in grouped(ready, "spec.dataset.empty_tables").items():
         by_count: dict[int, list[float]] = defaultdict(list)
-        for count, seconds in measured:
+        for _, count, seconds in measured:
             by_count[count].append(seconds)
         if 0 in by_count:
             base = statistics.median(by_count[0])
-            weighed[key["server"]][key["storage"]] += [
+            storage, *_ = measured[0]
+            weighed[key["server"]][storage] += [
                 (count, statistics.median(seconds) - base) for count, seconds in by_count.items() if count
             ]
     return {
