@@ -20,6 +20,7 @@ from .cases import BASELINE
 
 _OF_A_CASE = ("spec", "buffer_pool", "settings")
 """What levels are levels of: the baseline that they are compared with is alike in all else."""
+_UP_TO_READY = (Phase.DISCOVER, Phase.SCAN, Phase.APPLY, Phase.OPEN, Phase.ACCEPT)
 _FEWEST = 2
 """Crashes: one has no spread."""
 
@@ -245,7 +246,7 @@ def _by_image(trials: Sequence[RecoveryTrial]) -> Mapping[str, list[float]]:
 def _phase(trials: Sequence[RecoveryTrial], base: Sequence[RecoveryTrial]) -> str:
     """The phase whose mean differs the most from the baseline's; scan and apply in one where the log does not tell them apart."""
     differences = {}
-    for phase in (Phase.DISCOVER, Phase.SCAN, Phase.APPLY, Phase.OPEN, Phase.ACCEPT):
+    for phase in _UP_TO_READY:
         now, before = (_mean([_phases(trial).get(phase) for trial in each]) for each in (trials, base))
         if now is not None and before is not None:
             differences[str(phase)] = now - before
@@ -253,6 +254,13 @@ def _phase(trials: Sequence[RecoveryTrial], base: Sequence[RecoveryTrial]) -> st
     if starts[0] is not None and starts[1] is not None:
         differences["start"] = starts[0] - starts[1]
     return max(differences, key=lambda name: abs(differences[name]), default="")
+
+
+def phases_of(measured: Sequence[MeasuredCase], effect: FactorEffect) -> Mapping[Phase, float]:
+    """Phase up to ready → its mean seconds in the recoveries of a level, as far as the log tells them."""
+    trials = [each.trial for each in measured if (each.factor, each.level) == (effect.factor, effect.level)]
+    found = {phase: _mean([_phases(trial).get(phase) for trial in trials]) for phase in _UP_TO_READY}
+    return {phase: seconds for phase, seconds in found.items() if seconds is not None}
 
 
 def _phases(trial: RecoveryTrial) -> Mapping[Phase, float | None]:

@@ -227,8 +227,9 @@ def model_of(question: Question, calibration: Calibration, storage: str) -> Mode
         )
     if (to_machine := _to_machine(calibration, storage)) is not None:
         beyond.append(to_machine)
-        times = " and ".join(
-            f"{each.times[to_machine]:.1f}" for each in calibration.other_machines if to_machine in each.times
+        times = _listed(
+            f"{each:.1f}"
+            for each in sorted(one.times[to_machine] for one in calibration.other_machines if to_machine in one.times)
         )
         warnings.append(
             f"calibrated on redolab's machine, not on yours: recoveries of other machines took {times} times as long as predicted, and "
@@ -373,3 +374,9 @@ def _disk(calibration: Calibration, storage: str) -> DiskRates:
         f"nothing is known of recoveries on '{storage}'",
         f"choose from {known}, or measure it: 'make experiment calibrate STORAGE={storage}'",
     )
+
+
+def _listed(words: Iterable[str]) -> str:
+    """As in `1.0, 1.1 and 1.6`."""
+    *before, last = words
+    return f"{', '.join(before)} and {last}" if before else last

@@ -15,7 +15,7 @@ from redolab.storage.profiles import HOME
 from redolab.units import format_size
 
 from ..cases import BASELINE
-from ..effects import FactorEffect, effects
+from ..effects import FactorEffect, effects, phases_of
 from ..plan import AnatomyPlan
 from ..plots import plot_effects
 from ..report import crash_in_words, effects_table, measured_of
@@ -31,8 +31,10 @@ class OnStorage:
 
     storage: str
     answers: Sequence[str]
+    longest: str
+    """The level that takes the longest, and what of it each phase takes, in words."""
     table: str
-    machine: str
+    log: str
     date: str
 
 
@@ -69,13 +71,17 @@ def _storage(run: Run) -> str:
 
 
 def _on(storage: str, runs: Sequence[Run]) -> OnStorage:
-    found = effects(measured_of(runs))
+    measured = measured_of(runs)
+    found = effects(measured)
+    most = max((each for each in found if each.n), key=lambda each: each.ready)
+    phases = ", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in phases_of(measured, most).items())
     session = runs[-1].record().sessions[-1]
     return OnStorage(
         storage=storage,
         answers=[_in_words(found, label) for label in dict.fromkeys(each.label for each in found)],
+        longest=f"{most.level}: {phases}",
         table=effects_table(found).as_markdown(),
-        machine=session.machine.in_words(),
+        log=format_size(runs[-1].plan(AnatomyPlan).groups[0].spec.instance.log_size),
         date=f"{session.began:%Y-%m-%d}",
     )
 
