@@ -289,11 +289,11 @@ def _meaning(of_server: CountedServer, *, spans: bool) -> str:
             f"log_padded counts them, up to {max(padded):.2f} for each byte of LSN" if padded else "no counter has them"
         )
         meaning = (
-            "os_log_written counts whole blocks of 512 bytes, every rewriting of the last one included, and the zeros with which "
-            f"it fills up the {of_server.writer.write_ahead} bytes it writes ahead{span}; {told}."
+            "os_log_written counts 512-byte blocks, each rewriting included, and the zeros with which it fills up the "
+            f"{of_server.writer.write_ahead} bytes it writes ahead{span}; {told}."
         )
     else:
-        meaning = f"os_log_written counts whole blocks of 512 bytes, every rewriting of the last one included{span}."
+        meaning = f"os_log_written counts 512-byte blocks, each rewriting included{span}."
         if padded and max(padded) > _SAME:
             meaning += (
                 " The zeros of writing ahead are not in it: log_padded has them, "

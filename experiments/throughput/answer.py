@@ -121,7 +121,7 @@ def _full_log_in_words(series: Sequence[ThroughputSeries]) -> str:
 
 
 def sentence(one: ThroughputSeries, among: Sequence[ThroughputSeries] = (), *, device: bool = True) -> str:
-    """What a larger log gains and costs; `device`: with what it saves the device, which `finding` has too.
+    """What a larger log gains and costs; `device`: with what it saves the device and gains, which `finding` has too.
 
     As in `MariaDB 11.8.6: a redo log of 2G instead of 256M: +31% throughput (+27% to +36%); recovery takes 12 s longer; …`.
     """
@@ -131,10 +131,16 @@ def sentence(one: ThroughputSeries, among: Sequence[ThroughputSeries] = (), *, d
         return f"{which}: {in_rate(first)} with a redo log of {format_size(first.log_size)}{_recovery_of(first)}."
     reached = gained(one)
     if reached is None:
-        parts = [_unresolved(one), _writes(first, last) if device else "", _longer(first, last), _why_no_gain(one)]
+        parts = [
+            _unresolved(one),
+            _writes(first, last) if device else "",
+            _longer(first, last),
+            _why_no_gain(one) if device or not one.apart else "",
+        ]
         return f"{which}: {_instead(first, last)}: {'; '.join(part for part in parts if part)}."
     beyond = _why_no_gain(one) if one.plateau is None else one.plateau.in_words(first.log_size, last.log_size)
-    parts = [_gain(one, reached), _writes(first, reached) if device else "", _longer(first, reached), beyond]
+    told = [_gain(one, reached), _writes(first, reached)] if device else []
+    parts = [*told, _longer(first, reached), beyond]
     return f"{which}: {_instead(first, reached)}: {'; '.join(part for part in parts if part)}."
 
 

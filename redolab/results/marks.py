@@ -71,11 +71,15 @@ def storage_remarks(rows: Sequence[OnStorage], off: Off) -> list[str]:
     for row in rows:
         if misleading := _misleading(row, off):
             wrong[row.machine, row.storage] |= misleading
-    said = [
-        f"{storage}{MARK}{f' on {machine}' if several else ''} was not the disk that was asked for: {', '.join(which.values())} "
-        "('redolab show RUN --all' has the figures)."
+    named = [
+        f"{storage}{MARK}{f' on {machine}' if several else ''}: {', '.join(which.values())}"
         for (machine, storage), which in wrong.items()
     ]
+    said = (
+        [f"Not the disk that was asked for ('redolab show RUN --all' has the figures): {'; '.join(named)}."]
+        if named
+        else []
+    )
     if late := [row for row in rows if is_late(row)]:
         shares = {name: [row.late_share or 0.0 for row in late if row.storage == name] for name in _names(late)}
         by = ", ".join(f"{name}{MARK} by {_span(own)}" for name, own in shares.items())

@@ -154,7 +154,7 @@ def test_a_disk_is_marked_where_what_decided_the_time_was_not_as_asked() -> None
     writes = replace(row, device=used, cpu_s=0.5, busiest_thread_s=0.4, cores=2)
     table = recovery_table([writes], [image()], off)
     assert f"{row.storage}!" in table.cells[0]
-    (said,) = [note for note in table.notes if "was not the disk" in note]
+    (said,) = [note for note in table.notes if "Not the disk that was asked for" in note]
     assert "random write of 16 KiB +30%" in said
     assert "append" not in said
     one_core = replace(writes, busiest_thread_s=3.2)

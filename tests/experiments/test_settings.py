@@ -227,7 +227,7 @@ def test_a_storage_that_is_not_the_disk_that_was_asked_for_is_marked() -> None:
         settings_table([late], {}, {}).as_markdown().split()
     )
     slow = settings_table([found], {}, {("local", found.storage): {"write_us": "random write -40%"}}).as_markdown()
-    assert f"{found.storage}! was not the disk that was asked for: random write -40%" in " ".join(slow.split())
+    assert f"has the figures): {found.storage}!: random write -40%." in " ".join(slow.split())
 
 
 def test_of_a_log_of_several_files_the_answer_says_that_the_size_is_of_all() -> None:

@@ -15,8 +15,6 @@ from redolab.results.marks import Off, marks_of
 from redolab.runs.machines import measured_on
 from redolab.runs.repeat_command import command
 from redolab.runs.store import Run
-from redolab.storage.catalogue import storage_profile
-from redolab.storage.profiles import CLOUD
 from redolab.units import format_size
 
 from ..answer import finding, gained, limited_in_words, sentence
@@ -56,7 +54,6 @@ def page(runs: Sequence[Run]) -> Page:
     values = {
         "kinds": kinds,
         "filled_to": filled_to([each.image for each in found.worst]),
-        "cloud": storage_profile(CLOUD).about,
         "commands": [command(run, Factors(), always=("server", "log_size")) for run in runs],
     }
     pictures = [plot for kind in kinds for plot in plots(of_workload[kind.workload], rto_of(runs[-1]), kind.suffix)]
