@@ -73,7 +73,6 @@ _UNDO_TRUNCATION = UndoTruncation(
     (
         Setting("innodb_undo_log_truncate", "ON", "undo tablespaces are to be truncated"),
         Setting("innodb_max_undo_log_size", str(10 * MIB), "the least there is: the sooner one is truncated"),
-        innodb.truncates_undo_at_every_purge(),
     ),
 )
 _TWO_UNDO_TABLESPACES_SINCE = Version(11, 0, 0)
