@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from redolab.project import PROJECT
 from redolab.report.contents import Page, Plot
 from redolab.report.plots import plt, save
 from redolab.report.template import filled
@@ -19,15 +20,18 @@ from redolab.watching.following.errors_view import by_server_table, by_sight_tab
 from redolab.watching.following.judged import MARKS, Asked, judged
 from redolab.watching.following.replayed import SHORTEST, replays_in
 
+from .live import live_table, read_live
+
 _TEMPLATE = Path(__file__).with_suffix(".md")
 _PICTURE = "errors"
+_LIVE = Path("following/live.csv")
 _ENOUGH = 50
 """Recoveries at a mark for a point in the picture."""
 
 
 def page(runs: Sequence[Run]) -> Page:
     """The page and its picture."""
-    replays = replays_in(runs)
+    replays, live = replays_in(runs), read_live(PROJECT.measured / _LIVE)
     judgement = judged(replays)
     found = ways(judgement)
     values = {
@@ -48,6 +52,9 @@ def page(runs: Sequence[Run]) -> Page:
             for where, asked in found
         ],
         "machine": runs[0].record().sessions[0].machine.in_words(),
+        "live": live,
+        "live_servers": len({each.server for each in live}),
+        "live_table": live_table(live).as_markdown(),
     }
     # Of the few whose processes were looked at there is too little for a picture.
     drawn = [each for each in found if len(each[1]) >= _ENOUGH * len(MARKS)]
