@@ -111,7 +111,8 @@ def plot_phases(
         ncols=1 if enlarged is None else 2, sharey=True, squeeze=False,
         figsize=(WIDTH if enlarged is None else 1.5 * WIDTH, 1.9 + 0.42 * len(rows)), layout="constrained",
     )  # fmt: skip
-    longest = max(_reach(row) for row in rows)
+    # Of servers that gave up at once nothing has a length.
+    longest = max(_reach(row) for row in rows) or 1.0
     for axes, end in zip(panels[0], (longest, enlarged), strict=False):
         _draw_bars(axes, rows, end or longest)
         axes.set_xlabel("seconds since the start of the server")
