@@ -29,12 +29,12 @@ def report(run: Run) -> Report:
     return Report(
         answer=said,
         tables=[effects_table(found)],
-        rows={"table": [_flat(each) for each in found]},
+        rows={"table": [as_row(each) for each in found]},
         plots=[Plot("effects", partial(plot_effects, effects=found, title=said))],
     )
 
 
-def _flat(effect: FactorEffect) -> dict[str, object]:
+def as_row(effect: FactorEffect) -> dict[str, object]:
     """A row of the table for programs, the ratio's values in columns of their own."""
     told = asdict(effect)
     ratio: dict[str, object] = told.pop("ratio")

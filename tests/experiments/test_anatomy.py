@@ -13,7 +13,7 @@ import pytest
 from experiments.anatomy.cases import BASELINE, FACTORS, cases
 from experiments.anatomy.effects import FactorEffect, MeasuredCase, effects
 from experiments.anatomy.plots import plot_effects
-from experiments.anatomy.report import answer, effects_table
+from experiments.anatomy.report import answer, as_row, effects_table
 from redolab.records.kill_rule import HIGHEST_AGE, KillRule
 from redolab.servers.catalogue import server_catalogue
 from redolab.units import MIB
@@ -45,6 +45,12 @@ def found() -> dict[str, FactorEffect]:
     many = crashes("20,000 files", 7.3, slower_apply=4.0)
     few = crashes("2,000 files", 3.6)
     return {each.level: each for each in effects([*base, *many, *few])}
+
+
+def test_a_level_is_a_row_of_plain_values() -> None:
+    row = as_row(found()["20,000 files"])
+    assert row["ratio_change"] == pytest.approx(7.3 / 3.5 - 1, rel=0.01)
+    assert all(value is None or isinstance(value, str | int | float) for value in row.values())
 
 
 def test_what_is_added_is_a_share_of_the_baseline_with_what_crashes_differ_by_in_the_interval() -> None:
