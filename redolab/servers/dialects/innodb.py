@@ -49,11 +49,6 @@ def baseline(request: InstanceRequest) -> list[Setting]:
     ]
 
 
-def truncates_undo_at_every_purge() -> Setting:
-    """Has purge look for undo tablespaces to truncate each time it runs, not each 128th."""
-    return Setting("innodb_purge_rseg_truncate_frequency", "1", "undo tablespaces are to be truncated often")
-
-
 def no_warm_up() -> list[Setting]:
     """Without the buffer pool's dump and load, where a server has them."""
     reason = "a warm-up would read beside the recovery"

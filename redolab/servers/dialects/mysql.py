@@ -91,7 +91,11 @@ _UNDO_TRUNCATION = UndoTruncation(
         "DO SLEEP(0.5)",
         "ALTER UNDO TABLESPACE redolab_undo SET ACTIVE",
     ),
-    (innodb.truncates_undo_at_every_purge(),),
+    (
+        Setting(
+            "innodb_purge_rseg_truncate_frequency", "1", "purge looks for undo to truncate each time, not each 128th"
+        ),
+    ),
 )
 # https://dev.mysql.com/doc/refman/8.4/en/innodb-undo-tablespaces.html: an inactive one is truncated when purge needs nothing of it.
 
