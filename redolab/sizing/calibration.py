@@ -22,7 +22,7 @@ from redolab.models.recovery_time.held_out import (
     HeldOut,
     HeldOutPrediction,
 )
-from redolab.models.recovery_time.spread import Spread, spread_by_distance, spread_of
+from redolab.models.recovery_time.spread import Spread, spread_by_distance, spread_of, wider
 from redolab.models.recovery_time.terms import DiskRates
 from redolab.models.recovery_time.work import DirtyPages, Memory, dirty_pages_of
 from redolab.project import PROJECT
@@ -162,8 +162,7 @@ def spreads_of(judged: Sequence[HeldOutPrediction]) -> Mapping[HeldOut, Spread]:
             ]
             found[kind] = spread_by_distance(distances, found[HeldOut.CRASH].deviation)
             continue
-        spread = spread_of((_whose(each), each.error) for each in own)
-        found[kind] = msgspec.structs.replace(spread, deviation=max(_LEAST_SPREAD, spread.deviation))
+        found[kind] = spread_of((_whose(each), each.error) for each in own).at_least(_LEAST_SPREAD)
     return found
 
 
@@ -225,15 +224,6 @@ def with_spreads_of(calibration: Calibration, other: Calibration) -> Calibration
     for kind, spread in calibration.spreads.items():
         spreads[kind] = wider(spread, spreads[kind]) if kind in spreads else spread
     return msgspec.structs.replace(calibration, spreads=spreads)
-
-
-def wider(one: Spread, other: Spread) -> Spread:
-    """What is no surer than either of two, however far beyond what was seen."""
-    return Spread(
-        deviation=max(one.deviation, other.deviation),
-        count=min(one.count, other.count),
-        doubling=max(one.doubling, other.doubling),
-    )
 
 
 def shipped_calibration() -> Calibration:

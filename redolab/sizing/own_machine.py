@@ -15,9 +15,9 @@ import msgspec
 from redolab.models.recovery_time.fit import Fitted, Observation
 from redolab.models.recovery_time.held_out import HeldOut
 from redolab.models.recovery_time.scaling import Scaling, scaling
-from redolab.models.recovery_time.spread import Spread, spread_of
+from redolab.models.recovery_time.spread import Spread, spread_of, wider
 from redolab.servers.dialects import Version
-from redolab.sizing.calibration import CalibratedServer, CalibratedWorkload, Calibration, wider, with_spreads_of
+from redolab.sizing.calibration import CalibratedServer, CalibratedWorkload, Calibration, with_spreads_of
 from redolab.sizing.fitting import FittedRuns
 
 _ENOUGH = 12

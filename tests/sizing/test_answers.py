@@ -374,4 +374,5 @@ def test_of_two_spreads_none_makes_a_larger_log_surer(file: Path) -> None:
     small = msgspec.structs.replace(known, spreads={HeldOut.LOG_SIZE: own})
     far = msgspec.structs.replace(known, spreads={HeldOut.LOG_SIZE: Spread(deviation=0.1, count=9, doubling=0.5)})
     both = with_spreads_of(small, far).spreads[HeldOut.LOG_SIZE]
-    assert both == Spread(deviation=own.deviation, count=3, doubling=0.5)
+    assert (both.deviation, both.count, both.doubling) == (own.deviation, 3, 0.5)
+    assert both.scale_above >= max(own.scale_above, of_logs.scale_above)

@@ -71,7 +71,9 @@ class _Mixture:
 
     logarithms: npt.NDArray[np.float64]
     """Of the predicted seconds."""
-    deviations: npt.NDArray[np.float64]
+    above: npt.NDArray[np.float64]
+    """Scales of Student's t, of recoveries that take longer than predicted."""
+    below: npt.NDArray[np.float64]
     freedom: npt.NDArray[np.float64]
     ending: npt.NDArray[np.float64]
     """Shares of all crashes whose recovery ends."""
@@ -83,7 +85,8 @@ class _Mixture:
             raise ValueError("no crash to speak of")
         return cls(
             np.log([each.seconds for each in crashes]),
-            np.array([each.spread.deviation for each in crashes]),
+            np.array([each.spread.scale_above for each in crashes]),
+            np.array([each.spread.scale_below for each in crashes]),
             np.array([max(1.0, each.spread.count) for each in crashes]),
             np.array([each.weight * (1 - each.stuck) / total for each in crashes]),
         )
@@ -95,7 +98,9 @@ class _Mixture:
 
     def within(self, logarithm: float) -> float:
         """The share of crashes whose recovery ends within e^logarithm seconds."""
-        return float(self.ending @ scipy.stats.t.cdf((logarithm - self.logarithms) / self.deviations, self.freedom))
+        beyond = logarithm - self.logarithms
+        scales = np.where(beyond > 0, self.above, self.below)
+        return float(self.ending @ scipy.stats.t.cdf(beyond / scales, self.freedom))
 
 
 def _logarithm(seconds: float) -> float:

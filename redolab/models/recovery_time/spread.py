@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
+import numpy as np
 import scipy
 
 T = TypeVar("T")
+
+_EACH_SIDE = 0.95
+"""Of recoveries, on either side of a prediction, within what its spread says: both ends of the 90 % interval, and `size`'s P95."""
+_ENOUGH = 100
+"""Crashes: of fewer, less than five tell where the last 5 % begin."""
 
 
 class Spread(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,6 +27,20 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
     """Of how many crashes it is, or of servers where these were left out: recoveries of one crash tell little more than one."""
     doubling: float = 0.0
     """Where it grows with the distance: what each doubling beyond what was seen is off by (root mean square)."""
+    above: float | None = None
+    """Scale of Student's t for recoveries that take longer than predicted, where enough crashes have a say of their own."""
+    below: float | None = None
+    """The same for those that take less."""
+
+    @property
+    def scale_above(self) -> float:
+        """Of Student's t with `count` degrees of freedom, for recoveries that take longer than predicted."""
+        return self.deviation if self.above is None else self.above
+
+    @property
+    def scale_below(self) -> float:
+        """The same for those that take less."""
+        return self.deviation if self.below is None else self.below
 
     def at(self, doublings: float) -> Spread:
         """It so far beyond what was seen."""
@@ -28,14 +48,42 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
             self, deviation=math.hypot(self.deviation, self.doubling * doublings), doubling=0.0
         )
 
+    def at_least(self, scale: float) -> Spread:
+        """It, no narrower than so much on either side."""
+        return wider(self, Spread(deviation=scale, count=self.count))
+
 
 def spread_of(errors: Iterable[tuple[str, float]]) -> Spread:
-    """The spread of errors, each with the crash, or the server, that it is of. Raises `ValueError` if there are none."""
+    """The spread of errors, each with the crash, or the server, that it is of. Raises `ValueError` if there are none.
+
+    Each side is as wide as Student's t has it, or as the errors of the crashes themselves where they reach further: t misses a long
+    tail, and crashes of one server are more alike than a bound from them supposes. Of the crashes that were measured, each left
+    out, t's upper end was exceeded by 7 %; of 80 recoveries under production's load, predicted by another, that bound by 10.
+    """
     groups = _groups(errors)
     if not groups:
         raise ValueError("no error to take a spread from")
     squares = [math.fsum(error**2 for error in own) / len(own) for own in groups.values()]
-    return Spread(deviation=math.sqrt(math.fsum(squares) / len(squares)), count=len(squares))
+    deviation, count = math.sqrt(math.fsum(squares) / len(squares)), len(squares)
+    if count < _ENOUGH:
+        return Spread(deviation=deviation, count=count)
+    reach = float(scipy.stats.t.ppf(_EACH_SIDE, count))
+    bounds = [_bound([[sign * error for error in own] for own in groups.values()]) for sign in (1, -1)]
+    above, below = (max(deviation, bound / reach) for bound in bounds)
+    return Spread(deviation=deviation, count=count, above=above, below=below)
+
+
+def _bound(groups: Sequence[Sequence[float]]) -> float:
+    """What 95 % of errors of one more crash are at most expected to be, whatever their distribution, if crashes are exchangeable.
+
+    Split conformal prediction for groups: the quantile of all errors, each crash counting once, and one more with errors without
+    bound (R. Dunn, L. Wasserman, A. Ramdas: Distribution-free prediction sets for two-layer hierarchical models, JASA 2023).
+    """
+    count = len(groups)
+    errors = [error for own in groups for error in own]
+    weights = [1 / len(own) for own in groups for _ in own]
+    share = min(1.0, _EACH_SIDE * (count + 1) / count)
+    return float(np.quantile(errors, share, weights=weights, method="inverted_cdf"))
 
 
 def spread_by_distance(errors: Sequence[tuple[str, float, float]], within: float) -> Spread:
@@ -55,18 +103,39 @@ def spread_by_distance(errors: Sequence[tuple[str, float, float]], within: float
 
 
 def interval(predicted: float, spread: Spread, share: float) -> tuple[float, float]:
-    """The seconds between which such a share of recoveries is expected: by Student's t, the error taken as log-normal."""
-    reach = float(scipy.stats.t.ppf((1 + share) / 2, max(1, spread.count))) * spread.deviation
-    return predicted * math.exp(-reach), predicted * math.exp(reach)
+    """The seconds between which such a share of recoveries is expected: by Student's t, with a scale for either side."""
+    reach = float(scipy.stats.t.ppf((1 + share) / 2, max(1, spread.count)))
+    return predicted * math.exp(-reach * spread.scale_below), predicted * math.exp(reach * spread.scale_above)
 
 
 def together(within: Spread, beyond: Sequence[Spread]) -> Spread:
     """The spread of a prediction that goes beyond what was measured in several ways: what each adds to that within, added up.
 
-    Variances add where errors are independent, which is assumed.
+    Variances add where errors are independent, which is assumed; of either side by itself, and none is narrower than it was within.
     """
-    variance = within.deviation**2 + sum(max(0.0, each.deviation**2 - within.deviation**2) for each in beyond)
-    return Spread(deviation=math.sqrt(variance), count=min([within.count, *(each.count for each in beyond)]))
+    own = within.deviation**2
+
+    def added_up(scale: Callable[[Spread], float]) -> float:
+        variance = own + sum(max(0.0, scale(each) ** 2 - own) for each in beyond)
+        return max(scale(within), math.sqrt(variance))
+
+    return Spread(
+        deviation=added_up(lambda each: each.deviation),
+        count=min([within.count, *(each.count for each in beyond)]),
+        above=added_up(lambda each: each.scale_above),
+        below=added_up(lambda each: each.scale_below),
+    )
+
+
+def wider(one: Spread, other: Spread) -> Spread:
+    """What is no surer than either of two, however far beyond what was seen."""
+    return Spread(
+        deviation=max(one.deviation, other.deviation),
+        count=min(one.count, other.count),
+        doubling=max(one.doubling, other.doubling),
+        above=max(one.scale_above, other.scale_above),
+        below=max(one.scale_below, other.scale_below),
+    )
 
 
 def coverage(inside: int, of: int) -> tuple[float, float]:

@@ -69,16 +69,17 @@ function spreadFor(logSize, question, learnt) {
   const ways = [wayToStorage(question, learnt), machine];
   if (question.pool < learnt.pools[0] / DATA.beyond || question.pool > learnt.pools[1] * DATA.beyond) ways.push("another pool");
   if (logSize > learnt.log_sizes[1] * DATA.beyond) ways.push("a larger log");
-  let variance = within.deviation ** 2, count = within.count;
-  for (const way of ways) {
+  const beyond = ways.filter((way) => DATA.spreads[way]).map((way) => {
     const spread = DATA.spreads[way];
-    if (!spread) continue;
-    const doublings = way === "a larger log" ? Math.log2(logSize / learnt.log_sizes[1]) : 0;
-    const deviation = Math.hypot(spread.deviation, spread.doubling * doublings);
-    variance += Math.max(0, deviation ** 2 - within.deviation ** 2);
-    count = Math.min(count, spread.count);
-  }
-  return { deviation: Math.sqrt(variance), count };
+    return { ...spread, further: way === "a larger log" ? spread.doubling * Math.log2(logSize / learnt.log_sizes[1]) : 0 };
+  });
+  const addedUp = (side) => {
+    const scale = (spread) => spread[side] ?? spread.deviation;
+    const own = within.deviation ** 2;
+    const more = (each) => Math.max(0, scale(each) ** 2 + each.further ** 2 - own);
+    return Math.max(scale(within), Math.sqrt(beyond.reduce((variance, each) => variance + more(each), own)));
+  };
+  return { above: addedUp("above"), below: addedUp("below"), count: Math.min(within.count, ...beyond.map((each) => each.count)) };
 }
 
 function predict(logSize, question) {
@@ -90,13 +91,13 @@ function predict(logSize, question) {
   let ready = 0;
   for (const [name, rate] of Object.entries(learnt.rates)) ready += rate * AMOUNTS[name](work, disk);
   const spread = spreadFor(logSize, question, learnt);
-  const reach = DATA.quantiles[spread.count] * spread.deviation;
+  const reach = DATA.quantiles[spread.count];
   // What may get stuck has to end sooner, so that as many recoveries end in time; null: too many get stuck.
   const mayTakeBatches = DATA.sure_of_one_batch * needed(learnt.memory, crash) > question.pool;
   const stuck = mayTakeBatches ? server.stuck_quantiles[question.workload] : DATA.quantiles;
-  const sure = stuck === null ? Infinity : ready * Math.exp(stuck[spread.count] * spread.deviation);
-  return { logSize, age, ready, low: ready * Math.exp(-reach), high: ready * Math.exp(reach), sure, batches: work.batches,
-    minutes: (age / question.redoPerHour) * 60 };
+  const sure = stuck === null ? Infinity : ready * Math.exp(stuck[spread.count] * spread.above);
+  return { logSize, age, ready, low: ready * Math.exp(-reach * spread.below), high: ready * Math.exp(reach * spread.above), sure,
+    batches: work.batches, minutes: (age / question.redoPerHour) * 60 };
 }
 
 function advise(question) {

@@ -7,6 +7,7 @@ import math
 import random
 
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -242,7 +243,14 @@ def test_what_goes_beyond_is_less_sure() -> None:
     both = spreads_together(within, [beyond, Spread(deviation=0.05, count=9)])
     assert both.deviation == pytest.approx(0.3)
     assert both.count == 9
-    assert spreads_together(within, []) == within
+    alone = spreads_together(within, [])
+    assert (alone.scale_above, alone.scale_below, alone.count) == (0.1, 0.1, 50)
+    one_sided = spreads_together(within, [Spread(deviation=0.3, count=20, above=0.05, below=0.5)])
+    assert one_sided.scale_above == pytest.approx(0.1)
+    assert one_sided.scale_below == pytest.approx(0.5)
+    long_tail = Spread(deviation=0.1, count=50, above=0.25, below=0.1)
+    assert spreads_together(long_tail, [Spread(deviation=0.2, count=20)]).scale_above == 0.25
+    assert spreads_together(long_tail, [beyond]).scale_above == pytest.approx(0.3)
     assert spread_of([("a", 0.1), ("b", -0.1)]).deviation == pytest.approx(0.1)
     with pytest.raises(ValueError, match="no error"):
         spread_of([])
@@ -269,6 +277,23 @@ def test_the_further_beyond_the_less_sure() -> None:
     assert surer.doubling == 0
     with pytest.raises(ValueError, match="no error"):
         spread_by_distance([], 0.1)
+
+
+def test_enough_crashes_tell_either_side_by_themselves() -> None:
+    errors = [(str(number), 0.8 if number < 8 else 0.01 * (number % 3)) for number in range(100)]
+    found = spread_of(errors)
+    low, high = interval(1.0, found, 0.9)
+    assert math.log(high) == pytest.approx(0.8)
+    assert math.log(low) == pytest.approx(-float(scipy.stats.t.ppf(0.95, 100)) * found.deviation)
+    few = spread_of(errors[1:])
+    assert few.above is None
+    assert few.scale_above == few.scale_below == few.deviation
+
+
+def test_predictions_that_are_all_too_long_make_the_upper_end_no_nearer() -> None:
+    found = spread_of((str(number), -0.1 - number / 100) for number in range(100))
+    assert found.scale_above == found.deviation
+    assert found.at_least(9.0).scale_below == 9.0
 
 
 def test_a_prediction_adds_up() -> None:

@@ -72,6 +72,25 @@ def test_recoveries_taken_for_crashes_would_be_too_sure() -> None:
     assert inside < 0.85 * _WORLDS
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_upper_end_holds_where_errors_of_one_side_are_the_larger_ones(sign: int) -> None:
+    """Student's t alone, which takes both sides for alike, is exceeded too often on the side of the long tail."""
+    draw = np.random.default_rng(12)
+    above, by_deviation = 0, 0
+    for _ in range(_WORLDS):
+        errors = sign * (draw.normal(0, 0.1, 121) + (draw.random(121) < 0.1))
+        spread = spread_of((str(place), float(error)) for place, error in enumerate(errors[:-1]))
+        off = math.exp(float(errors[-1]))
+        above += off > interval(1.0, spread, 0.9)[1]
+        symmetric = Spread(deviation=spread.deviation, count=spread.count)
+        by_deviation += off > interval(1.0, symmetric, 0.9)[1]
+    if sign > 0:
+        assert _is_likely(above, 6 / 121), above
+        assert by_deviation > 1.5 * above
+    else:
+        assert above == by_deviation
+
+
 def test_a_chance_to_take_too_long_is_how_often_it_does() -> None:
     draw = np.random.default_rng(7)
     claimed, happened = 0.0, 0
