@@ -17,6 +17,7 @@ import scipy
 from redolab.errors import LabError
 from redolab.models.capacity import PAGE_SIZE
 from redolab.models.recovery_time.work import CROWDED, ROOMY, SURE_OF_ONE_BATCH
+from redolab.models.sizes import SMALLEST_POOL
 from redolab.models.sizing import SHOWN, possible_sizes
 from redolab.report.labels import server_label
 from redolab.report.table import ReportTable
@@ -76,6 +77,7 @@ def calculator_data(calibration: Calibration) -> Mapping[str, object]:
         "crowded": CROWDED,
         "sure_of_one_batch": SURE_OF_ONE_BATCH,
         "beyond": BEYOND,
+        "smallest_pool": SMALLEST_POOL,
         "home": HOME,
         "sizes": sizes,
         "shown": SHOWN,

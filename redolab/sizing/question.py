@@ -203,7 +203,7 @@ def model_of(question: Question, calibration: Calibration, storage: str) -> Mode
     family, version, dialect = _asked_server(question.server)
     measured_as, server = _nearest(calibration, question.server, dialect)
     warnings, beyond = [], []
-    if (family, version.major, version.minor) != (server.family, *_series(server.version)):
+    if measured_as != question.server and not _is_alike(family, version, server):
         beyond.append(HeldOut.SERVER)
         warnings.append(f"{question.server} was not measured: the rates are those of {measured_as} ({server.version})")
     elif version.patch and str(version) != str(Version.parse(server.version)):
@@ -360,9 +360,12 @@ def slowest_workload(server: CalibratedServer) -> str:
     return max(server.workloads, key=seconds)
 
 
-def _series(version: str) -> tuple[int, int]:
-    parsed = Version.parse(version)
-    return parsed.major, parsed.minor
+def _is_alike(family: str, version: Version, server: CalibratedServer) -> bool:
+    """Whether a version recovers as a calibrated server does: it is of its series, with its recovery code."""
+    measured = Version.parse(server.version)
+    if (family, version.major, version.minor) != (server.family, measured.major, measured.minor):
+        return False
+    return dialect_of(family, version).recovery_code == dialect_of(family, measured).recovery_code
 
 
 def _disk(calibration: Calibration, storage: str) -> DiskRates:

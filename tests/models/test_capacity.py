@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from redolab.models.capacity import RedoCapacity, RedoLayout
 from redolab.servers.catalogue import server_catalogue
-from redolab.servers.dialects import Dialect
+from redolab.servers.dialects import CAPACITY_IN_FORCE, Dialect, Version, dialect_of
 from redolab.units import GIB, KIB, MIB
 
 REPORTED = list(csv.DictReader(Path(__file__).with_name("limits.csv").open()))
@@ -91,3 +91,11 @@ def test_loads_that_outran_flushing_came_to_the_highest_age_and_not_beyond_the_l
     assert capacity.hard_limit == int(seen["hard_limit"])
     assert 0.99 * capacity.highest_age < reached < capacity.hard_limit + 64 * KIB
     assert capacity.highest_age <= capacity.hard_limit
+
+
+def test_a_redo_log_is_as_large_as_the_server_says_that_it_is_and_not_as_its_variable() -> None:
+    """Options of before 8.0.30 can have set it, and while it is resized it is still as large as it was."""
+    dialect = dialect_of("mysql", Version(8, 0, 36))
+    variables = {"innodb_redo_log_capacity": "104857600"}
+    assert dialect.log_size(variables) == 100 * MIB
+    assert dialect.log_size({**variables, CAPACITY_IN_FORCE.lower(): str(8 * GIB)}) == 8 * GIB

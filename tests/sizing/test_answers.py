@@ -141,6 +141,15 @@ def test_a_version_that_was_not_measured_is_named_and_less_sure(file: Path) -> N
     assert "measured was 9.7.4, not 9.7.9" in recovery(question(file, server="mysql-9.7.9")).warnings
 
 
+def test_a_version_with_another_recovery_code_is_another_server(file: Path) -> None:
+    """MariaDB 10.11.3 has recovery rewritten (MDEV-29911): what 10.11.19 takes says less of 10.11.2."""
+    same, older = (model_for(question(file, server=f"mariadb-10.11.{patch}")) for patch in (5, 2))
+    assert same.beyond == ()
+    assert not any("was not measured" in each for each in same.warnings)
+    assert older.beyond == (HeldOut.SERVER,)
+    assert any("mariadb-10.11.2 was not measured" in each for each in older.warnings)
+
+
 def test_a_server_that_gets_stuck_is_warned_of_where_it_takes_several_batches(file: Path) -> None:
     stuck = "mysql-9 9.7.4 got stuck in 7 recoveries with more than one batch, for ever (docs/results/stuck.md has the way out)"
     assert stuck in recovery(question(file, server="mysql-9", pool=768 * MIB)).warnings
@@ -376,3 +385,4 @@ def test_of_two_spreads_none_makes_a_larger_log_surer(file: Path) -> None:
     both = with_spreads_of(small, far).spreads[HeldOut.LOG_SIZE]
     assert (both.deviation, both.count, both.doubling) == (own.deviation, 3, 0.5)
     assert both.scale_above >= max(own.scale_above, of_logs.scale_above)
+    assert both.at(2).scale_above > both.at(1).scale_above > both.scale_above

@@ -154,6 +154,10 @@ def test_nothing_runs_over_the_edge_and_what_is_wide_scrolls_in_its_own_box(open
 def test_what_cannot_be_asked_is_said_and_the_page_goes_on(opened: Page) -> None:
     opened.fill("#pool", "0")
     assert "greater than 0" in opened.inner_text("#answer")
+    # Nothing is left to be copied of what was asked before.
+    assert opened.inner_text("#lines") == ""
+    opened.fill("#pool", "0.01")
+    assert "less than 32M is too small" in opened.inner_text("#answer")
     opened.fill("#pool", "8")
     assert "greater than 0" not in opened.inner_text("#answer")
 

@@ -44,8 +44,12 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
 
     def at(self, doublings: float) -> Spread:
         """It so far beyond what was seen."""
-        return msgspec.structs.replace(
-            self, deviation=math.hypot(self.deviation, self.doubling * doublings), doubling=0.0
+        further = self.doubling * doublings
+        return Spread(
+            deviation=math.hypot(self.deviation, further),
+            count=self.count,
+            above=math.hypot(self.scale_above, further),
+            below=math.hypot(self.scale_below, further),
         )
 
     def at_least(self, scale: float) -> Spread:

@@ -190,19 +190,27 @@ function chart(question, found) {
     `<text x="${width - 4}" y="${line - 6}" text-anchor="end" class="rto-label">your limit: ${duration(question.rto)}</text>${labels.join("")}</svg>`;
 }
 
+function refuse(why) {
+  document.getElementById("answer").textContent = why;
+  for (const name of ["sizes", "lines", "chart", "rests"]) document.getElementById(name).textContent = "";
+}
+
 function show() {
   const question = asked();
   const out = document.getElementById("answer"), table = document.getElementById("sizes");
   if (!(question.pool > 0 && question.redoPerHour > 0 && question.rto > 0)) {
-    out.textContent = "Pool, redo and recovery time have to be greater than 0.";
+    refuse("Pool, redo and recovery time have to be greater than 0.");
+    return;
+  }
+  if (question.pool < DATA.smallest_pool) {
+    refuse(`A buffer pool of less than ${size(DATA.smallest_pool)} is too small.`);
     return;
   }
   const learnt = DATA.servers[question.server].workloads[question.workload];
   const measured = learnt.storages.includes(question.storage);
   if (!measured && !DATA.spreads[wayToStorage(question, learnt)]) {
-    out.textContent = `No recovery of this server on ${question.storage} was measured under ${question.workload}, and how far a prediction ` +
-      `from another storage is off is not known yet. Measured: ${learnt.storages.join(", ")}.`;
-    for (const name of ["sizes", "lines", "chart", "rests"]) document.getElementById(name).textContent = "";
+    refuse(`No recovery of this server on ${question.storage} was measured under ${question.workload}, and how far a prediction ` +
+      `from another storage is off is not known yet. Measured: ${learnt.storages.join(", ")}.`);
     return;
   }
   const found = advise(question);
