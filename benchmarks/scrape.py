@@ -20,7 +20,7 @@ from redolab.servers.initialise import initialise
 from redolab.servers.instance import Instance
 from redolab.units import MIB
 from redolab.watching.metrics import ServerCollector
-from redolab.watching.watched import WatchedServer
+from redolab.watching.watched import ServerToCome, WatchedServer
 
 _SERVERS = ("mariadb-11.8", "mysql-9")
 _SCRAPES = 200
@@ -46,7 +46,9 @@ def _measured(lab: Lab, name: str, folder: Path) -> tuple[list[float], float]:
     with Instance.start(server, folder, _REQUEST, folder / "error.log") as instance:
         instance.wait_ready(60)
         registry = CollectorRegistry(auto_describe=False)
-        watched = WatchedServer(Address(socket=str(folder / SOCKET), user="root"), "native", None)
+        address = Address(socket=str(folder / SOCKET), user="root")
+        watched = ServerToCome(lambda: WatchedServer(address, "native", None))
+        watched.look()
         registry.register(ServerCollector(watched))
         before, took = _questions(instance), []
         for _ in range(_SCRAPES):

@@ -64,6 +64,10 @@ class FindingsMade(LabError):
     exit_status = 3
 
 
+class Unreachable(LabError):
+    """Nothing answers where a server was said to be; it may come."""
+
+
 class Busy(LabError):
     """Another run has this machine."""
 

@@ -53,18 +53,22 @@ def export(
     """Export how long a recovery of a running server would take, as metrics of Prometheus.
 
     With the checkpoint age, how far it is from where statements wait, and what drives flushing. It is only read: one connection,
-    one statement a scrape.
+    one statement a scrape, its settings once a minute.
     """
     from redolab.units import parse_duration
     from redolab.watching.exporting import parse_listen, serve, write_file
-    from redolab.watching.watched import WatchedServer
+    from redolab.watching.watched import ServerToCome, WatchedServer
 
     if listen is not None and textfile is not None:
         raise click.UsageError("--listen answers scrapes, --textfile writes a file: give one of them")
     host, port = parse_listen(listen or "127.0.0.1:9400")
     seconds = parse_duration(every)
-    watched = WatchedServer(server_at.address(), storage, workload, server)
-    for each in watched.expectations.reservations():
+    address = server_at.address()
+    watched = ServerToCome(lambda: WatchedServer(address, storage, workload, server))
+    watched.look()
+    known = watched.server
+    said = [f"{address} does not answer yet"] if known is None else known.expectations.reservations()
+    for each in said:
         console().print(each, highlight=False, markup=False, soft_wrap=True)
     try:
         if textfile is not None:
@@ -72,7 +76,9 @@ def export(
             return
         where = f"[{host}]" if ":" in host else host
         console().print(
-            f"{watched.name}: metrics at http://{where}:{port}/metrics until Ctrl-C", highlight=False, markup=False
+            f"{address if known is None else known.name}: metrics at http://{where}:{port}/metrics until Ctrl-C",
+            highlight=False,
+            markup=False,
         )
         serve(watched, host, port)
     finally:

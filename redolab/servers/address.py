@@ -10,12 +10,19 @@ from typing import Any
 
 import pymysql
 from pymysql.connections import Connection
+from pymysql.constants import CR
 
-from redolab.errors import InvalidInput, LabError
+from redolab.errors import InvalidInput, LabError, Unreachable
 
 PASSWORD = "MYSQL_PWD"
 """The environment variable with a password, as the servers' own clients read it."""
 _PATIENCE = 10.0
+_NOBODY_ANSWERS = (
+    CR.CR_CONNECTION_ERROR,
+    CR.CR_CONN_HOST_ERROR,
+    CR.CR_SERVER_GONE_ERROR,
+    CR.CR_SERVER_LOST,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +93,7 @@ class Address:
 
 
 def refused(address: Address, error: pymysql.MySQLError) -> LabError:
-    """Why a server cannot be had, in one line."""
+    """Why a server cannot be had, in one line: `Unreachable` if nothing answers."""
     said = error.args[1] if len(error.args) > 1 else str(error)
-    return LabError(f"{address} cannot be asked ({said})", "look at address, user and password")
+    kind = Unreachable if error.args and error.args[0] in _NOBODY_ANSWERS else LabError
+    return kind(f"{address} cannot be asked ({said})", "look at address, user and password")

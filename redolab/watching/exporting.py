@@ -15,9 +15,11 @@ from prometheus_client import CollectorRegistry, start_http_server, write_to_tex
 
 from redolab.errors import InvalidInput, LabError
 from redolab.watching.metrics import ServerCollector
-from redolab.watching.watched import WatchedServer
+from redolab.watching.watched import ServerToCome
 
 _SUFFIX = ".prom"
+_SHORTEST = 0.1
+"""Seconds."""
 
 
 def parse_listen(text: str) -> tuple[str, int]:
@@ -32,7 +34,7 @@ def parse_listen(text: str) -> tuple[str, int]:
     return str(address), number
 
 
-def serve(server: WatchedServer, host: str, port: int) -> None:
+def serve(server: ServerToCome, host: str, port: int) -> None:
     """Answer scrapes until SIGINT or SIGTERM. Raises `LabError` if nothing can listen there."""
     registry = _registry(server)
     try:
@@ -48,11 +50,13 @@ def serve(server: WatchedServer, host: str, port: int) -> None:
     thread.join()
 
 
-def write_file(server: WatchedServer, file: Path, every: float) -> None:
+def write_file(server: ServerToCome, file: Path, every: float) -> None:
     """Write the metrics into a file every so many seconds, whole or not at all, until SIGINT or SIGTERM; then it goes.
 
-    Raises `InvalidInput` for a name that node_exporter would not read.
+    Raises `InvalidInput` for a name that node_exporter would not read, or a time that is too short.
     """
+    if every < _SHORTEST:
+        raise InvalidInput(f"a file every {every:g} s is not possible", f"choose {_SHORTEST:g}s or more")
     if file.suffix != _SUFFIX:
         raise InvalidInput(f"node_exporter does not read {file.name}", f"give it a name that ends in {_SUFFIX}")
     registry = _registry(server)
@@ -61,14 +65,15 @@ def write_file(server: WatchedServer, file: Path, every: float) -> None:
         try:
             while not stop.wait(max(0.0, due - time.monotonic())):
                 write_to_textfile(str(file), registry)
-                due += every
+                # Counted from fixed points, and past those that a slow answer made it miss.
+                due += every * max(1, -(-(time.monotonic() - due) // every))
         finally:
             # What stays would be scraped for ever as if the server stood so.
             with suppress(FileNotFoundError):
                 file.unlink()
 
 
-def _registry(server: WatchedServer) -> CollectorRegistry:
+def _registry(server: ServerToCome) -> CollectorRegistry:
     registry = CollectorRegistry(auto_describe=False)
     registry.register(ServerCollector(server))
     return registry

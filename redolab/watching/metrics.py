@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -10,27 +11,33 @@ from prometheus_client.registry import Collector
 
 from redolab.watching.crash_now import Expected
 from redolab.watching.standing import Driver
-from redolab.watching.watched import Standing, WatchedServer
+from redolab.watching.watched import ServerToCome, Standing
 
 
 class ServerCollector(Collector):
     """Looks at a server whenever it is scraped; while the server is away there is `redolab_up 0` and nothing else."""
 
-    def __init__(self, server: WatchedServer) -> None:
+    def __init__(self, server: ServerToCome) -> None:
         self._server = server
+        self._alone = threading.Lock()
 
     def describe(self) -> Iterable[Metric]:
         """Nothing in advance: a registry would look at the server when this is registered."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """The metrics of this moment."""
+        """The metrics of this moment; scrapes may come at once, and the server has one connection."""
+        with self._alone:
+            found = list(self._collected())
+        yield from found
+
+    def _collected(self) -> Iterator[Metric]:
         standing = self._server.look()
         yield GaugeMetricFamily("redolab_up", "Whether the server answers.", value=float(standing is not None))
-        if standing is None:
+        if standing is None or self._server.server is None:
             return
         yield from metrics_of(standing)
-        known = self._server.expectations
+        known = self._server.server.expectations
         answered = GaugeMetricFamily(
             "redolab_recovery_known",
             "Whether recoveries of this server can be predicted; else why not.",

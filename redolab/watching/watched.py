@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from redolab.counters import Sample
+from redolab.errors import Unreachable
 from redolab.samples.live.server import LiveServer
 from redolab.samples.series import SegmentGrowth, Series
 from redolab.servers.address import Address
@@ -16,6 +19,8 @@ from redolab.watching.standing import Driver, FlushLimits, driver, flush_limits,
 _PAGE = 16 * 1024
 _GAP = 600.0
 """Seconds between two looks after which nothing is said of a rate."""
+_SETTINGS_EVERY = 60.0
+"""Seconds after which its settings are read again: a redo log or a pool can be resized while it runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +31,7 @@ class Standing:
     limits: FlushLimits
     driver: Driver | None
     growth: SegmentGrowth | None
-    """Since the look before; None of the first one of a server's life."""
+    """Since the look before; None of the first one of a server's life, and where that was long ago."""
     seconds_until_waiting: float | None
     expected: tuple[Expected, ...]
 
@@ -44,25 +49,29 @@ class WatchedServer:
         """`server`: whose figures are taken, instead of what it says that it is. Raises `LabError` if it cannot be asked."""
         self._address = address
         self._live = LiveServer(address)
-        self.version = self._live.version
-        self.buffer_pool = self._live.buffer_pool
-        self.log_size = self._live.log_size
-        self.name = server or f"{family_of(self.version)}-{Version.parse(self.version)}"
-        question = Question(server=self.name, storage=storage, pool=self.buffer_pool, workload=workload)
-        self.expectations: Expectations = expectations(question, self.log_size)
+        self._given = server, storage, workload
+        self._learn()
+        self._read_at = time.monotonic()
         self._series = Series(_GAP)
         self._before: Sample | None = None
         self._highest: Sample | None = None
 
     def look(self) -> Standing | None:
         """How it stands now; None while it is away. One that comes back is the same, unless it says that it was restarted."""
+        if time.monotonic() - self._read_at >= _SETTINGS_EVERY:
+            self._live.read_settings()
+            self._read_at = time.monotonic()
         sample = self._live.sample()
         if sample is None:
             return None
+        if (self._live.version, self._live.buffer_pool, self._live.log_size) != self._learnt:
+            self._learn()
         growth = self._series.add(sample)
         if growth is None:
             # Another life: what was before has nothing to do with it.
             self._before = self._highest = None
+        elif growth.gap:
+            growth, self._before = None, None
         before, self._before = self._before, sample
         if sample.checkpoint_age is not None and (
             self._highest is None or sample.checkpoint_age >= (self._highest.checkpoint_age or 0)
@@ -79,6 +88,38 @@ class WatchedServer:
             expected=tuple(self.expectations.of(sample, self._highest)),
         )
 
+    def _learn(self) -> None:
+        """What answers for a server of that version, with that pool and that log."""
+        server, storage, workload = self._given
+        self._learnt = self._live.version, self._live.buffer_pool, self._live.log_size
+        self.version, self.buffer_pool, self.log_size = self._learnt
+        self.name = server or f"{family_of(self.version)}-{Version.parse(self.version)}"
+        question = Question(server=self.name, storage=storage, pool=self.buffer_pool, workload=workload)
+        self.expectations: Expectations = expectations(question, self.log_size)
+
     def close(self) -> None:
         """Let go of the connection."""
         self._live.close()
+
+
+class ServerToCome:
+    """A server that may be away when it is looked at first, as after a crash of its machine."""
+
+    def __init__(self, reach: Callable[[], WatchedServer]) -> None:
+        """`reach` raises `LabError` if it cannot be asked, and `Unreachable` as long as nothing answers."""
+        self._reach = reach
+        self.server: WatchedServer | None = None
+
+    def look(self) -> Standing | None:
+        """How it stands now; None while it is away. Raises `LabError` at the first look that is answered, if it cannot be asked."""
+        if self.server is None:
+            try:
+                self.server = self._reach()
+            except Unreachable:
+                return None
+        return self.server.look()
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        if self.server is not None:
+            self.server.close()

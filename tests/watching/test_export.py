@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import cast
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from redolab.errors import InvalidInput
 from redolab.lab import Lab
+from redolab.servers.address import Address
 from redolab.servers.dialects import SOCKET
 from redolab.servers.install import InstalledServer
+from redolab.units import MIB
+from redolab.watching.exporting import write_file
+from redolab.watching.watched import ServerToCome, WatchedServer
 from tests.command import redolab, redolab_running
 from tests.samples.live.watched import fresh, load, option_file, running
 from tests.thorough import mostly_thorough
@@ -26,12 +34,14 @@ def test_a_server_under_load_that_goes_away_and_comes_back(lab: Lab, mariadb: In
     folder = tmp_path / "i"
     fresh(lab, mariadb, folder)
     with (
-        running(lab, mariadb, folder) as instance,
         redolab_running(
             "export", "--socket", str(folder / SOCKET), "--user", "root", "--listen", f"127.0.0.1:{PORT}"
         ) as process,
+        contextlib.ExitStack() as lives,
     ):
-        before = first_scrape()
+        assert first_scrape() == {("redolab_up", ()): 0.0}
+        instance = lives.enter_context(running(lab, mariadb, folder))
+        before = scraped()
         assert before["redolab_up", ()] == 1
         load(lab, instance, 2)
         loaded = scraped()
@@ -43,6 +53,9 @@ def test_a_server_under_load_that_goes_away_and_comes_back(lab: Lab, mariadb: In
         assert seconds(loaded, "now", "0.05") < seconds(loaded, "now", "0.5") < seconds(loaded, "now", "0.95")
         assert seconds(loaded, "now", "0.5") < seconds(loaded, "worst", "0.5")
         assert loaded["redolab_recovery_known", (("why_not", ""),)] == 1
+        with ThreadPoolExecutor(8) as scrapers:
+            at_once = [each.result() for each in [scrapers.submit(scraped) for _ in range(8)]]
+        assert [each["redolab_up", ()] for each in at_once] == [1.0] * 8
         instance.kill()
         assert scraped() == {("redolab_up", ()): 0.0}
         with running(lab, mariadb, folder):
@@ -55,6 +68,30 @@ def test_a_server_under_load_that_goes_away_and_comes_back(lab: Lab, mariadb: In
         said = process.stdout.read()
         assert process.wait(20) == 0, said
         assert "Traceback" not in said
+
+
+def test_a_redo_log_that_is_resized_is_known(
+    lab: Lab, mariadb: InstalledServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "i"
+    fresh(lab, mariadb, folder)
+    monkeypatch.setattr("redolab.watching.watched._SETTINGS_EVERY", 0.0)
+    with running(lab, mariadb, folder) as instance:
+        server = WatchedServer(Address(socket=str(folder / SOCKET), user="root"), "native", None)
+        before = server.look()
+        with instance.connections.connect() as connection, connection.cursor() as cursor:
+            cursor.execute(f"SET GLOBAL innodb_log_file_size = {128 * MIB}")
+        after = server.look()
+        server.close()
+    assert before is not None
+    assert after is not None
+    assert server.log_size == 128 * MIB
+    assert after.expected[-1].redo > 1.5 * before.expected[-1].redo
+
+
+def test_a_file_without_a_pause_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="every 0 s is not possible"):
+        write_file(cast(ServerToCome, None), tmp_path / "redolab.prom", 0.0)
 
 
 @pytest.mark.parametrize("name", mostly_thorough(["mysql-5.7", "mysql-9", "mariadb-11.8"]))

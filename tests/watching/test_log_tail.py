@@ -101,7 +101,7 @@ def test_a_pipe_has_a_backlog_too() -> None:
         "from redolab.watching.following.log_tail import LogTail\n"
         "tail, ago = LogTail(None), []\n"
         "while not tail.has_ended or not ago:\n"
-        "    ago += [round(time.time() - each.at) for each in tail.said()]\n"
+        "    ago += [round(time.time() - each.at, -1) for each in tail.said()]\n"
         "    time.sleep(0.05)\n"
         "print(ago)\n"
     )
@@ -115,4 +115,30 @@ def test_a_pipe_has_a_backlog_too() -> None:
         time.sleep(2.5)
         reader.stdin.write(stamped(100, "three"))
         reader.stdin.close()
-        assert reader.stdout.read().strip() == "[600, 300, 0]"
+        assert reader.stdout.read().strip() == "[600.0, 300.0, 0.0]"
+
+
+def test_what_comes_in_pieces_is_understood_by_the_last_of_all() -> None:
+    """As of 'journalctl -n all -f': a server's earlier starts come first, weeks old, and a pipe holds 64 KiB at a time."""
+    code = (
+        "import time\n"
+        "from redolab.watching.following.log_tail import LogTail\n"
+        "tail, found = LogTail(None), []\n"
+        "while not tail.has_ended:\n"
+        "    said = tail.said()\n"
+        "    found += [[round(time.time() - each.at, -1) for each in said]] if said else []\n"
+        "    time.sleep(0.05)\n"
+        "print(found)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as reader:
+        assert reader.stdin is not None
+        assert reader.stdout is not None
+        for ago in (20 * 86400, 1200):
+            reader.stdin.write(old(ago, "one", 0.0))
+            reader.stdin.flush()
+            time.sleep(0.5)
+        time.sleep(2)
+        reader.stdin.close()
+        assert reader.stdout.read().strip() == "[[1728000.0, 1200.0]]"

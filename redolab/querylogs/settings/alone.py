@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from redolab.errors import Busy, LabError
 from redolab.machine import files
@@ -15,7 +16,7 @@ from redolab.machine.interrupts import unwinding
 from redolab.progress import Progress
 from redolab.querylogs.settings import note as notes
 from redolab.querylogs.settings.changes import left_behind
-from redolab.querylogs.settings.note import ServerIdentity
+from redolab.querylogs.settings.note import Note, ServerIdentity
 from redolab.querylogs.settings.server import UserServer
 from redolab.servers.address import Address
 
@@ -45,8 +46,8 @@ def alone_on(server: UserServer) -> Iterator[int]:
     Raises `Busy` while another command or its guardian is at it, and `LabError` where one has left its changes.
     """
     with locked(server.identity) as lock:
-        pending = [path for path in notes.all_notes() if notes.read(path).identity.uuid == server.identity.uuid]
-        if pending:
+        pending = next(_notes_of(server.identity), None)
+        if pending is not None:
             raise LabError(
                 f"{server.address} still has what an earlier command has set", f"redolab slowlog restore {pending[0]}"
             )
@@ -83,12 +84,16 @@ def _taken(descriptor: int) -> bool:
 
 
 def _at_work(identity: ServerIdentity) -> str:
+    return next((f" (process {note.pid}, guardian {note.guardian})" for _, note in _notes_of(identity)), "")
+
+
+def _notes_of(identity: ServerIdentity) -> Iterator[tuple[Path, Note]]:
+    """Those of a server. One that cannot be read may be of any, or has gone meanwhile: what a server has set shows by itself."""
     for path in notes.all_notes():
         with suppress(LabError):
             note = notes.read(path)
             if note.identity.uuid == identity.uuid:
-                return f" (process {note.pid}, guardian {note.guardian})"
-    return ""
+                yield path, note
 
 
 def _check_nobody_from_elsewhere(server: UserServer) -> None:

@@ -63,9 +63,9 @@ def _undo(server: UserServer, path: Path, note: Note, telling: Telling) -> None:
     failed: list[str] = []
     for _ in range(_TRIES):
         todo = undoing(note.changes, server.variables())
+        failed = []
         if not todo.undo:
             break
-        failed = []
         for change in todo.undo:
             telling.say(f"restoring {change.name} = {change.before!r}")
             try:

@@ -15,9 +15,9 @@ from redolab.errors import InvalidInput, LabError
 from redolab.models.capacity import RedoCapacity
 from redolab.samples.live.readings import WITHOUT_LSN, WITHOUT_OS_LOG_WRITTEN, Reading, readings
 from redolab.servers.address import Address, refused
-from redolab.servers.dialects import Version, dialect_of, family_of
+from redolab.servers.dialects import CAPACITY_IN_FORCE, Version, dialect_of, family_of
 
-_LOST = (pymysql.err.OperationalError, pymysql.err.InterfaceError, OSError)
+_LOST = (pymysql.MySQLError, OSError)
 
 
 class LiveServer:
@@ -28,15 +28,9 @@ class LiveServer:
         self._address = address
         try:
             self._connection: Connection | None = address.connect()
-            self.version, self.variables = self._version_and_variables()
-            self._reading = self._best_reading()
-            self.offered = self._counters()
+            self._meet()
         except pymysql.MySQLError as error:
             raise refused(address, error) from error
-        self.log_size, capacity = _capacity(self.version, self.variables)
-        self._hard_limit = None if capacity is None else capacity.hard_limit
-        self.sync_flush_point = None if capacity is None else capacity.sync_flush_point
-        self.buffer_pool = int(self.variables.get("innodb_buffer_pool_size", 0))
         if self.offered.lsn is None and self.offered.os_log_written is None:
             raise LabError(f"{address} says nothing of a redo log", "is InnoDB on?")
 
@@ -45,11 +39,20 @@ class LiveServer:
         try:
             if self._connection is None:
                 self._connection = self._address.connect()
+                self._meet()
             instant = Instant(monotonic=time.monotonic(), wall=time.time())
             return sample_at(instant, self._counters())
         except _LOST:
             self.close()
             return None
+
+    def read_settings(self) -> None:
+        """Read its settings anew, as they can be changed while it runs; nothing happens while the connection is lost."""
+        try:
+            if self._connection is not None:
+                self._read_settings()
+        except _LOST:
+            self.close()
 
     def hard_limit(self, sample: Sample) -> int | None:
         """The checkpoint age at which statements would wait: the server's own figure, else by the formula of its version."""
@@ -74,6 +77,19 @@ class LiveServer:
             self._connection.close()
         self._connection = None
 
+    def _meet(self) -> None:
+        """Find out which server it is, and what it offers: one that comes back can be another."""
+        self._read_settings()
+        self._reading = self._best_reading()
+        self.offered = self._counters()
+
+    def _read_settings(self) -> None:
+        self.version, self.variables = self._version_and_variables()
+        self.log_size, capacity = _capacity(self.version, self.variables)
+        self._hard_limit = None if capacity is None else capacity.hard_limit
+        self.sync_flush_point = None if capacity is None else capacity.sync_flush_point
+        self.buffer_pool = int(self.variables.get("innodb_buffer_pool_size", 0))
+
     def _version_and_variables(self) -> tuple[str, dict[str, str]]:
         assert self._connection is not None
         with self._connection.cursor() as cursor:
@@ -83,6 +99,8 @@ class LiveServer:
                 "OR Variable_name = 'innodb_buffer_pool_size'"
             )
             variables = {name.lower(): str(value) for name, value in cursor.fetchall()}
+            cursor.execute(f"SHOW GLOBAL STATUS LIKE '{CAPACITY_IN_FORCE}'")
+            variables |= {name.lower(): str(value) for name, value in cursor.fetchall()}
         return variables["version"], variables
 
     def _best_reading(self) -> Reading:

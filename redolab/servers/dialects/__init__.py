@@ -317,6 +317,8 @@ def _option(name: str) -> str:
     return name.replace("-", "_").lower()
 
 
+CAPACITY_IN_FORCE = "Innodb_redo_log_capacity_resized"
+"""The status variable of servers that have one: bytes of the redo log as it is, however its size was set."""
 PORT = 3306
 """Where an instance listens in its own network namespace."""
 

@@ -18,6 +18,7 @@ from redolab.models.capacity import (
 )
 from redolab.models.inflation import LogWriter
 from redolab.servers.dialects import (
+    CAPACITY_IN_FORCE,
     Dialect,
     Initialisation,
     InstanceRequest,
@@ -227,7 +228,8 @@ class MySQL(Dialect):
     def log_size(self, variables: Mapping[str, str]) -> int:
         """See `Dialect`."""
         if self._has_capacity:
-            return int(variables["innodb_redo_log_capacity"])
+            # By the manual a log of innodb_log_file_size and innodb_log_files_in_group (gone in 9.7) has their size, not the variable's.
+            return int(variables.get(CAPACITY_IN_FORCE.lower()) or variables["innodb_redo_log_capacity"])
         return innodb.size_of_files(variables)
 
 

@@ -26,6 +26,8 @@ _EXACTLY = 5.0
 _LONGEST = 4096
 _SILENCE = 1.0
 """Seconds without a line after which a pipe has nothing more from before."""
+_BACKLOG = 5.0
+"""Seconds that a pipe may take to bring what there was, where it is never silent: a stuck server repeats a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,8 @@ class LogTail:
         self._shifts: dict[_Form, float] = {}
         """Seconds from the stamps of a form to the epoch."""
         self._last: float | None = None
+        self._held: list[Record] = []
+        """What was there, as far as it has come."""
         self.unfinished = ""
         """The beginning of a line whose end has not come yet."""
         self._rest = b""
@@ -80,9 +84,14 @@ class LogTail:
         found = [record for line in lines if line for record in records(line.decode("utf-8", "replace"))]
         if not self._is_behind:
             return [Said(record, now) for record in found]
-        self._learn_shifts(found, now)
-        said = [Said(record, self._at(record, now)) for record in found]
-        self._is_behind = not self._source.has_caught_up()
+        # The stamps are understood by the last of all that was there, and a server is where that leaves it.
+        self._held += found
+        if not self._source.has_caught_up():
+            return []
+        self._is_behind = False
+        self._learn_shifts(self._held, now)
+        said = [Said(record, self._at(record, now)) for record in self._held]
+        self._held.clear()
         return said
 
     @property
@@ -208,6 +217,7 @@ class _File:
 class _Pipe:
     def __init__(self, number: int) -> None:
         self._number = number
+        self._first: float | None = None
         self._heard: float | None = None
         self._ended = False
 
@@ -219,10 +229,14 @@ class _Pipe:
             chunks.append(chunk)
         if any(chunks):
             self._heard = time.monotonic()
+            self._first = self._first or self._heard
         return b"".join(chunks)
 
     def has_caught_up(self) -> bool:
-        return self._ended or (self._heard is not None and time.monotonic() - self._heard >= _SILENCE)
+        if self._ended or self._heard is None or self._first is None:
+            return self._ended
+        now = time.monotonic()
+        return now - self._heard >= _SILENCE or now - self._first >= _BACKLOG
 
     def written(self) -> float | None:
         return None

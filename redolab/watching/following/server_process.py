@@ -46,7 +46,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes that went to disks, its log among them."""
     cpu_seconds: float
     listens: bool
-    """Whether it takes connections, so that its recovery is over."""
+    """Whether it takes connections, so that its recovery is over: at its socket, as Galera listens on TCP before InnoDB has begun."""
 
 
 class ShownProcess(Protocol):
@@ -185,7 +185,6 @@ class ServerProcess:
                 fields = line.split()
                 if int(fields[3], 16) & _LISTENS and fields[6] in sockets:
                     return True
-            return any(each.status == psutil.CONN_LISTEN for each in self._process.net_connections("tcp"))
         return False
 
     def _sockets(self) -> Iterator[str]:
