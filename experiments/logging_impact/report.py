@@ -87,10 +87,14 @@ def title(found: Sequence[LogEffect]) -> str:
 def cell_label(key: Compared) -> str:
     """As in `MySQL 9.7.4, 20 clients, pool 1.75G`; the pool where it does not hold the tables."""
     clients = f"{key.cell.connections} client{'s' * (key.cell.connections != 1)}"
-    small = key.cell.pool < key.conditions.warehouses * _MANY * MIB
     return f"{server_label(key.cell.server, key.version)}, {clients}" + (
-        f", pool {format_size(key.cell.pool)}" if small else ""
+        f", pool {format_size(key.cell.pool)}" if is_small(key) else ""
     )
+
+
+def is_small(key: Compared) -> bool:
+    """Whether the pool does not hold the tables."""
+    return key.cell.pool < key.conditions.warehouses * _MANY * MIB
 
 
 def costs_table(found: Sequence[LogEffect], widest: int = SCREEN) -> ReportTable:

@@ -38,7 +38,7 @@ EXPERIMENT = Experiment(
             *OTHER_MACHINES,
         ],
         "generations": ["generations", SLOWER_MACHINE],
-        "recovery": ["recovery", "model", SLOWER_MACHINE],
+        "recovery": ["recovery", "model", *OTHER_MACHINES],
         "storage": ["storage", "model", SLOWER_MACHINE],
     },
     check=CheckCell(Named(__name__, ".check:check"), "ready_s", "s to ready with a log of 64M"),

@@ -10,10 +10,11 @@ from redolab.report.template import filled
 from redolab.runs.machines import measured_on
 from redolab.runs.repeat_command import command
 from redolab.runs.store import Run
+from redolab.units import format_size
 
 from ..effects import effects, measured_in
 from ..factors import Factors
-from ..report import answer, cell_label, costs_table, plots
+from ..report import answer, cell_label, costs_table, is_small, plots
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
 _USUAL = 20
@@ -25,12 +26,16 @@ def page(runs: Sequence[Run]) -> Page:
     measured = measured_in(runs)
     effects_found = effects(measured)
     servers = list(dict.fromkeys(each.key.cell.server for each in effects_found))
-    found = sorted(effects_found, key=lambda each: (servers.index(each.key.cell.server), each.key.cell.connections))
-    usual = [each for each in found if each.key.cell.connections == _USUAL]
+    found = sorted(
+        effects_found,
+        key=lambda each: (servers.index(each.key.cell.server), is_small(each.key), each.key.cell.connections),
+    )
+    usual = [each for each in found if each.key.cell.connections == _USUAL and not is_small(each.key)]
     others = [each for each in found if each not in usual]
     values = {
         "answer": answer(usual),
-        "others": sorted({each.key.cell.connections for each in others}),
+        "others": sorted({each.key.cell.connections for each in others if not is_small(each.key)}),
+        "small_pool": format_size(next(each.key.cell.pool for each in others if is_small(each.key))),
         "blocks": max(each.throughput.blocks for each in others if each.throughput is not None),
         "resolved": [
             f"{each.log}, {cell_label(each.key)}, {each.throughput.with_interval()}"

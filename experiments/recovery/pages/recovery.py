@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable, number
 from redolab.report.template import filled
 from redolab.results.alike import Keyed, keyed_recoveries
-from redolab.results.committed import SLOWER_MACHINE
+from redolab.results.committed import SLOWER_MACHINE, THIRD_MACHINE
 from redolab.results.crashes import crashes_of, samples_of
 from redolab.results.marks import Off, marks_of, storage_label
 from redolab.runs.repeat_command import command
@@ -34,6 +34,8 @@ from .tables import on_page
 _TEMPLATE = Path(__file__).with_suffix(".md")
 _FOLDER = "recovery"
 """Of the runs of this page's own; the others have crashes of other hours and storages."""
+_ELSEWHERE = {SLOWER_MACHINE: "a slower machine of the same class", THIRD_MACHINE: "a third one"}
+"""Folder of runs → the machine that they were measured on, where it is not the project's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +47,8 @@ class Crash:
     row: RecoveryRow
     seconds: Sequence[float]
     """To ready, of each recovery."""
-    slower: bool = False
-    """Whether its machine recovers more slowly than the others of its class."""
+    elsewhere: str = ""
+    """Its machine in words; empty: the project's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +75,8 @@ def page(runs: Sequence[Run]) -> Page:
     for each in alike:
         by_machine[each.key.machine].append(each)
     most = sorted(by_machine.values(), key=len, reverse=True)
-    slower = {run.name for run in runs if run.folder.parent.name == SLOWER_MACHINE}
-    crashes = [_crashes(each, slower) for each in most]
+    elsewhere = {run.name: words for run in runs if (words := _ELSEWHERE.get(run.folder.parent.name))}
+    crashes = [_crashes(each, elsewhere) for each in most]
     off = marks_of(runs)
     age = Plot("age", partial(plot_age, image=image, samples=samples_of(last, image.name), stem="age"))
     log = format_size(image.spec.instance.log_size)
@@ -103,23 +105,21 @@ def page(runs: Sequence[Run]) -> Page:
 
 
 def answer(crashes: Sequence[Crash], log: str) -> str:
-    """How long each server took at home, its fastest and its slowest recovery; the fastest server first, a slower machine apart."""
-    told = ", ".join(
-        f"{server} was ready after {_of_server(own)}"
-        for server, own in _at_home([each for each in crashes if not each.slower])
-    )
-    slow = ", ".join(
-        f"{server} after {_of_server(own)}" for server, own in _at_home([each for each in crashes if each.slower])
-    )
-    on_slower = f"; on a slower machine of the same class {slow}" if slow else ""
-    return f"A full redo log of {log}: {told}, by pool and crash{on_slower}."
+    """How long each server took at home, its fastest and its slowest recovery; the fastest server first, other machines apart."""
+    told = [f"{server} was ready after {_of_server(own)}" for server, own in _at_home(crashes, "")]
+    others = [
+        f"; on {machine} {', '.join(f'{server} after {_of_server(own)}' for server, own in found)}"
+        for machine in _ELSEWHERE.values()
+        if (found := _at_home(crashes, machine))
+    ]
+    return f"A full redo log of {log}: {', '.join(told)}, by pool and crash{''.join(others)}."
 
 
-def _at_home(crashes: Sequence[Crash]) -> list[tuple[str, list[Crash]]]:
-    """Server → its crashes at home, the fastest server first."""
+def _at_home(crashes: Sequence[Crash], machine: str) -> list[tuple[str, list[Crash]]]:
+    """Server → its crashes on that machine's own disk, the fastest server first."""
     found: dict[str, list[Crash]] = defaultdict(list)
     for crash in crashes:
-        if crash.row.storage == HOME:
+        if crash.row.storage == HOME and crash.elsewhere == machine:
             found[_server(crash.row)].append(crash)
     return sorted(found.items(), key=lambda entry: statistics.median(_seconds(entry[1])))
 
@@ -150,7 +150,7 @@ def _title(rows: Sequence[RecoveryRow], log: str) -> str:
     return f"A full redo log of {log}: ready after {min(medians):.0f} to {max(medians):.0f} s"
 
 
-def _crashes(recoveries: Sequence[Keyed], slower: Collection[str]) -> list[Crash]:
+def _crashes(recoveries: Sequence[Keyed], elsewhere: Mapping[str, str]) -> list[Crash]:
     """Of each run its cells, by server, storage and pool, the oldest first."""
     found = []
     for run in dict.fromkeys(each.run for each in recoveries):
@@ -160,7 +160,7 @@ def _crashes(recoveries: Sequence[Keyed], slower: Collection[str]) -> list[Crash
             seconds = [trial.seconds_to_ready for trial in cell if trial.seconds_to_ready is not None]
             images = {trial.image for trial in cell}
             began = min(each.trial.started for each in own if each.trial.image in images)
-            found.append(Crash(f"{began:%Y-%m-%d %H:%M}", row, seconds, run in slower))
+            found.append(Crash(f"{began:%Y-%m-%d %H:%M}", row, seconds, elsewhere.get(run, "")))
     return sorted(
         found, key=lambda each: (_server(each.row), each.row.storage != HOME, each.row.storage, -each.row.buffer_pool_bytes, each.began)
     )  # fmt: skip
