@@ -56,7 +56,6 @@ def page(runs: Sequence[Run]) -> Page:
         "rates": [(table.title, table.as_markdown()) for table in rates_tables(shipped_calibration())],
         "median": {kind.name.lower(): _all(rows, kind) for kind in HeldOut},
         "held": {kind.name.lower(): _held(rows, kind) for kind in HeldOut},
-        "goals": {"log_size": 0.15, "pool": 0.15, "unseen_storage": 0.30, "scaled": 0.30},
         "recoveries": len(observations),
         "crashes": len({each.crash_name for each in observations}),
         "servers": [server_label(name, each.version) for name, each in calibration.servers.items()],

@@ -20,11 +20,11 @@ from ..factors import Factors
 from ..methods import Method
 from ..plots import plot_stalls
 from ..report import (
+    copied_table,
     flushed_in_words,
     flushed_table,
     lost_in_words,
     measured_in,
-    milliseconds,
     parts_table,
     stalls_in_words,
     stalls_table,
@@ -44,7 +44,7 @@ def page(runs: Sequence[Run]) -> Page:
         "stalls": stalls_in_words(found),
         "lost": lost_in_words(found),
         "flushed": flushed_in_words(every),
-        "copied": [_copied(each) for each in found if each.cell.method is Method.COPYTRUNCATE],
+        "copied": copied.as_markdown() if (copied := copied_table(found)) is not None else "",
         "held": _held(found),
         "table": stalls_table(found, marks_of(runs), PAGE).as_markdown(),
         "tables": flushed_table(every).as_markdown(),
@@ -53,25 +53,14 @@ def page(runs: Sequence[Run]) -> Page:
             (str(method), method.about) for method in Method if any(each.cell.method is method for each in every)
         ],
         "sizes": ", ".join(dict.fromkeys(format_size(each.cell.log_file) for each in found)),
-        "rotations": sum(len(each.trials) for each in every),
+        "rotations": sum(len(each.trials) for each in found),
+        "smaller": sum(len(each.trials) for each in every if each not in found),
         "dirty_s": _dirty(runs),
         "commands": [command(run, Factors(), always=["server"]) for run in runs],
         "machines": measured_on(runs),
         "dates": ", ".join(dict.fromkeys(f"{run.record().began:%Y-%m-%d}" for run in runs)),
     }
     return Page(filled(_TEMPLATE, values), [Plot("stalls", partial(plot_stalls, cells=found))])
-
-
-def _copied(cell: CellResult) -> str:
-    """What truncating took, apart from copying and syncing, and what was lost meanwhile."""
-    parts = [
-        f"{name} {milliseconds([1000 * each.seconds for trial in cell.trials for each in trial.phases if each.name == name])} ms"
-        for name in dict.fromkeys(each.name for trial in cell.trials for each in trial.phases)
-        if name in ("copy", "sync", "truncate")
-    ]
-    lost = statistics.median(each.check.lost_s for each in cell.trials)
-    held = ", logging held" if cell.cell.held else ""
-    return f"{cell.label}, {cell.cell.file_system}{held}: {', '.join(parts)}; lost: the statements of {lost:.1f} s"
 
 
 def _held(found: Sequence[CellResult]) -> str:
