@@ -90,7 +90,8 @@ def lost_in_words(found: Sequence[CellResult]) -> str:
     for held, when in ((False, ""), (True, " with logging held")):
         lost = [trial.check.lost for each in copied if each.cell.held is held for trial in each.trials]
         if lost:
-            said.append(f"copytruncate lost {_each_in_words(lost)} statements of the log{when}")
+            what = f"{_each_in_words(lost)} statements of the log" if any(lost) else "none"
+            said.append(f"copytruncate lost {what}{when}")
     if kept:
         lost_by = sum(each.of_all(lambda trial: trial.check.lost + trial.check.torn) for each in kept)
         rotations = sum(len(each.trials) for each in kept)
@@ -101,9 +102,7 @@ def lost_in_words(found: Sequence[CellResult]) -> str:
 
 
 def _each_in_words(counts: Sequence[int]) -> str:
-    """As in `25,293 and 25,716`; of more than two the median, as in `25,504 (median of 6, at most 25,716)`; `no` where all are 0."""
-    if not any(counts):
-        return "no"
+    """As in `25,293 and 25,716`; of more than two the median, as in `25,504 (median of 6, at most 25,716)`."""
     if len(counts) > 2:
         return f"{statistics.median(counts):,.0f} (median of {len(counts)}, at most {max(counts):,})"
     return " and ".join(f"{count:,}" for count in counts)

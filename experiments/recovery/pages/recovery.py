@@ -106,13 +106,16 @@ def page(runs: Sequence[Run]) -> Page:
 
 def answer(crashes: Sequence[Crash], log: str) -> str:
     """How long each server took at home, its fastest and its slowest recovery; the fastest server first, other machines apart."""
-    told = [f"{server} was ready after {_of_server(own)}" for server, own in _at_home(crashes, "")]
     others = [
-        f"; on {machine} {', '.join(f'{server} after {_of_server(own)}' for server, own in found)}"
+        f"; on {machine} {_each_server(found)}"
         for machine in _ELSEWHERE.values()
         if (found := _at_home(crashes, machine))
     ]
-    return f"A full redo log of {log}: {', '.join(told)}, by pool and crash{''.join(others)}."
+    return f"With a full redo log of {log} servers were ready, by pool and crash: {_each_server(_at_home(crashes, ''))}{''.join(others)}."
+
+
+def _each_server(found: Sequence[tuple[str, Sequence[Crash]]]) -> str:
+    return ", ".join(f"{server} after {_of_server(own)}" for server, own in found)
 
 
 def _at_home(crashes: Sequence[Crash], machine: str) -> list[tuple[str, list[Crash]]]:
