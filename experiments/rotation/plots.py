@@ -53,7 +53,9 @@ def finding(cells: Sequence[CellResult]) -> str:
         return (
             f"No method makes a statement take longer than it does without a rotation: at most {longest}, and {usual}"
         )
-    return f"While a log is rotated by {where}, a statement takes up to {longest}; without a rotation up to {usual}"
+    return (
+        f"While {worst.label} has its log rotated by {where}, a statement takes {longest}; without a rotation {usual}"
+    )
 
 
 def _shared(cells: Sequence[CellResult]) -> str:

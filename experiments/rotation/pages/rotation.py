@@ -40,6 +40,8 @@ def page(runs: Sequence[Run]) -> Page:
     """The page of all runs kept for it. The picture and the tables of times are of the logs that are worth rotating."""
     every = measured_in(runs)
     found = [each for each in every if each.cell.log_file >= _SMALL] or every
+    # The table has what holding the log changes.
+    shown = [each for each in found if not each.cell.held] or found
     values = {
         "stalls": stalls_in_words(found),
         "lost": lost_in_words(found),
@@ -60,7 +62,7 @@ def page(runs: Sequence[Run]) -> Page:
         "machines": measured_on(runs),
         "dates": ", ".join(dict.fromkeys(f"{run.record().began:%Y-%m-%d}" for run in runs)),
     }
-    return Page(filled(_TEMPLATE, values), [Plot("stalls", partial(plot_stalls, cells=found))])
+    return Page(filled(_TEMPLATE, values), [Plot("stalls", partial(plot_stalls, cells=shown))])
 
 
 def _held(found: Sequence[CellResult]) -> str:
