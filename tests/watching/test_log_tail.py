@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -94,32 +94,8 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         LogTail(tmp_path / "nothing.log")
 
 
-def test_a_pipe_has_a_backlog_too() -> None:
-    """As of 'docker logs -f': what comes at once is from before."""
-    code = (
-        "import time\n"
-        "from redolab.watching.following.log_tail import LogTail\n"
-        "tail, ago = LogTail(None), []\n"
-        "while not tail.has_ended or not ago:\n"
-        "    ago += [round(time.time() - each.at, -1) for each in tail.said()]\n"
-        "    time.sleep(0.05)\n"
-        "print(ago)\n"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as reader:
-        assert reader.stdin is not None
-        assert reader.stdout is not None
-        reader.stdin.write(stamped(600, "one") + stamped(300, "two"))
-        reader.stdin.flush()
-        time.sleep(2.5)
-        reader.stdin.write(stamped(100, "three"))
-        reader.stdin.close()
-        assert reader.stdout.read().strip() == "[600.0, 300.0, 0.0]"
-
-
-def test_what_comes_in_pieces_is_understood_by_the_last_of_all() -> None:
-    """As of 'journalctl -n all -f': a server's earlier starts come first, weeks old, and a pipe holds 64 KiB at a time."""
+def heard_from_a_pipe(pieces: Sequence[tuple[str, float]]) -> str:
+    """How many tens of seconds ago each line was written, by reading; each piece with the seconds after it."""
     code = (
         "import time\n"
         "from redolab.watching.following.log_tail import LogTail\n"
@@ -135,10 +111,21 @@ def test_what_comes_in_pieces_is_understood_by_the_last_of_all() -> None:
     ) as reader:
         assert reader.stdin is not None
         assert reader.stdout is not None
-        for ago in (20 * 86400, 1200):
-            reader.stdin.write(old(ago, "one", 0.0))
+        for text, seconds in pieces:
+            reader.stdin.write(text)
             reader.stdin.flush()
-            time.sleep(0.5)
-        time.sleep(2)
+            time.sleep(seconds)
         reader.stdin.close()
-        assert reader.stdout.read().strip() == "[[1728000.0, 1200.0]]"
+        return reader.stdout.read().strip()
+
+
+def test_a_pipe_has_a_backlog_too() -> None:
+    """As of 'docker logs -f': what comes at once is from before."""
+    before = stamped(600, "one") + stamped(300, "two")
+    assert heard_from_a_pipe([(before, 2.5), (stamped(100, "three"), 0.5)]) == "[[600.0, 300.0], [0.0]]"
+
+
+def test_what_comes_in_pieces_is_understood_by_the_last_of_all() -> None:
+    """As of 'journalctl -n all -f': a server's earlier starts come first, weeks old, and a pipe holds 64 KiB at a time."""
+    earlier, last = old(20 * 86400, "one", 0.0), old(1200, "two", 0.0)
+    assert heard_from_a_pipe([(earlier, 0.5), (last, 2.5)]) == "[[1728000.0, 1200.0]]"
