@@ -111,7 +111,7 @@ class ServerToCome:
         self.server: WatchedServer | None = None
 
     def look(self) -> Standing | None:
-        """How it stands now; None while it is away. Raises `LabError` at the first look that is answered, if it cannot be asked."""
+        """How it stands now; None while it is away. Raises `LabError` at the first answer, if it cannot be asked."""
         if self.server is None:
             try:
                 self.server = self._reach()

@@ -105,13 +105,14 @@ def page(runs: Sequence[Run]) -> Page:
 
 
 def answer(crashes: Sequence[Crash], log: str) -> str:
-    """How long each server took at home, its fastest and its slowest recovery; the fastest server first, other machines apart."""
+    """How long each server took at home, its fastest and slowest recovery, the fastest server first; machines apart."""
     others = [
         f"; on {machine} {_each_server(found)}"
         for machine in _ELSEWHERE.values()
         if (found := _at_home(crashes, machine))
     ]
-    return f"With a full redo log of {log} servers were ready, by pool and crash: {_each_server(_at_home(crashes, ''))}{''.join(others)}."
+    here = _each_server(_at_home(crashes, ""))
+    return f"With a full redo log of {log} servers were ready, by pool and crash: {here}{''.join(others)}."
 
 
 def _each_server(found: Sequence[tuple[str, Sequence[Crash]]]) -> str:

@@ -13,7 +13,7 @@ import scipy
 T = TypeVar("T")
 
 _EACH_SIDE = 0.95
-"""Of recoveries, on either side of a prediction, within what its spread says: both ends of the 90 % interval, and `size`'s P95."""
+"""Of recoveries, on either side of a prediction: where both ends of the 90 % interval lie, and `size`'s P95."""
 _ENOUGH = 100
 """Crashes: of fewer, less than five tell where the last 5 % begin."""
 
@@ -60,9 +60,10 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
 def spread_of(errors: Iterable[tuple[str, float]]) -> Spread:
     """The spread of errors, each with the crash, or the server, that it is of. Raises `ValueError` if there are none.
 
-    Each side is as wide as Student's t has it, or as the errors of the crashes themselves where they reach further: t misses a long
-    tail, and crashes of one server are more alike than a bound from them supposes. Of the crashes that were measured, each left
-    out, t's upper end was exceeded by 7 %; of 80 recoveries under production's load, predicted by another, that bound by 10.
+    Each side is as wide as Student's t has it, or as the errors of the crashes themselves where they reach further: t
+    misses a long tail, and crashes of one server are more alike than a bound from them supposes. Of the crashes that
+    were measured, each left out, t's upper end was exceeded by 7 %; of 80 recoveries under production's load, predicted
+    from another, that bound by 10.
     """
     groups = _groups(errors)
     if not groups:
@@ -78,10 +79,11 @@ def spread_of(errors: Iterable[tuple[str, float]]) -> Spread:
 
 
 def _bound(groups: Sequence[Sequence[float]]) -> float:
-    """What 95 % of errors of one more crash are at most expected to be, whatever their distribution, if crashes are exchangeable.
+    """What 95 % of errors of one more crash are at most expected to be, whatever their distribution.
 
-    Split conformal prediction for groups: the quantile of all errors, each crash counting once, and one more with errors without
-    bound (R. Dunn, L. Wasserman, A. Ramdas: Distribution-free prediction sets for two-layer hierarchical models, JASA 2023).
+    If crashes are exchangeable. Split conformal prediction for groups: the quantile of all errors, each crash counting
+    once, and one more with errors without bound (R. Dunn, L. Wasserman, A. Ramdas: Distribution-free prediction sets
+    for two-layer hierarchical models, JASA 2023).
     """
     count = len(groups)
     errors = [error for own in groups for error in own]
@@ -115,7 +117,8 @@ def interval(predicted: float, spread: Spread, share: float) -> tuple[float, flo
 def together(within: Spread, beyond: Sequence[Spread]) -> Spread:
     """The spread of a prediction that goes beyond what was measured in several ways: what each adds to that within, added up.
 
-    Variances add where errors are independent, which is assumed; of either side by itself, and none is narrower than it was within.
+    Variances add where errors are independent, which is assumed; of either side by itself, and none is narrower than it
+    was within.
     """
     own = within.deviation**2
 

@@ -88,12 +88,17 @@ def _at_work(identity: ServerIdentity) -> str:
 
 
 def _notes_of(identity: ServerIdentity) -> Iterator[tuple[Path, Note]]:
-    """Those of a server. One that cannot be read may be of any, or has gone meanwhile: what a server has set shows by itself."""
+    """Those of a server.
+
+    One that cannot be read may be of any, or has gone meanwhile: what a server has set shows by itself.
+    """
     for path in notes.all_notes():
-        with suppress(LabError):
+        try:
             note = notes.read(path)
-            if note.identity.uuid == identity.uuid:
-                yield path, note
+        except LabError:
+            continue
+        if note.identity.uuid == identity.uuid:
+            yield path, note
 
 
 def _check_nobody_from_elsewhere(server: UserServer) -> None:

@@ -228,7 +228,7 @@ class MySQL(Dialect):
     def log_size(self, variables: Mapping[str, str]) -> int:
         """See `Dialect`."""
         if self._has_capacity:
-            # By the manual a log of innodb_log_file_size and innodb_log_files_in_group (gone in 9.7) has their size, not the variable's.
+            # By the manual innodb_log_file_size and innodb_log_files_in_group, which 9.7 has no more, can set another size.
             return int(variables.get(CAPACITY_IN_FORCE.lower()) or variables["innodb_redo_log_capacity"])
         return innodb.size_of_files(variables)
 

@@ -46,7 +46,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes that went to disks, its log among them."""
     cpu_seconds: float
     listens: bool
-    """Whether it takes connections, so that its recovery is over: at its socket, as Galera listens on TCP before InnoDB has begun."""
+    """Whether it takes connections at its socket, so that its recovery is over: on TCP Galera listens before it begins."""
 
 
 class ShownProcess(Protocol):
