@@ -43,13 +43,23 @@ def plot_over_log_size(folder: Path, model: Model, measured: Sequence[Observatio
     sizes = [size / GIB for size in SHOWN]
     figure, axes = plt.subplots(figsize=(WIDTH, 4.4), layout="constrained")
     low, high = [each.ninety[0] for each in at], [each.ninety[1] for each in at]
-    axes.fill_between(sizes, low, high, color=MEASURED, alpha=0.2, linewidth=0, label="90 % interval, predicted")
-    axes.plot(sizes, [each.seconds for each in at], color=MEASURED, label="predicted")
     points = [
         each
         for each in measured
         if math.isclose(each.pool / each.log_size, HEADLINE_SHARE, rel_tol=0.1) and _of_worst(each, model) >= _FULL
     ]
+    # What goes beyond every point is drawn fainter; the size at which it begins is in both.
+    beyond = sum(size <= max((each.log_size for each in points), default=0) for size in SHOWN) - 1
+    for part, strength, said in (
+        (slice(beyond + 1), 1.0, ""),
+        (slice(max(0, beyond), None), 0.4, ", beyond what was measured"),
+    ):
+        axes.fill_between(sizes[part], low[part], high[part], color=MEASURED, alpha=0.2 * strength, linewidth=0,
+            label=None if said else "90 % interval, predicted",
+        )  # fmt: skip
+        axes.plot(
+            sizes[part], [each.seconds for each in at[part]], color=MEASURED, alpha=strength, label=f"predicted{said}"
+        )
     axes.plot(
         [each.log_size / GIB for each in points], [each.ready for each in points], "o", color="black", markersize=5,
         label=_of_that_redo(points, model),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import statistics
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +14,7 @@ import numpy as np
 
 from redolab.project import PROJECT
 from redolab.report.contents import Page, Plot
-from redolab.report.plots import plt, save
+from redolab.report.plots import WIDTH, plt, save
 from redolab.report.template import filled
 from redolab.results.committed import OTHER_MACHINES
 from redolab.runs.store import Run
@@ -25,6 +27,9 @@ from .live import live_table, read_live
 _TEMPLATE = Path(__file__).with_suffix(".md")
 _PICTURE = "errors"
 _LIVE = Path("following/live.csv")
+_IN_A_ROW = 2
+_TITLE = 48
+"""Characters of a panel's title in a line."""
 _ENOUGH = 50
 """Recoveries at a mark for a point in the picture."""
 
@@ -84,22 +89,25 @@ def _later(asked: Sequence[Asked], runs: Sequence[Run]) -> Later:
 
 def plot_errors(folder: Path, found: Sequence[tuple[str, Sequence[Asked]]]) -> None:
     """A panel for each of what is at hand: how far off, over how much of the time has passed."""
+    rows = math.ceil(len(found) / _IN_A_ROW)
     figure, panels = plt.subplots(
-        ncols=len(found), sharey=True, squeeze=False, figsize=(4.4 * len(found) + 0.6, 4.4), layout="constrained"
+        rows, _IN_A_ROW, sharex=True, sharey=True, squeeze=False, figsize=(WIDTH, 3.1 * rows), layout="constrained"
     )
-    for axes, (where, asked) in zip(panels[0], found, strict=True):
+    for axes in panels.flat[len(found) :]:
+        axes.set_visible(False)
+    for axes, (where, asked) in zip(panels.flat, found, strict=False):
         marks = [100 * each for each in MARKS]
         axes.fill_between(marks, 0, _quantiles(asked, 0.9, _off), color="tab:blue", alpha=0.2, label="90 % within")
         axes.plot(marks, _quantiles(asked, 0.5, _off), "o-", color="tab:blue", label="50 % within")
         axes.plot(marks, _quantiles(asked, 0.5, _straight), "s--", color="0.4", label="50 % within, by a straight line")
         recoveries = len({id(each.replay) for each in asked})
-        axes.set_title(f"{where}: {recoveries} recoveries", fontsize="medium")
-        axes.set_xlabel("% of its time passed")
+        axes.set_title(textwrap.fill(f"{where}: {recoveries} recoveries", _TITLE), fontsize="small")
         axes.set_xticks(marks)
         axes.grid(alpha=0.3)
-    panels[0][0].set_ylabel("expected end off by, % of the whole time")
+    figure.supxlabel("% of its time passed", fontsize="medium")
+    figure.supylabel("expected end off by, % of the whole time", fontsize="medium")
     panels[0][0].set_ylim(0, None)
-    panels[0][0].legend(loc="upper right")
+    panels[0][0].legend(loc="upper right", fontsize="small")
     figure.suptitle("How long still? How far off the expected end was while recoveries ran", fontsize="large")
     save(figure, folder / _PICTURE)
 
