@@ -8,6 +8,7 @@ import lzma
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,17 +20,59 @@ _OPENERS: dict[bytes, Callable[[IO[bytes]], Any]] = {
     b"\xfd7zXZ\0": lzma.open,
 }
 _LONGEST = max(map(len, _OPENERS))
+_BEGINNING = 4096
+
+
+class Unpacked:
+    """A stream's content, unpacked where it is compressed, and as far as it can be.
+
+    `beginning`: its first bytes, once it has been read; `is_damaged`: whether it could not be unpacked to its end.
+    """
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        # What comes through a pipe cannot be read twice.
+        buffered: BufferedReader[Any] = stream if isinstance(stream, BufferedReader) else BufferedReader(stream)
+        opener = _opener(buffered)
+        self._content = buffered if opener is None else opener(buffered)
+        self.beginning = b""
+        self.is_damaged = False
+
+    def read(self, size: int) -> bytes:
+        """The next so many bytes, fewer where the content ends. Raises `OSError`, not for damage."""
+        parts: list[bytes] = []
+        while size > 0 and not self.is_damaged:
+            try:
+                # All at once would lose what comes before the damage.
+                part = self._content.read1(size)
+            except TORN:
+                self.is_damaged = True
+            except OSError as error:
+                # Of bzip2, which has no error of its own for it.
+                if error.errno is not None:
+                    raise
+                self.is_damaged = True
+            else:
+                if not part:
+                    break
+                parts.append(part)
+                size -= len(part)
+        content = b"".join(parts)
+        self.beginning = self.beginning or content[:_BEGINNING]
+        return content
 
 
 @contextmanager
 def open_file(path: Path) -> Iterator[IO[bytes]]:
     """A file's content, unpacked where it is compressed. Raises `OSError`."""
     with path.open("rb") as file:
-        # What comes through a pipe cannot be read twice.
-        begin = file.peek(_LONGEST)
-        opener = next((opener for magic, opener in _OPENERS.items() if begin.startswith(magic)), None)
+        opener = _opener(file)
         if opener is None:
             yield file
         else:
             with opener(file) as content:
                 yield content
+
+
+def _opener(file: BufferedReader[Any]) -> Callable[[IO[bytes]], Any] | None:
+    begin = file.peek(_LONGEST)
+    return next((opener for magic, opener in _OPENERS.items() if begin.startswith(magic)), None)

@@ -47,6 +47,7 @@ class Event(StrEnum):
     UNDONE = auto()
     UNDO_END = auto()
     PERCENTS = auto()
+    PERCENT = auto()
     UNDO_OPENED = auto()
     PREPARED = auto()
     BINARY_LOG = auto()
@@ -210,10 +211,11 @@ TABLE = (
         r"(?:\s*Version: '(?P<version>[^']+)'(?P<vendor>.*))?",
     ),
     Row(_E.VERSION, r"Version: '(?P<version>[^']+)'(?P<vendor>.*)"),
+    Row(_E.PERCENT, r"\d{1,3}%\s*$", _MYSQL),  # 8.0 and later, of an apply batch (log0recv.cc)
     # --- complaints that can go on for ever
     Row(_E.NO_FREE_BLOCK, r"Difficult to find free blocks in the buffer pool"),
     # --- the end of a server
-    Row(_E.SHUTDOWN, r"(?:Starting shutdown\.\.\.|Shutdown completed; log sequence number)"),
+    Row(_E.SHUTDOWN, r"(?:Starting shutdown\.\.\.|(?P<done>Shutdown completed; log sequence number))"),
     Row(_E.STOPPED, rf"{_PROGRAM}: Shutdown complete(?: \(|\.?\s*$)"),
     Row(_E.SIGNAL, rf"{_PROGRAM}(?:mysqld|mariadbd)(?:\.exe)? got signal (?P<signal>\d+)"),
     Row(_E.ABORT, r"(?:Plugin 'InnoDB' init function returned error|Plugin initialization aborted)"),
@@ -223,7 +225,11 @@ TABLE = (
     Row(_E.ENDED_BY_SAFE, r"(?:mysqld_safe \S+ from pid file \S+|mysqld) ended\s*$"),
     Row(_E.RESTARTED_BY_SAFE, r"(?:mysqld_safe \S+|mysqld) restarted\s*$"),
     # --- starts that are to serve nobody
-    Row(_E.WSREP_RECOVERED, r"WSREP: Recovered position:? *(?P<position>\S*)"),
+    # Of Percona XtraDB Cluster 8.0 and later WSREP is a subsystem. A node that joins says "from storage" too.
+    Row(
+        _E.WSREP_RECOVERED,
+        r"(?:WSREP: |\[WSREP\] )Recovered position:? *(?P<position>[0-9a-f]{8}-[0-9a-f-]{27}:-?\d\S*)",
+    ),
     Row(_E.INITIALISING, rf"{_PROGRAM}\(\S+ (?P<version>\d[^\s)]*)\) initializing of server in progress"),  # 5.7.?, 8.0
     Row(_E.INITIALISED, rf"{_PROGRAM}\(\S+ (?P<version>\d[^\s)]*)\) initializing of server has completed"),
     Row(_E.BACKUP, r"(?:(?:xtra|maria)backup: )?Starting InnoDB instance for recovery"),
@@ -302,7 +308,8 @@ NEEDLES = (
     Needle(
         "mysqld", r"mysqld(?:_safe \S+)? (?:restarted|ended|started|from pid file|daemon with databases)", Near.INNODB
     ),
-    Needle("WSREP: Recovered position", "WSREP: Recovered position", Near.INNODB),
+    Needle("daemon with databases", "daemon with databases", Near.INNODB),
+    Needle("Recovered position", "Recovered position", Near.INNODB),
     Needle("initializing of server has", "initializing of server has", Near.INNODB),
     Needle("backup: ", r"backup: [Ee]rror", Near.BACKUP),
     # What a backup program says itself, and InnoDB's lines in it: xtrabackup 8.0 to 8.0.26 writes neither stamp nor `InnoDB:`.

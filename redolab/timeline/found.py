@@ -18,13 +18,14 @@ from redolab.timeline.start import Start, StartKind
 class FoundStart(msgspec.Struct, gc=False):
     """One start of a server, whatever it came to.
 
-    `source`: as of `Timeline`; `first_line`, `last_line`: of its lines.
+    `number`: of the record with which it begins, over the whole log. `source`: as of `Timeline`; `first_line`, `last_line`: of its lines.
     `reached`: whether it came to where it was to come: a server took connections, a backup is prepared.
     `ended`: why no more lines of it follow, in words, with the error where that is why; `shut_down`: whether that was in order;
     `is_replaced`: whether the log has no word of its end, but the next start; `ends_log`: whether its log ends with it.
     `recovery`: its timeline, if the log proves that it recovered; `undecided`: if the log cannot tell.
     """
 
+    number: int
     source: str | None
     kind: StartKind
     first_line: LogMoment | None

@@ -10,12 +10,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import Protocol
 
 from redolab.lines import Line
-from redolab.timeline.compressed import TORN, open_file
+from redolab.timeline.compressed import Unpacked
 from redolab.timeline.events import NEEDLES, Near
 
 # Fits the processor's cache, as each piece is looked through once for each word.
@@ -31,19 +30,28 @@ _BACKUP = b"backup"
 _NUL_ENDS_LINE = bytes.maketrans(b"\0", b"\n")
 
 
-def read_log(source: str | os.PathLike[str] | IO[bytes]) -> Iterator[Line]:
+class Readable(Protocol):
+    """What a log is read from."""
+
+    def read(self, size: int, /) -> bytes:
+        """The next so many bytes, fewer at its end."""
+        ...
+
+
+def read_log(source: str | os.PathLike[str] | Readable) -> Iterator[Line]:
     """The lines of an error log that may tell of a recovery, in their order.
 
-    Whatever the file holds, none raises. A crash of the machine can leave NUL bytes in a log: they end a line. It may be compressed.
+    Whatever the file holds, none raises. A crash of the machine can leave NUL bytes in a log: they end a line. A file may be
+    compressed, and is read as far as it can be unpacked.
     """
     if isinstance(source, str | os.PathLike):
-        with open_file(Path(source)) as stream, suppress(*TORN):
-            yield from _lines(stream)
+        with Path(source).open("rb") as stream:
+            yield from _lines(Unpacked(stream))
     else:
         yield from _lines(source)
 
 
-def _lines(stream: IO[bytes]) -> Iterator[Line]:
+def _lines(stream: Readable) -> Iterator[Line]:
     rest = b""
     near: frozenset[Near] = frozenset()
     while piece := stream.read(_PIECE):

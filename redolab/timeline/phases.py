@@ -362,12 +362,12 @@ def _end_lsn(start: Start) -> int | None:
 
 
 def _scan_went_on(start: Start) -> bool:
-    """Whether the last line of a MySQL scan was not of its end.
+    """Whether the last line of a scan of MySQL or Percona Server was not of its end.
 
     It says how far it is every 80 pieces, and where it ends, but not always (seen with 9.7.4); then it opens with the LSN where it
     ended, or with one a hundred bytes later (9.x).
     """
-    if start.family is not Family.MYSQL or start.opened_lsn is None or start.scanned_lsn is None:
+    if start.family not in (Family.MYSQL, Family.PERCONA) or start.opened_lsn is None or start.scanned_lsn is None:
         return False
     return start.opened_lsn - start.scanned_lsn >= _PIECE
 

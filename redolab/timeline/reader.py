@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from redolab.lines import Line
-from redolab.timeline.events import Event, event_in, matters
+from redolab.timeline.events import Event, LogEvent, event_in, matters
 from redolab.timeline.found import FoundStart, undecided
 from redolab.timeline.hearing import STAGES, UNDO, belongs, hear
-from redolab.timeline.moments import Clocks, LogMoment
+from redolab.timeline.moments import Clocks, LogMoment, between
 from redolab.timeline.phases import Timeline, timeline
 from redolab.timeline.recall import Recall, RecordText
-from redolab.timeline.stamps import records
+from redolab.timeline.stamps import MICROSECONDS, Clock, records
 from redolab.timeline.start import Heard, Reached, Start, StartKind
 
 # Writers followed at the same time; the one longest silent makes room.
@@ -23,6 +25,8 @@ STARTED_AGAIN = "server started again (crash during recovery)"
 LOG_ENDS = "log ends here"
 _FIRST_POOL = "1"
 _SHUT_DOWN = "server was shut down"
+_SHUTTING_DOWN = "server began to shut down"
+KILLED_MEANWHILE = "server was killed while it shut down"
 
 
 def timelines(lines: Iterable[Line]) -> Iterator[Timeline]:
@@ -34,8 +38,9 @@ def timelines(lines: Iterable[Line]) -> Iterator[Timeline]:
 
 
 def starts(lines: Iterable[Line]) -> Iterator[FoundStart]:
-    """The starts that the lines tell of, each when it is known to be over."""
+    """The starts that the lines tell of, each when it is known to be over, those of one server in the order in which they began."""
     streams: OrderedDict[str, _Stream] = OrderedDict()
+    held = _Held()
     recall = Recall()
     stream, name = None, ""
     number = -1
@@ -49,14 +54,13 @@ def starts(lines: Iterable[Line]) -> Iterator[FoundStart]:
                     stream = streams[name] = _Stream(said.group)
                 streams.move_to_end(name)
             if over := stream.take(said, number, line.arrival):
-                yield over
+                yield from held.after(over, streams.values())
         while len(streams) > _STREAMS:
             _, silent = streams.popitem(last=False)
-            if over := silent.finish(LOG_ENDS, silent.last):
-                yield over
-    for each in streams.values():
-        if over := each.finish(_last_word(each, streams.values()), each.last):
-            yield over
+            if over := silent.finish(_last_word(silent, streams.values()), silent.last):
+                yield from held.after(over, streams.values())
+    ends = [(each, _last_word(each, streams.values())) for each in streams.values()]
+    yield from held.rest([over for each, ended in ends if (over := each.finish(ended, each.last))])
 
 
 def events(line: Line) -> Iterator[Event]:
@@ -67,12 +71,41 @@ def events(line: Line) -> Iterator[Event]:
 
 
 @dataclass(slots=True)
+class _Held:
+    """Starts that are over, while one of the same server that began before them may not be: a killed process says nothing."""
+
+    starts: dict[str | None, list[FoundStart]] = field(default_factory=dict)
+
+    def after(self, over: FoundStart, streams: Iterable[_Stream]) -> Iterator[FoundStart]:
+        """Those that can come out now that `over` is over too."""
+        held = self.starts.setdefault(over.source, [])
+        held.append(over)
+        held.sort(key=_number)
+        group = over.source or ""
+        earliest = min((s.began for s in streams if s.start is not None and s.group == group), default=math.inf)
+        while held and (held[0].number < earliest or len(held) > _STREAMS):
+            yield held.pop(0)
+
+    def rest(self, last: Sequence[FoundStart]) -> Iterator[FoundStart]:
+        """All others, with these."""
+        yield from sorted([*(each for held in self.starts.values() for each in held), *last], key=_number)
+
+
+def _number(start: FoundStart) -> int:
+    return start.number
+
+
+@dataclass(slots=True)
 class _Stream:
     """What one writer has told."""
 
     group: str
     clocks: Clocks = field(default_factory=Clocks)
     start: Start | None = None
+    began: int = 0
+    """The number of the record with which `start` begins."""
+    address: str | None = None
+    """Where the server takes connections, once it has said so."""
     first: int | None = None
     latest: int = -1
     """The number of its last record."""
@@ -80,7 +113,8 @@ class _Stream:
     """Its last record that told something and when."""
     leaving: str | None = None
     error: str | None = None
-    """The last error that says more than that the server ends."""
+    """The last error that says more than that the server ends; once it is ready, only of a crash that follows at once."""
+    error_moment: LogMoment | None = None
     before: str | None = None
     """How the server before the one of `start` ended."""
 
@@ -92,7 +126,7 @@ class _Stream:
         self.latest = number
         log_event = said.event
         if said.error and not (log_event and log_event.event in _LEAVING) and not said.error.startswith(_CONSEQUENCES):
-            self.error = said.error[:_LONGEST_ERROR]
+            self.error, self.error_moment = said.error[:_LONGEST_ERROR], moment
         if log_event is None:
             return None
         event = log_event.event
@@ -105,9 +139,9 @@ class _Stream:
             if event not in _LEAVING:
                 # Only now is it known that the server before is gone: it may be followed by few lines of its own.
                 return self.finish(STARTED_AGAIN, before) if self.start is not None else None
-            self.leaving = self.leaving or _LEAVING[event].format(**log_event.values)
+            leaving = self._leave(event, log_event.values, moment)
             # After these the next line is another server's.
-            return self.finish(self.leaving, moment) if event in _GONE else None
+            return self.finish(leaving, moment) if event in _GONE else None
         over = None
         start = self.start
         if start is not None and not belongs(start, event):
@@ -115,17 +149,46 @@ class _Stream:
             start = None
         if start is None and (event in STAGES or event in UNDO or event is Event.PERCENTS):
             start = self.start = Start(self.group, self.clocks)
+            self.began = number
             if self.leaving and STAGES.get(event) is Reached.STARTING:
                 # RecordText of a server whose start is not in the log.
                 self.before, self.leaving = self.leaving, None
         if start is not None:
             hear(start, Heard(log_event, moment, said.late_form, said.process_form))
+        self._take_connections(log_event)
         return over
+
+    def _take_connections(self, log_event: LogEvent) -> None:
+        if log_event.event is Event.READY:
+            # What did not keep it from being ready is not why it ends.
+            self.error = None
+        if (found := _ADDRESS.search(log_event.values.get("vendor") or "")) is not None:
+            self.address = found[0]
+
+    def _leave(self, event: Event, values: Mapping[str, str | None], moment: LogMoment) -> str:
+        """The server says that it ends: the first reason counts, but for a shutdown that comes to another end."""
+        begins = event is Event.SHUTDOWN and not values.get("done")
+        reason = _SHUTTING_DOWN if begins else _LEAVING[event].format(**values)
+        if self.leaving == _SHUTTING_DOWN:
+            reason = {Event.ENDED_BY_SAFE: _SHUT_DOWN, Event.RESTARTED_BY_SAFE: KILLED_MEANWHILE}.get(event, reason)
+        elif self.leaving is not None and not (self.leaving == _SHUT_DOWN and event is Event.SIGNAL):
+            return self.leaving
+        self.leaving = reason
+        if self.error_moment is not None and (self.start is None or Event.READY in self.start.marks):
+            apart = [each for clock in Clock if isinstance(each := between(self.error_moment, moment, clock), int)]
+            if apart and apart[0] > _AT_ONCE:
+                self.error = None
+        return reason
 
     def finish(self, ended: str, last: LogMoment | None) -> FoundStart | None:
         """No lines of the current start follow after `last`: it comes out, if there was one."""
-        start, before, ended = self.start, self.before, self.leaving or ended
-        in_order, is_replaced = ended == _SHUT_DOWN, ended == STARTED_AGAIN
+        start, before = self.start, self.before
+        if self.leaving == _SHUTTING_DOWN:
+            self.leaving = KILLED_MEANWHILE if ended == STARTED_AGAIN else _SHUT_DOWN
+        if self.leaving is None and start is not None and Event.READY in start.marks:
+            self.error = None
+        ended = self.leaving or ended
+        in_order, is_replaced = ended == _SHUT_DOWN, ended in (STARTED_AGAIN, KILLED_MEANWHILE)
         if start is not None and start.kind is StartKind.BACKUP:
             ended = "InnoDB was shut down" if in_order else ended.replace("server", "prepare", 1)
         error = None if in_order or ended == LOG_ENDS else self.error
@@ -136,6 +199,7 @@ class _Stream:
             return None
         recovery = timeline(start, ended, last, error) if start.proven else None
         return FoundStart(
+            number=self.began,
             source=start.source or None,
             kind=start.kind,
             first_line=start.began or start.discovered,
@@ -163,6 +227,8 @@ _OUTSIDE = frozenset((Event.STARTED_BY_SAFE, *_LEAVING))
 """Of none of the lines of a start."""
 _GONE = frozenset((Event.STOPPED, Event.ENDED_BY_SAFE, Event.RESTARTED_BY_SAFE))
 _LONGEST_ERROR = 200
+_AT_ONCE = 10 * MICROSECONDS
+_ADDRESS = re.compile(r"socket: '[^']*'\s+port: \d+")
 # What a server says after the error that ends it.
 _CONSEQUENCES = (
     "Aborting",
@@ -175,6 +241,15 @@ _CONSEQUENCES = (
 
 
 def _last_word(stream: _Stream, streams: Iterable[_Stream]) -> str:
-    """A process that says no more, and after which another of the same program began, has crashed."""
-    later = any(s.group == stream.group and s.first is not None and s.first > stream.latest for s in streams)
+    """A process that says no more, and after which another of the same program began, has crashed.
+
+    Unless that one takes connections elsewhere: it is another server on the same machine.
+    """
+    later = any(
+        s.group == stream.group
+        and s.first is not None
+        and s.first > stream.latest
+        and (stream.address is None or s.address is None or stream.address == s.address)
+        for s in streams
+    )
     return STARTED_AGAIN if later else LOG_ENDS

@@ -6,7 +6,7 @@ import sys
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from redolab.timeline import FoundStart, Phase, PhaseTime, Timeline, UndecidedStart, as_json, starts
-from redolab.timeline.compressed import TORN, open_file
+from redolab.timeline.compressed import Unpacked
 from redolab.timeline.logs import read_log
 from redolab.timeline.phases import NO_NOTES
 from redolab.timeline.start import StartKind
@@ -54,6 +54,9 @@ def report_timelines(console: Console, files: Sequence[Path], as_json: bool) -> 
             else:
                 _print(console, log)
             ends_badly = ends_badly or bool(log.summary.bad)
+            if log.content is not None and log.content.is_damaged:
+                sys.stderr.write(f"redolab: {path} is damaged, and was read up to there: give it whole, or unpacked\n")
+                all_read = False
         except _Unreadable as problem:
             sys.stderr.write(f"redolab: {path} cannot be read ({problem}): give the server's error log\n")
             all_read = False
@@ -66,6 +69,7 @@ class _Log:
 
     path: Path
     summary: StartSummary = field(default_factory=StartSummary)
+    content: Unpacked | None = None
     undecided: int = 0
     last_undecided: deque[UndecidedStart] = field(default_factory=lambda: deque(maxlen=_MOST))
     """Starts of which the log does not tell whether they recovered: the last of them."""
@@ -73,16 +77,26 @@ class _Log:
     def recoveries(self) -> Iterator[tuple[int, Timeline]]:
         """The recoveries, each with the number of its start; the other starts are kept here."""
         try:
-            for start in starts(read_log(sys.stdin.buffer if str(self.path) == _STANDARD_INPUT else self.path)):
-                number = self.summary.add(start)
-                if start.recovery is not None:
-                    yield number, start.recovery
-                elif start.undecided is not None:
-                    self.undecided += 1
-                    self.last_undecided.append(start.undecided)
+            with _opened(self.path) as self.content:
+                for start in starts(read_log(self.content)):
+                    number = self.summary.add(start)
+                    if start.recovery is not None:
+                        yield number, start.recovery
+                    elif start.undecided is not None:
+                        self.undecided += 1
+                        self.last_undecided.append(start.undecided)
             self.summary.finish()
         except OSError as error:
-            raise _Unreadable(error.strerror) from error
+            raise _Unreadable(error.strerror or error) from error
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Unpacked]:
+    if str(path) == _STANDARD_INPUT:
+        yield Unpacked(sys.stdin.buffer)
+        return
+    with path.open("rb") as file:
+        yield Unpacked(file)
 
 
 def _write_json(log: _Log) -> None:
@@ -119,7 +133,7 @@ def _print(console: Console, log: _Log) -> None:
     found = list(log.recoveries())
     summary = log.summary
     if not (found or log.undecided or summary.bad):
-        what = _why_none(log.path) if not summary.starts else f": {_count(summary.clean, 'clean start')}"
+        what = _why_none(log) if not summary.starts else f": {_count(summary.clean, 'clean start')}"
         console.print(f"{log.path}: no crash recovery in it{what}", markup=False, highlight=False, soft_wrap=True)
         return
     with console.capture() as capture:
@@ -244,17 +258,13 @@ def _parts(timeline: Timeline, phase: Phase) -> Iterator[str]:
             yield f"    {f'of it {part.part}':<33}{part.seconds:.3f} s"
 
 
-def _why_none(path: Path) -> str:
+def _why_none(log: _Log) -> str:
     """What may be the reason, as far as the beginning of a file tells."""
-    if str(path) == _STANDARD_INPUT:
-        return _HIDDEN
-    beginning = b""
-    with open_file(path) as file, suppress(*TORN):
-        beginning = file.read(4096)
+    beginning = b"" if log.content is None else log.content.beginning
     if not beginning:
         return ": it is empty"
     if beginning.startswith(_ZSTD):
-        return f": it is compressed, try zstdcat {path} | redolab timeline -"
+        return f": it is compressed, try zstdcat {log.path} | redolab timeline -"
     if b"\0" in beginning:
         return ": it is no text"
     return "" if b"MariaDB" in beginning or b"[Note]" in beginning else _HIDDEN

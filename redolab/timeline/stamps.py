@@ -124,6 +124,8 @@ _STAMP_FIELDS = re.compile(
 )
 # The rollback's percentages come without line ends, whatever the log's format.
 _JSON = re.compile(r"(?:InnoDB: Progress in percents:)?[\d ]*(?=\{)")
+# Of several servers on one machine, as in mysqld@2.service.
+_INSTANCE = re.compile(r"([^@]+@.+?)(?:\.service)?")
 # A process has at most 7 digits. MariaDB 10.1 and 10.2 have their threads' addresses there, MariaDB 10.0 nothing.
 _PROCESS = re.compile(rf" \d{{1,7}} {_LABEL}")
 _HEADER = re.compile(
@@ -233,25 +235,43 @@ def _is_error(label: str, body: str) -> bool:
 
 
 def _from_json(rest: str, base: Record) -> Iterator[Record]:
-    """MySQL's own JSON error log, Docker's json-file logs and `journalctl -o json`."""
-    try:
-        entry = msgspec.json.decode(rest)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return
-    if not isinstance(entry, Mapping):
-        return
-    if isinstance(message := entry.get("msg"), str):
-        stamp = _json_stamp(entry, "time", "ts", 1000)
-        text, error = message.removeprefix("InnoDB: ").rstrip(), entry.get("label") == "Error"
-        yield replace(base, text=text, server=stamp, modern=True, utc_form=True, error=error)
+    """MySQL's own JSON error log, Docker's json-file logs and `journalctl -o json`, in which the former can be."""
+    entry = _decoded(rest)
+    if (record := _of_mysql(entry, base)) is not None:
+        yield record
     elif isinstance(message := entry.get("log"), str):
-        yield from _from_text(message, replace(base, collector=_json_stamp(entry, "time", "", 1)))
+        yield from _from_message(message, replace(base, collector=_json_stamp(entry, "time", "", 1)))
     elif isinstance(message := entry.get("MESSAGE"), str):
-        group = f"{entry.get('_HOSTNAME', '')} {entry.get('SYSLOG_IDENTIFIER', '')}"
+        unit = _INSTANCE.fullmatch(str(entry.get("_SYSTEMD_UNIT", "")))
+        group = f"{entry.get('_HOSTNAME', '')} {unit[1] if unit else entry.get('SYSLOG_IDENTIFIER', '')}"
         stamp = _json_stamp(entry, "", "__REALTIME_TIMESTAMP", 1)
-        yield from _from_text(
+        yield from _from_message(
             message, replace(base, collector=stamp, stream=f"{group}[{entry.get('_PID', '')}]", group=group)
         )
+
+
+def _from_message(message: str, base: Record) -> Iterator[Record]:
+    """What a collector has kept as JSON of its own: a line of text, or of MySQL's JSON error log."""
+    found = _JSON.match(message)
+    record = None if found is None else _of_mysql(_decoded(message[found.end() :]), base)
+    yield from _from_text(message, base) if record is None else (record,)
+
+
+def _decoded(text: str) -> Mapping[str, Any]:
+    """A JSON object; empty where it is none."""
+    try:
+        entry = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {}
+    return entry if isinstance(entry, Mapping) else {}
+
+
+def _of_mysql(entry: Mapping[str, Any], base: Record) -> Record | None:
+    if not isinstance(message := entry.get("msg"), str):
+        return None
+    stamp = _json_stamp(entry, "time", "ts", 1000)
+    text, error = message.removeprefix("InnoDB: ").rstrip(), entry.get("label") == "Error"
+    return replace(base, text=text, server=stamp, modern=True, utc_form=True, error=error)
 
 
 def _json_stamp(entry: Mapping[str, Any], written: str, counted: str, unit: int) -> Stamp | None:

@@ -10,6 +10,7 @@ from datetime import datetime
 import msgspec
 
 from redolab.timeline.found import FoundStart
+from redolab.timeline.reader import KILLED_MEANWHILE
 from redolab.timeline.start import StartKind
 
 _A_LOOP = 3
@@ -112,7 +113,9 @@ class StartSummary:
             if start.recovery is None:
                 self._end_row(source)
             else:
-                self._rows.setdefault(source, _Row()).add(*before, _SILENTLY)
+                ended = before[0].ended
+                silently = not ended.startswith(KILLED_MEANWHILE)
+                self._rows.setdefault(source, _Row()).add(*before, _SILENTLY if silently else ended)
         if start.shut_down or (start.reached and (start.ends_log or not is_server)):
             self._end_row(source)
         elif start.reached and start.is_replaced:

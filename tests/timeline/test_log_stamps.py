@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,18 @@ def test_entries_of_the_journal_as_json() -> None:
     assert record.stream == "db7 mysqld[123]"
     assert record.collector is not None
     assert record.collector.us == 1617629690020000
+    instance = one(entry.replace('"_PID"', '"_SYSTEMD_UNIT":"mysqld@2.service","_PID"'))
+    assert instance.group == "db7 mysqld@2"
+
+
+@pytest.mark.parametrize("key", ["log", "MESSAGE"])
+def test_mysqls_json_in_the_json_of_a_collector(key: str) -> None:
+    sink = '{ "prio" : 3, "err_code" : 12551, "subsystem" : "InnoDB", "msg" : "Database was not shutdown normally!", '
+    sink += '"time" : "2021-04-05T10:20:31.000000Z", "label" : "Note" }'
+    record = one(json.dumps({key: f"{sink}\n", "stream": "stderr", "time": "2021-04-05T10:20:32.5Z"}))
+    assert record.text == "Database was not shutdown normally!"
+    assert record.server is not None
+    assert (record.collector is not None) is (key == "log")
 
 
 @pytest.mark.parametrize(

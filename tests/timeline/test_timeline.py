@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -469,13 +470,45 @@ KILLED_IN_APPLY = texts("mariadb-10.11")[:6]
             ],
             "recovered position 6a4b0b2c-0000-11ee-8b1d-8b5b3d0a1b2c:77",
         ),
+        # Of Percona XtraDB Cluster 8.0.
+        (
+            [
+                "2026-11-21T04:39:00.000000Z 0 [Note] [MY-000000] [WSREP] Recovered position: "
+                "6a4b0b2c-0000-11ee-8b1d-8b5b3d0a1b2c:3456",
+            ],
+            "recovered position 6a4b0b2c-0000-11ee-8b1d-8b5b3d0a1b2c:3456",
+        ),
+        # Of a node that joins, and serves then.
+        (
+            [
+                "2026-11-21  4:39:00 2 [Note] WSREP: Recovered position from storage: 6a4b0b2c-0000-11ee-8b1d-8b5b3d0a1b2c:7"
+            ],
+            "server started again (crash during recovery) before it was ready",
+        ),
+        (
+            ["261121 04:39:00 mysqld_safe Starting mariadbd daemon with databases from /var/lib/mysql"],
+            "server started again (crash during recovery) before it was ready",
+        ),
         # An error that did not end the server is not why it was shut down.
         (
             [
                 "2026-11-21  4:39:00 0 [ERROR] Incorrect definition of table mysql.proc",
                 "2026-11-21  4:39:00 0 [Note] InnoDB: Starting shutdown...",
+                "2026-11-21  4:39:01 0 [Note] InnoDB: Shutdown completed; log sequence number 49; transaction id 9",
             ],
             "server was shut down before it was ready",
+        ),
+        (
+            ["2026-11-21  4:39:00 0 [Note] InnoDB: Starting shutdown..."],
+            "server was killed while it shut down before it was ready",
+        ),
+        (
+            [
+                "2026-11-21  4:39:00 0 [Note] InnoDB: Starting shutdown...",
+                "2026-11-21  4:39:09 0 [ERROR] InnoDB: Assertion failure in file /x/buf0flu.cc line 1",
+                "261121  4:39:09 [ERROR] mysqld got signal 6 ;",
+            ],
+            "server crashed (signal 6) before it was ready: Assertion failure in file /x/buf0flu.cc line 1",
         ),
     ],
 )
@@ -485,6 +518,49 @@ def test_why_a_server_ended_in_its_recovery(last: list[str], ended: str, tmp_pat
     first, second = timelines(read_log(log))
     assert first.ended == ended
     assert second == only("mariadb-10.11")
+
+
+def in_the_journal(process: int, lines: Sequence[str]) -> list[Line]:
+    return [Line(f"Nov 21 05:00:00.000001 db mariadbd[{process}]: {line}") for line in lines]
+
+
+SHUT_DOWN = "2026-11-21  5:00:00 0 [Note] /usr/sbin/mariadbd: Shutdown complete"
+
+
+def test_starts_of_processes_come_out_in_the_order_in_which_they_began() -> None:
+    """One that was killed says nothing more: only the end of the log tells that it is over."""
+    lines = [*in_the_journal(2, KILLED_IN_APPLY), *in_the_journal(3, [*texts("mariadb-10.11"), SHUT_DOWN])]
+    found = list(starts(lines))
+    assert [start.number for start in found] == sorted(start.number for start in found)
+    assert [(start.reached, start.ended) for start in found] == [
+        (False, "server started again (crash during recovery)"),
+        (True, "server was shut down"),
+    ]
+
+
+def test_more_processes_than_are_followed_have_started_again() -> None:
+    loop = [line for process in range(1, 400) for line in in_the_journal(process, KILLED_IN_APPLY)]
+    ends = [start.ended for start in starts(loop)]
+    assert ends == ["server started again (crash during recovery)"] * 398 + ["log ends here"]
+
+
+@pytest.mark.parametrize(
+    ("port", "ended"), [(3307, "log ends here"), (3306, "server started again (crash during recovery)")]
+)
+def test_a_server_that_takes_connections_elsewhere_is_another(port: int, ended: str) -> None:
+    whole = texts("mariadb-10.11")
+    address = "Version: '10.11.14-MariaDB'  socket: '/run/mysqld/mysqld.sock'  port: {}  Debian 12"
+    first = in_the_journal(2, [*whole, address.format(3306)])
+    second = in_the_journal(3, [*whole, address.format(port)])
+    assert next(starts([*first, *second])).ended == ended
+
+
+@pytest.mark.parametrize(("at", "told"), [("05:00:08", ": Error of the disk"), ("04:50:00", "")])
+def test_an_error_long_before_a_crash_is_not_its_reason(at: str, told: str) -> None:
+    whole = texts("mysql-8.0-foreground-rollback")
+    error = f"2026-11-21T{at}.000000Z 9 [ERROR] [MY-010584] [InnoDB] Error of the disk"
+    (start,) = starts(map(Line, [*whole, error, "2026-11-21T05:00:09Z UTC - mysqld got signal 11 ;"]))
+    assert start.ended == f"server crashed (signal 11){told}"
 
 
 def test_the_line_of_the_version_is_the_one_of_a_server_that_is_ready() -> None:

@@ -27,8 +27,10 @@ _COLUMNS: Mapping[str, Sequence[str]] = {
     "checkpoint_age": ("checkpoint_age", "innodb_checkpoint_age", "log_lsn_checkpoint_age"),
     "uptime": ("uptime",),
 }  # fmt: skip
-_MILLISECONDS = 1e11
-"""A number of seconds since 1970 beyond this would be in the year 5138: it is milliseconds."""
+_UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
+"""A number of seconds since 1970 beyond 1e11 would be in the year 5138: it is milliseconds; beyond the others micro-, nanoseconds."""
+_SOME = 2
+"""Later tables: the Uptime of a single one that is short can be that of a server that was started again."""
 
 
 def read_collected(path: Path) -> list[Sample]:
@@ -81,9 +83,8 @@ def _tables(text: str) -> Iterator[dict[str, str]]:
 
 
 def _absolute(samples: Sequence[Sample]) -> list[Sample]:
-    """As totals: with `--relative` every table but the first holds differences, and an Uptime of one interval."""
-    later = [sample.uptime or 0 for sample in samples[1:]]
-    if not later or min(later) == 0 or (samples[0].uptime or 0) <= max(later) or max(later) > 2 * min(later) + 1:
+    """As totals: with `--relative` every table but the first holds differences."""
+    if not _are_relative(samples[0], samples[1:]):
         return list(samples)
     totals = [samples[0]]
     for sample in samples[1:]:
@@ -96,6 +97,17 @@ def _absolute(samples: Sequence[Sample]) -> list[Sample]:
         }  # fmt: skip
         totals.append(replace(before, monotonic=float(grown["uptime"]), **grown))
     return totals
+
+
+def _are_relative(first: Sample, later: Sequence[Sample]) -> bool:
+    """Whether the later ones hold differences: what never changes is 0 in them, or else their Uptimes are of alike intervals."""
+    constant = [sample.page_size for sample in later if sample.page_size is not None]
+    if constant:
+        return 0 in constant
+    uptimes = [sample.uptime or 0 for sample in later]
+    if len(uptimes) < _SOME or min(uptimes) == 0:
+        return False
+    return (first.uptime or 0) > max(uptimes) and max(uptimes) <= 2 * min(uptimes) + 1
 
 
 def _csv(path: Path, text: str) -> polars.DataFrame:
@@ -157,4 +169,6 @@ def _seconds(value: object) -> float:
     except ValueError:
         moment = datetime.fromisoformat(text.replace("/", "-"))
         return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
-    return number / 1000 if number > _MILLISECONDS else number
+    seconds = number / next((unit for least, unit in _UNITS if number > least), 1)
+    datetime.fromtimestamp(seconds, UTC)
+    return seconds

@@ -192,7 +192,8 @@ class MariaDB(Dialect):
 
     def log_size(self, variables: Mapping[str, str]) -> int:
         """See `Dialect`."""
-        return innodb.size_of_files(variables)
+        # With one file innodb_log_files_in_group, which an old option file may set, has no effect.
+        return int(variables["innodb_log_file_size"]) if self._one_file else innodb.size_of_files(variables)
 
     def counters_statement(self) -> str:
         """See `Dialect`."""

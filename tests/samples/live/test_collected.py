@@ -54,11 +54,23 @@ def test_pt_stalk_writes_the_same_without_borders_between(tmp_path: Path) -> Non
 
 
 def test_relative_output_is_added_up(tmp_path: Path) -> None:
-    first = table(1)
-    differences = {"Aborted_clients": 0, "Innodb_log_writes": 100, "Innodb_os_log_written": 512_000, "Uptime": 10}
-    samples = read(tmp_path, "relative.txt", mysqladmin([first, differences, differences]))
-    assert [each.os_log_written for each in samples] == [512_000, 1_024_000, 1_536_000]
-    assert [each.uptime for each in samples] == [5010, 5020, 5030]
+    for size, second in ((16384, 10), (16384, 50), (None, 10)):
+        differences = {"Innodb_log_writes": 100, "Innodb_os_log_written": 512_000}
+        first, page_size = table(1), {} if size is None else {"Innodb_page_size": 0}
+        if size is not None:
+            first["Innodb_page_size"] = size
+        tables = [first, *({**differences, "Uptime": each, **page_size} for each in (10, second))]
+        samples = read(tmp_path, "relative.txt", mysqladmin(tables))
+        assert [each.os_log_written for each in samples] == [512_000, 1_024_000, 1_536_000]
+        assert [each.uptime for each in samples] == [5010, 5020, 5020 + second]
+
+
+@pytest.mark.parametrize("page_size", [{}, {"Innodb_page_size": 16384}])
+def test_a_table_of_a_server_just_started_is_no_difference(page_size: dict[str, int], tmp_path: Path) -> None:
+    tables = [table(1, **page_size), table(1, Uptime=300, **page_size)]
+    samples = read(tmp_path, "ext.txt", mysqladmin(tables))
+    assert [each.os_log_written for each in samples] == [512_000, 512_000]
+    assert [segment.samples for segment in series_of(samples).segments] == [1, 1]
 
 
 def test_a_server_that_was_restarted_meanwhile(tmp_path: Path) -> None:
@@ -82,6 +94,8 @@ def test_an_lsn_of_each_family(tmp_path: Path) -> None:
         "Timestamp;Innodb_lsn_current\n2026/11/21 10:00:00;1000\n2026/11/21 10:01:00;7000\n",
         "epoch\tLog_sequence_number\n1795255200\t1000\n1795255260\t7000\n",
         "ts,host,lsn\n1795255200000,a,1000\n1795255230000,a,\n1795255260000,a,7000\n",
+        "time,lsn\n1795255200000000,1000\n1795255260000000,7000\n",
+        "time,lsn\n1795255200000000000,1000\n1795255260000000000,7000\n",
     ],
 )
 def test_csv_with_a_time_and_an_lsn(tmp_path: Path, text: str) -> None:
