@@ -96,6 +96,7 @@ def open_lab(progress: Progress, clean_up: Callable[[], list[str]], *, beside_ot
     check_lab_folder(folder)
     with alone(folder), unwinding():
         claim_lab_folder(folder)
+        processes.go_first()
         lab = Lab(
             folder=folder,
             progress=progress,

@@ -60,11 +60,6 @@ class CellResult:
         return statistics.median(self.waits_with)
 
     @property
-    def longer_in(self) -> int:
-        """Removals in whose stretch a statement waited longer than any did in the stretch before."""
-        return sum(trial.removing.longest_wait_s > trial.quiet.longest_wait_s for trial in self.trials)
-
-    @property
     def many_without(self) -> float:
         """Statements that waited over 100 ms in a stretch without a removal, in the mean."""
         return statistics.mean(trial.quiet.waits_over_100ms for trial in self.trials)
@@ -144,13 +139,23 @@ def results(trials: Sequence[PurgeTrial]) -> list[CellResult]:
 
 
 def answer(found: Sequence[CellResult]) -> str:
-    """Whether writers stood still, and the longest wait with each size of file."""
+    """The longest time without a commit, whether writers stood still, and the longest wait with each size of file."""
     if not found:
         return "Nothing was measured."
+    trials = [trial for each in found for trial in each.trials]
+    longest = max(trial.removal.longest_without_commit_s for trial in trials)
+    before = max(trial.quiet.longest_without_commit_s for trial in trials)
     waits = "; ".join(_of_size(found, size) for size in sizes(found))
+    statements = sum(trial.removing.statements for trial in trials)
+    late, late_before = (
+        sum(stretch.waits_over_100ms for stretch in stretches)
+        for stretches in ([trial.removing for trial in trials], [trial.quiet for trial in trials])
+    )
     return (
-        f"While binary logs were removed, clients {committed(found)}. The longest wait of a statement was {waits} (medians "
-        "of the cells)."
+        f"In {len(trials)} removals of binary logs no time without a commit was longer than {milliseconds(longest)} "
+        f"({milliseconds(before)} before a removal). While files were removed, clients {committed(found)}. The longest wait of a "
+        f"statement was {waits} (medians of the cells). Over 100 ms waited {late} of {statements:,} statements with a removal, "
+        f"{late_before} before one."
     )
 
 

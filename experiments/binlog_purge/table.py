@@ -27,12 +27,11 @@ def waits_table(found: Sequence[CellResult]) -> ReportTable:
         Column[CellResult](
             "wait with, ms", lambda row: f"{_ms(row.wait_with)} ({_ms(max(row.waits_with))})", right=True
         ),
-        Column[CellResult]("longer in", lambda row: str(row.longer_in), right=True, spare=True),
         Column[CellResult]("stood still", lambda row: f"{row.stood_still} of {row.long_enough}", right=True),
     ]
     notes = [
         "How long the removal took, and the longest wait of a statement, from when it was due, in the stretch before and in that with the "
-        "removal: medians, in brackets the longest of all. Longer in: removals with which the wait was longer than before. Stood still: "
+        "removal: medians, in brackets the longest of all. Stood still: "
         "nearly all of the removal was one time without a commit; of those removals that took longer than any time without one before.",
         *_behind(found),
     ]

@@ -318,6 +318,7 @@ class RotationBench(Bench[PlannedInstance, PlannedRotation, RotationTrial]):
         """Record every storage that the run has not recorded yet, as fio finds it if it is to look; say which is not as asked."""
         session = len(run.record().sessions) - 1
         known = storages_of(run).on_machine_of(session)
+        self._storages.check_same_disks(known)
         self._storages.overhead_from([each.check for each in known if each.check is not None])
         conditions = self._plan.conditions
         unknown = [name for name in conditions.storages if name not in {each.storage for each in known}]

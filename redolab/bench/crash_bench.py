@@ -34,7 +34,7 @@ from redolab.results.storages import STORAGES, storages_of
 from redolab.runs.bench import Bench, Measured
 from redolab.runs.plan import Planned
 from redolab.runs.room import Needs
-from redolab.runs.schema import Finding, VerdictRecord
+from redolab.runs.schema import Finding, GroupRecord, VerdictRecord
 from redolab.runs.store import Run
 from redolab.servers.catalogue import server_catalogue
 from redolab.servers.dialects import other_than_expected
@@ -65,6 +65,8 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
 
     def check(self, positions: Sequence[int]) -> None:
         """See `Bench`: storages that this machine cannot offer, images and settings that a server does not take."""
+        # What was measured before is not made again.
+        self._to_make = {self._plan.steps[position].group for position in positions}
         profiles = self._plan.conditions.storages
         wanted = {self._plan.steps[position].step.storage for position in positions}
         check_possible({name: profile for name, profile in profiles.items() if name in wanted})
@@ -140,6 +142,10 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         found = None if self._plan.conditions.new_crash else self._images.find(crash.spec)
         return None if found is None else found.name
 
+    def is_made_ahead(self, group: int) -> bool:
+        """See `Bench`: by the load of another group."""
+        return group in self._made_ahead
+
     @contextmanager
     def opened(self, run: Run) -> Iterator[None]:
         """See `Bench`: storages are attached when they are first wanted, and gone at the end."""
@@ -172,7 +178,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         server, workload = self._server(crash), workload_catalogue().get(crash.spec.workload)
         every = self._plan.conditions.sample_every
         workload.require(self._lab)
-        groups = self._of_one_load(group)
+        groups = [each for each in self._of_one_load(group) if each == group or not self._was_made(each, run)]
         try:
             if crash.spec.storage != HOME:
                 self._storages.prepare(crash.spec.storage, None)
@@ -182,6 +188,8 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
                 (of_group,) = [each for each in groups if self._plan.groups[each].spec == image.spec]
                 self._made_ahead[of_group] = image.name
                 self._keep_story(run, image)
+                if len(groups) > 1:
+                    self._note_made(of_group, image.name, run)
 
             make_states(
                 self._lab,
@@ -199,7 +207,8 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
             self._storages.release(crash.spec.dataset.key)
             if not self._plan.keep and not had_dataset:
                 self._loaded.append(crash.spec.dataset)
-            self._to_make -= set(groups)
+            # Where the load failed, the next one is to make all that it did not.
+            self._to_make -= {group, *self._made_ahead}
             self._remove_datasets(still_needed=[self._plan.groups[each].spec.dataset for each in self._to_make])
         return self._made_ahead.pop(group)
 
@@ -217,6 +226,19 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
             and self._plan.groups[each].server == crash.server
             and self._plan.groups[each].spec.alike() == crash.spec.alike()
         ]
+
+    def _was_made(self, group: int, run: Run) -> bool:
+        """Whether an earlier session of the run has made the group's state, and it is there."""
+        record = run.groups().get(group)
+        return record is not None and self._images.read(record.name) is not None
+
+    @staticmethod
+    def _note_made(group: int, name: str, run: Run) -> None:
+        """Have the run know at once of a state that is not measured yet: a lab that is killed forgets it."""
+        before = run.groups().get(group)
+        attempt = 1 if before is None else before.attempt + 1
+        session = len(run.record().sessions) - 1
+        run.add_group(GroupRecord(group=group, attempt=attempt, session=session, name=name, made=True, seconds=0.0))
 
     def _wanted(self, group: int) -> WantedState:
         """What is to be made for a group; a moment is drawn by the plan's seed, so that the same plan strikes at the same moments."""
@@ -400,6 +422,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
     def _check_disks(self, run: Run) -> None:
         """Record every storage that the run has not recorded yet, as fio finds it if it is to look; say which is not as asked."""
         known = storages_of(run).on_machine_of(len(run.record().sessions) - 1)
+        self._storages.check_same_disks(known)
         self._storages.overhead_from([each.check for each in known if each.check is not None])
         profiles = self._plan.conditions.storages
         unknown = [name for name in profiles if name not in {each.storage for each in known}]

@@ -27,13 +27,14 @@ def storage_list() -> None:
 
 @storage.command("check")
 @click.argument("names", nargs=-1, required=True, metavar="PROFILE…", shell_complete=completed_by("storages"))
+@click.option("--beside-others", is_flag=True, help="Even beside a database server that is not the lab's.")
 @machine_option
-def storage_check(names: tuple[str, ...]) -> None:
+def storage_check(names: tuple[str, ...], beside_others: bool) -> None:
     """Measure storages with fio: what was asked, and what they are.
 
     PROFILE is a name of 'redolab storage list', or a folder's path as in /mnt/fast.
     """
     from redolab.upkeep.storage_check import check_storages
 
-    if not check_storages(names, progress()):
+    if not check_storages(names, progress(), beside_others=beside_others):
         sys.exit(1)

@@ -45,6 +45,8 @@ from redolab.workloads.contract import RunningWorkload, Workload
 from redolab.workloads.data import WorkloadMoment
 
 _ANSWER = 120.0
+_ANSWER_WHILE_COPIED = 3600.0
+"""A server that is stopped while its files are copied answers afterwards."""
 
 
 class Attach(Protocol):
@@ -258,7 +260,9 @@ def _under_load(
         stage.say("starting the server")
         instance.wait_ready()
         with instance.answering():
-            control, sampling = (instance.connections.connect(answer=_ANSWER) for _ in range(2))
+            control = instance.connections.connect(answer=_ANSWER)
+            stands_still = any(crash_kind(each.spec.crash).goes_on for each in wanted)
+            sampling = instance.connections.connect(answer=_ANSWER_WHILE_COPIED if stands_still else _ANSWER)
             used = instance.used(control)
             held_open = open_transaction(instance, spec.dataset.open_transaction_rows, stage)
             prepare_transactions(instance, spec.prepared_transactions, stage)

@@ -8,6 +8,7 @@ have been copied, or written by another.
 from __future__ import annotations
 
 import errno
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -36,6 +37,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """A file system is mounted somewhere in it."""
     only_empty: bool = False
     """It is in a folder of the user's: only what is empty of it goes."""
+    on: str = ""
+    """Where the file system is mounted on which that folder lies."""
 
 
 def is_of_journal(name: str) -> bool:
@@ -65,7 +68,7 @@ class Journal:
         `mounted`: something will be mounted in it, and is unmounted first. Raises `InvalidInput` for a path outside the lab.
         """
         note = self._note(path)
-        entry = Entry(path=str(path), what=what, mounted=mounted)
+        entry = Entry(path=str(path), what=what, mounted=mounted, on=_users_mount(path))
         self._check_ours(entry)
         files.write_whole(note, msgspec.json.encode(entry))
         try:
@@ -90,7 +93,7 @@ class Journal:
         Raises `InvalidInput` if it is not called as the lab's are.
         """
         note = self._folder / f"{xxhash.xxh3_64_hexdigest(str(path).encode())}-using.json"
-        entry = Entry(path=str(path), what=what, only_empty=True)
+        entry = Entry(path=str(path), what=what, only_empty=True, on=_users_mount(path))
         self._check_ours(entry)
         files.write_whole(note, msgspec.json.encode(entry))
         try:
@@ -122,7 +125,7 @@ class Journal:
         cleared = []
         # First what is mounted: with the lab may have died the disk on which others lie.
         for note, entry in sorted(self._entries(), key=lambda each: (not each[1].mounted, each[1].only_empty)):
-            if not self._is_ours(entry):
+            if not self._is_ours(entry) or _is_out_of_reach(entry):
                 continue
             if self._still_there(entry):
                 self._take_away(entry)
@@ -174,6 +177,22 @@ class Journal:
         if entry.mounted and not path.is_symlink():
             mounts.unmount(path)
         files.remove(path)
+
+
+def _users_mount(path: Path) -> str:
+    """Where the file system is mounted on which a folder of the user's lies; nothing of the lab's own folder."""
+    if OURS_ELSEWHERE not in path.parts:
+        return ""
+    folder = Path(*path.parts[: path.parts.index(OURS_ELSEWHERE)]).resolve()
+    return str(next(each for each in (folder, *folder.parents) if os.path.ismount(each)))
+
+
+def _is_out_of_reach(entry: Entry) -> bool:
+    """Whether it may be there and cannot be looked at now: its file system is not mounted, as after a reboot, or is broken."""
+    try:
+        return not Path(entry.path).exists() and bool(entry.on) and not os.path.ismount(entry.on)
+    except OSError:
+        return bool(entry.on)
 
 
 def _read(note: Path) -> Entry:

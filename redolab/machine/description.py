@@ -28,6 +28,11 @@ def total_memory() -> int:
     return psutil.virtual_memory().total
 
 
+def free_memory() -> int:
+    """Bytes that can be had without swapping, the page cache among them."""
+    return psutil.virtual_memory().available
+
+
 def read_machine(folder: Path) -> Machine:
     """The facts of this machine; the disk is the one on which `folder` lies. What cannot be told is an empty string or None."""
     cpu = re.search(r"model name\s*: (.*)", _read("/proc/cpuinfo"))

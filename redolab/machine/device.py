@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -38,14 +38,36 @@ class BlockDevice:
             return None
         return cls(Path(processes.run(Command(["readlink", "--canonicalize", str(link)])).out.strip()).name)
 
-    def treat_as(self, queue: RequestQueue) -> None:
-        """Have the kernel treat its requests like those of another disk, as far as it goes. Raises `LabError`."""
+    @contextmanager
+    def treated_as(self, queue: RequestQueue) -> Iterator[None]:
+        """While in it: the kernel treats its requests like those of another disk, as far as it goes. Raises `LabError`.
+
+        What is set of a loop device outlives what is attached to it, and the next one would have it: it is set back.
+        """
+        served, scheduler = self._served(), self.scheduler() or "none"
+        names = ("nr_requests", "rotational", "read_ahead_kb")
+        before = [(name, self._queue_file(name).read_text().strip()) for name in names]
+        try:
+            self._set_queue(queue)
+            yield
+        finally:
+            if self._served() == served:
+                # Before another scheduler its own number of requests, as below.
+                self._set([("scheduler", "none"), ("nr_requests", MOST_REQUESTS), ("scheduler", scheduler), *before])
+
+    def _set_queue(self, queue: RequestQueue) -> None:
         depth = min(queue.depth, MOST_REQUESTS)
         # Without a scheduler the number of requests is the device's own, with one the scheduler's.
-        settings = [("scheduler", "none"), ("nr_requests", depth), ("scheduler", queue.scheduler)]
+        settings: list[tuple[str, object]] = [
+            ("scheduler", "none"),
+            ("nr_requests", depth),
+            ("scheduler", queue.scheduler),
+        ]
         if queue.scheduler != "none":
             settings.append(("nr_requests", 2 * depth))
-        settings += [("rotational", int(queue.rotational)), ("read_ahead_kb", _READ_AHEAD_KIB)]
+        self._set([*settings, ("rotational", int(queue.rotational)), ("read_ahead_kb", _READ_AHEAD_KIB)])
+
+    def _set(self, settings: Iterable[tuple[str, object]]) -> None:
         for name, value in settings:
             try:
                 processes.run(Command(["tee", str(self._queue_file(name))], standard_input=f"{value}\n".encode()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import shutil
 import stat
@@ -11,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 import psutil
 import xxhash
@@ -27,13 +29,18 @@ def write_whole(path: Path, content: bytes, *, mode: int = 0o666) -> None:
 
     Its mode is never wider than `mode`, also while it is written.
     """
+    write_whole_from(path, io.BytesIO(content), mode=mode)
+
+
+def write_whole_from(path: Path, content: IO[bytes], *, mode: int = 0o666) -> None:
+    """The same of a stream, which may be larger than memory. Raises `DiskFull`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     # Whatever bears that name, a link of somebody else's included, is not written to.
     beside.unlink(missing_ok=True)
     try:
         with open(beside, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
-            file.write(content)
+            shutil.copyfileobj(content, file)
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)

@@ -7,8 +7,19 @@ from dataclasses import dataclass
 
 import psutil
 
-_SERVERS = ("mysqld", "mariadbd", "postgres", "mongod", "oracle", "sqlservr", "redis-server", "clickhouse-serv")
-"""As the kernel names their processes, in its 15 characters."""
+_SERVERS = (
+    "mysqld",
+    "mariadbd",
+    "postgres",
+    "mongod",
+    "oracle",
+    "ora_pmon",
+    "sqlservr",
+    "redis-server",
+    "clickhouse-serv",
+)
+"""As the kernel names their processes, in its 15 characters. Oracle's have the instance's name behind theirs."""
+_LONGEST_NAME = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +38,12 @@ def neighbours() -> Sequence[Neighbour]:
     found = [
         (process.info["name"], process.pid, process.info["ppid"]) for process in psutil.process_iter(["name", "ppid"])
     ]
-    servers = [each for each in found if each[0] in _SERVERS]
+    servers = [each for each in found if _is_server(each[0] or "")]
     pids = {pid for _, pid, _ in servers}
     # A server of many processes is one neighbour.
     return [Neighbour(name, pid) for name, pid, parent in servers if parent not in pids]
+
+
+def _is_server(name: str) -> bool:
+    # psutil has longer names from the command line.
+    return name[:_LONGEST_NAME] in _SERVERS or name.startswith("ora_pmon_")

@@ -12,9 +12,12 @@ import xxhash
 from redolab.errors import LabError
 from redolab.machine import files
 from redolab.remote.machine import OtherMachine, RemoteFile
+from redolab.units import MIB
 
 _APART = ".fetching"
 _INDEX = "index.json"
+_LARGE = 64 * MIB
+"""Evidence, as a data directory, of which sending would be measured too."""
 _WHERE = "machine.json"
 """In a run's folder: on which machine it was made."""
 
@@ -35,8 +38,10 @@ class Fetching:
         self._apart = runs / _APART / f"{machine.host}-{job}"
 
     def fetch(self) -> None:
-        """Fetch what has changed since the last time. Raises `LabError`."""
-        there = self._files_there()
+        """Fetch what has changed since the last time, while the job runs: nothing large. Raises `LabError`."""
+        self._fetch([each for each in self._files_there() if each.size <= _LARGE])
+
+    def _fetch(self, there: Sequence[RemoteFile]) -> None:
         here = self._index()
         wanted = {each.name: each for each in there if here.get(each.name) != each}
         if not wanted:
@@ -58,8 +63,8 @@ class Fetching:
 
     def finish(self) -> list[Path]:
         """Fetch the rest of a job that has ended, and put its runs among those here: their folders. Raises `LabError`."""
-        self.fetch()
         there = self._files_there()
+        self._fetch(there)
         missing = [each.name for each in there if not self._is_whole(each)]
         if missing:
             raise LabError(
@@ -80,7 +85,7 @@ class Fetching:
         content = archive.extractfile(entry)
         if content is None or not _is_inside(entry.name):
             raise LabError(f"{self._machine.host} sends '{entry.name}', which is no file of a run")
-        files.write_whole(self._apart / entry.name, content.read())
+        files.write_whole_from(self._apart / entry.name, content)
 
     def _place(self, folder: Path) -> Path:
         """Put a whole run where it belongs, instead of what was fetched of it before it went on."""

@@ -200,12 +200,11 @@ def send(folder: Path, names: Sequence[str]) -> None:
     """Write these files of the runs to standard output, as a tar archive."""
     with tarfile.open(fileobj=sys.stdout.buffer, mode="w|") as archive:
         for name in names:
-            # Read whole: what grows meanwhile would not fit the size that stands before it.
-            with suppress(FileNotFoundError):
-                content = (folder / "runs" / name).read_bytes()
+            with suppress(FileNotFoundError), (folder / "runs" / name).open("rb") as file:
                 entry = tarfile.TarInfo(name)
-                entry.size = len(content)
-                archive.addfile(entry, io.BytesIO(content))
+                # Of what grows meanwhile, no more than this is sent.
+                entry.size = os.fstat(file.fileno()).st_size
+                archive.addfile(entry, file)
 
 
 @contextmanager

@@ -97,7 +97,9 @@ def clean(address: MachineAddress, progress: Progress) -> None:
                 if not each.fetched and machine.run_files(each.id):
                     raise InvalidInput(
                         f"{address.host}: what '{' '.join(each.arguments)}' measured there was not fetched yet",
-                        f"'redolab attach {address}' fetches it",
+                        f"'redolab attach {address}' fetches it"
+                        if each.by == asker()
+                        else f"{each.by} can fetch it; or remove {machine.facts.folder} there by hand",
                     )
             with progress.stage(f"removing {machine.facts.folder} on {address.host}"):
                 machine.remove_lab()
@@ -170,10 +172,11 @@ def _fetch(machine: OtherMachine, job: str, progress: Progress) -> None:
 
 
 def _finish(machine: OtherMachine, job: str, fetching: Fetching, progress: Progress) -> None:
-    """Fetch what is left of a job that has ended, and note there that it is fetched."""
+    """Fetch what is left of a job that has ended, and note there that whoever asked for it has it."""
     with progress.stage(f"fetching the run from {machine.host}", brief=True):
         runs = fetching.finish()
-    machine.note_fetched(job)
+    if any(each.id == job and each.by == asker() for each in machine.jobs()):
+        machine.note_fetched(job)
     for run in runs:
         progress.note(f"fetched from {machine.host}: {run}")
 

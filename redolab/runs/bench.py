@@ -55,6 +55,10 @@ class Bench(ABC, Generic[G, S, T]):
         """
         return name
 
+    def is_made_ahead(self, group: int) -> bool:
+        """Whether this run has made what the group needs already, along with another group's."""
+        return False
+
     @contextmanager
     def opened(self, run: Run) -> Iterator[None]:
         """While in it: groups can be made and steps measured."""

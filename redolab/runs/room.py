@@ -8,10 +8,13 @@ from pathlib import Path
 
 from redolab.errors import DiskFull, InvalidInput
 from redolab.machine import files
-from redolab.machine.description import total_memory
+from redolab.machine.description import free_memory, total_memory
+from redolab.machine.neighbours import neighbours
 from redolab.units import GIB, format_size
 
 LEFT_FOR_THE_SYSTEM = 1 * GIB
+LEFT_FOR_OTHERS = 4 * GIB
+"""Of a disk, beside a database server that is not the lab's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,20 +32,23 @@ class Needs:
 
 
 def check_room(needs: Needs) -> None:
-    """Refuse what this machine has no memory (`InvalidInput`) or no room (`DiskFull`) for."""
-    memory = total_memory()
+    """Refuse what this machine has no memory (`InvalidInput`) or no room (`DiskFull`) for.
+
+    To be asked before the lab has started a server: any that runs is another's, and keeps what it has.
+    """
+    others = bool(neighbours())
+    memory = free_memory() if others else total_memory()
     if needs.memory and needs.memory + LEFT_FOR_THE_SYSTEM > memory:
         what = needs.memory_for or f"a run that takes {format_size(needs.memory)}"
-        raise InvalidInput(
-            f"{what} does not fit into this machine's {format_size(memory)} of memory",
-            needs.remedy,
-        )
+        has = "that other servers leave" if others else "of memory"
+        raise InvalidInput(f"{what} does not fit into this machine's {format_size(memory)} {has}", needs.remedy)
+    reserve = LEFT_FOR_OTHERS if others else 0
     on_one_disk: dict[int, list[Path]] = {}
     for folder in needs.disk:
         on_one_disk.setdefault(files.file_system(folder), []).append(folder)
     for folders in on_one_disk.values():
         needed, free = sum(needs.disk[folder] for folder in folders), files.free_space(folders[0])
-        if needed > free:
+        if needed + reserve > free:
             what = " and ".join(needs.disk_for.get(folder, "the run") for folder in folders)
             verb = "need" if len(folders) > 1 else "needs"
             raise DiskFull(

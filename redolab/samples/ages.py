@@ -14,9 +14,15 @@ _QUANTILES = 101
 def checkpoint_ages(samples: Sequence[Sample]) -> tuple[int, ...]:
     """The quantiles of the checkpoint age, from the least to the most, in bytes; empty where the samples do not tell it.
 
-    So many that nothing is lost of what is asked, and few enough to work with: a day has 86,400 samples.
+    So many that nothing is lost of what is asked, and few enough to work with: a day has 86,400 samples. If the log was resized
+    meanwhile, ages are in the same share of what it is at last.
     """
-    ages = [each.checkpoint_age for each in samples if each.checkpoint_age is not None]
+    limit = limit_in(samples)
+    ages = [
+        each.checkpoint_age * (limit / each.hard_limit if limit and each.hard_limit else 1)
+        for each in samples
+        if each.checkpoint_age is not None
+    ]
     if not ages:
         return ()
     shares = np.linspace(0, 1, min(_QUANTILES, len(ages)))

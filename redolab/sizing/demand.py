@@ -38,6 +38,8 @@ class Demand:
     """Quantiles of the checkpoint age in samples, bytes; empty where none tell it."""
     age_limit: int | None = None
     """At which statements waited when they were taken, where the server told it."""
+    sampled_s: float = 0.0
+    """Seconds that the samples cover."""
     warnings: tuple[str, ...] = ()
 
 
@@ -64,6 +66,7 @@ def _with_distributions(demand: Demand, files: Sequence[Sequence[Sample]], *, of
         days=len(peaks),
         ages=checkpoint_ages(of_peak),
         age_limit=limit_in(of_peak),
+        sampled_s=of_peak[-1].monotonic - of_peak[0].monotonic,
     )
 
 

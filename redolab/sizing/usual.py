@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import msgspec
 
 from redolab.models.recovery_time.moments import PossibleCrash, chance_beyond, seconds_within
+from redolab.samples.series import HOUR
 from redolab.sizing.demand import Demand
 from redolab.sizing.question import Model, span
 
@@ -17,6 +18,9 @@ _LEAST_AGE = 1 << 20
 _FEWEST = 10
 """Moments: fewer are no distribution."""
 _FEWEST_FOR_NINETY_NINE = 99
+_FILLED = 3
+_NEARLY = 0.95
+"""The last of an hour's samples is not at its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,7 @@ class UsualRecovery(msgspec.Struct, frozen=True, kw_only=True):
 
 def usual_ages(model: Model, demand: Demand) -> UsualAges | None:
     """The ages of the samples, else those of a load of the kind of redo that is asked about; None where neither is known."""
-    if len(demand.ages) >= _FEWEST and demand.age_limit:
+    if len(demand.ages) >= _FEWEST and demand.age_limit and _have_settled(demand):
         shares = tuple(min(1.0, age / demand.age_limit) for age in demand.ages)
         return UsualAges({demand.age_limit: shares}, "as in the samples, in the same share of the log")
     measured = model.learnt.moments
@@ -68,6 +72,12 @@ def usual_ages(model: Model, demand: Demand) -> UsualAges | None:
     return UsualAges(
         known, f"of {of_whom}, with logs of {span(known)} and the settings of production, in the same share of the log"
     )
+
+
+def _have_settled(demand: Demand) -> bool:
+    """Whether the samples cover more than the first rise of the age after a start, which ends when the log has been filled."""
+    filled = math.inf if not (demand.age_limit and demand.redo_per_hour) else demand.age_limit / demand.redo_per_hour
+    return demand.sampled_s >= _NEARLY * HOUR * min(1.0, _FILLED * filled)
 
 
 def usual_crashes(model: Model, log_size: int, ages: UsualAges) -> list[PossibleCrash]:

@@ -18,7 +18,7 @@ from redolab.machine.processes import Command
 from redolab.models.sizes import lab_disk, recovered_copy
 from redolab.progress import Stage
 from redolab.storage.disk_model import built_disk_model, check_fuse
-from redolab.storage.figures import DiskCheck, DiskTarget
+from redolab.storage.figures import DiskCheck, DiskTarget, StorageRecord
 from redolab.storage.file_systems import AS_IS, MADE_BY
 from redolab.storage.fio import FILE_SIZE, Fio
 from redolab.storage.folder import attached_folder, check_folder
@@ -159,6 +159,21 @@ class Storages(AbstractContextManager["Storages"]):
             return None
         return read_disk(self._lab.folder / (profile.path if isinstance(profile, FolderStorage) else DISKS))
 
+    def check_same_disks(self, before: Iterable[StorageRecord]) -> None:
+        """Raises `InvalidInput` if a folder of the user's lies on another disk than when it was recorded: rows of two would be one."""
+        for record in before:
+            profile = self._profiles.get(record.storage)
+            if not isinstance(profile, FolderStorage) or not Path(profile.path).is_absolute():
+                continue
+            if not Path(profile.path).exists():
+                continue
+            was, lies_on = record.lies_on, self.lies_on(record.storage)
+            if was and lies_on and (was.file_system, was.size) != (lies_on.file_system, lies_on.size):
+                raise InvalidInput(
+                    f"{record.storage} lies on {_disk_in_words(lies_on)}, and lay on {_disk_in_words(was)} before",
+                    "mount there what was mounted, or start a new run",
+                )
+
     def release(self, name: str) -> None:
         """Remove the copy of contents that nobody needs any more."""
         kept = self._disks.pop(name, None)
@@ -272,3 +287,7 @@ class Storages(AbstractContextManager["Storages"]):
     def _new_disk(self, name: str, size: int) -> AbstractContextManager[LabDisk]:
         self._lab.tools.require(["mkfs.xfs"], self._lab.progress)
         return LabDisk.made(self._lab.journal, self._lab.folder / DISKS / name, size)
+
+
+def _disk_in_words(disk: Disk) -> str:
+    return f"{disk.device} ({disk.file_system}, {format_size(disk.size)})"

@@ -111,8 +111,7 @@ class LabDisk:
         with served as model:
             model.tell(f"overhead {overhead}")
             mounted_at = self._folder / "mounted"
-            with mounted(model.file, mounted_at) as device, device.as_volatile(True):
-                device.treat_as(queue)
+            with mounted(model.file, mounted_at) as device, device.as_volatile(True), device.treated_as(queue):
                 yield ModelledPlace(
                     name=name,
                     folder=mounted_at,

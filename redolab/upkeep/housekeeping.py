@@ -10,6 +10,7 @@ from redolab.machine import files
 from redolab.progress import Progress
 from redolab.project import PROJECT
 from redolab.records.crash import CrashImage
+from redolab.runs.schema import RunState
 from redolab.runs.store import RunStore, used_names
 from redolab.servers.catalogue import own_servers, server_catalogue
 from redolab.servers.dialects import other_than_expected
@@ -56,6 +57,8 @@ def _remove_run(lab: Lab, store: RunStore, name: str) -> list[str]:
             f"{error.problem}, nor a crash image or dataset of that name",
             "'redolab runs' and 'redolab images' list what there is",
         ) from None
+    if run.record().state is RunState.RUNNING:
+        raise InvalidInput(f"the run {run.name} is running on a cluster", "interrupt it (Ctrl-C) where it was started")
     images = ImageStore(lab.home)
     used_elsewhere = store.names_used(run)
     removed = [

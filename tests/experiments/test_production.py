@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import csv
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 
 import pytest
 
+from redolab.project import PROJECT
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
-from tests.command import nothing_is_left, redolab
+from tests.command import lab_processes, nothing_is_left, redolab
 
 SERVER = "mariadb-10.11"
 _CRASHES = 3
+_RUN = (
+    "run", "production", "--server", SERVER, "--log-size", "64M", "--workload", "oltp_write_only", "--warehouses", "1",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def run() -> Iterator[Run]:
-    done = redolab(
-        "run", "production", "--server", SERVER, "--log-size", "64M", "--workload", "oltp_write_only", "--warehouses", "1",
-        "--crashes", str(_CRASHES), "--moment", "2s-8s", "--seed", "3",
-    )  # fmt: skip
+    done = redolab(*_RUN, "--crashes", str(_CRASHES), "--moment", "2s-8s", "--seed", "3")
     assert done.returncode == 0, done.stderr
     made = RunStore().get("latest")
     (made.folder / "said").write_text(done.stdout)
@@ -39,10 +44,39 @@ def test_every_state_of_one_load_is_recovered_once(run: Run) -> None:
     assert all(float(row["ready_s"]) > 0 for row in rows)
     # In recovery it has the pool that it had under load.
     assert {row["buffer_pool_bytes"] for row in rows} == {row["pool_under_load_bytes"] for row in rows}
+    # All are the run's own, to be removed like any: also those that the first group's load made for the others.
+    assert all(group.made for group in run.groups().values())
     said = (run.folder / "said").read_text()
     assert "age, of the hard limit" in said
     assert "above the planned 95 %" in said
     nothing_is_left()
+
+
+@pytest.mark.thorough
+def test_a_lab_that_is_killed_in_a_load_knows_of_the_states_that_it_had_made() -> None:
+    arguments = [*_RUN, "--crashes", "8", "--moment", "2s-90s", "--seed", "4"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "redolab", *arguments], stdout=subprocess.DEVNULL, cwd=PROJECT.root
+    ) as process:
+        deadline = time.monotonic() + 240
+        while not (made := [each for each in _running() if each.group_records()]):
+            assert process.poll() is None
+            assert time.monotonic() < deadline, "no state was made"
+            time.sleep(0.2)
+        process.send_signal(signal.SIGKILL)
+    while lab_processes():
+        assert time.monotonic() < deadline, "the server outlived the lab"
+        time.sleep(0.05)
+    (run,) = made
+    states = {group.name for group in run.group_records()}
+    removed = redolab("rm", run.name)
+    assert removed.returncode == 0, removed.stderr
+    assert all(f"removed the crash image {name}" in removed.stdout for name in states)
+    nothing_is_left()
+
+
+def _running() -> list[Run]:
+    return [run for run in RunStore().all() if run.record().state is RunState.RUNNING]
 
 
 def test_moments_that_are_one_moment_are_refused() -> None:

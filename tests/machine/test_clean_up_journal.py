@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -109,7 +110,7 @@ def test_a_file_that_is_no_note_is_left_alone(journal: Journal, tmp_path: Path) 
     assert files.names(tmp_path / "journal") == ["0123456789abcdef.json.old", "2025.json", "notes.txt"]
 
 
-def noted(journal: Path, path: Path, **more: bool) -> None:
+def noted(journal: Path, path: Path, **more: Any) -> None:
     entry = Entry(path=str(path), what="a thing", **more)
     files.write_whole(journal / "0123456789abcdef.json", msgspec.json.encode(entry))
 
@@ -161,6 +162,21 @@ def test_what_was_being_made_among_the_users_things_goes(tmp_path: Path) -> None
     noted(tmp_path / "lab/journal", copy)
     assert Journal(tmp_path / "lab/journal").clear() == ["a thing"]
     assert not copy.exists()
+
+
+def test_what_was_being_made_on_a_disk_that_is_not_mounted_is_not_forgotten(tmp_path: Path) -> None:
+    """As after a reboot: it is there again with the disk."""
+    copy = tmp_path / "disk" / OURS_ELSEWHERE / "instances/copy"
+    noted(tmp_path / "lab/journal", copy, on=str(tmp_path / "disk"))
+    journal = Journal(tmp_path / "lab/journal")
+    assert journal.clear() == []
+    copy.mkdir(parents=True)
+    assert journal.clear() == ["a thing"]
+    noted(tmp_path / "lab/journal", copy, on="/")
+    assert journal.clear() == []
+    copy.mkdir(parents=True)
+    assert journal.clear() == []
+    assert copy.exists()
 
 
 def test_a_note_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:

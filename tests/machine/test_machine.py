@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -16,6 +17,7 @@ from redolab.clock import now
 from redolab.errors import CommandFailed, DiskFull
 from redolab.machine import copies, files, processes
 from redolab.machine.description import read_disk
+from redolab.machine.neighbours import neighbours
 from redolab.machine.processes import Command, ProcessIdentity
 from redolab.project import PROJECT
 from redolab.timeline.arrivals import arrivals_of, read_stamped_log
@@ -254,3 +256,10 @@ def test_processor_time_is_told_of_the_busiest_thread_too(tmp_path: Path) -> Non
     assert use.seconds >= 1.1
     assert 0.35 <= use.busiest_thread <= use.seconds - 0.7
     assert processes.cpu_use(process.identity) is None
+
+
+@pytest.mark.parametrize(("name", "is_one"), [("clickhouse-server", True), ("ora_pmon_XE", True), ("mysqldump", False)])
+def test_database_servers_of_others_are_seen(name: str, is_one: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    process = SimpleNamespace(pid=7, info={"name": name, "ppid": 1})
+    monkeypatch.setattr("psutil.process_iter", lambda _: [process])
+    assert [each.pid for each in neighbours()] == [7] * is_one

@@ -16,6 +16,7 @@ from redolab.remote.fetching import Fetching
 from redolab.remote.luggage import Luggage
 from redolab.remote.machine import OtherMachine
 from redolab.remote.ssh import Ssh
+from redolab.units import MIB
 
 JOB = "20260101-120000-000001"
 OUTSIDE = "x/../../../outside"
@@ -82,6 +83,20 @@ def test_a_file_of_a_run_lies_in_the_run(name: str, tmp_path: Path) -> None:
         Fetching(machine(tmp_path, files=listed, send=sent), JOB, runs).finish()
     assert {Path(name).parts[0] for name in all_files(runs)} <= {".fetching"}
     assert not (tmp_path / "outside").exists()
+
+
+def test_what_is_large_is_fetched_when_the_job_has_ended(tmp_path: Path) -> None:
+    """Sending it would be measured too."""
+    large = 64 * MIB + 1
+    listed = json.dumps([["run/evidence/ib_logfile0", large, 1]]).encode()
+    sent = archive(tarfile.TarInfo("run/evidence/ib_logfile0"), bytes(large))
+    runs = tmp_path / "runs"
+    fetching = Fetching(machine(tmp_path, files=listed, send=sent), JOB, runs)
+    fetching.fetch()
+    assert not runs.exists()
+    with pytest.raises(FileNotFoundError, match=r"run\.json"):
+        fetching.finish()
+    assert (runs / ".fetching" / f"there-{JOB}" / "run/evidence/ib_logfile0").stat().st_size == large
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE, tarfile.DIRTYPE])

@@ -23,6 +23,17 @@ def test_memory_that_is_not_there() -> None:
         check_room(Needs(memory=2**60, memory_for="a pool", remedy="choose a smaller POOL"))
 
 
+def test_what_another_server_has_is_not_the_labs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("redolab.runs.room.neighbours", lambda: ["mysqld"])
+    monkeypatch.setattr("redolab.runs.room.free_memory", lambda: 4 * GIB)
+    check_room(Needs(memory=2 * GIB, disk={tmp_path: 1}))
+    with pytest.raises(InvalidInput, match="does not fit into this machine's 4G that other servers leave"):
+        check_room(Needs(memory=3 * GIB + 1, memory_for="a pool"))
+    free = files.free_space(tmp_path)
+    with pytest.raises(DiskFull, match="a log needs about"):
+        check_room(Needs(disk={tmp_path: free - GIB}, disk_for={tmp_path: "a log"}))
+
+
 def test_room_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(
         DiskFull, match=rf"a log needs about 1048576T and the disk under {tmp_path} has .* free: choose less"

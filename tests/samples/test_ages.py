@@ -26,6 +26,10 @@ def test_few_samples_are_all_there_is() -> None:
     assert checkpoint_ages([]) == ()
 
 
+def test_ages_of_a_log_that_was_resized_are_shares_of_the_last_size() -> None:
+    assert checkpoint_ages([*_samples([50, 90], 100), *_samples([80], 800)]) == (80, 400, 720)
+
+
 def test_the_limit_is_the_last_that_was_told() -> None:
     assert limit_in([*_samples([1], 100), *_samples([1], 200), *_samples([1])]) == 200
     assert limit_in(_samples([1])) is None

@@ -20,7 +20,7 @@ from redolab.units import GIB, MIB
 from tests.sizing.examples import calibration
 
 _AGES = tuple(int(GIB * share / 100) for share in range(10, 70))
-SAMPLED = Demand(redo_per_hour=0.3 * GIB, source="as given", ages=_AGES, age_limit=GIB)
+SAMPLED = Demand(redo_per_hour=0.3 * GIB, source="as given", ages=_AGES, age_limit=GIB, sampled_s=3600.0)
 
 
 @pytest.fixture
@@ -54,6 +54,15 @@ def test_the_ages_of_samples_go_before_those_of_a_load(tmp_path: Path) -> None:
     without = Demand(redo_per_hour=GIB, source="as given")
     assert set(_usual(model, without).at(GIB)) == {0.9}
     assert "20 crashes of mariadb-10.11 under bulk-update" in _usual(model, without).source
+
+
+def test_the_ages_of_a_server_just_started_are_not_typical(tmp_path: Path) -> None:
+    """Until its log has been filled, the age only rises."""
+    model = _model(tmp_path, {256 * MIB: tuple(0.9 for _ in range(20))})
+    shortly = replace(SAMPLED, sampled_s=120.0)
+    assert set(_usual(model, shortly).at(GIB)) == {0.9}
+    # At 100G an hour a log of 1G is filled three times in these two minutes.
+    assert max(_usual(model, replace(shortly, redo_per_hour=100 * GIB)).at(GIB)) == pytest.approx(0.69)
 
 
 def test_without_ages_nothing_is_said(model: Model) -> None:

@@ -66,15 +66,23 @@ def test_a_device_is_treated_like_another_disk(tmp_path: Path) -> None:
         device = BlockDevice.under(disk.folder)
         assert device is not None
         settings = Path("/sys/class/block") / device.name / "queue"
-        device.treat_as(RequestQueue(scheduler="mq-deadline", rotational=True, depth=32))
-        assert device.scheduler() == "mq-deadline"
-        found = [(settings / name).read_text() for name in ("nr_requests", "rotational", "read_ahead_kb")]
-        assert found == ["64\n", "1\n", "128\n"]
-        device.treat_as(RequestQueue(depth=1023))
-        assert device.scheduler() == "none"
-        assert (settings / "nr_requests").read_text() == "128\n"
-        with pytest.raises(LabError, match="does not take cfq as scheduler"):
-            device.treat_as(RequestQueue(scheduler="cfq"))  # type: ignore[arg-type]
+
+        def found() -> list[str | None]:
+            read = [(settings / name).read_text() for name in ("nr_requests", "rotational", "read_ahead_kb")]
+            return [device.scheduler(), *read]
+
+        before = found()
+        with device.treated_as(RequestQueue(scheduler="mq-deadline", rotational=True, depth=32)):
+            assert found() == ["mq-deadline", "64\n", "1\n", "128\n"]
+        assert found() == before
+        with device.treated_as(RequestQueue(depth=1023)):
+            assert found()[:2] == ["none", "128\n"]
+        with (
+            pytest.raises(LabError, match="does not take cfq as scheduler"),
+            device.treated_as(RequestQueue(scheduler="cfq")),  # type: ignore[arg-type]
+        ):
+            pass
+        assert found() == before
 
 
 def test_without_root_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

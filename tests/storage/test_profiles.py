@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import msgspec
 import pytest
 
 from redolab.errors import InvalidInput
+from redolab.lab import Lab
 from redolab.machine.clean_up_journal import Journal
 from redolab.machine.facts import RequestQueue
-from redolab.storage.attaching import check_possible
+from redolab.storage.attaching import Storages, check_possible
 from redolab.storage.catalogue import storage_catalogue, storage_profile
-from redolab.storage.figures import FIGURES, DiskCheck, DiskTarget, FioLoad, MeasuredDisk, figures_off, off
+from redolab.storage.figures import (
+    FIGURES,
+    DiskCheck,
+    DiskTarget,
+    FioLoad,
+    MeasuredDisk,
+    StorageRecord,
+    figures_off,
+    off,
+)
 from redolab.storage.folder import attached_folder, check_folder
 from redolab.storage.profiles import FlashDisk, FolderStorage, ModelledDisk, SpinningDisk
 
@@ -32,6 +44,18 @@ all = "measured by us"
 
 def load(latency_us: float = 1.0, per_second: float = 1.0, mb_s: float = 1.0) -> FioLoad:
     return FioLoad(latency_us=latency_us, p50_us=latency_us, p99_us=latency_us, per_second=per_second, mb_s=mb_s)
+
+
+def test_a_folder_on_another_disk_than_before_is_not_gone_on_with(tmp_path: Path) -> None:
+    """As where its disk was not mounted again after a reboot."""
+    lab = cast("Lab", SimpleNamespace(folder=tmp_path))
+    storages = Storages(lab, {"/": FolderStorage(about="", path="/")})
+    lies_on = storages.lies_on("/")
+    assert lies_on is not None
+    record = StorageRecord(storage="/", about="", lies_on=lies_on, check=None, session=0)
+    storages.check_same_disks([record])
+    with pytest.raises(InvalidInput, match="mount there what was mounted"):
+        storages.check_same_disks([msgspec.structs.replace(record, lies_on=msgspec.structs.replace(lies_on, size=1))])
 
 
 def test_the_catalogue_has_every_kind_and_a_source_for_every_disk() -> None:
