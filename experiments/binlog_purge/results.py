@@ -153,9 +153,9 @@ def answer(found: Sequence[CellResult]) -> str:
     )
     return (
         f"In {len(trials)} removals of binary logs no time without a commit was longer than {milliseconds(longest)} "
-        f"({milliseconds(before)} before a removal). While files were removed, clients {committed(found)}. The longest wait of a "
-        f"statement was {waits} (medians of the cells). Over 100 ms waited {late} of {statements:,} statements with a removal, "
-        f"{late_before} before one."
+        f"({milliseconds(before)} before one). While files were removed, clients {committed(found)}. The longest wait of a "
+        f"statement was {waits} (medians). Over 100 ms waited {late} of {statements:,} statements with a removal, {late_before} "
+        "before one."
     )
 
 
@@ -186,6 +186,6 @@ def _of_size(found: Sequence[CellResult], size: int) -> str:
     of_size = [each for each in found if each.cell.file_size == size]
     worst = max(of_size, key=lambda each: each.wait_with)
     return (
-        f"up to {milliseconds(worst.wait_with)} with files of {format_size(size)} ({worst.label}, {worst.cell.file_system} of "
-        f"{worst.cell.storage}, {_IN_WORDS[worst.cell.removal]}), where it was {milliseconds(worst.wait_without)} before"
+        f"up to {milliseconds(worst.wait_with)} with files of {format_size(size)} ({worst.label} on {worst.cell.storage}), where it "
+        f"was {milliseconds(worst.wait_without)} before"
     )

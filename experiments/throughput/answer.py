@@ -253,7 +253,7 @@ def _told_apart(one: ThroughputSeries, among: Sequence[ThroughputSeries], always
         "tables": f"tables {format_size(made.tables)}",
         "connections": f"{made.connections} clients",
         "settings": made.settings or "production settings",
-        "kill": _ended(made.kill),
+        "kill": _ended(made.kill, [each.kill for each in others if each.kill != made.kill]),
         "machine": f"on {made.machine}",
     }
     told = []
@@ -265,8 +265,12 @@ def _told_apart(one: ThroughputSeries, among: Sequence[ThroughputSeries], always
     return told
 
 
-def _ended(kill: KillRule) -> str:
-    """When the loads were ended, as in `windows of 3 min 0 s, 30 min 0 s at most`."""
+def _ended(kill: KillRule, others: Sequence[KillRule]) -> str:
+    """When the loads were ended, as in `until steady`, `5 min 0 s`; against others that were steady, by which windows."""
+    if kill.steady is None and kill.after is not None:
+        return format_duration(kill.after)
+    if all(each.steady is None for each in others):
+        return "until steady"
     parts = [] if kill.steady is None else [f"windows of {format_duration(kill.steady.window)}"]
     parts += [] if kill.after is None else [f"{format_duration(kill.after)} at most"]
     return " and ".join(parts)
