@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -70,10 +71,10 @@ def _panel(panel: Axes, found: Sequence[CellResult], servers: Sequence[str]) -> 
 
 
 def _finding(found: Sequence[CellResult]) -> str:
-    """What the picture shows: by how much the longest wait grows, in the cell where it grows most, for each size."""
-    grown = {
-        size: max(each.wait_with / max(each.wait_without, 1e-6) for each in found if each.cell.file_size == size)
-        for size in sizes(found)
-    }
-    said = ", ".join(f"{factor:.1f} times with files of {format_size(size)}" for size, factor in grown.items())
-    return f"The longest wait while binary logs were removed, against that before: up to {said}"
+    """What the picture shows: how the longest wait compares with that before, in the median of the cells and at the ends."""
+    said = []
+    for size in sizes(found):
+        ratios = sorted(each.wait_with / max(each.wait_without, 1e-6) for each in found if each.cell.file_size == size)
+        between = f" ({ratios[0]:.1f} to {ratios[-1]:.1f})" if len(ratios) > 1 else ""
+        said.append(f"{statistics.median(ratios):.1f} times{between} with files of {format_size(size)}")
+    return f"Longest wait while binary logs are removed, against that before: {', '.join(said)}"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from redolab.report.labels import server_label
+from redolab.servers.catalogue import server_catalogue
 from redolab.units import format_size
 
 from .trial import PurgeCell, PurgeTrial, Removal
@@ -120,12 +121,16 @@ _IN_WORDS = {Removal.PURGE: "by PURGE", Removal.ROTATION: "at a rotation"}
 
 
 def results(trials: Sequence[PurgeTrial]) -> list[CellResult]:
-    """A result for each cell: servers in the order in which they were measured, within each the largest files first."""
+    """A result for each cell: servers in the order of the catalogue, within each the largest files first."""
     cells: dict[tuple[PurgeCell, str], list[PurgeTrial]] = {}
     for trial in trials:
         cells.setdefault((trial.cell, trial.version), []).append(trial)
     found = [CellResult(cell, version, of_it) for (cell, version), of_it in cells.items()]
-    servers = list(dict.fromkeys((each.cell.server, each.version) for each in found))
+    known = server_catalogue().names()
+    servers = sorted(
+        {(each.cell.server, each.version) for each in found},
+        key=lambda server: (known.index(server[0]) if server[0] in known else len(known), server),
+    )
     return sorted(
         found,
         key=lambda each: (
