@@ -17,7 +17,7 @@ from redolab.runs.repeat_command import command
 from redolab.runs.store import Run
 from redolab.units import format_size
 
-from ..answer import finding, gained, limited_in_words, sentence
+from ..answer import finding, gained, limited_in_words, name_of, sentence
 from ..factors import Factors
 from ..report import plots, rto_of, workloads_of
 from ..rows import ThroughputSeries, series_of
@@ -63,7 +63,6 @@ def page(runs: Sequence[Run]) -> Page:
 def _kind(workload: str, series: Sequence[ThroughputSeries], off: Off, runs: Sequence[Run], *, is_first: bool) -> _Kind:
     of_it = {load.run for each in series for load in each.loads}
     own = [run for run in runs if run.name in of_it]
-    dates = ", ".join(dict.fromkeys(f"{run.record().began:%Y-%m-%d}" for run in own))
     return _Kind(
         workload,
         _where([each.made for each in series]),
@@ -73,8 +72,23 @@ def _kind(workload: str, series: Sequence[ThroughputSeries], off: Off, runs: Seq
         limited_in_words(series),
         throughput_table(series, [workload], off).as_markdown(),
         costs_table(series, off).as_markdown(),
-        f"{'; '.join(measured_on(own))}, {dates}",
+        _measured(series, own),
     )
+
+
+def _measured(series: Sequence[ThroughputSeries], runs: Sequence[Run]) -> str:
+    """On which machine, and when; where there are several, which loads on each."""
+    on: dict[str, list[Run]] = {}
+    for run in runs:
+        on.setdefault("; ".join(measured_on([run])), []).append(run)
+    said = []
+    for machine, own in on.items():
+        dates = ", ".join(dict.fromkeys(f"{run.record().began:%Y-%m-%d}" for run in own))
+        names = {run.name for run in own}
+        which = [name_of(each, series) for each in series if any(load.run in names for load in each.loads)]
+        loads = f" ({'; '.join(which)})" if len(on) > 1 else ""
+        said.append(f"{machine}, {dates}{loads}")
+    return "; ".join(said)
 
 
 def _where(made: Sequence[Conditions]) -> str:
