@@ -54,8 +54,8 @@ def test_an_unknown_experiment_names_the_ones_there_are() -> None:
     done = redolab("run", "coffee")
     assert done.returncode == 2
     known = (
-        "anatomy, binlog-purge, calibrate, durability, inflation, logging-impact, production, recovery, rotation, settings, "
-        "slowlog-plugin, survey, throughput"
+        "anatomy, binlog-purge, calibrate, durability, inflation, logging-impact, production, recovery, resizing, rotation, "
+        "settings, slowlog-plugin, survey, throughput"
     )
     assert done.stderr == f"redolab: there is no experiment 'coffee': choose from {known}\n"
 

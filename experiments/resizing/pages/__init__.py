@@ -1,0 +1,1 @@
+"""The page of the redo log's size changed under load."""
