@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from redolab.results.committed import OTHER_MACHINES, SLOWER_MACHINE
+from redolab.results.committed import OTHER_MACHINES, SLOWER_MACHINE, THIRD_MACHINE
 from redolab.results.rows import recovery_rows
 from redolab.runs.experiment import CheckCell, Experiment, Named, Noun, by_name
 
@@ -37,7 +37,7 @@ EXPERIMENT = Experiment(
             "settings",
             *OTHER_MACHINES,
         ],
-        "generations": ["generations", SLOWER_MACHINE],
+        "generations": ["generations", THIRD_MACHINE],
         "recovery": ["recovery", "model", *OTHER_MACHINES],
         "storage": ["storage", "model", SLOWER_MACHINE],
     },

@@ -16,6 +16,7 @@ EXPERIMENT = Experiment(
     bench=Named(__name__, ".bench:ResizingBench"),
     report=Named(__name__, ".report:report"),
     rows=rows,
+    pages={"resizing": Named(__name__, ".pages.resizing:page")},
     group=Noun("load", "loads"),
     step=Noun("block", "blocks"),
 )

@@ -66,20 +66,14 @@ def title(found: Sequence[TurnsResult]) -> str:
 
 
 def _gained(cell: TurnsResult) -> str:
-    """As in `MySQL 9.7.4, tpcc on native: +0.8 % (-0.4 to +2.1) NOTPM with a log of 4G instead of 256M, …`."""
+    """As in `MySQL 9.7.4, tpcc on native: +0.8 % (-0.4 to +2.1) NOTPM with a log of 4G instead of 256M by turns in one load`."""
     small, large = cell.sizes
     gain = cell.gain
     known = "" if math.isnan(gain.low) or gain.excludes_zero else ", not resolved"
-    device = [cell.median(size, lambda turn: turn.device_per_commit) for size in (large, small)]
-    sent = (
-        f"; the device is sent {device[0] / 1024:.0f} KiB instead of {device[1] / 1024:.0f} for each commit"
-        if device[0] is not None and device[1] is not None
-        else ""
-    )
     return (
         f"{cell.key.label}, {cell.key.cell.workload} on {cell.key.cell.storage}: "
         f"{with_tenths(gain.change, gain.low, gain.high)} {cell.unit} with a log of {format_size(large)} instead of "
-        f"{format_size(small)} by turns in one load{known}{sent}."
+        f"{format_size(small)} by turns in one load{known}."
     )
 
 

@@ -65,10 +65,9 @@ def turns_table(found: Sequence[TurnsResult], widest: int = SCREEN) -> ReportTab
         rows,
         columns,
         [
-            f"Medians of turns of {format_duration(conditions.seconds)}, measured {format_duration(conditions.settling)} "
-            "after the log has its size; throughput is NOTPM of TPC-C, commits a second of other loads. Of the smaller: by the "
-            "blocks, each of which counts once, with the 95 % interval. Pages flushed (the doublewrite buffer not counted) and all "
-            "that the device was sent: KiB for each commit.",
+            f"Medians of turns of {format_duration(conditions.seconds)}. Throughput: NOTPM of TPC-C, else commits a second. Of the "
+            "smaller: each block counts once. Pages flushed (without the doublewrite buffer) and all that the device was sent: KiB "
+            "for each commit.",
         ],
         widest,
     )
@@ -95,8 +94,8 @@ def resizes_table(found: Sequence[TurnsResult], widest: int = SCREEN) -> ReportT
         rows,
         columns,
         [
-            "From the statement: until it was answered, and until the log had its new size; throughput meanwhile, and its slowest "
-            "second until the turn is measured, as shares of what it was in the 10 s before. Medians, in brackets the least and the most.",
+            "Seconds until the statement was answered, and until the log had its new size; throughput meanwhile, and its slowest second "
+            "until the turn is measured, as shares of the 10 s before. Medians (least–most).",
         ],
         widest,
     )

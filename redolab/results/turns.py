@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from redolab.models.intervals import Ratio, median_of_known, ratios
@@ -43,22 +43,13 @@ class TurnsResult:
 
     @property
     def gain(self) -> Ratio:
-        """By what share throughput with the larger log differs from that with the smaller."""
-        return self._against(self.key.cell.small)[self.key.cell.large]
-
-    @property
-    def beside_largest(self) -> Ratio:
-        """By what share throughput with the smaller log differs from that with the larger."""
-        return self._against(self.key.cell.large)[self.key.cell.small]
-
-    def _against(self, base: int) -> Mapping[int, Ratio]:
-        """Each block counts once, as turns of one load are alike."""
+        """By what share throughput differs with the larger log; each block counts once, as turns of one load are alike."""
         measured = [
             (str(number), size, statistics.geometric_mean(turn.rate for turn in block.turns if turn.log_size == size))
             for number, block in enumerate(self.blocks)
             for size in self.sizes
         ]
-        return ratios(measured, base)
+        return ratios(measured, self.key.cell.small)[self.key.cell.large]
 
     @property
     def sizes(self) -> tuple[int, int]:

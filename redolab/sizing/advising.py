@@ -177,21 +177,22 @@ class _Asked:
     """Of this very server."""
     trade: Trade | None
     own_trade: Trade | None
-    """The same where it was measured with a load of the kind that is asked about."""
+    """The same where it was measured with a load of the kind that is asked about, which wrote no less redo."""
     ages: UsualAges | None
     moment: Moment
 
     @classmethod
     def of(cls, model: Model, demand: Demand, limits: Limits, trades: Trades | None, moment: Moment) -> _Asked:
         known = _measured_here(trades, model)
-        trade = known.of(model.measured_as, model.storage, model.workload, model.question.pool)
+        asked = (model.workload, model.question.pool, demand.redo_per_hour)
+        trade = known.of(model.measured_as, model.storage, *asked)
         return cls(
             model=model,
             demand=demand,
             limits=limits,
             trades=known,
             trade=trade,
-            own_trade=trade if trade is not None and trade.is_of(model.workload, model.question.pool) else None,
+            own_trade=trade if trade is not None and trade.is_of(*asked) else None,
             ages=usual_ages(model, demand),
             moment=moment,
         )

@@ -24,7 +24,7 @@ from redolab.runs.pages import measured_runs
 from redolab.runs.store import Run
 from redolab.units import format_size
 
-TRADE_FORMAT = 3
+TRADE_FORMAT = 4
 TRADE_PAGES = ("throughput", "settings")
 """The pages of results whose runs are loads on the project's own machine."""
 _OF_SIZES = TRADE_PAGES[0]
@@ -35,6 +35,7 @@ _FEWEST = 2
 """Log sizes: with one there is nothing to compare."""
 _LIKE = 2.0
 """Times the pool of a load within which another one is taken for about the same."""
+_HOUR = 3600.0
 _Treatment: TypeAlias = tuple[Alike, str | None]
 """What a load was made with but for one setting, and the value of that."""
 
@@ -74,6 +75,8 @@ class Trade(msgspec.Struct, frozen=True, kw_only=True):
     None where equal seconds of the loads do not compare all sizes.
     """
     between: tuple[int, int] | None
+    redo_per_hour: float | None = None
+    """The least that these loads wrote, in bytes by the LSN: of a server that writes more nothing is known."""
 
     @property
     def is_repeated(self) -> bool:
@@ -85,9 +88,17 @@ class Trade(msgspec.Struct, frozen=True, kw_only=True):
         """Whether a larger log is told to have another throughput than the smallest."""
         return any(each.throughput is not None and each.throughput.excludes_zero for each in self.gains)
 
-    def is_of(self, workload: str, pool: int) -> bool:
-        """Whether it was measured with a load of that kind, with about such a buffer pool (bytes): with another it is another load."""
-        return self.workload == workload and self.pool / _LIKE <= pool <= self.pool * _LIKE
+    def is_of(self, workload: str, pool: int, redo_per_hour: float) -> bool:
+        """Whether it was measured with a load of that kind, which wrote as much redo (bytes) or more, with about such a pool (bytes).
+
+        With another it is another load. One that writes more fills a small log sooner than any that was measured.
+        """
+        return (
+            self.workload == workload
+            and self.pool / _LIKE <= pool <= self.pool * _LIKE
+            and self.redo_per_hour is not None
+            and redo_per_hour <= self.redo_per_hour
+        )
 
     def lost(self, log_size: int) -> Ratio | None:
         """Of throughput with a log of that size, against the largest; None if it was not measured, or not comparably."""
@@ -119,13 +130,17 @@ class Trades(msgspec.Struct, frozen=True, kw_only=True):
     servers: Mapping[str, tuple[Trade, ...]] = {}
     flushing: Mapping[str, tuple[FlushingEffect, ...]] = {}
 
-    def of(self, server: str, storage: str, workload: str, pool: int) -> Trade | None:
+    def of(self, server: str, storage: str, workload: str, pool: int, redo_per_hour: float) -> Trade | None:
         """What a larger log gained on a server on that storage; None if it was not measured there.
 
         Of several first that under a load of this kind, then that with intervals, then the one that was measured last.
         """
         known = [each for each in enumerate(self.servers.get(server, ())) if each[1].storage == storage]
-        best = max(known, key=lambda each: (each[1].is_of(workload, pool), each[1].is_repeated, each[0]), default=None)
+        best = max(
+            known,
+            key=lambda each: (each[1].is_of(workload, pool, redo_per_hour), each[1].is_repeated, each[0]),
+            default=None,
+        )
         return None if best is None else best[1]
 
     def helping(self, server: str, storage: str) -> list[FlushingEffect]:
@@ -196,7 +211,14 @@ def _trade(series: LoadSeries) -> Trade:
         furthest=series.furthest,
         nothing_beyond=None if series.plateau is None else series.plateau.size,
         between=None if series.plateau is None else (series.plateau.low, series.plateau.high),
+        redo_per_hour=_least_redo([load.figures.redo_per_second for cell in series.cells for load in cell.loads]),
     )
+
+
+def _least_redo(per_second: Sequence[float | None]) -> float | None:
+    """Bytes an hour; None where one did not say."""
+    known = [each for each in per_second if each is not None]
+    return _HOUR * min(known) if known and len(known) == len(per_second) else None
 
 
 def _lost(beside_largest: Ratio | None) -> Ratio | None:

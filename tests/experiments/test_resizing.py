@@ -99,8 +99,8 @@ def test_an_interval_is_as_wide_as_blocks_differ() -> None:
 def test_what_clients_met_is_told_against_what_was_usual() -> None:
     found = [TurnsResult(KEY, [block([SMALL, LARGE, LARGE, SMALL], [1000, 1010, 1010, 1000], changes())] * 3)]
     assert answer(found) == (
-        "MySQL 9.7.4, tpcc on native: +1.0 % (+1.0 to +1.0) NOTPM with a log of 64M instead of 16M by turns in one load; the "
-        "device is sent 20 KiB instead of 60 for each commit. Made larger it had its size within a second, the slowest second "
+        "MySQL 9.7.4, tpcc on native: +1.0 % (+1.0 to +1.0) NOTPM with a log of 64M instead of 16M by turns in one load. Made "
+        "larger it had its size within a second, the slowest second "
         "90 %, at worst 90 % of the usual throughput; made smaller it had its size after 12.0 s, the slowest second 25 %, at "
         "worst 25 % of the usual throughput."
     )

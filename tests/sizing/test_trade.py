@@ -71,6 +71,7 @@ TRADE = Trade(
     furthest=0.19,
     nothing_beyond=GIB,
     between=(GIB, 4 * GIB),
+    redo_per_hour=10.0 * GIB,
 )
 EFFECT = FlushingEffect(
     setting="innodb_max_dirty_pages_pct=10",
@@ -144,6 +145,13 @@ def test_under_another_load_than_measured_it_is_not_known_here() -> None:
     assert "is not known here" in other_pool
 
 
+def test_a_server_that_writes_more_redo_than_the_load_fills_a_small_log_sooner_and_it_decides_nothing() -> None:
+    said = shown("mariadb-11.8", 11 * GIB, 3600, trades=TRADES_118, pool=8 * GIB, workload="tpcc")
+    assert "throughput lost" not in said
+    assert "Why: it is the smallest that loses" not in said
+    assert "Throughput: what a smaller log loses under your load is not known here." in said
+
+
 def test_what_one_load_of_each_size_gained_decides_nothing() -> None:
     gains = tuple(msgspec.structs.replace(each, throughput=None, lost=None, loads=1) for each in TRADE.gains)
     said = of_this_load(msgspec.structs.replace(TRADE, gains=gains, between=(256 * MIB, 4 * GIB)))
@@ -168,7 +176,7 @@ def test_of_a_server_that_was_not_measured_nothing_is_said_to_be_known() -> None
 
 
 def test_of_a_storage_that_was_not_measured_nothing_is_said_to_be_known() -> None:
-    assert TRADES.of("mariadb-10.11", "cloud-ssd", "tpcc", 8 * GIB) is None
+    assert TRADES.of("mariadb-10.11", "cloud-ssd", "tpcc", 8 * GIB, GIB) is None
     said = shown("mariadb-10.11", 300 * MIB, 600, "cloud-ssd")
     assert "+18 %" not in said
     assert "Throughput: what a smaller log loses on cloud-ssd was not measured" in said
@@ -283,9 +291,10 @@ def test_of_several_measurements_that_with_intervals_counts_and_of_such_the_last
         TRADE, version="10.11.20", gains=tuple(msgspec.structs.replace(each, throughput=None) for each in TRADE.gains)
     )
     again = msgspec.structs.replace(TRADE, version="10.11.21")
-    assert Trades(servers={"mariadb-10.11": (TRADE, once)}).of("mariadb-10.11", "native", "tpcc", 8 * GIB) is TRADE
+    assert Trades(servers={"mariadb-10.11": (TRADE, once)}).of("mariadb-10.11", "native", "tpcc", 8 * GIB, GIB) is TRADE
     assert (
-        Trades(servers={"mariadb-10.11": (TRADE, again, once)}).of("mariadb-10.11", "native", "tpcc", 8 * GIB) is again
+        Trades(servers={"mariadb-10.11": (TRADE, again, once)}).of("mariadb-10.11", "native", "tpcc", 8 * GIB, GIB)
+        is again
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from redolab.records.crash import filled_to
+from redolab.records.recovery import Outcome
 from redolab.report.contents import Page
 from redolab.report.labels import server_label
 from redolab.report.template import filled
@@ -53,6 +54,11 @@ def page(runs: Sequence[Run]) -> Page:
         "most_longer": (longer[-1][0], _name(longer[-1][1])),
         "least_redo": format_size(min(redo)),
         "most_redo": format_size(max(redo)),
+        "stuck": "; ".join(
+            f"{number} of {row.n + sum(row.bad.values())} recoveries of {_name(row)}"
+            for row in short.rows
+            if (number := row.bad.get(Outcome.STUCK, 0))
+        ),
         "worst_spread": max(_spread(row) for shown in (same, short, full) for row in shown.rows),
     }
     title = f"The same redo of short transactions: ready after {values['fastest_short']} to {values['slowest_short']}"

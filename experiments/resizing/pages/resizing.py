@@ -26,14 +26,12 @@ def page(runs: Sequence[Run]) -> Page:
     """The page of all runs kept for it. Raises `LabError`."""
     found = turns_in(runs)
     blocks = [block for cell in found for block in cell.blocks]
-    seconds = [cell.key.conditions for cell in found]
     values = {
         "answer": answer(found),
         "turns": turns_table(found, PAGE).as_markdown(),
         "changes": resizes_table(found, PAGE).as_markdown(),
         "blocks": len(blocks),
-        "seconds": _each(format_duration(each.seconds) for each in seconds),
-        "settling": _each(format_duration(each.settling) for each in seconds),
+        "settling": _each(format_duration(cell.key.conditions.settling) for cell in found),
         "foreign": _most_foreign(blocks),
         "commands": [command(run, Factors(), always=("server", "log_size")) for run in runs],
         "machines": measured_on(runs),
