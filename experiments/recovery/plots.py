@@ -45,6 +45,8 @@ MOST_BARS = 16
 """Beyond so many rows a grid of numbers says more than bars."""
 _MUCH_LONGER = 4.0
 """Times the median: beyond it a bar leaves too little to be seen of the others."""
+_WORTH_IT = 2.0
+"""Times that a second panel has to enlarge the bars."""
 
 
 def plot_age(folder: Path, image: CrashImage, samples: Sequence[Sample], stem: str | None = None) -> None:
@@ -134,7 +136,8 @@ def plot_phases(
 def enlarged_to(lengths: Sequence[float]) -> float | None:
     """Where the axis of a second panel ends, for bars of so many seconds; None if one is enough."""
     usual = _MUCH_LONGER * statistics.median(lengths)
-    return None if max(lengths) <= usual else 1.05 * max(length for length in lengths if length <= usual)
+    end = 1.05 * max(length for length in lengths if length <= usual)
+    return end if end and max(lengths) >= _WORTH_IT * end else None
 
 
 def row_names(rows: Sequence[RecoveryRow], off: Off) -> tuple[list[str], str]:

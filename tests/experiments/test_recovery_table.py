@@ -105,6 +105,9 @@ def test_bars_are_enlarged_where_one_dwarfs_the_others() -> None:
     assert enlarged_to([10.0, 12.0, 20.0, 39.0]) is None
     assert enlarged_to([10.0, 12.0, 14.0, 200.0, 12.0]) == pytest.approx(14.7)
     assert enlarged_to([5.0]) is None
+    # The same bars hardly larger show nothing more.
+    assert enlarged_to([17.0, 17.0, 17.0, 46.0, 81.0]) is None
+    assert enlarged_to([0.0, 0.0, 0.0]) is None
 
 
 def test_the_bar_of_two_recoveries_is_that_of_one_of_them() -> None:
