@@ -78,7 +78,8 @@ class WatchedLoad:
                     "see its log in the run's folder",
                 )
             self.moments += self._running.moments()
-            if self.moments:
+            # How long something else will take is not known.
+            if self.moments and until is None:
                 stage.advance(passed, seconds, f"{rate_of(self.moments[-1]):,.0f} {unit_of(self.moments[-1])}")
 
     def resize(self, connection: Connection, before: int, after: int, settling: float, stage: Stage) -> Resize:

@@ -60,7 +60,7 @@ def _left(environment: Mapping[str, str]) -> list[str]:
 
 def test_verbs_experiments_and_names_are_completed(environment: Mapping[str, str]) -> None:
     assert completed("redolab sh", environment) == ["show"]
-    assert completed("redolab run re", environment) == ["recovery"]
+    assert completed("redolab run rec", environment) == ["recovery"]
     assert completed("redolab make-experiment inf", environment) == ["inflation"]
     assert completed("redolab results st", environment) == ["storage", "stuck"]
     assert completed("redolab storage check native h", environment) == ["hdd", "hdd-raid10"]
