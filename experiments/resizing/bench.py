@@ -159,7 +159,11 @@ class ResizingBench(Bench[PlannedLoad, PlannedBlock, ResizingTrial]):
         started, cell = self._started, self._plan.groups[planned.group].cell
         assert started is not None
         title = f"{cell.server} on {cell.storage}: block {planned.step.block}"
-        with self._lab.progress.stage(title, "measure") as stage, started.place.blamed():
+        with (
+            self._lab.progress.stage(title, "measure") as stage,
+            started.place.blamed(),
+            started.load.instance.answering(),
+        ):
             started.load.forget()
             others, turns, resizes = processor_times(), list[Turn](), list[Resize]()
             for size in planned.step.sizes:

@@ -13,7 +13,7 @@ from redolab.runs.factors import CommonFactors, factor, one_of, several, whole_n
 from redolab.servers.catalogue import server_catalogue, server_names
 from redolab.storage.catalogue import storage_name, storage_profile
 from redolab.storage.profiles import StorageProfile, TmpfsStorage
-from redolab.units import format_duration, parse_duration, parse_size
+from redolab.units import MIB, format_duration, format_size, parse_duration, parse_size
 from redolab.workloads.catalogue import workload_catalogue
 
 _SHORTEST = 5.0
@@ -49,6 +49,10 @@ class Factors(CommonFactors):
         if len(set(self.log_size)) != _COMPARED:
             raise InvalidInput(f"{len(set(self.log_size))} sizes cannot take turns", "give LOGSIZE two, as in 256M,4G")
         check_log_sizes(self.server, self.log_size)
+        if odd := [size for size in self.log_size if size % MIB]:
+            raise InvalidInput(
+                f"a running server rounds a redo log of {format_size(odd[0])}", "give LOGSIZE whole megabytes"
+            )
         for name in self.server:
             if server_catalogue().get(name).dialect().resizing(max(self.log_size)).statement is None:
                 raise InvalidInput(

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import pymysql
 from pymysql.connections import Connection
 
 from redolab.clock import now
@@ -17,6 +16,7 @@ from redolab.machine.device import BlockDevice
 from redolab.machine.facts import MachineSample
 from redolab.progress import Stage
 from redolab.records.turns import Resize
+from redolab.results.load_figures import Second, per_second
 from redolab.samples.machine_use import machine_sample
 from redolab.samples.sampler import Sampler
 from redolab.servers.dialects import CAPACITY_IN_FORCE
@@ -108,7 +108,9 @@ class WatchedLoad:
             )
         done = in_force[0]
         self.watch(settling, stage)
-        usual = [rate_of(each) for each in self.moments if asked - _USUAL < each.monotonic <= asked]
+        # Of a second in which nothing ended a program may say nothing.
+        seconds = [(each.end - asked, _rate(each)) for each in per_second(self.moments)]
+        usual = [rate for at, rate in seconds if -_USUAL < at <= 0]
         if not usual or not sum(usual):
             raise LabError(f"the clients of {server.name} ended no transaction", "see its log in the run's folder")
         return Resize(
@@ -118,9 +120,7 @@ class WatchedLoad:
             in_force_s=done - asked,
             usual_rate=sum(usual) / len(usual),
             rates=tuple(
-                (round(each.monotonic - asked, 2), round(rate_of(each), 1))
-                for each in self.moments
-                if asked - _USUAL < each.monotonic <= done + settling
+                (round(at, 2), round(rate, 1)) for at, rate in seconds if -_USUAL < at <= done - asked + settling
             ),
         )
 
@@ -142,7 +142,7 @@ class _Statement:
             with self._connections.connect() as connection, connection.cursor() as cursor:
                 cursor.execute(self._text)
             self.answered = now().monotonic
-        except (pymysql.err.MySQLError, OSError) as error:
+        except Exception as error:
             self.failure = error
 
 
@@ -154,6 +154,11 @@ def size_in_force(connection: Connection, instance: Instance) -> int:
         cursor.execute(f"SHOW GLOBAL STATUS LIKE '{CAPACITY_IN_FORCE}'")
         variables |= {name.lower(): str(value) for name, value in cursor.fetchall()}
     return instance.server.dialect.log_size(variables)
+
+
+def _rate(second: Second) -> float:
+    """As `rate_of`, of a whole second."""
+    return second.commits if second.new_orders is None else 60 * second.new_orders
 
 
 def rate_of(moment: WorkloadMoment) -> float:

@@ -76,7 +76,8 @@ class Resize(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def meanwhile(self) -> float | None:
         """Throughput until the size was in force, as a share of the usual; None where that was within a second."""
-        rates = [rate for at, rate in self.rates if 0 < at <= self.in_force_s]
+        # A second that ended before then is of the time before the statement too.
+        rates = [rate for at, rate in self.rates if 1 <= at <= self.in_force_s]
         return statistics.fmean(rates) / self.usual_rate if rates else None
 
 

@@ -138,7 +138,12 @@ class Trades(msgspec.Struct, frozen=True, kw_only=True):
         known = [each for each in enumerate(self.servers.get(server, ())) if each[1].storage == storage]
         best = max(
             known,
-            key=lambda each: (each[1].is_of(workload, pool, redo_per_hour), each[1].is_repeated, each[0]),
+            key=lambda each: (
+                each[1].is_of(workload, pool, redo_per_hour),
+                each[1].is_of(workload, pool, 0),
+                each[1].is_repeated,
+                each[0],
+            ),
             default=None,
         )
         return None if best is None else best[1]

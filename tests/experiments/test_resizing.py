@@ -129,6 +129,7 @@ def test_blocks_begin_with_one_size_and_then_with_the_other() -> None:
         ({"log_size": "1G,2G,4G"}, "3 sizes cannot take turns"),
         ({"server": "mysql-8.0"}, "mysql-8.0 changes the size of its redo log only at a start"),
         ({"server": "mariadb-10.5"}, "mariadb-10.5 changes the size of its redo log only at a start"),
+        ({"log_size": "256M,1.3G"}, "rounds a redo log"),
         ({"seconds": "1s"}, "a turn of 1.00 s says nothing"),
         ({"storage": "tmpfs"}, "does not fit into memory"),
         ({"workload": "bulk-update", "warehouses": "3"}, "bulk-update has no warehouses"),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from redolab.records.turns import ResizingTrial
 from redolab.report.contents import Page
 from redolab.report.table import PAGE
 from redolab.report.template import filled
@@ -30,9 +30,11 @@ def page(runs: Sequence[Run]) -> Page:
         "answer": answer(found),
         "turns": turns_table(found, PAGE).as_markdown(),
         "changes": resizes_table(found, PAGE).as_markdown(),
+        "ordinary": f"{statistics.median(turn.worst_second for block in blocks for turn in block.turns):.0%}".replace(
+            "%", " %"
+        ),
         "blocks": len(blocks),
         "settling": _each(format_duration(cell.key.conditions.settling) for cell in found),
-        "foreign": _most_foreign(blocks),
         "commands": [command(run, Factors(), always=("server", "log_size")) for run in runs],
         "machines": measured_on(runs),
         "dates": _each(f"{run.record().began:%Y-%m-%d}" for run in runs),
@@ -42,13 +44,3 @@ def page(runs: Sequence[Run]) -> Page:
 
 def _each(words: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(words))
-
-
-def _most_foreign(blocks: Sequence[ResizingTrial]) -> str:
-    """Processors, on average over a block."""
-    shares = [
-        block.disturbance.others / sum(turn.seconds for turn in block.turns)
-        for block in blocks
-        if block.disturbance is not None
-    ]
-    return f"{max(shares, default=0.0):.2f}"
