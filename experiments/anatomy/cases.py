@@ -13,6 +13,9 @@ from redolab.servers.dialects import Dialect, Purpose, Setting
 from redolab.units import KIB, format_size
 
 BASELINE = "baseline"
+_DOUBLEWRITE_FILES, _DOUBLEWRITE_PAGES = 16, 512
+_GROWS_FOR = 20.0
+"""Seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +132,26 @@ def _doublewrite(start: Case, _: Dialect) -> list[Case]:
     return [replace(start, factor="doublewrite while recovering", level="off", settings="innodb_doublewrite=0")]
 
 
+def _growth(start: Case, dialect: Dialect) -> list[Case]:
+    """With the doublewrite buffer as shipped, and as large as can be: bug 116209 has its pages looked at for each record of growth.
+
+    Flushing as in production: else no page of the table would be in the buffer.
+    """
+    grows = _crash(
+        start, "table that grows", "doublewrite buffer as shipped", workload="growing-table",
+        purpose=Purpose.PRODUCTION, kill=KillRule.from_options(None, _GROWS_FOR),
+    )  # fmt: skip
+    if not dialect.doublewrite_files:
+        return [grows]
+    settings = (
+        Setting("innodb_doublewrite_files", str(_DOUBLEWRITE_FILES), "as many pages as can be"),
+        Setting("innodb_doublewrite_pages", str(_DOUBLEWRITE_PAGES), "as many pages as can be"),
+    )
+    level = f"doublewrite files of {_DOUBLEWRITE_FILES * _DOUBLEWRITE_PAGES:,} pages"
+    large = replace(grows, level=level, crash=replace(grows.crash, overrides=settings))
+    return [grows, replace(large, settings="+".join(f"{each.name}={each.value}" for each in settings))]
+
+
 def _flushing(start: Case, _: Dialect) -> list[Case]:
     return [
         _crash(
@@ -161,6 +184,7 @@ FACTORS: Mapping[str, Callable[[Case, Dialect], list[Case]]] = {
     "change-buffer": _change_buffer,
     "page-size": _page_sizes,
     "doublewrite": _doublewrite,
+    "growth": _growth,
     "flushing": _flushing,
     "threads": _threads,
 }

@@ -42,7 +42,7 @@ class GivenServer:
     @property
     def is_anything(self) -> bool:
         """Whether any of what makes an address was given."""
-        return self.is_named or self.port is not None or self.user is not None
+        return self.is_named or self.port is not None or self.user is not None or self.ask_password
 
     def address(self) -> Address:
         """Where it is, with the password, which is asked for once it is sure that a server is named.

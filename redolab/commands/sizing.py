@@ -136,7 +136,7 @@ def _predict_now(
     "--redo-per-hour", metavar="SIZE", help="Redo of the busiest hour by LSN, as in 2.7G, instead of samples."
 )
 @address_options
-@click.option("--for", "seconds", default="2m", metavar="TIME", show_default=True, help="How long to sample a server.")
+@click.option("--for", "seconds", metavar="TIME", help="How long to sample a server.  [default: 2m]")
 @click.option("--rto", required=True, metavar="TIME", help="Recovery within this, as in 60s.")
 @click.option(
     "--until",
@@ -173,7 +173,7 @@ def size(
     samples: tuple[Path, ...],
     redo_per_hour: str | None,
     server_at: GivenServer,
-    seconds: str,
+    seconds: str | None,
     rto: str,
     until: str,
     chance: str,
@@ -210,8 +210,14 @@ def size(
     if not server_at.is_named and (server is None or pool is None):
         raise click.UsageError("give --server NAME and --pool SIZE: only a server that is sampled tells them itself")
 
+    if undo_rows is not None and until == Until.READY:
+        raise click.UsageError("--undo-rows counts with --until rolled-back alone")
+    if not server_at.is_named and (server_at.is_anything or seconds is not None):
+        raise click.UsageError(
+            "--port, --user, --ask-password and --for are of a server that is sampled: name it, as in --host NAME"
+        )
     limits = Limits(rto=parse_duration(rto), chance=parse_percent(chance), loss=parse_percent(loss))
-    sampled_for = parse_duration(seconds)
+    sampled_for = parse_duration(seconds or "2m")
     check_recovery_time(limits.rto)
     asked = None
     if server_at.is_named:
@@ -328,7 +334,9 @@ def page(output: Path, path: Path | None) -> None:
     calibration = read_calibration(path) if path else shipped_calibration()
     runs = committed_recoveries()
     errors = error_rows(fit_runs(runs, elsewhere=recoveries_elsewhere()).judged)
-    text = html_page(calibration, errors, sorted(PROJECT.results.glob("*.md")), published_beside_ours(runs))
+    text = html_page(
+        calibration, errors, sorted(PROJECT.results.glob("*.md")), published_beside_ours(runs), is_shipped=path is None
+    )
     write_whole(output, text.encode())
     click.echo(f"written: {output}")
 

@@ -12,6 +12,8 @@ import click
 from redolab.commands.console import console
 from redolab.errors import InvalidInput
 
+_PARQUET = b"PAR1"
+
 
 class _Moment(click.ParamType[datetime]):
     name = "time"
@@ -49,6 +51,8 @@ def digest(
     from redolab.querylogs.digest import digest as digested
     from redolab.querylogs.digest.report import as_json_line, show, write_parquet
 
+    if output is not None:
+        _check_output(output, files)
     found = digested(files, since=since, until=until)
     if output is not None:
         write_parquet(found, output)
@@ -56,3 +60,14 @@ def digest(
         sys.stdout.write(as_json_line(found))
     else:
         show(found, limit, console())
+
+
+def _check_output(output: Path, files: tuple[Path, ...]) -> None:
+    """Raises `InvalidInput` for an output that would be written over something else than an older output."""
+    if not output.exists():
+        return
+    if any(file.exists() and file.samefile(output) for file in files):
+        raise InvalidInput(f"{output} is one of the logs", "give -o another name")
+    with output.open("rb") as file:
+        if file.read(len(_PARQUET)) != _PARQUET:
+            raise InvalidInput(f"{output} is there and no Parquet", "give -o another name")

@@ -98,6 +98,7 @@ def _captured(
     if event:
         check_event(variables)
     check_privileges(server)
+    _check_goes_back(server, file_of(variables))
     watched = _watched(progress, server, variables, absolute_name(file, variables.get("datadir", "/")), limits)
     for name in (LOG, FILE, TIME):
         telling.say(f"found {name} = {variables.get(name, '')!r}")
@@ -120,8 +121,19 @@ def _captured(
 
 
 def new_file(usual: str, stamp: str) -> str:
-    """The name of a captured log: the usual one's with the stamp behind it; in the data directory where that is a device."""
-    return f"{'slow.log' if usual.startswith('/dev/') else usual}-full-{stamp}"
+    """The name of a captured log: the usual one's with the stamp behind it."""
+    return f"{usual}-full-{stamp}"
+
+
+def _check_goes_back(server: UserServer, usual: str) -> None:
+    """Raises `InvalidInput` where the log's name could not be put back: a start takes a device or a pipe, SET GLOBAL only a file."""
+    try:
+        server.carry_out("SET GLOBAL slow_query_log_file = @@GLOBAL.slow_query_log_file")
+    except LabError as error:
+        raise InvalidInput(
+            f"{server.address} would not take its slow_query_log_file, {usual}, back ({error.problem}): nothing was changed",
+            "only a log that is a plain file can be captured beside: set one first",
+        ) from error
 
 
 def _name_those_who_go_on(server: UserServer, before: set[int], telling: Telling) -> None:

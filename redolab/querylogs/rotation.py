@@ -6,8 +6,11 @@ data/published/query-logs.toml has the source.
 
 from __future__ import annotations
 
+import os
+import stat
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,7 +75,7 @@ def _rotated(server: UserServer, telling: Telling, lock: int, wait: float, renam
             time.sleep(wait)
             if not renamed and log is not None:
                 telling.say(f"renaming {named} to {old}")
-                log.here.rename(log.here.with_name(f"{log.here.name}-{stamp}"))
+                renamed_log(log.here, log.here.with_name(f"{log.here.name}-{stamp}"))
                 done = f"; what was in the log is in {old}"
             telling.say("flushing the slow query log")
             if log is not None:
@@ -85,6 +88,22 @@ def _rotated(server: UserServer, telling: Telling, lock: int, wait: float, renam
     except Interrupted as stop:
         raise put_back_after(stop, done) from stop
     return Rotated(named, None if renamed else old, size)
+
+
+def renamed_log(file: Path, old: Path) -> None:
+    """Rename a log and make an empty one of the same owner: where the server may not make files, it would switch its log off."""
+    was = file.stat()
+    file.rename(old)
+    try:
+        descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, stat.S_IMODE(was.st_mode))
+    except FileExistsError:
+        return
+    try:
+        with suppress(PermissionError):
+            os.fchown(descriptor, was.st_uid, was.st_gid)
+        os.fchmod(descriptor, stat.S_IMODE(was.st_mode))
+    finally:
+        os.close(descriptor)
 
 
 def _check_can_rename(log: LogFile | None, named: str, stamp: str) -> None:
@@ -104,8 +123,10 @@ def logrotate_configuration(server: UserServer, command: str) -> str:
     variables = server.variables()
     named = absolute_name(file_of(variables), variables.get("datadir", "/"))
     log = log_on_this_machine(server, named)
-    owner, group = _owner(log.here) if log is not None and log.here.is_file() else ("mysql", "mysql")
-    return _CONFIGURATION.format(file=named, owner=owner, group=group, command=command)
+    owner = of_folder = ("mysql", "mysql")
+    if log is not None and log.here.is_file():
+        owner, of_folder = _owner(log.here), _owner(log.here.parent)
+    return _CONFIGURATION.format(file=named, owner=" ".join(owner), of_folder=" ".join(of_folder), command=command)
 
 
 def _owner(path: Path) -> tuple[str, str]:
@@ -126,8 +147,8 @@ _CONFIGURATION = """\
     missingok
     notifempty
     nocompress
-    create 660 {owner} {group}
-    su {owner} {group}
+    create 660 {owner}
+    su {of_folder}
     postrotate
         {command}
     endscript

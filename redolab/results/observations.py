@@ -34,6 +34,9 @@ def disk_figures(got: MeasuredDisk) -> DiskRates | None:
     )
 
 
+_ROWS_ENOUGH = 10_000
+"""Rows to roll back."""
+
 Disks = Mapping[tuple[MachineClass, StorageKey], DiskRates]
 """What fio found of a storage on machines of a class, where it was last asked for all that the model takes."""
 
@@ -144,13 +147,13 @@ def _is_at_random(spec: CrashSpec) -> bool:
 def rollback_rates(recoveries: Sequence[Keyed]) -> Mapping[str, float]:
     """Server → rows rolled back a second, the median of its recoveries; servers without any are left out.
 
-    All recoveries of a server are of one version on one class of machine.
+    Of a few rows the time to begin is most of it. All recoveries of a server are of one version on one class of machine.
     """
     rates: dict[str, list[float]] = defaultdict(list)
     for each in recoveries:
         timeline = each.trial.timeline
-        if timeline is not None and timeline.rows and timeline.rollback_seconds:
-            rates[each.trial.server].append(timeline.rows / timeline.rollback_seconds)
+        if timeline is not None and (timeline.rows or 0) >= _ROWS_ENOUGH and timeline.rollback_seconds:
+            rates[each.trial.server].append((timeline.rows or 0) / timeline.rollback_seconds)
     return {server: statistics.median(found) for server, found in rates.items()}
 
 

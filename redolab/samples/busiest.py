@@ -43,14 +43,11 @@ def busiest_hour(samples: Sequence[Sample]) -> Busiest | None:
 
     Between two samples the redo counts as written evenly.
     """
-    lives = [life for life in lives_of(samples) if len(life) > 1 and life[-1].monotonic > life[0].monotonic]
-    if not lives:
-        return None
-    by_lsn = any(_grown(life, "lsn") is not None for life in lives)
-    if by_lsn:
-        lives = [life for life in lives if _grown(life, "lsn") is not None]
+    every = lives_of(samples)
+    of_lsn = _that_tell(every, "lsn")
+    by_lsn = bool(of_lsn)
     counter = "lsn" if by_lsn else "os_log_written"
-    lives = [life for life in lives if _grown(life, counter) is not None]
+    lives = of_lsn or _that_tell(every, counter)
     if not lives:
         return None
     windows = [(life, *_window(life, counter)) for life in lives]
@@ -104,9 +101,16 @@ def _window(life: Sequence[Sample], counter: str) -> tuple[float, float, float]:
     return float(starts[best]), float(starts[best] + length), float(grown[best]) / length * HOUR
 
 
+def _that_tell(lives: Sequence[Sequence[Sample]], counter: str) -> list[list[Sample]]:
+    """Of each life the samples that have the counter, where time passes between two of them: what was written beside them is not known."""
+    told = [[each for each in life if getattr(each, counter) is not None] for life in lives]
+    return [life for life in told if life and life[-1].monotonic > life[0].monotonic]
+
+
 def _between(life: Sequence[Sample], counter: str, start: float, end: float) -> float | None:
+    """What was added to a counter between two moments; None where it is not known so far."""
     times, values = _known_values(life, counter)
-    if len(times) < 2:
+    if len(times) < 2 or times[0] > start or times[-1] < end:
         return None
     at_start, at_end = np.interp([start, end], times, values)
     return float(at_end - at_start)
@@ -117,10 +121,6 @@ def _known_values(life: Sequence[Sample], counter: str) -> tuple[NDArray[np.floa
     told = [(each.monotonic, value) for each in life if (value := getattr(each, counter)) is not None]
     both = np.array(told, dtype=np.float64).reshape(-1, 2)
     return both[:, 0], both[:, 1]
-
-
-def _grown(life: Sequence[Sample], counter: str) -> float | None:
-    return _between(life, counter, life[0].monotonic, life[-1].monotonic)
 
 
 def _gaps(life: Sequence[Sample], start: float, end: float) -> float:

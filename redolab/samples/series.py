@@ -18,6 +18,8 @@ from redolab.models.inflation import redo_range
 HOUR = 3600.0
 _GAP = 2.5
 """Times the usual interval."""
+_ANOTHER = 60.0
+"""Seconds by which an uptime may run ahead of times that are written down to the minute."""
 _UPTIME_STEP = 2.0
 """Seconds by which an uptime, counted in whole ones, may lag behind the clock of the samples."""
 
@@ -131,7 +133,10 @@ def gap_after(every: float) -> float:
 
 
 def _restarted(before: Sample, after: Sample) -> bool:
-    """Whether the server was restarted (or is another) between two samples: something went back that never does."""
+    """Whether the server was restarted, or is another, between two samples.
+
+    Something went back that never does, or its uptime grew by less or by more than the time between them.
+    """
     counters = ("lsn", "os_log_written", "uptime")
     for counter in counters:
         was, now = getattr(before, counter), getattr(after, counter)
@@ -141,7 +146,8 @@ def _restarted(before: Sample, after: Sample) -> bool:
         return True
     if before.uptime is None or after.uptime is None:
         return False
-    return after.uptime - before.uptime < after.monotonic - before.monotonic - _UPTIME_STEP
+    ahead = after.uptime - before.uptime - (after.monotonic - before.monotonic)
+    return not -_UPTIME_STEP <= ahead <= _ANOTHER
 
 
 def _growth(before: Sample, after: Sample) -> SegmentGrowth:

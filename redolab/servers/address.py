@@ -83,7 +83,7 @@ class Address:
             return False
         parser = configparser.RawConfigParser(allow_no_value=True, strict=False)
         try:
-            parser.read_string(self.defaults_file.read_text())
+            parser.read_string(self.defaults_file.read_text(errors="surrogateescape"))
         except FileNotFoundError:
             raise InvalidInput(f"there is no option file {self.defaults_file}") from None
         except configparser.Error as error:

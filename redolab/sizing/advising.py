@@ -126,9 +126,14 @@ def sized(
     found = asked.advice(demand.redo_per_hour)
     answer = found.answer
     by_counter = None
-    if demand.os_log_written_per_hour is not None:
+    if demand.os_log_written_per_hour:
         by_counter = asked.advice(demand.os_log_written_per_hour).holds
     beyond = model.beyond_at(answer.log_size if answer else model.learnt.log_sizes[1])
+    if model.dialect.holds_ten_largest_rows:
+        beyond.append(
+            "of this version the log has to be ten times as large as the BLOBs and TEXTs of your largest row: larger rows are refused, by "
+            "5.5 they overwrite the last checkpoint (MySQL bug 69477)"
+        )
     falls_short = answer is None or found.basis is Basis.TIME
     return Sized(
         server=model.question.server,
@@ -273,11 +278,16 @@ class _Asked:
             name
             for name in known.storages
             if name != self.model.storage
+            and self._tables_are_known(name) == self._tables_are_known(self.model.storage)
             and (
                 (way := way_to_storage(known, self.model.server.family, self.model.learnt, name)) is None
                 or way in known.spreads
             )
         ]
+
+    def _tables_are_known(self, storage: str) -> bool:
+        """Whether what the tables add there is in predictions: with one that has it in only one of two, nothing is compared."""
+        return not self.model.question.tables or storage in self.model.server.seconds_per_table_on
 
     def _effect(self, seconds: float, instead_of: float, row: SizeRow) -> str:
         too_long = f", still over {format_duration(self.limits.rto)}" if seconds > self.limits.rto else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -49,7 +50,18 @@ def demand_of_files(paths: Sequence[Path]) -> Demand:
     found = [(path, _busiest(of_file, str(path))) for path, of_file in samples.items()]
     path, busiest = max(found, key=lambda each: each[1].redo_per_hour)
     where = path.name if len(samples) == 1 else f"{path.name}, the busiest of {len(samples)} files"
-    return _with_distributions(demand_of(busiest, where), list(samples.values()), of_peak=samples[path])
+    demand = demand_of(busiest, where)
+    files = list(samples.values())
+    if not _are_of_one_server(files):
+        files = [samples[path]]
+        demand = replace(
+            demand,
+            warnings=(
+                *demand.warnings,
+                "the files do not follow one another, as those of one server do: only the busiest is gone by",
+            ),
+        )
+    return _with_distributions(demand, files, of_peak=samples[path])
 
 
 def demand_of_samples(samples: Sequence[Sample], where: str) -> Demand:
@@ -68,6 +80,22 @@ def _with_distributions(demand: Demand, files: Sequence[Sequence[Sample]], *, of
         age_limit=limit_in(of_peak),
         sampled_s=of_peak[-1].monotonic - of_peak[0].monotonic,
     )
+
+
+def _are_of_one_server(files: Sequence[Sequence[Sample]]) -> bool:
+    """Whether files can be of one server: none begins before another has ended, by time and by LSN, as far as these are known."""
+    known = [(each[0], each[-1]) for each in files]
+    by_time = sorted(
+        (first.wall, last.wall) for first, last in known if first.wall is not None and last.wall is not None
+    )
+    by_lsn = sorted((first.lsn, last.lsn) for first, last in known if first.lsn is not None and last.lsn is not None)
+    in_order = sorted(known, key=lambda ends: (ends[0].wall or 0.0, ends[0].lsn or 0))
+    lsns = [first.lsn for first, _ in in_order if first.lsn is not None]
+    return _do_not_overlap(by_time) and _do_not_overlap(by_lsn) and lsns == sorted(lsns)
+
+
+def _do_not_overlap(spans: Sequence[tuple[float, float]]) -> bool:
+    return all(before[1] <= after[0] for before, after in itertools.pairwise(spans))
 
 
 def _busiest(samples: Sequence[Sample], where: str) -> Busiest:

@@ -16,7 +16,7 @@ from redolab.models.recovery_time.fit import Fitted, Observation
 from redolab.models.recovery_time.held_out import HeldOut
 from redolab.models.recovery_time.scaling import Scaling, scaling
 from redolab.models.recovery_time.spread import Spread, spread_of, wider
-from redolab.servers.dialects import Version
+from redolab.servers.dialects import Version, dialect_of
 from redolab.sizing.calibration import CalibratedServer, CalibratedWorkload, Calibration, with_spreads_of
 from redolab.sizing.fitting import FittedRuns
 
@@ -35,12 +35,14 @@ def on_own_machine(found: FittedRuns, known: Calibration) -> Calibration:
     spreads = dict(calibration.spreads)
     servers: dict[str, CalibratedServer] = {}
     of_crashes: list[Spread] = []
+    has_own_rates = False
     for name, server in calibration.servers.items():
         elsewhere = known.servers.get(name)
         rates = {} if elsewhere is None else {each: learnt.fitted for each, learnt in elsewhere.workloads.items()}
         own = [each for each in found.observations if each.server == name and each.workload in rates]
         if elsewhere is None or not own or not _is_same(server, elsewhere) or len(_crashes(own)) >= _ENOUGH:
-            servers[name] = server
+            servers[name] = _with_stuck_elsewhere(server, known)
+            has_own_rates = True
             continue
         factors = scaling((rates[each.workload], each) for each in own)
         scaled = {workload: _scaled(learnt, factors, own) for workload, learnt in elsewhere.workloads.items()}
@@ -49,7 +51,8 @@ def on_own_machine(found: FittedRuns, known: Calibration) -> Calibration:
             of_crashes.append(left_out)
     if of_crashes:
         # One for all servers of the calibration: that of the server it is the least sure of.
-        spreads[HeldOut.CRASH] = reduce(wider, of_crashes, known.spreads[HeldOut.CRASH])
+        least = calibration if has_own_rates else known
+        spreads[HeldOut.CRASH] = reduce(wider, of_crashes, least.spreads[HeldOut.CRASH])
     return msgspec.structs.replace(calibration, servers=servers, spreads=spreads)
 
 
@@ -64,6 +67,31 @@ def _scaled(learnt: CalibratedWorkload, factors: Scaling, own: Sequence[Observat
         log_sizes=(min(logs), max(logs)),
         pools=(min(pools), max(pools)),
     )
+
+
+def _with_stuck_elsewhere(server: CalibratedServer, known: Calibration) -> CalibratedServer:
+    """It with the recoveries in several batches of servers with the same recovery code.
+
+    That none of a few got stuck does not say that none does, and they got stuck with pools that a calibration does not try.
+    """
+    code = dialect_of(server.family, Version.parse(server.version)).recovery_code
+    relatives = [
+        each
+        for each in known.servers.values()
+        if dialect_of(each.family, Version.parse(each.version)).recovery_code == code
+    ]
+    workloads = {}
+    for name, learnt in server.workloads.items():
+        seen = [each.workloads[name] for each in relatives if name in each.workloads]
+        seen = seen or [
+            max(each.workloads.values(), key=lambda workload: workload.chance_of_stuck) for each in relatives
+        ]
+        workloads[name] = msgspec.structs.replace(
+            learnt,
+            stuck=learnt.stuck + sum(each.stuck for each in seen),
+            several_batches=learnt.several_batches + sum(each.several_batches for each in seen),
+        )
+    return msgspec.structs.replace(server, workloads=workloads)
 
 
 def _left_out(own: Sequence[Observation], rates: Mapping[str, Fitted]) -> Spread | None:

@@ -51,11 +51,20 @@ class Section:
 
 
 def html_page(
-    calibration: Calibration, errors: Sequence[ErrorRow], results: Iterable[Path], published: ReportTable
+    calibration: Calibration,
+    errors: Sequence[ErrorRow],
+    results: Iterable[Path],
+    published: ReportTable,
+    *,
+    is_shipped: bool = True,
 ) -> str:
-    """The page: the calculator of a calibration, its errors, the answers of pages of results, and the published figures."""
+    """The page: the calculator of a calibration, errors, the answers of pages of results, and the published figures.
+
+    `is_shipped`: the calibration is the one that comes with redolab, whose errors they are.
+    """
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
     return environment.from_string((_WEB / "page.html").read_text()).render(
+        is_shipped=is_shipped,
         machine=html.escape(calibration.machine.in_words()),
         made=f"{calibration.made:%Y-%m-%d}",
         errors=_as_html(errors_table([row for row in errors if row.server == ALL_SERVERS])),
@@ -105,6 +114,7 @@ def _server(calibration: Calibration, name: str, sizes: Sequence[int]) -> Mappin
         "stuck_quantiles": {
             workload: _quantiles(calibration, model.chance_of_stuck) for workload, model in models.items()
         },
+        "chances_of_stuck": {workload: model.chance_of_stuck for workload, model in models.items()},
         "workloads": {
             workload: {**msgspec.to_builtins(server.workloads[workload]), "rests_on": rests_on(model)}
             for workload, model in models.items()

@@ -18,7 +18,7 @@ from redolab.models.recovery_time.terms import DiskRates, Part
 from redolab.models.recovery_time.work import Crash, Work
 from redolab.models.sizes import SMALLEST_POOL
 from redolab.servers.catalogue import server_catalogue
-from redolab.servers.dialects import Dialect, Version, dialect_of
+from redolab.servers.dialects import Dialect, Version, dialect_of, later_differ
 from redolab.sizing.calibration import (
     CalibratedServer,
     CalibratedWorkload,
@@ -160,9 +160,8 @@ class Model:
         said = []
         least, most = self.learnt.log_sizes
         if log_size > most * BEYOND:
-            said.append(
-                f"{format_size(log_size)} is {log_size / most:.0f} times the largest log measured, {format_size(most)}"
-            )
+            times = f"{log_size / most:.1f}".removesuffix(".0")
+            said.append(f"{format_size(log_size)} is {times} times the largest log measured, {format_size(most)}")
         least, most = self.learnt.pools
         if not least / BEYOND <= self.question.pool <= most * BEYOND:
             said.append(f"pools of {span(self.learnt.pools)} were measured, not {format_size(self.question.pool)}")
@@ -202,12 +201,8 @@ def model_of(question: Question, calibration: Calibration, storage: str) -> Mode
         )
     family, version, dialect = _asked_server(question.server)
     measured_as, server = _nearest(calibration, question.server, dialect)
-    warnings, beyond = [], []
-    if measured_as != question.server and not _is_alike(family, version, server):
-        beyond.append(HeldOut.SERVER)
-        warnings.append(f"{question.server} was not measured: the rates are those of {measured_as} ({server.version})")
-    elif version.patch and str(version) != str(Version.parse(server.version)):
-        warnings.append(f"measured was {server.version}, not {version}")
+    beyond = [] if measured_as == question.server or _is_alike(family, version, server) else [HeldOut.SERVER]
+    warnings = _of_version(question.server, family, version, measured_as, server)
     disk = _disk(calibration, storage)
     workload = question.workload or slowest_workload(server)
     if workload not in server.workloads:
@@ -232,8 +227,8 @@ def model_of(question: Question, calibration: Calibration, storage: str) -> Mode
             for each in sorted(one.times[to_machine] for one in calibration.other_machines if to_machine in one.times)
         )
         warnings.append(
-            f"calibrated on redolab's machine, not on yours: recoveries of other machines took {times} times as long as predicted, and "
-            f"the upper end allows for that ('make experiment calibrate SERVER={measured_as}' on yours makes it narrower)"
+            f"calibrated on redolab's machine, not on yours: recoveries of other machines took {times} times as long as predicted, and the "
+            f"upper end allows for that{_not_for(storage)} ('make experiment calibrate SERVER={measured_as}' on yours makes it narrower)"
         )
     if datetime.now(UTC) - calibration.made > _STALE:
         warnings.append(
@@ -329,6 +324,8 @@ def _asked_server(name: str) -> tuple[str, Version, Dialect]:
             f"there is no server '{name}'", f"choose from {known}, or a version as in mysql-8.4.3, percona-8.0.36"
         )
     family, version = _FAMILIES[match[1].lower()], Version.parse(match[2])
+    if match[2].count(".") == 1 and later_differ(family, version):
+        raise InvalidInput(f"releases of {name} differ in their redo log", f"give it in full, as in {name}.36")
     return family, version, dialect_of(family, version)
 
 
@@ -366,6 +363,24 @@ def _is_alike(family: str, version: Version, server: CalibratedServer) -> bool:
     if (family, version.major, version.minor) != (server.family, measured.major, measured.minor):
         return False
     return dialect_of(family, version).recovery_code == dialect_of(family, measured).recovery_code
+
+
+def _of_version(asked: str, family: str, version: Version, measured_as: str, server: CalibratedServer) -> list[str]:
+    """What is to be known of a prediction where the asked version is not the measured one, or may not be the user's."""
+    said = []
+    if measured_as != asked and not _is_alike(family, version, server):
+        said.append(f"{asked} was not measured: the rates are those of {measured_as} ({server.version})")
+    elif version.patch and str(version) != str(Version.parse(server.version)):
+        said.append(f"measured was {server.version}, not {version}")
+    if asked in server_catalogue().names() and later_differ(family, version):
+        said.append(
+            f"{asked} is {version} here, and later ones have another redo log: give yours in full, as in {asked}.36"
+        )
+    return said
+
+
+def _not_for(storage: str) -> str:
+    return ", not for a slower disk than a local SSD" if storage == HOME else ""
 
 
 def _disk(calibration: Calibration, storage: str) -> DiskRates:

@@ -27,14 +27,18 @@ _NEARLY = 0.95
 class UsualAges:
     """Where the checkpoint age may be when a crash comes."""
 
-    by_log_size: Mapping[int, tuple[float, ...]]
-    """Size of the log with which they were met → shares of the age at which statements wait, each as likely."""
+    by_limit: Mapping[int, tuple[float, ...]]
+    """The age at which statements waited when they were met, bytes → shares of it, each as likely."""
     source: str
     """Whose they are, in words."""
 
-    def at(self, log_size: int) -> tuple[float, ...]:
-        """The shares with the size that is nearest: a larger log is filled to a smaller share of it."""
-        return self.by_log_size[min(self.by_log_size, key=lambda size: abs(math.log(size / log_size)))]
+    def at(self, limit: int) -> tuple[float, ...]:
+        """Ages in bytes with a log in which statements wait at `limit`, none too low: from the nearest log with which they were met.
+
+        Flushing begins at a share of the log: a larger one is filled to the same share at most, a smaller one to the same bytes at most.
+        """
+        met = min(self.by_limit, key=lambda known: abs(math.log(known / limit)))
+        return tuple(min(share * max(met, limit), limit) for share in self.by_limit[met])
 
 
 class UsualRecovery(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +60,10 @@ def usual_ages(model: Model, demand: Demand) -> UsualAges | None:
     """The ages of the samples, else those of a load of the kind of redo that is asked about; None where neither is known."""
     if len(demand.ages) >= _FEWEST and demand.age_limit and _have_settled(demand):
         shares = tuple(min(1.0, age / demand.age_limit) for age in demand.ages)
-        return UsualAges({demand.age_limit: shares}, "as in the samples, in the same share of the log")
+        return UsualAges(
+            {demand.age_limit: shares},
+            "as in the samples: in the same share of a larger log, in the same bytes of a smaller one",
+        )
     measured = model.learnt.moments
     storages = [model.storage] if model.storage in measured else list(measured)
     known: dict[int, tuple[float, ...]] = {}
@@ -70,7 +77,8 @@ def usual_ages(model: Model, demand: Demand) -> UsualAges | None:
     machine = " of the project's machine" if model.learnt.scaled_by else ""
     of_whom = f"{crashes} crashes of {model.measured_as} under {model.workload} on {' and '.join(storages)}{machine}"
     return UsualAges(
-        known, f"of {of_whom}, with logs of {span(known)} and the settings of production, in the same share of the log"
+        {model.worst_age(size): shares for size, shares in known.items()},
+        f"of {of_whom}, with logs of {span(known)} and the settings of production, in the same share of the log",
     )
 
 
@@ -82,8 +90,8 @@ def _have_settled(demand: Demand) -> bool:
 
 def usual_crashes(model: Model, log_size: int, ages: UsualAges) -> list[PossibleCrash]:
     """Crashes at random moments with a log of that size."""
-    worst = model.worst_age(log_size)
-    return model.crashes_at(log_size, [max(_LEAST_AGE, math.ceil(share * worst)) for share in ages.at(log_size)])
+    met = ages.at(model.worst_age(log_size))
+    return model.crashes_at(log_size, [max(_LEAST_AGE, math.ceil(age)) for age in met])
 
 
 def worst_crash(model: Model, log_size: int) -> list[PossibleCrash]:

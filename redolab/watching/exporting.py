@@ -35,7 +35,7 @@ def parse_listen(text: str) -> tuple[str, int]:
 
 
 def serve(server: ServerToCome, host: str, port: int) -> None:
-    """Answer scrapes until SIGINT or SIGTERM. Raises `LabError` if nothing can listen there."""
+    """Answer scrapes until SIGINT, SIGTERM or SIGHUP. Raises `LabError` if nothing can listen there."""
     registry = _registry(server)
     try:
         serving, thread = start_http_server(port, host, registry)
@@ -51,7 +51,7 @@ def serve(server: ServerToCome, host: str, port: int) -> None:
 
 
 def write_file(server: ServerToCome, file: Path, every: float) -> None:
-    """Write the metrics into a file every so many seconds, whole or not at all, until SIGINT or SIGTERM; then it goes.
+    """Write the metrics into a file every so many seconds, whole or not at all, until SIGINT, SIGTERM or SIGHUP; then it goes.
 
     Raises `InvalidInput` for a name that node_exporter would not read, or a time that is too short.
     """
@@ -81,13 +81,13 @@ def _registry(server: ServerToCome) -> CollectorRegistry:
 
 @contextmanager
 def _stopped() -> Iterator[threading.Event]:
-    """While in it: an event that SIGINT and SIGTERM set."""
+    """While in it: an event that SIGINT, SIGTERM and SIGHUP set."""
     event = threading.Event()
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         event.set()
 
-    before = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM)}
+    before = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
         yield event
     finally:

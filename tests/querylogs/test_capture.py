@@ -248,3 +248,16 @@ def test_wrong_input_starts_nothing(state: Path) -> None:
     no_note = slowlog("restore", "nowhere.json")
     assert (no_note.returncode, no_note.stderr) == (2, "redolab: there is no note nowhere.json\n")
     assert wait_until_put_back(state)
+
+
+@pytest.mark.parametrize("name", ["mysql-9", "mariadb-11.8"])
+def test_a_log_that_could_not_be_put_back_is_left_as_it_is(lab: Lab, name: str, tmp_path: Path, state: Path) -> None:
+    """A start takes a device as the log's file, SET GLOBAL does not."""
+    settings = {"slow_query_log": "0", "slow_query_log_file": "/dev/stderr"}
+    with users_server(lab.server(name), tmp_path / "server", settings) as server:
+        before = server.variables()
+        done = slowlog("capture", *server.arguments, "-s", "1")
+        assert done.returncode == 2, done.stdout + done.stderr
+        assert "would not take its slow_query_log_file, /dev/stderr, back" in done.stderr
+        assert server.variables() == before
+    assert notes(state) == []

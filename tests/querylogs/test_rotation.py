@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from redolab.lab import Lab
+from redolab.querylogs.rotation import renamed_log
 from tests.querylogs.servers import users_server
 from tests.querylogs.test_capture import notes, slowlog
 from tests.thorough import mostly_thorough
@@ -63,3 +66,15 @@ def test_help_says_what_is_never_done() -> None:
         [sys.executable, "-m", "redolab", "slowlog", "rotate", "-h"], capture_output=True, text=True, check=True
     )
     assert "Nothing is truncated, removed or signalled" in " ".join(done.stdout.split())
+
+
+def test_the_new_log_has_the_owner_of_the_old_one(tmp_path: Path) -> None:
+    """In a folder where the server makes no files it would switch its log off, in silence."""
+    log, old = tmp_path / "slow.log", tmp_path / "slow.log-1"
+    log.write_text("SELECT 1;\n")
+    log.chmod(0o640)
+    os.chown(log, 12_345, 12_346)
+    renamed_log(log, old)
+    assert old.read_text() == "SELECT 1;\n"
+    made = log.stat()
+    assert (made.st_size, made.st_uid, made.st_gid, stat.S_IMODE(made.st_mode)) == (0, 12_345, 12_346, 0o640)

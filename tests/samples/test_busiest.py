@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from redolab.counters import Sample
@@ -87,3 +89,16 @@ def test_each_whole_day_has_its_busiest_hour() -> None:
     # Of the third day too little was sampled for its peak to be known.
     assert found == pytest.approx([60 * MB, 420 * MB], rel=0.01)
     assert busiest_hours_of_days([]) == []
+
+
+def test_what_was_written_while_the_lsn_was_not_known_is_not_taken_for_nothing() -> None:
+    every = samples([1.0] * 120)
+    late = [replace(each, lsn=None) if each.monotonic < 100 * 60 else each for each in every]
+    found = busiest_hour(late)
+    assert found is not None
+    assert found.redo_per_hour == pytest.approx(60 * MB)
+    assert found.sampled == 20 * 60
+    assert found.os_log_written_per_hour == pytest.approx(180 * MB)
+    without = busiest_hour([replace(each, os_log_written=None) if each.monotonic > 60 else each for each in every])
+    assert without is not None
+    assert without.os_log_written_per_hour is None

@@ -56,6 +56,8 @@ def test_a_gap_counts_for_the_whole_and_is_no_peak() -> None:
         replace(sample(2.0, lsn=8_000_000, os_log_written=50_000_000), uptime=1),
         # It was down for so long that its uptime, though greater, cannot be that of the same start.
         replace(sample(4000.0, lsn=8_000_000, os_log_written=50_000_000), uptime=1100),
+        # Behind the same address another server answers, which has been up for longer and has written more.
+        replace(sample(2.0, lsn=8_000_000_000, os_log_written=50_000_000_000), uptime=2_000_000),
     ],
 )
 def test_after_a_restart_a_new_segment_begins(after: Sample) -> None:

@@ -386,3 +386,58 @@ def test_of_two_spreads_none_makes_a_larger_log_surer(file: Path) -> None:
     assert (both.deviation, both.count, both.doubling) == (own.deviation, 3, 0.5)
     assert both.scale_above >= max(own.scale_above, of_logs.scale_above)
     assert both.at(2).scale_above > both.at(1).scale_above > both.scale_above
+
+
+@pytest.mark.parametrize("name", ["percona-8.0", "mariadb-10.6", "mysql-5.6"])
+def test_a_series_whose_releases_differ_is_asked_for_in_full(file: Path, name: str) -> None:
+    if name == "mysql-5.6":
+        # It is in the catalogue, as a release whose redo log later ones have too.
+        assert not any("give yours in full" in each for each in model_for(question(file, server=name)).warnings)
+        return
+    with pytest.raises(InvalidInput, match=rf"releases of {name} differ in their redo log: give it in full"):
+        model_for(question(file, server=name))
+    assert model_for(question(file, server=f"{name}.36")).dialect.family
+
+
+def test_a_name_of_the_catalogue_says_which_release_it_is(file: Path) -> None:
+    (said,) = [each for each in model_for(question(file, server="mysql-8.0")).warnings if "8.0.15" in each]
+    assert "later ones have another redo log" in said
+
+
+def test_rows_of_a_blob_limit_the_log_of_old_servers(file: Path) -> None:
+    for server, limits in (("mysql-5.6.51", True), ("mysql-5.7.44", False), ("mysql-9", False)):
+        said = size_for(question(file, server=server), 40 * MIB, 600).warnings
+        assert any("ten times as large as the BLOBs" in each for each in said) == limits
+
+
+def _sampled(path: Path, start: int, lsn: int, hours: int = 24, rate: int = 1000) -> Path:
+    """One sample a minute."""
+    rows = [f"{start + 60 * number},{lsn + rate * number}" for number in range(60 * hours + 1)]
+    path.write_text("\n".join(["time,lsn", *rows]))
+    return path
+
+
+def test_files_of_several_servers_are_no_days_of_one(tmp_path: Path) -> None:
+    day = 86_400
+    begins = 1_700_000_000
+    one = _sampled(tmp_path / "mon.csv", begins, 10**9)
+    next_day = _sampled(tmp_path / "tue.csv", begins + day, 10**9 + 2 * 10**6)
+    another = _sampled(tmp_path / "other.csv", begins, 5 * 10**9, rate=7000)
+    found = demand_of_files([one, next_day])
+    assert (found.days, found.warnings) == (2, ())
+    mixed = demand_of_files([one, another])
+    assert mixed.days == 1
+    assert mixed.redo_per_hour == 7000 * 60
+    assert any("do not follow one another" in each for each in mixed.warnings)
+
+
+def test_options_that_would_do_nothing_are_refused() -> None:
+    given = ("size", "--server", "mariadb-10.11", "--pool", "2G", "--redo-per-hour", "1G", "--rto", "60s")
+    for more, said in (
+        (("--undo-rows", "5"), "--until rolled-back"),
+        (("--for", "1m"), "of a server that is sampled"),
+        (("--user", "root"), "of a server that is sampled"),
+    ):
+        done = redolab(*given, *more)
+        assert done.returncode == 2
+        assert said in done.stderr

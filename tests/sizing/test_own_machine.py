@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import statistics
+from dataclasses import replace
 
 import msgspec
 import pytest
 
 from redolab.models.recovery_time.held_out import HeldOut
+from redolab.models.recovery_time.spread import Spread
 from redolab.results.committed import committed_recoveries
 from redolab.sizing.calibration import Calibration, shipped_calibration
 from redolab.sizing.fitting import FittedRuns, fit_runs
@@ -73,9 +75,42 @@ def test_another_version_and_an_unknown_server_keep_their_own_rates(few: FittedR
     other = msgspec.structs.replace(known.servers[SERVER], version="8.4.0")
     for servers in ({SERVER: other}, {"mariadb-10.11": known.servers["mariadb-10.11"]}):
         found = on_own_machine(few, msgspec.structs.replace(known, servers=servers))
-        assert found.servers == few.calibration.servers
+        assert _rates(found) == _rates(few.calibration)
 
 
 def test_enough_crashes_speak_for_themselves(rest: FittedRuns) -> None:
     found = on_own_machine(rest, shipped_calibration())
-    assert found.servers[SERVER] == rest.calibration.servers[SERVER]
+    assert _rates(found) == _rates(rest.calibration)
+
+
+def test_recoveries_that_got_stuck_elsewhere_count_for_rates_of_ones_own_too(few: FittedRuns, rest: FittedRuns) -> None:
+    """None of a handful says little, and a calibration does not try the pools with which they got stuck."""
+    known = rest.calibration
+    of_few = few.calibration.servers[SERVER].workloads["bulk-update"]
+    stuck = msgspec.structs.replace(known.servers[SERVER].workloads["bulk-update"], stuck=3, several_batches=12)
+    relative = msgspec.structs.replace(known.servers[SERVER], version="8.4.0", workloads={"bulk-update": stuck})
+    found = on_own_machine(few, msgspec.structs.replace(known, servers={SERVER: relative}))
+    learnt = found.servers[SERVER].workloads["bulk-update"]
+    assert (learnt.stuck, learnt.several_batches) == (of_few.stuck + 3, of_few.several_batches + 12)
+    of_another_code = msgspec.structs.replace(relative, version="8.0.15")
+    found = on_own_machine(few, msgspec.structs.replace(known, servers={SERVER: of_another_code}))
+    assert found.servers[SERVER].workloads["bulk-update"].stuck == of_few.stuck
+
+
+def test_a_calibration_is_no_surer_than_of_the_server_that_keeps_its_own_rates(
+    few: FittedRuns, rest: FittedRuns
+) -> None:
+    unsure = Spread(deviation=0.9, count=4)
+    of_two = msgspec.structs.replace(
+        few.calibration,
+        servers={**few.calibration.servers, "my-percona": few.calibration.servers[SERVER]},
+        spreads={**few.calibration.spreads, HeldOut.CRASH: unsure},
+    )
+    found = on_own_machine(replace(few, calibration=of_two), rest.calibration)
+    assert found.servers[SERVER].workloads["bulk-update"].scaled_by
+    assert not found.servers["my-percona"].workloads["bulk-update"].scaled_by
+    assert found.spreads[HeldOut.CRASH].deviation >= unsure.deviation
+
+
+def _rates(calibration: Calibration) -> dict[str, object]:
+    return {name: each.fitted for name, each in calibration.servers[SERVER].workloads.items()}

@@ -31,3 +31,10 @@ def test_what_a_run_calls_itself_is_text(tmp_path: Path) -> None:
     assert SCRIPT not in made
     assert COMMENT not in made
     assert "onerror" in made
+
+
+def test_errors_are_of_the_calibration_that_comes_with_redolab() -> None:
+    table = ReportTable("published", [("server", False)], [["one"]], [])
+    own = html_page(calibration(), [], [], table, is_shipped=False)
+    assert "with the calibration that comes with redolab</h2>" in own
+    assert "with the calibration that comes with redolab</h2>" not in html_page(calibration(), [], [], table)

@@ -50,9 +50,9 @@ def _recovery(model: Model) -> UsualRecovery:
 
 def test_the_ages_of_samples_go_before_those_of_a_load(tmp_path: Path) -> None:
     model = _model(tmp_path, {256 * MIB: tuple(0.9 for _ in range(20))})
-    assert max(_usual(model, SAMPLED).at(GIB)) == pytest.approx(0.69)
+    assert max(_usual(model, SAMPLED).at(GIB)) == pytest.approx(0.69 * GIB)
     without = Demand(redo_per_hour=GIB, source="as given")
-    assert set(_usual(model, without).at(GIB)) == {0.9}
+    assert set(_usual(model, without).at(GIB)) == {0.9 * GIB}
     assert "20 crashes of mariadb-10.11 under bulk-update" in _usual(model, without).source
 
 
@@ -60,9 +60,9 @@ def test_the_ages_of_a_server_just_started_are_not_typical(tmp_path: Path) -> No
     """Until its log has been filled, the age only rises."""
     model = _model(tmp_path, {256 * MIB: tuple(0.9 for _ in range(20))})
     shortly = replace(SAMPLED, sampled_s=120.0)
-    assert set(_usual(model, shortly).at(GIB)) == {0.9}
+    assert set(_usual(model, shortly).at(GIB)) == {0.9 * GIB}
     # At 100G an hour a log of 1G is filled three times in these two minutes.
-    assert max(_usual(model, replace(shortly, redo_per_hour=100 * GIB)).at(GIB)) == pytest.approx(0.69)
+    assert max(_usual(model, replace(shortly, redo_per_hour=100 * GIB)).at(GIB)) == pytest.approx(0.69 * GIB)
 
 
 def test_without_ages_nothing_is_said(model: Model) -> None:
@@ -117,7 +117,9 @@ def test_of_several_logs_the_nearest_is_taken(tmp_path: Path) -> None:
     low, high = tuple(0.3 for _ in range(20)), tuple(0.9 for _ in range(20))
     model = _model(tmp_path, {256 * MIB: high, GIB: low})
     found = _usual(model, Demand(redo_per_hour=GIB, source="as given"))
-    assert [found.at(size) for size in (64 * MIB, 256 * MIB, 768 * MIB, 8 * GIB)] == [high, high, low, low]
+    shares = [found.at(limit)[0] / limit for limit in map(model.worst_age, (64 * MIB, 256 * MIB, 768 * MIB, 8 * GIB))]
+    # A smaller log than the nearest is filled to as many bytes.
+    assert shares == pytest.approx([1.0, 0.9, 0.4, 0.3], rel=0.01)
     assert "40 crashes" in found.source
     assert "with logs of 256M to 1G" in found.source
 
@@ -137,3 +139,10 @@ def test_ninety_nine_in_a_hundred_are_told_from_ninety_nine_moments(model: Model
     many = replace(SAMPLED, ages=tuple(int(GIB * share / 200) for share in range(20, 121)))
     told = [sized(model, demand, Limits(rto=300)).table[0].usual for demand in (SAMPLED, many)]
     assert [each is not None and each.ninety_nine_s is not None for each in told] == [False, True]
+
+
+def test_a_smaller_log_than_the_sampled_one_is_expected_to_hold_as_many_bytes() -> None:
+    ages = UsualAges({16 * GIB: (0.05, 0.1)}, "as in samples")
+    assert ages.at(32 * GIB) == pytest.approx((1.6 * GIB, 3.2 * GIB))
+    assert ages.at(8 * GIB) == pytest.approx((0.8 * GIB, 1.6 * GIB))
+    assert ages.at(GIB) == pytest.approx((0.8 * GIB, GIB))

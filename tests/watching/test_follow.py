@@ -216,3 +216,20 @@ def test_what_cannot_be_followed_is_one_line(arguments: tuple[str, ...], problem
     assert said.returncode == 2
     assert problem in said.stderr
     assert said.stderr.count("\n") == 1
+
+
+def test_a_server_that_may_be_running_is_not_to_be_killed_for_what_it_says() -> None:
+    """Its log was rotated since it started, and under pressure it finds no free block."""
+    text = (
+        "2026-11-21T09:00:05.000000Z 1 [Warning] [MY-012092] [InnoDB] "
+        "Difficult to find free blocks in the buffer pool (21 search iterations)!"
+    )
+    follower = Follower(experience(), None, 0.0)
+    advice = set()
+    for second in range(5, 90):
+        for record in records(text):
+            follower.hear(Said(record, float(second)))
+        stands = follower.stands(second + 0.5)
+        assert stands.state is State.SILENT
+        advice.add(stands.advised.advice)
+    assert advice == {Advice.NONE, Advice.LOOK}

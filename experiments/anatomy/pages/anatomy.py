@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from redolab.records.crash import CrashSpec
 from redolab.report.contents import Page, Plot
 from redolab.report.template import filled
 from redolab.runs.store import Run
@@ -26,63 +27,65 @@ _EXPERIMENT = "anatomy"
 
 
 @dataclass(frozen=True, slots=True)
-class OnStorage:
-    """Levels on another disk than the machine's own, with their own baseline there."""
+class Section:
+    """Levels of one size of the log on one disk, with their own baselines."""
 
     storage: str
+    log: str
     answers: Sequence[str]
+    """Of each server in words."""
+    baselines: Sequence[str]
+    """How each is made, in words."""
     longest: str
     """The level that takes the longest, and what of it each phase takes, in words."""
     table: str
-    log: str
-    date: str
+    effects: Sequence[FactorEffect]
+    recoveries: int
+    crashes: int
+    """Of each level; the fewest."""
+    measured: str
+    """Where and when."""
 
 
 def page(runs: Sequence[Run]) -> Page:
-    """The page and its picture, of the machine's own disk; of others a table each."""
-    every = [run for run in runs if run.record().experiment == _EXPERIMENT]
-    runs = [run for run in every if _storage(run) == HOME]
-    found = effects(measured_of(runs))
-    plans: list[AnatomyPlan] = [run.plan(AnatomyPlan) for run in runs]
-    specs = [
-        plan.groups[next(step.group for step in plan.steps if step.step.factor == BASELINE)].spec for plan in plans
-    ]
-    last = runs[-1].record().sessions[-1]
-    drawn = _of_whole_baselines(found)
-    values = {
-        "servers": [_in_words(found, label) for label in dict.fromkeys(each.label for each in drawn)],
-        "table": effects_table(found).as_markdown(),
-        "log_size": format_size(specs[0].instance.log_size),
-        "baselines": list(dict.fromkeys(map(crash_in_words, specs))),
-        "recoveries": sum(each.n for each in found),
-        "machine": f"{last.machine.in_words()}, {last.machine.system}",
-        "others": [
-            _on(storage, [run for run in every if _storage(run) == storage])
-            for storage in dict.fromkeys(map(_storage, every))
-            if storage != HOME
-        ],
-    }
+    """The page: the largest log on the machine's own disk with its picture, then a section for each other log and disk."""
+    kinds: dict[tuple[bool, int, str], list[Run]] = defaultdict(list)
+    for run in runs:
+        if run.record().experiment == _EXPERIMENT:
+            storage = run.record().options["storage"]
+            kinds[storage != HOME, -_baseline_of(run).instance.log_size, storage].append(run)
+    first, *others = [_section(storage, kinds[key]) for key in sorted(kinds) for storage in [key[-1]]]
+    drawn = _of_whole_baselines(first.effects)
     title = "Ready after " + "; ".join(map(_longest, _by_label(drawn).values()))
-    return Page(filled(_TEMPLATE, values), [Plot("effects", partial(plot_effects, effects=drawn, title=title))])
+    return Page(
+        filled(_TEMPLATE, {"first": first, "others": others, "home": HOME}),
+        [Plot("effects", partial(plot_effects, effects=drawn, title=title))],
+    )
 
 
-def _storage(run: Run) -> str:
-    return run.record().options["storage"]
+def _baseline_of(run: Run) -> CrashSpec:
+    plan: AnatomyPlan = run.plan(AnatomyPlan)
+    return plan.groups[next(step.group for step in plan.steps if step.step.factor == BASELINE)].spec
 
 
-def _on(storage: str, runs: Sequence[Run]) -> OnStorage:
+def _section(storage: str, runs: Sequence[Run]) -> Section:
     measured = measured_of(runs)
     found = effects(measured)
     most = max((each for each in found if each.n), key=lambda each: each.ready)
     phases = ", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in phases_of(measured, most).items())
-    session = runs[-1].record().sessions[-1]
-    return OnStorage(
+    days = [f"{session.began:%Y-%m-%d}" for run in runs for session in run.record().sessions]
+    machine = runs[-1].record().sessions[-1].machine
+    return Section(
         storage=storage,
-        answers=[_in_words(found, label) for label in dict.fromkeys(each.label for each in found)],
+        log=format_size(_baseline_of(runs[0]).instance.log_size),
+        answers=[_in_words(found, label) for label in dict.fromkeys(each.label for each in _of_whole_baselines(found))],
+        baselines=list(dict.fromkeys(crash_in_words(_baseline_of(run)) for run in runs)),
         longest=f"{most.level}: {phases}",
         table=effects_table(found).as_markdown(),
-        log=format_size(runs[-1].plan(AnatomyPlan).groups[0].spec.instance.log_size),
-        date=f"{session.began:%Y-%m-%d}",
+        effects=found,
+        recoveries=sum(each.n for each in found),
+        crashes=min(each.crashes for each in found),
+        measured=f"{machine.in_words()}, {machine.system}, {' and '.join(sorted(set(days)))}",
     )
 
 

@@ -46,6 +46,9 @@ def check_kind(path: Path) -> None:
         return
     if path.is_dir():
         raise LabError(f"{path} is a folder", "name the slow query logs in it")
+    if path.exists() and not path.is_file():
+        # What comes through a pipe cannot be read twice.
+        return
     what = what_else(head(path))
     if what:
         raise LabError(f"{path} is {what}, not a slow query log", "leave it out")

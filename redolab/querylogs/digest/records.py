@@ -96,7 +96,8 @@ def records(chunk: Chunk, window: Window) -> Records:
     cut_off += frame.height - complete.height + bool(before)
     table = _columns(complete, encoding, with_epoch=window.has_offset)
     timed = table.filter(pl.col("us").is_not_null())
-    inside = timed.filter(_within(window)) if window else timed
+    # Before rows go: a statement is of the database that the last line before it names.
+    inside = timed.with_columns(pl.col("database").forward_fill()).filter(_within(window)) if window else timed
     return Records(
         table=inside.drop("epoch"),
         encoding=encoding,
@@ -179,7 +180,9 @@ def _columns(frame: pl.DataFrame, encoding: str, with_epoch: bool) -> pl.DataFra
         _figure("lock_us", 1).mul(MICROSECONDS).round().cast(pl.Int64, strict=False),
         _rows("sent", 2),
         _rows("examined", 3),
-        pl.coalesce(pl.col("header").str.extract(_USE), pl.col("header").str.extract(_SCHEMA)).alias("database"),
+        pl.coalesce(_unquoted(pl.col("header").str.extract(_USE)), pl.col("header").str.extract(_SCHEMA)).alias(
+            "database"
+        ),
         "at",
         "zoned",
         epoch=pl.col("header").str.extract(_EPOCH).cast(pl.Int64, strict=False)
@@ -190,6 +193,12 @@ def _columns(frame: pl.DataFrame, encoding: str, with_epoch: bool) -> pl.DataFra
         ),
         row=pl.int_range(pl.len(), dtype=pl.UInt32),
     )
+
+
+def _unquoted(name: pl.Expr) -> pl.Expr:
+    """An identifier without the backticks that MariaDB 10.5 and later write around it."""
+    inside = name.str.extract(r"\A`(.*)`\z").str.replace_all("``", "`", literal=True)
+    return pl.coalesce(inside, name)
 
 
 def _figure(name: str, place: int) -> pl.Expr:

@@ -31,6 +31,8 @@ _LOST = frozenset(
 )
 _NOT_ALLOWED = (ER.SPECIFIC_ACCESS_DENIED_ERROR, ER.DBACCESS_DENIED_ERROR, ER.ACCESS_DENIED_ERROR)
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_SERVERS = ("mysqld", "mariadbd")
+"""How the names of their processes begin."""
 _SYSTEM = ("system user", "event_scheduler", "Daemon")
 _OWN_SESSION = (
     # Its own statements are in no log of slow ones, and a text means the same on every server.
@@ -143,14 +145,17 @@ class UserServer:
             self._ask(f"KILL {connection}")
 
     def process_on_host(self) -> int | None:
-        """The process id of who listens at the address, where that is on this machine and this account may see it."""
+        """The process id of the server that listens at the address, where that is on this machine and this account may see it.
+
+        None where who listens is no server: behind a proxy or a tunnel the server is another.
+        """
         sock = getattr(self._connection, "_sock", None)
         if sock is None:
             return None
         if sock.family == socket.AF_UNIX:
             pid, _, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-            return int(pid) or None
-        return _listening_on(sock)
+            return _if_server(int(pid))
+        return _if_server(_listening_on(sock))
 
     def _connected(self) -> Connection:
         connection = self.address.connect()
@@ -241,6 +246,17 @@ def _is_lost(error: Exception) -> bool:
     if isinstance(error, OSError | pymysql.err.InterfaceError):
         return True
     return bool(error.args) and error.args[0] in _LOST
+
+
+def _if_server(pid: int | None) -> int | None:
+    import psutil
+
+    if not pid:
+        return None
+    try:
+        return pid if psutil.Process(pid).name().startswith(_SERVERS) else None
+    except psutil.Error:
+        return None
 
 
 def _listening_on(sock: socket.socket) -> int | None:

@@ -16,6 +16,8 @@ from redolab.querylogs.worth.shape import DIALECT, Unreadable, parse, tables_of
 
 _LONGEST = 64 * 1024
 """Characters of a statement that is asked about: it is parsed and written several times, a second or two of work."""
+_UNREADABLE = "\ufffd"
+"""What stands for a byte that is no text."""
 _EXECUTABLE_COMMENTS = ("/*!", "/*M!", "/*+")
 
 
@@ -72,6 +74,8 @@ def countable(text: str) -> Countable:
 def _check_text(text: str) -> None:
     if len(text) > _LONGEST:
         raise Refused(f"longer than {_LONGEST // 1024} KiB")
+    if _UNREADABLE in text:
+        raise Refused("it has bytes that are no UTF-8: with others in their place it would find other rows")
     # Even inside a string: whoever has such a string can do without this one figure.
     for mark in _EXECUTABLE_COMMENTS:
         if mark in text:

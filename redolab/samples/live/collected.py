@@ -123,7 +123,7 @@ def _of_table(path: Path, frame: polars.DataFrame) -> list[Sample]:
     """Rows with a time and an LSN or an os_log_written; those without either are left out."""
     names = {name.strip().lower(): name for name in frame.columns}
     if {"monotonic", "wall"} <= set(names):
-        return _of_own(frame)
+        return _of_own(path, frame)
     found = {meaning: names[each] for meaning, known in _COLUMNS.items() for each in reversed(known) if each in names}
     if "time" not in found or not {"lsn", "os_log_written"} & set(found):
         raise InvalidInput(
@@ -147,15 +147,24 @@ def _of_table(path: Path, frame: polars.DataFrame) -> list[Sample]:
     return [sample.with_age() for sample in samples]
 
 
-def _of_own(frame: polars.DataFrame) -> list[Sample]:
-    """What `redolab sample -o` wrote."""
+def _of_own(path: Path, frame: polars.DataFrame) -> list[Sample]:
+    """What `redolab sample -o` wrote, also several such files in one; the last row may be cut off, as its times come last."""
     known = {field.name for field in fields(Sample)}
     samples = []
-    for row in frame.iter_rows(named=True):
+    for number, row in enumerate(frame.iter_rows(named=True), start=2):
         values = {name: value for name, value in row.items() if name in known and value not in (None, "")}
-        clocks = {name: float(values.pop(name)) for name in ("monotonic", "wall") if name in values}
-        counters = {name: int(value) for name, value in values.items()}
-        samples.append(Sample(monotonic=clocks["monotonic"], wall=clocks.get("wall"), **counters))
+        is_heading = all(name == value for name, value in values.items())
+        is_cut_off = number == len(frame) + 1 and "wall" not in values
+        if is_heading or is_cut_off:
+            continue
+        try:
+            clocks = {name: float(values.pop(name)) for name in ("monotonic", "wall") if name in values}
+            counters = {name: int(value) for name, value in values.items()}
+            samples.append(Sample(monotonic=clocks["monotonic"], wall=clocks.get("wall"), **counters))
+        except (KeyError, ValueError):
+            raise InvalidInput(
+                f"{path}, line {number}: no sample", "redolab sample -o wrote it otherwise: take that line out"
+            ) from None
     return samples
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,6 +17,10 @@ from redolab.counters import Counters
 from redolab.errors import InvalidInput
 from redolab.models.capacity import RedoCapacity, RedoLayout
 from redolab.models.inflation import LogWriter
+from redolab.units import GIB
+
+_LAST = 99
+"""A patch level that no series gets to."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -175,6 +179,10 @@ class Dialect(Protocol):
     """Whether prepared XA transactions outlive the connection that prepared them."""
     buffers_changes: bool
     """Whether it has a change buffer."""
+    holds_ten_largest_rows: bool
+    """Whether the redo log has to be ten times as large as the largest row's BLOBs together (MySQL bug 69477)."""
+    doublewrite_files: bool
+    """Whether the doublewrite buffer lies in files of its own, whose number and size are settings."""
     chooses_page_size: bool
     has_io_ceiling: bool
     """Whether it has `innodb_io_capacity_max`."""
@@ -252,6 +260,12 @@ def dialect_of(family: str, version: Version) -> Dialect:
     if family not in families:
         raise InvalidInput(f"there is no server family '{family}'", f"choose from {', '.join(families)}")
     return families[family](version)
+
+
+def later_differ(family: str, version: Version) -> bool:
+    """Whether later releases of its series recover by other code, or take another way to a redo log of another size."""
+    here, last = (dialect_of(family, each) for each in (version, replace(version, patch=_LAST)))
+    return here.recovery_code != last.recovery_code or here.resizing(GIB) != last.resizing(GIB)
 
 
 def format_since(version: Version, changes: Sequence[Version]) -> Version:

@@ -96,6 +96,8 @@ class MariaDB(Dialect):
         self.version = version
         self.prepared_stay = version >= Version(10, 5, 0)
         self.buffers_changes = version < Version(11, 0, 0)
+        self.holds_ten_largest_rows = version < Version(10, 2, 0)
+        self.doublewrite_files = False
         self.chooses_page_size = True
         self.has_io_ceiling = True
         self.dumps_pool = True

@@ -121,6 +121,9 @@ class MySQL(Dialect):
         self.old_log_files = () if self._has_metrics else ("ib_logfile0", "ib_logfile1")
         self.prepared_stay = version >= Version(5, 7, 7)
         self.buffers_changes = True
+        # Release notes of 5.6.20: 5.5 keeps the bug, 5.6 refuses larger ones, 5.7.5 has neither.
+        self.holds_ten_largest_rows = version < Version(5, 7, 5)
+        self.doublewrite_files = version >= Version(8, 0, 20)
         self.chooses_page_size = version >= Version(5, 7, 6)
         self.has_io_ceiling = self._has_metrics
         self.dumps_pool = self._has_metrics

@@ -97,7 +97,7 @@ function predict(logSize, question) {
   const stuck = mayTakeBatches ? server.stuck_quantiles[question.workload] : DATA.quantiles;
   const sure = stuck === null ? Infinity : ready * Math.exp(stuck[spread.count] * spread.above);
   return { logSize, age, ready, low: ready * Math.exp(-reach * spread.below), high: ready * Math.exp(reach * spread.above), sure,
-    batches: work.batches, minutes: (age / question.redoPerHour) * 60 };
+    mayTakeBatches, batches: work.batches, minutes: (age / question.redoPerHour) * 60 };
 }
 
 function advise(question) {
@@ -141,6 +141,21 @@ function round(seconds) {
   return seconds < 3600 ? `${seconds / 60} min` : `${seconds / 3600} h`;
 }
 
+function reservations(question, learnt, logSize) {
+  // As `Model.beyond_at` (redolab/sizing/question.py).
+  const server = DATA.servers[question.server], most = learnt.log_sizes[1], [least, largest] = learnt.pools;
+  const said = [];
+  if (logSize > most * DATA.beyond) said.push(`${size(logSize)} is more than the largest log measured, ${size(most)}.`);
+  if (question.pool < least / DATA.beyond || question.pool > largest * DATA.beyond) {
+    said.push(`Pools of ${size(least)} to ${size(largest)} were measured, not ${size(question.pool)}.`);
+  }
+  const row = predict(logSize, question);
+  if (row.mayTakeBatches && server.chances_of_stuck[question.workload] > 0) {
+    said.push("Recoveries of this server with more than one batch got stuck for ever (docs/results/stuck.md has the way out).");
+  }
+  return said.map((each) => `${each} `).join("");
+}
+
 function linesFor(question, row) {
   const server = DATA.servers[question.server];
   const needed = Math.ceil((2 * row.high) / 10) * 10;
@@ -151,6 +166,11 @@ function linesFor(question, row) {
   const filled = (text) => text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
   const places = needed <= server.start_timeout_s ? server.enough : server.raised;
   return places.map((place) => [`# ${place.where}: ${place.why}`, ...place.lines].map(filled).join("\n")).join("\n\n");
+}
+
+function tooLong(row, question) {
+  if (row.sure < question.rto) return "";
+  return row.high < question.rto ? " may get stuck" : " too long";
 }
 
 function sentence(question, found) {
@@ -218,12 +238,13 @@ function show() {
   table.innerHTML = found.rows.map((row) =>
     `<tr${found.answer && row.logSize === found.answer.logSize ? ' class="chosen"' : ""}><th scope="row">${size(row.logSize)}</th><td>${size(row.age)}</td>` +
     `<td>${duration(row.ready)}</td><td>${duration(row.low)} to ${duration(row.high)}</td><td>${duration(row.minutes * 60)}</td>` +
-    `<td>${row.age < question.redoPerHour ? "under an hour" : ""}${row.sure >= question.rto ? " too long" : ""}</td></tr>`).join("");
+    `<td>${row.age < question.redoPerHour ? "under an hour" : ""}${tooLong(row, question)}</td></tr>`).join("");
   document.getElementById("lines").textContent = found.answer ? linesFor(question, found.answer) : "";
   document.getElementById("chart").innerHTML = chart(question, found);
   const unmeasured = measured ? "" :
     `No recovery of this server on ${question.storage} was measured: predicted from the figures of the disk alone. `;
-  document.getElementById("rests").textContent = `${unmeasured}Predicted from ${learnt.rests_on}.`;
+  const beyond = reservations(question, learnt, found.answer ? found.answer.logSize : learnt.log_sizes[1]);
+  document.getElementById("rests").textContent = `${unmeasured}${beyond}Predicted from ${learnt.rests_on}.`;
 }
 
 function start() {

@@ -13,7 +13,7 @@ from redolab.servers.dialects import Dialect, Version, dialect_of, family_of
 from redolab.timeline.events import Family
 from redolab.timeline.getting_on import Watch
 from redolab.timeline.phase import Phase
-from redolab.watching.following.advice import Advice, Advised, Standstill, advised
+from redolab.watching.following.advice import Advice, Advised, Standstill, advised, advised_of_unknown
 from redolab.watching.following.log_tail import Said
 from redolab.watching.following.process_course import ProcessCourse
 from redolab.watching.following.recovery_log import RecoveryLog
@@ -175,6 +175,8 @@ class Follower:
         standstill = self._standstill(now)
         redo_rate, disk_rate = self._rates_at(now, done)
         advice = Advised(Advice.NONE)
+        if state is State.SILENT and standstill.is_blocked:
+            advice = advised_of_unknown(standstill)
         if state is State.RECOVERING:
             limit = None if self._asks_for_more_time() else self._limit
             advice = advised(done.elapsed, left, standstill, limit)

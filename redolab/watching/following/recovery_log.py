@@ -137,7 +137,8 @@ class RecoveryLog:
             self.files.hear(record.text, at)
             return
         if known.event is Event.NO_FREE_BLOCK:
-            self.recovers = self.recovers or self.ready is None
+            # A server that runs may say so too, and a log that was rotated has no line of its start.
+            self.recovers = self.recovers or (self.ready is None and self.began is not None)
             self.blocked_since = at if self.blocked_since is None else self.blocked_since
             self.blocked_at = at
             return

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import math
+import os
 import random
+import threading
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -242,3 +244,29 @@ def test_a_record_too_long_keeps_its_figures_and_is_said(tmp_path: Path) -> None
     found = digest([log])
     assert [each.fingerprint for each in found.classes] == ["insert into t values(?+)", "select ?"]
     assert found.notes
+
+
+def test_what_comes_through_a_pipe_is_read_whole(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(_LOG.read_bytes()))
+    writer.start()
+    found = digest([pipe])
+    writer.join()
+    assert found.count == digest([_LOG]).count
+
+
+def test_a_database_is_named_without_the_quotes_of_the_log(tmp_path: Path) -> None:
+    log = tmp_path / "slow.log"
+    log.write_text(
+        "# Time: 240101 10:00:00\n# User@Host: a[a] @ localhost []\n"
+        "# Query_time: 1.0  Lock_time: 0.0  Rows_sent: 1  Rows_examined: 1\n"
+        "use `my``shop`;\nSET timestamp=1704103200;\nSELECT 1;\n"
+        "# Time: 240101 10:00:10\n# User@Host: a[a] @ localhost []\n"
+        "# Query_time: 1.0  Lock_time: 0.0  Rows_sent: 1  Rows_examined: 1\n"
+        "SET timestamp=1704103210;\nSELECT 2;\n"
+    )
+    assert digest([log]).classes[0].example.database == "my`shop"
+    # Also where the line that names it is before what is asked for.
+    (found,) = digest([log], since=datetime(2024, 1, 1, 10, 0, 5)).classes
+    assert found.example.database == "my`shop"

@@ -48,3 +48,18 @@ def test_no_query_is_no_success(tmp_path: Path) -> None:
         assert done.returncode == status
         assert done.stdout == ""
         assert len(done.stderr.splitlines()) == 1, done.stderr
+
+
+def test_a_log_is_not_written_over(tmp_path: Path) -> None:
+    log = tmp_path / "slow.log"
+    log.write_bytes(Path(_LOG).read_bytes())
+    other = tmp_path / "slow.log.1"
+    other.write_bytes(log.read_bytes())
+    for output, said in ((log, "is one of the logs"), (other, "is there and no Parquet")):
+        done = redolab("slowlog", "digest", str(log), "-o", str(output))
+        assert done.returncode == 2
+        assert said in done.stderr
+    assert log.read_bytes() == other.read_bytes() == Path(_LOG).read_bytes()
+    again = tmp_path / "digest.parquet"
+    for _ in range(2):
+        assert redolab("slowlog", "digest", str(log), "-o", str(again)).returncode == 0

@@ -220,3 +220,8 @@ def test_no_function_is_let_through_that_waits_locks_or_changes() -> None:
         "RAND",
         "UUID",
     }
+
+
+def test_bytes_that_are_no_text_are_not_asked_about() -> None:
+    with pytest.raises(Refused, match="no UTF-8"):
+        countable(b"SELECT SUM(a) FROM t WHERE b = _binary'\xff\xfe'".decode("utf-8", "replace"))

@@ -154,3 +154,19 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, name: str, text: str, mess
 def test_a_file_that_is_not_there() -> None:
     with pytest.raises(InvalidInput, match=r"there is no file nowhere\.csv"):
         read_collected(Path("nowhere.csv"))
+
+
+def test_files_of_the_lab_that_were_joined_or_cut_off_are_read(tmp_path: Path) -> None:
+    one, two = (Sample(monotonic=1.5 + each, wall=2.5 + each, lsn=each, uptime=each) for each in (1, 2))
+    with kept_in(tmp_path / "one.csv") as file:
+        assert file is not None
+        file.append(one)
+    with kept_in(tmp_path / "two.csv") as file:
+        assert file is not None
+        file.append(two)
+    texts = [(tmp_path / name).read_text() for name in ("one.csv", "two.csv")]
+    assert read(tmp_path, "joined.csv", "".join(texts)) == [one, two]
+    cut = texts[1][: texts[1].rindex(",")]
+    assert read(tmp_path, "cut.csv", texts[0] + cut[: cut.rindex(",")]) == [one]
+    with pytest.raises(InvalidInput, match=r"bad\.csv, line 2: no sample"):
+        read(tmp_path, "bad.csv", texts[0].replace("2.5", "soon").replace("3.5", "soon"))
