@@ -34,7 +34,7 @@ def plot_effects(folder: Path, effects: Sequence[FactorEffect], title: str, stem
     shown = {(each.factor, each.level) for each in levels if each.stands or not each.n}
     if not levels:
         return
-    rows = sorted(shown or {(each.factor, each.level) for each in levels}, key=lambda row: -_most(levels, row))
+    rows = sorted(shown or {(each.factor, each.level) for each in levels}, key=lambda row: (-_most(levels, row), row))
     figure, panels = plt.subplots(
         ncols=len(labels), sharex=True, sharey=True, squeeze=False,
         figsize=(max(WIDTH, 2.4 + 2.6 * len(labels)), 1.7 + 0.36 * len(rows)), layout="constrained",
@@ -83,10 +83,10 @@ def _most(levels: Sequence[FactorEffect], row: tuple[str, str]) -> float:
 def _draw_level(axes: Axes, place: int, each: FactorEffect | None) -> None:
     """The bar of a level, with its interval and the seconds that it adds, and to which phase."""
     if each is None:
-        axes.text(0, place, "  not possible here", va="center", fontsize="x-small", color=MODEL)
+        axes.text(1, place, "  not possible here", va="center", fontsize="x-small", color=MODEL)
         return
     if not each.n:
-        axes.text(0, place, "  never ready", va="center", fontsize="small", color=LIMIT)
+        axes.text(1, place, "  never ready", va="center", fontsize="small", color=LIMIT)
         return
     axes.barh(place, each.ratio.change, left=1, color=_RESOLVED if each.stands else _UNRESOLVED, height=0.62)
     if not math.isnan(each.ratio.low):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
@@ -81,8 +82,17 @@ def answer(found: Sequence[FactorEffect]) -> str:
             ", ".join(f"{each.added:+.1f} s with {each.factor} ({each.level})" for each in resolved)
             or "no level changed it by what stands beside all that were measured"
         )
-        parts.append(f"{label}: {base.ready:.1f} s; {most}")
+        parts.append(f"{label}: {base.ready:.1f} s; {most}{never_ready(own)}")
     return "; ".join(parts) + "."
+
+
+def never_ready(own: Sequence[FactorEffect]) -> str:
+    """The factors with levels of which no recovery came to an end, in words; empty where there are none."""
+    never: Counter[str] = Counter()
+    for each in own:
+        if not each.n:
+            never[each.factor] += each.unfinished
+    return f"; never ready: {', '.join(f'{name} (0 of {count})' for name, count in never.items())}" if never else ""
 
 
 def effects_table(found: Sequence[FactorEffect]) -> ReportTable:

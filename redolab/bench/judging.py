@@ -17,6 +17,7 @@ from redolab.recoveries.evidence import keep_data
 from redolab.recoveries.task import RecoveryTask
 from redolab.runs.schema import Finding, Ruling, VerdictRecord
 from redolab.runs.store import Run
+from redolab.servers.dialects import other_than_expected
 from redolab.servers.instance import DATA
 from redolab.states.images import ImageStore, check_format
 from redolab.storage.place import Place
@@ -63,6 +64,7 @@ def judge_positions(lab: Lab, run: Run, plan: CrashPlan, positions: Sequence[int
     """
     images, groups = ImageStore(lab.home), run.groups()
     session = len(run.record().sessions) - 1
+    versions = {each.position: each.trial.version for each in run.trials(RecoveryTrial)}
     tasks: list[ImageTask] = []
     gone: dict[str, None] = {}
     turns: dict[str, int] = {}
@@ -73,10 +75,18 @@ def judge_positions(lab: Lab, run: Run, plan: CrashPlan, positions: Sequence[int
         if image is None:
             gone[name] = None
             continue
+        timed = versions.get(position)
+        server = lab.server(plan.groups[planned.group].server, timed)
+        if timed is not None and other_than_expected(server.version, timed):
+            lab.progress.note(
+                f"{name}: recovered by {server.name} {timed}, and only {server.version} is here: another version's verdict "
+                "would be of another recovery"
+            )
+            continue
         turns[name] = turns.get(name, next_turn(run, name) - 1) + 1
         recovery = RecoveryTask(
             image=image,
-            server=lab.server(plan.groups[planned.group].server),
+            server=server,
             pool=planned.step.pool,
             repeat=planned.repeat,
             stuck_after=plan.conditions.stuck_after,

@@ -27,7 +27,7 @@ def run_on_cluster(name: str, factors: CommonFactors, address: ClusterAddress, p
     """Run an experiment on the machines of a cluster, go on with a run there, or only show the plan. Raises `LabError`."""
     if factors.resume is not None:
         check_resumed(factors)
-        _resume(factors.resume, address, progress)
+        _resume(factors.resume, address, progress, beside_others=factors.beside_others)
         return
     experiment = load_experiment(name)
     _check_can_go(name, experiment)
@@ -63,7 +63,7 @@ def _start(
         execute_run(store, experiment, run, plan, progress, begin)
 
 
-def _resume(name: str, address: ClusterAddress, progress: Progress) -> None:
+def _resume(name: str, address: ClusterAddress, progress: Progress, *, beside_others: bool) -> None:
     store = RunStore()
     run = store.get(name)
     if cleared := store.clear(run):
@@ -71,6 +71,7 @@ def _resume(name: str, address: ClusterAddress, progress: Progress) -> None:
         run = store.get(name)
     experiment, plan = to_resume(run)
     record = run.record()
+    options = {**record.options, **({"beside_others": "on"} if beside_others else {})}
     _check_can_go(record.experiment, experiment)
     with unwinding(), connected(address) as cluster:
         machine = read_machine(native_folder(PROJECT.lab))
@@ -81,7 +82,7 @@ def _resume(name: str, address: ClusterAddress, progress: Progress) -> None:
             run,
             plan,
             progress,
-            lambda: ClusterExecution(cluster, run, plan, record.experiment, experiment, record.options, progress),
+            lambda: ClusterExecution(cluster, run, plan, record.experiment, experiment, options, progress),
         )
 
 

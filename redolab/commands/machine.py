@@ -10,6 +10,9 @@ import click
 from redolab.commands.console import console, progress
 from redolab.commands.machines import machine_option
 
+_UP = "running"
+"""As Vagrant says it of a virtual machine."""
+
 
 @click.command()
 @click.option("--all", "all_versions", is_flag=True, help="Of every version.")
@@ -46,11 +49,16 @@ def clean(yes: bool) -> None:
     """
     from redolab.errors import InvalidInput
     from redolab.project import PROJECT
+    from redolab.remote.address import VagrantAddress
+    from redolab.remote.visit import check_fetched
     from redolab.units import format_size
     from redolab.upkeep.cleaning import YES, removable
     from redolab.upkeep.cleaning import clean as remove_all
     from redolab.virtual.vagrant import Guest
 
+    guest = Guest.of_settings()
+    if guest.exists and guest.status() == _UP:
+        check_fetched(VagrantAddress(), progress())
     found = removable()
     size = format_size(sum(each.size for each in found))
     asks = bool(found) and not (yes or os.environ.get(YES))
@@ -63,10 +71,10 @@ def clean(yes: bool) -> None:
         click.echo(f"in {PROJECT.lab}:")
     for each in found:
         click.echo(f"    {each}")
-    if asks and not click.confirm(f"remove these {size}? Runs stay in {PROJECT.runs}"):
+    lost = ", and what was measured in the virtual machine and not fetched" if guest.exists else ""
+    if asks and not click.confirm(f"remove these {size}{lost}? Runs stay in {PROJECT.runs}"):
         click.echo("nothing was removed")
         sys.exit(1)
-    guest = Guest.of_settings()
-    if guest.exists:
+    if guest.has_left:
         guest.destroy(progress())
     click.echo(remove_all(progress()))

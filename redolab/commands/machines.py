@@ -36,7 +36,8 @@ def machine_option(verb: Callable[..., None]) -> Callable[..., None]:
         if address is None:
             verb(**given)
         else:
-            run_on(address, _without_option(sys.argv[1:]), [])
+            server = given.get("server")
+            run_on(address, _without_option(sys.argv[1:]), [server] if server else [])
 
     return anywhere
 
@@ -101,9 +102,13 @@ def _meant(name: str) -> MachineAddress:
     from redolab.remote.address import parse_machine
     from redolab.remote.visit import known_machines
 
-    known = {each.host: each for each in known_machines()}
-    if (host := name.removeprefix("ssh:")) in known:
-        return known[host]
+    known = known_machines()
+    exact = [each for each in known if str(each) in (name, f"ssh:{name}")]
+    of_host = [each for each in known if each.host == name.removeprefix("ssh:")]
+    if exact or len(of_host) == 1:
+        return (exact or of_host)[0]
+    if of_host:
+        raise InvalidInput(f"the lab is in several folders of {name}", f"name one: {', '.join(map(str, of_host))}")
     address = parse_machine(name if name.startswith(("ssh:", "vagrant")) else f"ssh:{name}")
     if address is None:
         raise InvalidInput(f"'{name}' is this machine", "name another one")

@@ -64,10 +64,11 @@ def digest(
 
 def _check_output(output: Path, files: tuple[Path, ...]) -> None:
     """Raises `InvalidInput` for an output that would be written over something else than an older output."""
-    if not output.exists():
-        return
-    if any(file.exists() and file.samefile(output) for file in files):
+    if any(file.exists() and output.exists() and file.samefile(output) for file in files):
         raise InvalidInput(f"{output} is one of the logs", "give -o another name")
+    # What is no file cannot be looked at without waiting for somebody, and an empty one holds nothing.
+    if not output.is_file() or not output.stat().st_size:
+        return
     with output.open("rb") as file:
         if file.read(len(_PARQUET)) != _PARQUET:
             raise InvalidInput(f"{output} is there and no Parquet", "give -o another name")

@@ -5,6 +5,7 @@ The lab installs by itself with apt alone; elsewhere it names what a person has 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,8 +41,17 @@ DNF = Packaging(
     },
     elsewhere={"sysbench": "dnf install epel-release"},
 )
+_OF_RHEL = dataclasses.replace(
+    DNF,
+    elsewhere={
+        "sysbench": "have EPEL (docs.fedoraproject.org/en-US/epel says how on your release: epel-release is in no repository of RHEL)"
+    },
+)
+_OF_FEDORA = dataclasses.replace(DNF, elsewhere={})
 _NAMED_BY_HAND = Packaging("install")
 _FAMILIES = {"debian": APT, "ubuntu": APT, "rhel": DNF, "fedora": DNF, "centos": DNF}
+_ITSELF = {"rhel": _OF_RHEL, "fedora": _OF_FEDORA}
+"""By a distribution's own name alone, not by that which others say they are like."""
 
 
 def os_release() -> Mapping[str, str]:
@@ -61,7 +71,8 @@ def names() -> Sequence[str]:
 
 def packaging() -> Packaging:
     """That of this machine; one without a package manager where it is not known."""
-    return next((_FAMILIES[name] for name in names() if name in _FAMILIES), _NAMED_BY_HAND)
+    own, *_ = known = names()
+    return _ITSELF.get(own) or next((_FAMILIES[name] for name in known if name in _FAMILIES), _NAMED_BY_HAND)
 
 
 def installs_by_itself() -> bool:

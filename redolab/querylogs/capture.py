@@ -17,7 +17,7 @@ from redolab.querylogs.settings.checks import check_privileges
 from redolab.querylogs.settings.event import check_event
 from redolab.querylogs.settings.guardian import Guardian
 from redolab.querylogs.settings.restoring import Telling
-from redolab.querylogs.settings.server import Traffic, UserServer
+from redolab.querylogs.settings.server import Refusal, Traffic, UserServer
 from redolab.servers.address import Address
 from redolab.units import GIB, format_duration, format_size
 
@@ -98,8 +98,8 @@ def _captured(
     if event:
         check_event(variables)
     check_privileges(server)
-    _check_goes_back(server, file_of(variables))
     watched = _watched(progress, server, variables, absolute_name(file, variables.get("datadir", "/")), limits)
+    _check_goes_back(server, file_of(variables))
     for name in (LOG, FILE, TIME):
         telling.say(f"found {name} = {variables.get(name, '')!r}")
     before = server.connections()
@@ -129,7 +129,7 @@ def _check_goes_back(server: UserServer, usual: str) -> None:
     """Raises `InvalidInput` where the log's name could not be put back: a start takes a device or a pipe, SET GLOBAL only a file."""
     try:
         server.carry_out("SET GLOBAL slow_query_log_file = @@GLOBAL.slow_query_log_file")
-    except LabError as error:
+    except Refusal as error:
         raise InvalidInput(
             f"{server.address} would not take its slow_query_log_file, {usual}, back ({error.problem}): nothing was changed",
             "only a log that is a plain file can be captured beside: set one first",

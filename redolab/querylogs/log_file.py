@@ -40,8 +40,11 @@ class LogFile:
 
         MySQL does so itself when it closes the log, while all who write to it wait: what is on the disk already, it need not.
         """
+        # A new one that nobody writes to yet is empty.
         named = [
-            each for each in self.here.parent.glob(f"{self.here.name}*") if each.is_file() and not each.is_symlink()
+            each
+            for each in self.here.parent.glob(f"{self.here.name}*")
+            if each.is_file() and not each.is_symlink() and each.stat().st_size
         ]
         with suppress(OSError):
             descriptor = os.open(max(named, key=lambda path: path.stat().st_mtime, default=self.here), os.O_RDONLY)

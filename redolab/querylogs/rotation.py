@@ -125,7 +125,10 @@ def logrotate_configuration(server: UserServer, command: str) -> str:
     log = log_on_this_machine(server, named)
     owner = of_folder = ("mysql", "mysql")
     if log is not None and log.here.is_file():
-        owner, of_folder = _owner(log.here), _owner(log.here.parent)
+        owner = _owner(log.here)
+        # As whoever may rename there; the log's own group, which it may give away, where that is one and the same.
+        parent = _owner(log.here.parent)
+        of_folder = owner if parent[0] == owner[0] else parent
     return _CONFIGURATION.format(file=named, owner=" ".join(owner), of_folder=" ".join(of_folder), command=command)
 
 

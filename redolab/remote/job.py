@@ -185,11 +185,17 @@ def note_fetched(folder: Path, job: str) -> None:
 
 
 def files(folder: Path, job: str) -> list[tuple[str, int, int]]:
-    """The files of the runs that have changed since a job began: path under the runs, bytes, when changed (ns)."""
+    """The files of the runs that have changed since a job began: path under the runs, bytes, when changed (ns).
+
+    Without those that another job is at.
+    """
     runs = folder / "runs"
+    others = any(each["alive"] and each["id"] != job for each in all_jobs(folder))
     began = json.loads((folder / "jobs" / job / "job.json").read_bytes())["began"]
     found = []
     for record in runs.glob("*/run.json"):
+        if others and json.loads(record.read_bytes()).get("state") == "running":
+            continue
         own = [(path, path.stat()) for path in record.parent.rglob("*") if path.is_file() and path.name[0] != "."]
         if max(state.st_mtime for _, state in own) >= began:
             found += [(str(path.relative_to(runs)), state.st_size, state.st_mtime_ns) for path, state in own]

@@ -33,6 +33,8 @@ from redolab.virtual.vagrant import Guest
 _MARK = "redolab-machine.json"
 """In the lab's folder on a machine: what has it is ours to remove."""
 _LOCK = ".visit"
+_LAST = ".redolab-last"
+"""What ends a copy."""
 _OURS = ("packages", "lab", LAB_FOLDER, "own", "runs", "jobs", _LOCK, _MARK)
 """All that the lab makes in its folder there."""
 _PATIENCE = 1800.0
@@ -101,7 +103,8 @@ class OtherMachine:
         partial = f"{to}.partial"
         unpack = (
             f"rm -rf {shlex.quote(partial)} && mkdir -p {shlex.quote(partial)} && tar -C {shlex.quote(partial)} -xf - "
-            f"&& rm -rf {shlex.quote(to)} && mv {shlex.quote(partial)} {shlex.quote(to)}"
+            # tar takes a stream that breaks off between two files for whole.
+            f"&& rm {shlex.quote(f'{partial}/{_LAST}')} && rm -rf {shlex.quote(to)} && mv {shlex.quote(partial)} {shlex.quote(to)}"
         )
         title = f"copying {luggage.name.rpartition('/')[2] if 'servers' in luggage.name else 'the lab'} to {self.host}"
         with progress.stage(title) as stage, self._ssh.feeding(["sh", "-c", unpack]) as pipe:
@@ -307,6 +310,7 @@ def _pack(folder: Path, pipe: IO[bytes], stage: Stage, total: int) -> None:
     with tarfile.open(fileobj=pipe, mode="w|", format=tarfile.PAX_FORMAT) as archive:
         for path in sorted(folder.iterdir()):
             archive.add(path, path.name, filter=note)
+        archive.addfile(tarfile.TarInfo(_LAST))
 
 
 def _terminal() -> tuple[int, int] | None:

@@ -27,7 +27,7 @@ for name in python3 python3.14 python3.13 python3.12 python3.11; do
     version=$("$program" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) || continue
     echo "python=$program $version"
 done
-if [ ! -e "$folder/redolab-machine.json" ] && [ -n "$(ls -A "$folder")" ]; then
+if [ ! -e "$folder/redolab-machine.json" ] && [ -n "$(ls -A "$folder" | grep -vxF .visit)" ]; then
     echo "foreign=yes"
 fi
 probe=$(mktemp "$folder/.probe.XXXXXX" 2>/dev/null) && printf '#!/bin/sh\nexit 0\n' > "$probe" 2>/dev/null || echo "full=yes"

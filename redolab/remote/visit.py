@@ -93,17 +93,29 @@ def clean(address: MachineAddress, progress: Progress) -> None:
                 f"{address.host}: {machine.facts.folder} is no folder of the lab's", "nothing was removed"
             )
         with machine.alone():
-            for each in machine.jobs():
-                if not each.fetched and machine.run_files(each.id):
-                    raise InvalidInput(
-                        f"{address.host}: what '{' '.join(each.arguments)}' measured there was not fetched yet",
-                        f"'redolab attach {address}' fetches it"
-                        if each.by == asker()
-                        else f"{each.by} can fetch it; or remove {machine.facts.folder} there by hand",
-                    )
+            _check_fetched(machine)
             with progress.stage(f"removing {machine.facts.folder} on {address.host}"):
                 machine.remove_lab()
         _machine_list().forget(address)
+
+
+def check_fetched(address: MachineAddress, progress: Progress) -> None:
+    """Raises `InvalidInput` if a run that was measured on a machine is nowhere else yet, `Busy` if one is measured now."""
+    with reached(address, progress) as machine:
+        if machine.has_lab():
+            with machine.alone():
+                _check_fetched(machine)
+
+
+def _check_fetched(machine: OtherMachine) -> None:
+    for each in machine.jobs():
+        if not each.fetched and machine.run_files(each.id):
+            raise InvalidInput(
+                f"{machine.host}: what '{' '.join(each.arguments)}' measured there was not fetched yet",
+                f"'redolab attach {machine.address}' fetches it"
+                if each.by == asker()
+                else f"{each.by} can fetch it; or remove {machine.facts.folder} there by hand",
+            )
 
 
 def _brought(

@@ -273,7 +273,7 @@ class RunStore:
         runs = self.all()
         if name == "latest" and runs:
             return runs[-1]
-        found = [run for run in runs if run.name == name] or [run for run in runs if run.name.startswith(name)]
+        found = [run for run in runs if run.name == name] or [run for run in runs if name and run.name.startswith(name)]
         if len(found) != 1:
             problem = f"there is no run '{name}'" if not found else f"'{name}' could be {len(found)} runs"
             raise InvalidInput(problem, "'redolab runs' lists them")

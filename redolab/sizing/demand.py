@@ -20,6 +20,8 @@ _DAY = 24 * HOUR
 _MONTH = 30
 """Days."""
 _QUIET = 1.2
+_OVERLAP = 60.0
+"""Seconds by which a collection may begin before the one of the day before has ended."""
 _MOSTLY = 0.05
 
 
@@ -83,19 +85,19 @@ def _with_distributions(demand: Demand, files: Sequence[Sequence[Sample]], *, of
 
 
 def _are_of_one_server(files: Sequence[Sequence[Sample]]) -> bool:
-    """Whether files can be of one server: none begins before another has ended, by time and by LSN, as far as these are known."""
-    known = [(each[0], each[-1]) for each in files]
-    by_time = sorted(
-        (first.wall, last.wall) for first, last in known if first.wall is not None and last.wall is not None
-    )
-    by_lsn = sorted((first.lsn, last.lsn) for first, last in known if first.lsn is not None and last.lsn is not None)
-    in_order = sorted(known, key=lambda ends: (ends[0].wall or 0.0, ends[0].lsn or 0))
-    lsns = [first.lsn for first, _ in in_order if first.lsn is not None]
-    return _do_not_overlap(by_time) and _do_not_overlap(by_lsn) and lsns == sorted(lsns)
-
-
-def _do_not_overlap(spans: Sequence[tuple[float, float]]) -> bool:
-    return all(before[1] <= after[0] for before, after in itertools.pairwise(spans))
+    """Whether files can be of one server: one behind the other, with an LSN that never goes back, as far as these are known."""
+    ends = [(each[0], each[-1]) for each in files]
+    if all(first.wall is not None and last.wall is not None for first, last in ends):
+        ends.sort(key=lambda each: each[0].wall or 0.0)
+        if any(
+            (after[0].wall or 0.0) < (before[1].wall or 0.0) - _OVERLAP for before, after in itertools.pairwise(ends)
+        ):
+            return False
+    else:
+        ends.sort(key=lambda each: each[0].lsn or 0)
+    known = [(first.lsn, last.lsn) for first, last in ends if first.lsn is not None and last.lsn is not None]
+    # In the minute in which they overlap it may have grown.
+    return all(before[0] <= after[0] and before[1] <= after[1] for before, after in itertools.pairwise(known))
 
 
 def _busiest(samples: Sequence[Sample], where: str) -> Busiest:

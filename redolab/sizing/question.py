@@ -128,7 +128,7 @@ class Model:
 
     def rollback_s(self) -> float | None:
         """Seconds of rollback of the rows asked about; None where none were, or their rate is not known."""
-        rows, rate = self.question.undo_rows, self.server.rows_rolled_back_per_s
+        rows, rate = self.question.undo_rows, rollback_rate(self.calibration, self.server)
         return None if rows is None or not rate else rows / rate
 
     def until(self, end: Until) -> Model:
@@ -239,10 +239,8 @@ def model_of(question: Question, calibration: Calibration, storage: str) -> Mode
             "how long a rollback takes depends on its rows",
             "--undo-rows N: those that your largest transaction changes",
         )
-    if question.undo_rows is not None and not server.rows_rolled_back_per_s:
-        if question.until is Until.ROLLED_BACK:
-            raise InvalidInput(f"no rollback of {measured_as} was measured", "ask --until ready")
-        warnings.append("no rollback was measured: its time is left out")
+    if question.undo_rows is not None:
+        warnings += _of_rollback(calibration, measured_as, server, question.until)
     if question.tables is not None and storage not in server.seconds_per_table_on:
         known = "".join(
             f"; on {name} {question.tables:,} add {format_duration(question.tables * seconds)}"
@@ -270,6 +268,25 @@ def span(sizes: Iterable[int]) -> str:
     """As in `256M to 1G`, or `1G` where all are one."""
     known = set(sizes)
     return " to ".join(format_size(size) for size in dict.fromkeys((min(known), max(known))))
+
+
+def rollback_rate(calibration: Calibration, server: CalibratedServer) -> float | None:
+    """Rows that a server rolls back a second: its own rate, else the slowest of its family; None where none is known."""
+    if server.rows_rolled_back_per_s:
+        return server.rows_rolled_back_per_s
+    of_family = [each.rows_rolled_back_per_s for each in calibration.servers.values() if each.family == server.family]
+    return min((rate for rate in of_family if rate), default=None)
+
+
+def _of_rollback(calibration: Calibration, name: str, server: CalibratedServer, until: Until) -> list[str]:
+    """What is to be known of the time of a rollback. Raises `InvalidInput` where it is asked for and nothing tells it."""
+    if server.rows_rolled_back_per_s:
+        return []
+    if rollback_rate(calibration, server):
+        return [f"no large rollback of {name} was measured: taken is the slowest of its family"]
+    if until is Until.ROLLED_BACK:
+        raise InvalidInput(f"no rollback of {name} was measured", "ask --until ready")
+    return ["no rollback was measured: its time is left out"]
 
 
 def way_to_storage(calibration: Calibration, family: str, learnt: CalibratedWorkload, storage: str) -> HeldOut | None:
@@ -325,7 +342,7 @@ def _asked_server(name: str) -> tuple[str, Version, Dialect]:
         )
     family, version = _FAMILIES[match[1].lower()], Version.parse(match[2])
     if match[2].count(".") == 1 and later_differ(family, version):
-        raise InvalidInput(f"releases of {name} differ in their redo log", f"give it in full, as in {name}.36")
+        raise InvalidInput(f"releases of {name} recover, or are resized, in different ways", "give yours in full")
     return family, version, dialect_of(family, version)
 
 
@@ -372,9 +389,10 @@ def _of_version(asked: str, family: str, version: Version, measured_as: str, ser
         said.append(f"{asked} was not measured: the rates are those of {measured_as} ({server.version})")
     elif version.patch and str(version) != str(Version.parse(server.version)):
         said.append(f"measured was {server.version}, not {version}")
-    if asked in server_catalogue().names() and later_differ(family, version):
+    named = _NAME.fullmatch(asked)
+    if named is not None and named[2].count(".") == 1 and later_differ(family, version):
         said.append(
-            f"{asked} is {version} here, and later ones have another redo log: give yours in full, as in {asked}.36"
+            f"{asked} is {version} here, and later ones recover, or are resized, in other ways: give yours in full"
         )
     return said
 

@@ -18,6 +18,7 @@ _LEAST_AGE = 1 << 20
 _FEWEST = 10
 """Moments: fewer are no distribution."""
 _FEWEST_FOR_NINETY_NINE = 99
+_IN_OTHERS = "in the same share of a larger log and as many bytes of a smaller one"
 _FILLED = 3
 _NEARLY = 0.95
 """The last of an hour's samples is not at its end."""
@@ -60,10 +61,7 @@ def usual_ages(model: Model, demand: Demand) -> UsualAges | None:
     """The ages of the samples, else those of a load of the kind of redo that is asked about; None where neither is known."""
     if len(demand.ages) >= _FEWEST and demand.age_limit and _have_settled(demand):
         shares = tuple(min(1.0, age / demand.age_limit) for age in demand.ages)
-        return UsualAges(
-            {demand.age_limit: shares},
-            "as in the samples: in the same share of a larger log, in the same bytes of a smaller one",
-        )
+        return UsualAges({demand.age_limit: shares}, f"as in the samples, {_IN_OTHERS}")
     measured = model.learnt.moments
     storages = [model.storage] if model.storage in measured else list(measured)
     known: dict[int, tuple[float, ...]] = {}
@@ -78,7 +76,7 @@ def usual_ages(model: Model, demand: Demand) -> UsualAges | None:
     of_whom = f"{crashes} crashes of {model.measured_as} under {model.workload} on {' and '.join(storages)}{machine}"
     return UsualAges(
         {model.worst_age(size): shares for size, shares in known.items()},
-        f"of {of_whom}, with logs of {span(known)} and the settings of production, in the same share of the log",
+        f"of {of_whom}, with logs of {span(known)} and the settings of production, {_IN_OTHERS}",
     )
 
 

@@ -57,6 +57,8 @@ def _remove_run(lab: Lab, store: RunStore, name: str) -> list[str]:
             f"{error.problem}, nor a crash image or dataset of that name",
             "'redolab runs' and 'redolab images' list what there is",
         ) from None
+    if name not in (run.name, "latest"):
+        raise InvalidInput(f"'{name}' is the beginning of a run's name", f"give it whole to remove it: {run.name}")
     if run.record().state is RunState.RUNNING:
         raise InvalidInput(f"the run {run.name} is running on a cluster", "interrupt it (Ctrl-C) where it was started")
     images = ImageStore(lab.home)

@@ -73,6 +73,11 @@ class Guest:
         """Whether it was brought up and not destroyed."""
         return self._mark is not None
 
+    @property
+    def has_left(self) -> bool:
+        """Whether there is anything of it: itself, or the lab's own libvirt that was started for it."""
+        return self.exists or (self._of_libvirt and self._libvirt.has_kept)
+
     def build_box(self, progress: Progress) -> Path:
         """Have the lab's own box; its file. Raises `LabError`."""
         with self._alone("the box is not built"):
@@ -129,6 +134,9 @@ class Guest:
 
     def destroy(self, progress: Progress) -> None:
         """Remove it with its disks and all that was made for it; the box stays. Raises `LabError`."""
+        if not self.exists and self.has_left:
+            self._libvirt.remove()
+            return
         self._check_there()
         with self._alone("'make destroy' goes on with it"), progress.stage("removing the virtual machine") as stage:
             if self._of_libvirt:

@@ -87,7 +87,10 @@ def _stopped() -> Iterator[threading.Event]:
     def stop(_number: int, _frame: FrameType | None) -> None:
         event.set()
 
-    before = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    # Who started it by nohup means it.
+    nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    caught = [signal.SIGINT, signal.SIGTERM, *([] if nohup else [signal.SIGHUP])]
+    before = {each: signal.signal(each, stop) for each in caught}
     try:
         yield event
     finally:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from redolab.lab import Lab
+from redolab.querylogs.log_file import LogFile
 from redolab.querylogs.rotation import renamed_log
 from tests.querylogs.servers import users_server
 from tests.querylogs.test_capture import notes, slowlog
@@ -59,6 +60,20 @@ def test_nothing_is_lost_and_everything_put_back(
         off = slowlog("rotate", *server.arguments)
         assert (off.returncode, len(off.stderr.splitlines())) == (2, 1)
         assert "there is nothing to rotate" in off.stderr
+
+
+def test_what_was_written_is_on_the_disk_before_the_server_closes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MySQL has all who write wait while it syncs a log that it closes: what is renamed is that log, not the empty one."""
+    log = tmp_path / "slow.log"
+    log.write_text("SELECT 1;\n")
+    old = tmp_path / "slow.log-20261127000000"
+    renamed_log(log, old)
+    synced = []
+    monkeypatch.setattr("os.fdatasync", lambda descriptor: synced.append(os.fstat(descriptor).st_ino))
+    LogFile(str(log), log).sync()
+    assert synced == [old.stat().st_ino]
 
 
 def test_help_says_what_is_never_done() -> None:

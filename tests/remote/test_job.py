@@ -97,3 +97,21 @@ def test_the_files_of_runs_that_have_changed_since_are_listed_and_sent(tmp_path:
     ended(tmp_path, started)
     listed = json.loads(said(tmp_path, "files", started).stdout)
     assert [(name, size) for name, size, _ in listed] == [("new/run.json", 2)]
+
+
+def test_what_another_job_is_at_is_not_sent_as_a_result(tmp_path: Path) -> None:
+    mine = said(tmp_path, "start", given=asked(["true"])).stdout.strip()
+    ended(tmp_path, mine)
+    for name, state in (("whole", "complete"), ("growing", "running")):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        (tmp_path / "runs" / name / "run.json").write_text(json.dumps({"state": state}))
+    assert {Path(each[0]).parts[0] for each in job.files(tmp_path, mine)} == {"whole", "growing"}
+    other = said(tmp_path, "start", given=asked([sys.executable, "-c", "import time; time.sleep(60)"])).stdout.strip()
+    try:
+        for name in ("whole", "growing"):
+            (tmp_path / "runs" / name / "run.json").touch()
+        assert {Path(each[0]).parts[0] for each in job.files(tmp_path, mine)} == {"whole"}
+        assert {Path(each[0]).parts[0] for each in job.files(tmp_path, other)} >= {"growing"}
+    finally:
+        said(tmp_path, "stop", other)
+        ended(tmp_path, other)

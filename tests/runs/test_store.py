@@ -181,3 +181,11 @@ def test_of_a_run_that_is_a_link_only_the_link_is_removed(store: RunStore, tmp_p
     store.remove(run)
     assert store.all() == []
     assert (kept / "run.json").exists()
+
+
+def test_no_name_is_no_beginning_of_a_name(store: RunStore) -> None:
+    """As of a variable of the shell that was not set."""
+    run = create(store)
+    assert store.get(run.name[:6]).name == run.name
+    with pytest.raises(InvalidInput, match="there is no run ''"):
+        store.get("")

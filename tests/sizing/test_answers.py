@@ -388,20 +388,18 @@ def test_of_two_spreads_none_makes_a_larger_log_surer(file: Path) -> None:
     assert both.at(2).scale_above > both.at(1).scale_above > both.scale_above
 
 
-@pytest.mark.parametrize("name", ["percona-8.0", "mariadb-10.6", "mysql-5.6"])
+@pytest.mark.parametrize("name", ["percona-8.0", "mariadb-10.6"])
 def test_a_series_whose_releases_differ_is_asked_for_in_full(file: Path, name: str) -> None:
-    if name == "mysql-5.6":
-        # It is in the catalogue, as a release whose redo log later ones have too.
-        assert not any("give yours in full" in each for each in model_for(question(file, server=name)).warnings)
-        return
-    with pytest.raises(InvalidInput, match=rf"releases of {name} differ in their redo log: give it in full"):
+    with pytest.raises(InvalidInput, match=rf"releases of {name} recover, or are resized, in different ways"):
         model_for(question(file, server=name))
     assert model_for(question(file, server=f"{name}.36")).dialect.family
 
 
 def test_a_name_of_the_catalogue_says_which_release_it_is(file: Path) -> None:
     (said,) = [each for each in model_for(question(file, server="mysql-8.0")).warnings if "8.0.15" in each]
-    assert "later ones have another redo log" in said
+    assert "later ones recover, or are resized, in other ways" in said
+    for name in ("percona-5.7", "mysql-8.4", "mariadb-10.5"):
+        assert not any("give yours in full" in each for each in model_for(question(file, server=name)).warnings)
 
 
 def test_rows_of_a_blob_limit_the_log_of_old_servers(file: Path) -> None:
@@ -441,3 +439,13 @@ def test_options_that_would_do_nothing_are_refused() -> None:
         done = redolab(*given, *more)
         assert done.returncode == 2
         assert said in done.stderr
+
+
+def test_collections_that_overlap_by_their_start_are_of_one_server(tmp_path: Path) -> None:
+    """As cron starts them, a day each."""
+    begins = 1_700_000_000
+    one = _sampled(tmp_path / "mon.csv", begins, 10**9)
+    other = _sampled(tmp_path / "tue.csv", begins + 86_400 - 30, 10**9 + 1440 * 1000 - 500)
+    for files in ([one, other], [other, one]):
+        found = demand_of_files(files)
+        assert (found.days, found.warnings) == (2, ())

@@ -233,3 +233,15 @@ def test_a_server_that_may_be_running_is_not_to_be_killed_for_what_it_says() -> 
         assert stands.state is State.SILENT
         advice.add(stands.advised.advice)
     assert advice == {Advice.NONE, Advice.LOOK}
+
+
+def test_a_log_that_begins_in_the_middle_is_followed_for_as_long_as_it_complains(tmp_path: Path) -> None:
+    """As of `kubectl logs --tail`, of a server that is stuck: it is not left before a minute has told."""
+    follower = Follower(experience(), None, 0.0)
+    for record in records(
+        "2026-11-21T09:00:05.000000Z 1 [Warning] [MY-012092] [InnoDB] Difficult to find free blocks in the buffer pool!"
+    ):
+        follower.hear(Said(record, 5.0))
+    assert follower.complains(6.0)
+    assert not follower.complains(600.0)
+    assert follower.stands(6.0).state is State.SILENT

@@ -19,7 +19,7 @@ from ..cases import BASELINE
 from ..effects import FactorEffect, effects, phases_of
 from ..plan import AnatomyPlan
 from ..plots import plot_effects
-from ..report import crash_in_words, effects_table, measured_of
+from ..report import crash_in_words, effects_table, measured_of, never_ready
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
 _MOST = 3
@@ -39,12 +39,14 @@ class Section:
     longest: str
     """The level that takes the longest, and what of it each phase takes, in words."""
     table: str
+    is_stuck: bool
+    """Whether a server was never ready at a level of the change buffer."""
     effects: Sequence[FactorEffect]
     recoveries: int
     crashes: int
     """Of each level; the fewest."""
-    measured: str
-    """Where and when."""
+    machine: str
+    days: str
 
 
 def page(runs: Sequence[Run]) -> Page:
@@ -82,10 +84,12 @@ def _section(storage: str, runs: Sequence[Run]) -> Section:
         baselines=list(dict.fromkeys(crash_in_words(_baseline_of(run)) for run in runs)),
         longest=f"{most.level}: {phases}",
         table=effects_table(found).as_markdown(),
+        is_stuck=any(not each.n and each.factor == "change buffer" for each in found),
         effects=found,
         recoveries=sum(each.n for each in found),
         crashes=min(each.crashes for each in found),
-        measured=f"{machine.in_words()}, {machine.system}, {' and '.join(sorted(set(days)))}",
+        machine=f"{machine.in_words()}, {machine.system}",
+        days=" and ".join(sorted(set(days))),
     )
 
 
@@ -110,7 +114,8 @@ def _label(effect: FactorEffect) -> str:
 
 def _longest(own: Sequence[FactorEffect]) -> str:
     """As in `10.4 s instead of 3.4 s with workload: secondary index (MySQL 9.7.4)`."""
-    most = max((each for each in own if each.factor != BASELINE and each.n), key=lambda each: each.added)
+    levels = [each for each in own if each.factor != BASELINE and each.n]
+    most = max([each for each in levels if each.stands] or levels, key=lambda each: each.added)
     level = most.level.partition(" (")[0]
     return f"{most.ready:.1f} s instead of {most.base:.1f} s with {most.factor}: {level} ({most.label})"
 
@@ -124,6 +129,7 @@ def _in_words(found: Sequence[FactorEffect], label: str) -> str:
     base = next(each for each in own if each.factor == BASELINE)
     resolved = sorted((each for each in own if each.stands), key=lambda each: -each.added)
     most = "; ".join(f"{each.factor}: {each.level} ({_how_much(each)})" for each in resolved[:_MOST])
+    never = never_ready(own)
     if not most:
-        return f"{label} is ready after {base.ready:.1f} s; no level changed that by what stands beside all that were measured"
-    return f"{label} is ready after {base.ready:.1f} s; what adds the most: {most}"
+        return f"{label} is ready after {base.ready:.1f} s; no level changed that by what stands beside all that were measured{never}"
+    return f"{label} is ready after {base.ready:.1f} s; what adds the most: {most}{never}"

@@ -43,6 +43,10 @@ _OWN_SESSION = (
 )
 
 
+class Refusal(LabError):
+    """The server answers, and does not do what it was told."""
+
+
 class Restarted(LabError):
     """The server that is asked was restarted since it was first asked: what was set by SET GLOBAL is gone."""
 
@@ -214,14 +218,14 @@ class UserServer:
         if abs(now.started - before.started) > CLOCK_TOLERANCE:
             raise Restarted(f"{self.address} was restarted meanwhile", "everything set by SET GLOBAL is gone with that")
 
-    def _refusal(self, statement: str, error: pymysql.MySQLError) -> LabError:
+    def _refusal(self, statement: str, error: pymysql.MySQLError) -> Refusal:
         said = error.args[1] if len(error.args) > 1 else str(error)
         if error.args and error.args[0] in _NOT_ALLOWED:
-            return LabError(
+            return Refusal(
                 f"{self.address} does not let this account do {statement} ({said})",
                 "on a managed service as RDS no account may: change its parameter group there; else grant what is missing",
             )
-        return LabError(f"{self.address} refused {statement} ({said})")
+        return Refusal(f"{self.address} refused {statement} ({said})")
 
 
 def _identity(connection: Connection) -> ServerIdentity:

@@ -21,6 +21,8 @@ from redolab.units import GIB
 
 _LAST = 99
 """A patch level that no series gets to."""
+_FIRST_FOR_ALL = {("mysql", 5, 6): 10, ("mysql", 5, 7): 9}
+"""Family, major, minor → the patch level of the first release for everybody, where earlier ones were previews."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -264,7 +266,8 @@ def dialect_of(family: str, version: Version) -> Dialect:
 
 def later_differ(family: str, version: Version) -> bool:
     """Whether later releases of its series recover by other code, or take another way to a redo log of another size."""
-    here, last = (dialect_of(family, each) for each in (version, replace(version, patch=_LAST)))
+    first = replace(version, patch=max(version.patch, _FIRST_FOR_ALL.get((family, version.major, version.minor), 0)))
+    here, last = (dialect_of(family, each) for each in (first, replace(version, patch=_LAST)))
     return here.recovery_code != last.recovery_code or here.resizing(GIB) != last.resizing(GIB)
 
 

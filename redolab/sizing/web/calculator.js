@@ -147,7 +147,8 @@ function reservations(question, learnt, logSize) {
   const said = [];
   if (logSize > most * DATA.beyond) said.push(`${size(logSize)} is more than the largest log measured, ${size(most)}.`);
   if (question.pool < least / DATA.beyond || question.pool > largest * DATA.beyond) {
-    said.push(`Pools of ${size(least)} to ${size(largest)} were measured, not ${size(question.pool)}.`);
+    const span = least === largest ? size(least) : `${size(least)} to ${size(largest)}`;
+    said.push(`Pools of ${span} were measured, not ${size(question.pool)}.`);
   }
   const row = predict(logSize, question);
   if (row.mayTakeBatches && server.chances_of_stuck[question.workload] > 0) {
@@ -243,7 +244,7 @@ function show() {
   document.getElementById("chart").innerHTML = chart(question, found);
   const unmeasured = measured ? "" :
     `No recovery of this server on ${question.storage} was measured: predicted from the figures of the disk alone. `;
-  const beyond = reservations(question, learnt, found.answer ? found.answer.logSize : learnt.log_sizes[1]);
+  const beyond = reservations(question, learnt, (found.answer || found.rows[0]).logSize);
   document.getElementById("rests").textContent = `${unmeasured}${beyond}Predicted from ${learnt.rests_on}.`;
 }
 

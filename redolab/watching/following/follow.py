@@ -135,7 +135,8 @@ def _looks(follower: Follower, tail: LogTail | None, asked: Asked) -> Iterator[F
         is_new = has_recovered or (follower.began is not None and follower.began > began)
         if stands.is_over and (is_new or not asked.waits):
             return
-        if stands.state is State.SILENT and now - began > _NOTHING_AFTER and not asked.waits:
+        says_nothing = stands.state is State.SILENT and not follower.complains(now)
+        if says_nothing and now - began > _NOTHING_AFTER and not asked.waits:
             return
         if tail is not None and tail.has_ended:
             return

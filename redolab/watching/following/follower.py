@@ -160,7 +160,7 @@ class Follower:
         # What is in memory can be less again.
         self._mapped = max(self._mapped, look.mapped or 0)
         # A server that complains writes its log: that is no page.
-        written = 0 if self._complains(now) else look.written or 0
+        written = 0 if self.complains(now) else look.written or 0
         self._watch.see(look.at, (look.read or 0) + (look.called or 0) + self._mapped, written)
         if now >= self._limit_due:
             self._limit, self._limit_due = self.process.start_limit(), now + _LIMIT_EVERY
@@ -271,7 +271,8 @@ class Follower:
             self._tracks = asked, self._experience.tracks(kind, shows_reading=done.read > 0)
         return time_left(done, self._tracks[1], self._experience.widening)
 
-    def _complains(self, now: float) -> bool:
+    def complains(self, now: float) -> bool:
+        """Whether it says that it finds no free block."""
         return self._log.blocked_since is not None and now - self._log.blocked_at < _COMPLAINS_EVERY
 
     def _standstill(self, now: float) -> Standstill:
@@ -279,7 +280,7 @@ class Follower:
         sees = look is not None and (look.read is not None or look.called is not None)
         return Standstill(
             quiet=self._watch.quiet(now) if sees else None,
-            blocked=now - since if since is not None and self._complains(now) else 0.0,
+            blocked=now - since if since is not None and self.complains(now) else 0.0,
             sees_process=sees,
             stuck_after=self._stuck_after,
         )

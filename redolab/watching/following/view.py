@@ -139,7 +139,8 @@ def does(followed: Followed) -> str:
     if followed.state is State.READY:
         return "ready"
     if followed.state is State.SILENT:
-        return "nothing shows a server that is being started"
+        looks = followed.advised.advice is Advice.LOOK
+        return "its start is not seen" if looks else "nothing shows a server that is being started"
     if followed.state is State.STARTING:
         at_files = "" if followed.files is None else f", {files_in_words(followed.files)}"
         return f"starting{at_files}; nothing shows yet that it recovers"

@@ -61,5 +61,6 @@ def test_a_log_is_not_written_over(tmp_path: Path) -> None:
         assert said in done.stderr
     assert log.read_bytes() == other.read_bytes() == Path(_LOG).read_bytes()
     again = tmp_path / "digest.parquet"
+    again.touch()
     for _ in range(2):
         assert redolab("slowlog", "digest", str(log), "-o", str(again)).returncode == 0
