@@ -20,6 +20,8 @@ _GAP = 2.5
 """Times the usual interval."""
 _ANOTHER = 60.0
 """Seconds by which an uptime may run ahead of times that are written down to the minute."""
+LSN_SLIPS = 1 << 20
+"""Bytes: MariaDB reads its LSN while it is written, and under load has shown one that was 41 KB behind the one before."""
 _UPTIME_STEP = 2.0
 """Seconds by which an uptime, counted in whole ones, may lag behind the clock of the samples."""
 
@@ -137,10 +139,9 @@ def _restarted(before: Sample, after: Sample) -> bool:
 
     Something went back that never does, or its uptime grew by less or by more than the time between them.
     """
-    counters = ("lsn", "os_log_written", "uptime")
-    for counter in counters:
+    for counter, slips in (("lsn", LSN_SLIPS), ("os_log_written", 0), ("uptime", 0)):
         was, now = getattr(before, counter), getattr(after, counter)
-        if was is not None and now is not None and now < was:
+        if was is not None and now is not None and now < was - slips:
             return True
     if after.monotonic < before.monotonic:
         return True

@@ -97,3 +97,11 @@ def test_no_rate_is_ever_negative_and_every_sample_is_in_one_segment(
     lives = lives_of(samples)
     assert [len(life) for life in lives] == [segment.samples for segment in series.segments]
     assert [sample for life in lives for sample in life] == samples
+
+
+def test_an_lsn_that_slips_back_a_little_is_no_restart() -> None:
+    before = steady(3)
+    slipped = sample(3.0, lsn=(before[-1].lsn or 0) - 41_631, os_log_written=6_100_000)
+    (segment,) = series_of([*before, slipped, sample(4.0, lsn=8_000_000, os_log_written=9_000_000)]).segments
+    assert segment.samples == 5
+    assert segment.whole.lsn == 3_000_000
