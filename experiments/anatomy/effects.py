@@ -37,6 +37,8 @@ class MeasuredCase:
     run: str = ""
     crash: str = ""
     """How its crash was made, in words."""
+    machine: str = ""
+    """The identity of the machine; empty where it was not noted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,13 +89,13 @@ class FactorEffect:
 def effects(measured: Sequence[MeasuredCase]) -> list[FactorEffect]:
     """The baseline of each server, and after it every other level: the factor that adds the most first, its levels together.
 
-    What several runs measured is put together where their baselines are alike in all.
+    What several runs of one machine measured is put together where their baselines are alike in all.
     """
     found: list[FactorEffect] = []
     kinds = _of_one_baseline(measured)
     machines = {(key["server"], key.machine) for key, _, _ in kinds}
     several_machines = {server for server, count in Counter(server for server, _ in machines).items() if count > 1}
-    baselines = list(dict.fromkeys(each.crash for _, _, own in kinds for each in own if each.factor == BASELINE))
+    baselines = list(dict.fromkeys(_made(each) for _, _, own in kinds for each in own if each.factor == BASELINE))
     spread = _spread_of_baselines([own for _, _, own in kinds])
     for key, _, own in kinds:
         server = key["server"]
@@ -102,14 +104,14 @@ def effects(measured: Sequence[MeasuredCase]) -> list[FactorEffect]:
             cells[each.factor, each.level].append(each.trial)
         if not _by_image(cells[BASELINE, BASELINE]):
             continue
-        (crash,) = {each.crash for each in own if each.factor == BASELINE}
+        (made,) = {_made(each) for each in own if each.factor == BASELINE}
         of_it = [
             _effect(server, factor, level, trials, cells[BASELINE, BASELINE], spread)
             for (factor, level), trials in sorted(cells.items(), key=lambda cell: cell[0][0] != BASELINE)
         ]
         on = key.machine.in_words() if server in several_machines else ""
         for effect, stands in zip(of_it, stand_together([each.chance for each in of_it]), strict=True):
-            found.append(replace(effect, stands=stands, on=on, baseline=baselines.index(crash) + 1))
+            found.append(replace(effect, stands=stands, on=on, baseline=baselines.index(made) + 1))
     most: dict[str, float] = defaultdict(float)
     for effect in found:
         # One that was never ready adds more than any other.
@@ -127,15 +129,20 @@ def effects(measured: Sequence[MeasuredCase]) -> list[FactorEffect]:
     )
 
 
+def _made(case: MeasuredCase) -> tuple[str, str]:
+    """How and where its crash was made."""
+    return case.crash, case.machine
+
+
 def _of_one_baseline(measured: Sequence[MeasuredCase]) -> list[tuple[Alike, Alike, list[MeasuredCase]]]:
     """What can be levels of one baseline, with the key of that: of a run what is alike but for its case, of several if theirs are."""
-    found: dict[tuple[Alike, Alike], list[MeasuredCase]] = {}
+    found: dict[tuple[Alike, Alike, str], list[MeasuredCase]] = {}
     for run in dict.fromkeys(each.run for each in measured):
         kinds = grouped([(each.key, each) for each in measured if each.run == run], *_OF_A_CASE)
         for key, own in kinds.items():
             if bases := [each.key for each in own if each.factor == BASELINE]:
-                found.setdefault((key, pooled(bases)), []).extend(own)
-    return [(key, base, own) for (key, base), own in found.items()]
+                found.setdefault((key, pooled(bases), own[0].machine), []).extend(own)
+    return [(key, base, own) for (key, base, _), own in found.items()]
 
 
 def _effect(

@@ -46,6 +46,7 @@ def measured_of(runs: Sequence[Run]) -> list[MeasuredCase]:
     """The recoveries of runs, each with its case, of each run in the plan's order of cases. Raises `LabError`."""
     plans: dict[str, AnatomyPlan] = {run.name: run.plan(AnatomyPlan) for run in runs}
     order = {name: position for position, name in enumerate(plans)}
+    machines = {run.name: run.record().sessions[-1].identity for run in runs}
     found = []
     for each in keyed_recoveries(runs):
         assert each.record.position is not None
@@ -59,6 +60,7 @@ def measured_of(runs: Sequence[Run]) -> list[MeasuredCase]:
             each.key,
             each.run,
             crash_in_words(each.image.spec),
+            machines[each.run],
         )
         found.append((order[each.run], planned.group, measured))
     return [each for *_, each in sorted(found, key=lambda placed: placed[:2])]

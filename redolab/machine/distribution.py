@@ -5,9 +5,8 @@ The lab installs by itself with apt alone; elsewhere it names what a person has 
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 OS_RELEASE = Path("/etc/os-release")
@@ -41,13 +40,13 @@ DNF = Packaging(
     },
     elsewhere={"sysbench": "dnf install epel-release"},
 )
-_OF_RHEL = dataclasses.replace(
+_OF_RHEL = replace(
     DNF,
     elsewhere={
         "sysbench": "have EPEL (docs.fedoraproject.org/en-US/epel says how on your release: epel-release is in no repository of RHEL)"
     },
 )
-_OF_FEDORA = dataclasses.replace(DNF, elsewhere={})
+_OF_FEDORA = replace(DNF, elsewhere={})
 _NAMED_BY_HAND = Packaging("install")
 _FAMILIES = {"debian": APT, "ubuntu": APT, "rhel": DNF, "fedora": DNF, "centos": DNF}
 _ITSELF = {"rhel": _OF_RHEL, "fedora": _OF_FEDORA}

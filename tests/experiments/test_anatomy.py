@@ -175,3 +175,19 @@ def test_every_case_is_one_that_the_server_can_have(name: str) -> None:
     factors = {case.factor for case in wanted}
     assert ("change buffer" in factors) == (not name.startswith("mariadb-11"))
     assert ("prepared XA transactions" in factors) == (name not in ("mysql-5.5", "mysql-5.6", "mariadb-10.2"))
+
+
+def test_crashes_of_two_machines_of_a_class_are_no_baseline_together() -> None:
+    """One recovers more slowly than the other, though their descriptions are alike."""
+    one = [
+        replace(measured(level, f"{level}-1", seconds), run="one", crash="full", machine="1")
+        for level, seconds in ((BASELINE, 3.0), ("20,000 files", 5.0))
+    ]
+    other = [
+        replace(measured(level, f"{level}-2", seconds), run="other", crash="full", machine="2")
+        for level, seconds in ((BASELINE, 6.0), ("20,000 files", 8.0))
+    ]
+    of = effects([*one, *other])
+    assert {(each.baseline, round(each.base, 3), round(each.added, 3)) for each in of if each.level != BASELINE} == {
+        (1, 3.0, 2.0), (2, 6.0, 2.0),
+    }  # fmt: skip

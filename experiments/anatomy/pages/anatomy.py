@@ -70,6 +70,15 @@ def _baseline_of(run: Run) -> CrashSpec:
     return plan.groups[next(step.group for step in plan.steps if step.step.factor == BASELINE)].spec
 
 
+def _baselines_in_words(runs: Sequence[Run]) -> list[str]:
+    """How each baseline is made, with the day of its first run where there are several: those of two machines are two."""
+    made: dict[tuple[str, str], str] = {}
+    for run in runs:
+        session = run.record().sessions[-1]
+        made.setdefault((crash_in_words(_baseline_of(run)), session.identity), f"{session.began:%Y-%m-%d}")
+    return [f"{crash} ({day})" if len(made) > 1 else crash for (crash, _), day in made.items()]
+
+
 def _section(storage: str, runs: Sequence[Run]) -> Section:
     measured = measured_of(runs)
     found = effects(measured)
@@ -81,7 +90,7 @@ def _section(storage: str, runs: Sequence[Run]) -> Section:
         storage=storage,
         log=format_size(_baseline_of(runs[0]).instance.log_size),
         answers=[_in_words(found, label) for label in dict.fromkeys(each.label for each in _of_whole_baselines(found))],
-        baselines=list(dict.fromkeys(crash_in_words(_baseline_of(run)) for run in runs)),
+        baselines=_baselines_in_words(runs),
         longest=f"{most.level}: {phases}",
         table=effects_table(found).as_markdown(),
         is_stuck=any(not each.n and each.factor == "change buffer" for each in found),
