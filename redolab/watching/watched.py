@@ -78,7 +78,7 @@ class WatchedServer:
         ):
             self._highest = sample
         sync = sample.sync_flush_point or self._live.sync_flush_point
-        limits = flush_limits(self._live.variables, self._live.hard_limit(sample), sync, sample.page_size or _PAGE)
+        limits = flush_limits(self._live.variables, sample.hard_limit, sync, sample.page_size or _PAGE)
         return Standing(
             sample=sample,
             limits=limits,

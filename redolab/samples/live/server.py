@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pymysql
 from pymysql.connections import Connection
@@ -35,13 +35,17 @@ class LiveServer:
             raise LabError(f"{address} says nothing of a redo log", "is InnoDB on?")
 
     def sample(self) -> Sample | None:
-        """The counters now; None while the connection is lost."""
+        """The counters now; None while the connection is lost.
+
+        The checkpoint age at which statements wait is the server's own figure, else by the formula of its version.
+        """
         try:
             if self._connection is None:
                 self._connection = self._address.connect()
                 self._meet()
             instant = Instant(monotonic=time.monotonic(), wall=time.time())
-            return sample_at(instant, self._counters())
+            counters = self._counters()
+            return sample_at(instant, replace(counters, hard_limit=counters.hard_limit or self._hard_limit))
         except _LOST:
             self.close()
             return None
@@ -53,10 +57,6 @@ class LiveServer:
                 self._read_settings()
         except _LOST:
             self.close()
-
-    def hard_limit(self, sample: Sample) -> int | None:
-        """The checkpoint age at which statements would wait: the server's own figure, else by the formula of its version."""
-        return sample.hard_limit or self._hard_limit
 
     def in_words(self) -> list[str]:
         """Which server it is and which counters it offers, by what."""

@@ -27,12 +27,11 @@ class LiveMoment:
     sample: Sample
     interval: SegmentGrowth | None
     segment: Segment
-    hard_limit: int | None
 
     @property
     def full(self) -> float | None:
         """The checkpoint age as a share of that at which statements wait."""
-        return fullness(self.sample.checkpoint_age, self.hard_limit)
+        return fullness(self.sample.checkpoint_age, self.sample.hard_limit)
 
 
 def fullness(age: int | None, hard_limit: int | None) -> float | None:
@@ -82,7 +81,7 @@ def live_table(moment: LiveMoment, title: str) -> Table:
     for name, cell in rows:
         table.add_row(name, *("–" if growth is None else cell(growth) for growth in (now, whole, peak)))
     table.add_row("checkpoint age", size(moment.sample.checkpoint_age), "", size(moment.segment.peak_age))
-    peak_full = fullness(moment.segment.peak_age, moment.hard_limit)
+    peak_full = fullness(moment.segment.peak_age, moment.sample.hard_limit)
     table.add_row("of that at which statements wait", percent(moment.full), "", percent(peak_full))
     gaps = moment.segment.gaps
     lost = f", {len(gaps)} gaps of {format_duration(sum(gap.seconds for gap in gaps))} in all" if gaps else ""
@@ -91,11 +90,11 @@ def live_table(moment: LiveMoment, title: str) -> Table:
     return table
 
 
-def summary(series: Series, hard_limit: int | None) -> ReportTable:
+def summary(series: Series) -> ReportTable:
     """One row a segment: rates over the whole of it, and the peaks."""
 
     def full(segment: Segment) -> str:
-        return percent(fullness(segment.peak_age, segment.last.hard_limit or hard_limit))
+        return percent(fullness(segment.peak_age, segment.last.hard_limit))
 
     columns = [
         Column[Segment]("from", lambda segment: _clock(segment.first)),

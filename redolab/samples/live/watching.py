@@ -24,6 +24,7 @@ from redolab.servers.address import Address
 from redolab.units import format_duration
 
 SHORTEST, LONGEST = 0.1, 3600.0
+_SETTINGS_EVERY = 60.0
 
 
 def sample_live(
@@ -51,8 +52,7 @@ def sample_live(
     finally:
         server.close()
     console.print()
-    hard_limit = server.hard_limit(series.segments[-1].last) if series.segments else None
-    summary(series, hard_limit).show(console)
+    summary(series).show(console)
     if output is not None:
         console.print(f"the samples are in {output}", highlight=False, markup=False, soft_wrap=True)
     return samples
@@ -60,7 +60,7 @@ def sample_live(
 
 def sample_files(paths: Sequence[Path]) -> list[tuple[Path, ReportTable]]:
     """What the samples in each file come to. Raises `InvalidInput`."""
-    return [(path, summary(series_of(read_collected(path)), None)) for path in paths]
+    return [(path, summary(series_of(read_collected(path)))) for path in paths]
 
 
 def _watch(
@@ -73,10 +73,15 @@ def _watch(
 ) -> None:
     began = due = time.monotonic()
     lost_at: float | None = None
+    settings_due = began + _SETTINGS_EVERY
     while seconds is None or due <= began + seconds:
         time.sleep(max(0.0, due - time.monotonic()))
         # Counted from fixed points, and past those that a slow answer made it miss.
         due += every * max(1, -(-(time.monotonic() - due) // every))
+        if time.monotonic() >= settings_due:
+            # The log of a running server can be resized.
+            server.read_settings()
+            settings_due = time.monotonic() + _SETTINGS_EVERY
         sample = server.sample()
         if sample is None:
             if lost_at is None:
@@ -91,7 +96,7 @@ def _watch(
         interval = series.add(sample)
         if known and len(series.segments) > known:
             show("the server was restarted: a new segment begins, and no rate is computed across it")
-        show(LiveMoment(sample, interval, series.segments[-1], server.hard_limit(sample)))
+        show(LiveMoment(sample, interval, series.segments[-1]))
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from redolab.lab import Lab
 from redolab.servers.dialects import SOCKET
 from redolab.servers.install import InstalledServer
 from tests.command import redolab, redolab_running
-from tests.samples.live.watched import SECRET, fresh, load, option_file, running
+from tests.samples.live.watched import REQUEST, SECRET, fresh, load, option_file, running
 from tests.thorough import mostly_thorough
 
 
@@ -86,6 +86,8 @@ def test_what_each_server_offers_to_who_may_only_connect(name: str, lab: Lab, tm
     assert ("this server tells no LSN" in said) == (not tells_lsn)
     assert ("the range that the model allows" in said) == (not tells_lsn)
     assert frame["os_log_written"][-1] > frame["os_log_written"][0]
+    # By the formula of its version, where the server does not show it.
+    assert frame["hard_limit"].is_between(0.5 * REQUEST.log_size, REQUEST.log_size).all()
 
 
 def test_root_is_told_the_lsn_of_a_server_with_metrics(lab: Lab, tmp_path: Path) -> None:
