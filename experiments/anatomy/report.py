@@ -12,6 +12,7 @@ from redolab.records.crash import CrashSpec
 from redolab.report.contents import Plot, Report
 from redolab.report.table import Column, ReportTable
 from redolab.results.alike import keyed_recoveries
+from redolab.runs.machines import identity_of
 from redolab.runs.store import Run
 from redolab.units import format_size
 
@@ -46,7 +47,7 @@ def measured_of(runs: Sequence[Run]) -> list[MeasuredCase]:
     """The recoveries of runs, each with its case, of each run in the plan's order of cases. Raises `LabError`."""
     plans: dict[str, AnatomyPlan] = {run.name: run.plan(AnatomyPlan) for run in runs}
     order = {name: position for position, name in enumerate(plans)}
-    machines = {run.name: run.record().sessions[-1].identity for run in runs}
+    machines = {run.name: identity_of(run) for run in runs}
     found = []
     for each in keyed_recoveries(runs):
         assert each.record.position is not None

@@ -271,11 +271,13 @@ def fit(names: tuple[str, ...], output: Path | None, machine: str | None) -> Non
     RUNs of recoveries; without any, those that are committed with redolab. Of several kinds of machine only the recoveries
     on one are learned from. The errors are those on recoveries that the fit had not seen.
     """
-    from redolab.results.committed import committed_recoveries, recoveries_elsewhere
     from redolab.runs.store import RunStore
+    from redolab.sizing.calibrated_elsewhere import fit_committed
     from redolab.sizing.calibration import shipped_calibration, write_calibration
-    from redolab.sizing.fitting import error_rows, errors_table, fit_runs, learned_from, rates_tables
+    from redolab.sizing.errors import error_rows, errors_table
+    from redolab.sizing.fitting import fit_runs, learned_from
     from redolab.sizing.own_machine import on_own_machine
+    from redolab.sizing.rates import rates_tables
     from redolab.sizing.trade import committed_loads, trades_of, write_trades
 
     if output is not None:
@@ -283,9 +285,7 @@ def fit(names: tuple[str, ...], output: Path | None, machine: str | None) -> Non
     runs = [RunStore().get(name) for name in names]
     # Before anything is written: a page without runs is refused here.
     loads = [] if runs or output is None else committed_loads()
-    found = (
-        fit_runs(runs, machine) if runs else fit_runs(committed_recoveries(), machine, elsewhere=recoveries_elsewhere())
-    )
+    found = fit_runs(runs, machine) if runs else fit_committed(machine)
     for table in rates_tables(found.calibration):
         table.show(console())
     errors_table(error_rows(found.judged)).show(console())
@@ -324,16 +324,17 @@ def page(output: Path, path: Path | None) -> None:
     """
     from redolab.machine.files import write_whole
     from redolab.project import PROJECT
-    from redolab.results.committed import committed_recoveries, recoveries_elsewhere
+    from redolab.results.committed import committed_recoveries
+    from redolab.sizing.calibrated_elsewhere import fit_committed
     from redolab.sizing.calibration import read_calibration, shipped_calibration
-    from redolab.sizing.fitting import error_rows, fit_runs
+    from redolab.sizing.errors import error_rows
     from redolab.sizing.page import html_page
     from redolab.sizing.published import published_beside_ours
 
     _check_folder(output)
     calibration = read_calibration(path) if path else shipped_calibration()
     runs = committed_recoveries()
-    errors = error_rows(fit_runs(runs, elsewhere=recoveries_elsewhere()).judged)
+    errors = error_rows(fit_committed().judged)
     text = html_page(
         calibration, errors, sorted(PROJECT.results.glob("*.md")), published_beside_ours(runs), is_shipped=path is None
     )

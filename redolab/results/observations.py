@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from redolab.machine.machine_class import MachineClass
 from redolab.models.capacity import PAGE_SIZE
 from redolab.models.recovery_time.fit import Observation
+from redolab.models.recovery_time.rollback import Rollback
+from redolab.models.recovery_time.spread import LEAST_SPREAD, Spread, spread_of
 from redolab.models.recovery_time.terms import DiskRates, Part
 from redolab.models.recovery_time.work import Crash
 from redolab.records.alike import StorageKey, grouped
@@ -36,6 +40,10 @@ def disk_figures(got: MeasuredDisk) -> DiskRates | None:
 
 _ROWS_ENOUGH = 10_000
 """Rows to roll back."""
+_SECONDS_ENOUGH = 1.0
+"""That tables are expected to add: less is lost in what recoveries differ by."""
+_LEAST_SECONDS = 0.1
+"""That they are taken to have added: a difference can be none."""
 
 Disks = Mapping[tuple[MachineClass, StorageKey], DiskRates]
 """What fio found of a storage on machines of a class, where it was last asked for all that the model takes."""
@@ -75,32 +83,64 @@ def table_rates(recoveries: Sequence[Keyed]) -> Mapping[str, Mapping[str, float]
 
     Servers and storages without such crashes are left out. All recoveries of a server are of one version.
     """
-    ready = [
-        (each.key, (each.trial.storage, each.image.spec.dataset.empty_tables, each.trial.seconds_to_ready))
-        for each in recoveries
-        if each.trial.outcome is Outcome.READY and each.trial.seconds_to_ready is not None and not each.trial.settings
-    ]
-    weighed: dict[str, dict[str, list[tuple[int, float]]]] = defaultdict(lambda: defaultdict(list))
-    for key, measured in grouped(ready, "spec.dataset.empty_tables").items():
-        by_count: dict[int, list[float]] = defaultdict(list)
-        for _, count, seconds in measured:
-            by_count[count].append(seconds)
-        if 0 in by_count:
-            base = statistics.median(by_count[0])
-            storage, *_ = measured[0]
-            weighed[key["server"]][storage] += [
-                (count, statistics.median(seconds) - base) for count, seconds in by_count.items() if count
-            ]
     return {
-        server: {storage: _each_adds(told) for storage, told in by_storage.items() if told}
-        for server, by_storage in weighed.items()
-        if any(by_storage.values())
+        server: {storage: _each_adds(told) for storage, told in by_storage.items()}
+        for server, by_storage in _tables_told(recoveries).items()
     }
 
 
-def _each_adds(told: Sequence[tuple[int, float]]) -> float:
-    """Seconds for each, by least squares through 0, of counts and the seconds that these added."""
-    return max(0.0, sum(count * added for count, added in told) / sum(count**2 for count, _ in told))
+def tables_spread(recoveries: Sequence[Keyed]) -> Spread | None:
+    """How far `table_rates` are off for another crash with as many tables; None where none was crashed twice, or they added little.
+
+    Of fewer tables each adds less on a slow disk, so that a rate from the most of them is rather too high.
+    """
+    errors = []
+    for by_storage in _tables_told(recoveries).values():
+        for told in by_storage.values():
+            most = [each for each in told if each.tables == max(other.tables for other in told)]
+            for each in most:
+                others = [other for other in most if other.crash_name != each.crash_name]
+                expected = each.tables * _each_adds(others) if others else 0.0
+                if expected >= _SECONDS_ENOUGH:
+                    errors.append((each.crash_name, math.log(max(each.seconds, _LEAST_SECONDS) / expected)))
+    return spread_of(errors).at_least(LEAST_SPREAD) if errors else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What tables added to recoveries of one crash, against crashes without them."""
+
+    crash_name: str
+    tables: int
+    seconds: float
+    """The median."""
+
+
+def _tables_told(recoveries: Sequence[Keyed]) -> Mapping[str, Mapping[str, list[_Told]]]:
+    ready = [
+        (each.key, (each.trial.storage, each.image, each.trial.seconds_to_ready))
+        for each in recoveries
+        if each.trial.outcome is Outcome.READY and each.trial.seconds_to_ready is not None and not each.trial.settings
+    ]
+    found: dict[str, dict[str, list[_Told]]] = defaultdict(lambda: defaultdict(list))
+    for key, measured in grouped(ready, "spec.dataset.empty_tables").items():
+        without = [seconds for _, image, seconds in measured if not image.spec.dataset.empty_tables]
+        crashes: dict[tuple[str, int], list[float]] = defaultdict(list)
+        for _, image, seconds in measured:
+            if image.spec.dataset.empty_tables:
+                crashes[image.name, image.spec.dataset.empty_tables].append(seconds)
+        if without and crashes:
+            storage, *_ = measured[0]
+            found[key["server"]][storage] += [
+                _Told(name, tables, statistics.median(seconds) - statistics.median(without))
+                for (name, tables), seconds in crashes.items()
+            ]
+    return found
+
+
+def _each_adds(told: Sequence[_Told]) -> float:
+    """Seconds for each table, by least squares through 0."""
+    return max(0.0, sum(each.tables * each.seconds for each in told) / sum(each.tables**2 for each in told))
 
 
 def crash_of(image: CrashImage) -> Crash | None:
@@ -144,17 +184,21 @@ def _is_at_random(spec: CrashSpec) -> bool:
     return spec.kill.moment is not None and spec.instance.purpose is Purpose.PRODUCTION
 
 
-def rollback_rates(recoveries: Sequence[Keyed]) -> Mapping[str, float]:
-    """Server → rows rolled back a second, the median of its recoveries; servers without any are left out.
-
-    Of a few rows the time to begin is most of it. All recoveries of a server are of one version on one class of machine.
-    """
-    rates: dict[str, list[float]] = defaultdict(list)
-    for each in recoveries:
-        timeline = each.trial.timeline
-        if timeline is not None and (timeline.rows or 0) >= _ROWS_ENOUGH and timeline.rollback_seconds:
-            rates[each.trial.server].append((timeline.rows or 0) / timeline.rollback_seconds)
-    return {server: statistics.median(found) for server, found in rates.items()}
+def rollback_of(each: Keyed) -> Rollback | None:
+    """The rollback after a recovery; None where nothing tells it, or of a few rows: of these the time to begin is most of it."""
+    trial, timeline = each.trial, each.trial.timeline
+    if trial.is_disturbed or timeline is None or not timeline.rows or not timeline.rollback_seconds:
+        return None
+    if timeline.rows < _ROWS_ENOUGH:
+        return None
+    return Rollback(
+        server=trial.server,
+        family=family_of(trial.version),
+        storage=trial.storage,
+        crash_name=trial.image,
+        rows=timeline.rows,
+        seconds=timeline.rollback_seconds,
+    )
 
 
 def _observation(

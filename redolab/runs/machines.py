@@ -24,6 +24,11 @@ def on_one_machine(one: Session, other: Session) -> bool:
     return one.address == other.address and are_of_one_class(one.machine, other.machine)
 
 
+def identity_of(run: Run) -> str:
+    """The identity of the machine of a run's last session; empty where it was not noted."""
+    return run.record().sessions[-1].identity
+
+
 def machine_names(sessions: Sequence[Session]) -> list[str]:
     """What the machine of each session is called in tables, with a number where machines of two classes have the same name.
 

@@ -279,6 +279,7 @@ class _Asked:
             for name in known.storages
             if name != self.model.storage
             and self._tables_are_known(name) == self._tables_are_known(self.model.storage)
+            and self._rollback_is_known(name)
             and (
                 (way := way_to_storage(known, self.model.server.family, self.model.learnt, name)) is None
                 or way in known.spreads
@@ -288,6 +289,11 @@ class _Asked:
     def _tables_are_known(self, storage: str) -> bool:
         """Whether what the tables add there is in predictions: with one that has it in only one of two, nothing is compared."""
         return not self.model.question.tables or storage in self.model.server.seconds_per_table_on
+
+    def _rollback_is_known(self, storage: str) -> bool:
+        """Whether it is in predictions there, where it is asked about."""
+        until = self.model.question.until
+        return until is not Until.ROLLED_BACK or self.model.on_storage(storage).rollback_rate() is not None
 
     def _effect(self, seconds: float, instead_of: float, row: SizeRow) -> str:
         too_long = f", still over {format_duration(self.limits.rto)}" if seconds > self.limits.rto else ""

@@ -21,15 +21,17 @@ from redolab.models.recovery_time.held_out import (
     RECOVERIES_OF_A_DISK,
     HeldOut,
     HeldOutPrediction,
+    counts_once,
 )
-from redolab.models.recovery_time.spread import Spread, spread_by_distance, spread_of, wider
+from redolab.models.recovery_time.rollback import RollbackRate
+from redolab.models.recovery_time.spread import LEAST_SPREAD, Spread, spread_by_distance, spread_of, wider
 from redolab.models.recovery_time.terms import DiskRates
 from redolab.models.recovery_time.work import DirtyPages, Memory, dirty_pages_of
 from redolab.project import PROJECT
 
-CALIBRATION_FORMAT = 4
-_LEAST_SPREAD = 0.05
-"""No calibration is surer than so much: three recoveries of one crash differ by that (docs/results/recovery.md)."""
+CALIBRATION_FORMAT = 5
+BY_DISTANCE = (HeldOut.LOG_SIZE, HeldOut.CALIBRATED_LARGER)
+"""What is the less sure the larger the log."""
 
 
 class CalibratedWorkload(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +75,8 @@ class CalibratedServer(msgspec.Struct, frozen=True, kw_only=True):
     family: str
     version: str
     workloads: Mapping[str, CalibratedWorkload]
-    rows_rolled_back_per_s: float | None = None
+    rollback_on: Mapping[str, RollbackRate] = {}
+    """Storage → how fast it rolls back there."""
     seconds_per_table_on: Mapping[str, float] = {}
     """Storage → what a table adds to the time to ready there."""
 
@@ -107,6 +110,10 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     spreads: Mapping[HeldOut, Spread]
     """How far predictions were off, by what they had not seen."""
     runs: tuple[str, ...]
+    rollback_spreads: Mapping[HeldOut, Spread] = {}
+    """How far rates of rollback were off: of another crash, of a server not measured there, on other machines."""
+    tables_spread: Spread | None = None
+    """How far what tables add was off, of another crash; None where no crash could be left out."""
     other_machines: tuple[OtherMachine, ...] = ()
     """None of one's own: only what comes with redolab is asked about machines that it has not seen."""
 
@@ -134,18 +141,23 @@ def calibrated_workload(
         crashes=len({each.crash_name for each in observations}),
         log_sizes=(min(logs), max(logs)),
         pools=(min(pools), max(pools)),
-        storages=_measured_storages(observations),
+        storages=measured_storages(observations),
         stuck=stuck,
         moments=moments or {},
         several_batches=stuck + sum(each.batches is not None and each.batches > 1 for each in observations),
     )
 
 
-def _measured_storages(observations: Sequence[Observation]) -> tuple[str, ...]:
+def measured_storages(observations: Sequence[Observation]) -> tuple[str, ...]:
     """Those with enough recoveries to tell something of them; where none has, the one with the most."""
     counts = Counter(each.storage for each in observations)
     enough = tuple(name for name, count in counts.items() if count >= RECOVERIES_OF_A_DISK)
     return enough or (counts.most_common(1)[0][0],)
+
+
+def doublings_beyond(each: HeldOutPrediction) -> float:
+    """How far its log goes beyond those that the fit saw, where larger ones are held out."""
+    return math.log2(each.observation.log_size / FITTED_UP_TO) if each.held_out in BY_DISTANCE else 0.0
 
 
 def spreads_of(judged: Sequence[HeldOutPrediction]) -> Mapping[HeldOut, Spread]:
@@ -155,22 +167,12 @@ def spreads_of(judged: Sequence[HeldOutPrediction]) -> Mapping[HeldOut, Spread]:
         own = [each for each in judged if each.held_out is kind]
         if not own:
             continue
-        if kind is HeldOut.LOG_SIZE and HeldOut.CRASH in found:
-            distances = [
-                (each.observation.crash_name, each.error, math.log2(each.observation.log_size / FITTED_UP_TO))
-                for each in own
-            ]
+        if kind in BY_DISTANCE and HeldOut.CRASH in found:
+            distances = [(counts_once(each), each.error, doublings_beyond(each)) for each in own]
             found[kind] = spread_by_distance(distances, found[HeldOut.CRASH].deviation)
             continue
-        found[kind] = spread_of((_whose(each), each.error) for each in own).at_least(_LEAST_SPREAD)
+        found[kind] = spread_of((counts_once(each), each.error) for each in own).at_least(LEAST_SPREAD)
     return found
-
-
-def _whose(each: HeldOutPrediction) -> str:
-    """What tells little more than once, however many recoveries there are of it: a server, a machine, or a crash."""
-    if each.held_out in OF_MACHINES:
-        return each.machine
-    return each.observation.server if each.held_out in (HeldOut.SERVER, HeldOut.SCALED) else each.observation.crash_name
 
 
 def other_machines_of(judged: Sequence[HeldOutPrediction]) -> tuple[OtherMachine, ...]:
@@ -186,8 +188,16 @@ def other_machines_of(judged: Sequence[HeldOutPrediction]) -> tuple[OtherMachine
 
 def on_its_machine(calibration: Calibration) -> Calibration:
     """It for predictions of the machine that it is of."""
-    spreads = {kind: spread for kind, spread in calibration.spreads.items() if kind not in OF_MACHINES}
-    return msgspec.structs.replace(calibration, spreads=spreads, other_machines=())
+    return msgspec.structs.replace(
+        calibration,
+        spreads=_of_one_machine(calibration.spreads),
+        rollback_spreads=_of_one_machine(calibration.rollback_spreads),
+        other_machines=(),
+    )
+
+
+def _of_one_machine(spreads: Mapping[HeldOut, Spread]) -> Mapping[HeldOut, Spread]:
+    return {kind: spread for kind, spread in spreads.items() if kind not in OF_MACHINES}
 
 
 def read_calibration(path: Path) -> Calibration:
@@ -201,7 +211,7 @@ def read_calibration(path: Path) -> Calibration:
         if isinstance(known, int) and known != CALIBRATION_FORMAT:
             raise InvalidInput(
                 f"the calibration {path} has format {known}, and this version of redolab reads {CALIBRATION_FORMAT}",
-                "make it again with 'make experiment calibrate'",
+                "make it again: 'redolab fit RUN -o FILE' with the run of its calibration, or 'make experiment calibrate'",
             )
         return msgspec.json.decode(content, type=Calibration)
     except msgspec.MsgspecError as error:
@@ -220,10 +230,21 @@ def write_calibration(path: Path, calibration: Calibration) -> None:
 
 def with_spreads_of(calibration: Calibration, other: Calibration) -> Calibration:
     """It with the errors that another one has for what a small calibration cannot hold out; of two the wider."""
-    spreads = dict(on_its_machine(other).spreads)
-    for kind, spread in calibration.spreads.items():
-        spreads[kind] = wider(spread, spreads[kind]) if kind in spreads else spread
-    return msgspec.structs.replace(calibration, spreads=spreads)
+    elsewhere = on_its_machine(other)
+    one, another = calibration.tables_spread, elsewhere.tables_spread
+    return msgspec.structs.replace(
+        calibration,
+        spreads=_wider_of_each(calibration.spreads, elsewhere.spreads),
+        rollback_spreads=_wider_of_each(calibration.rollback_spreads, elsewhere.rollback_spreads),
+        tables_spread=wider(one, another) if one and another else one or another,
+    )
+
+
+def _wider_of_each(some: Mapping[HeldOut, Spread], others: Mapping[HeldOut, Spread]) -> Mapping[HeldOut, Spread]:
+    found = dict(others)
+    for kind, spread in some.items():
+        found[kind] = wider(spread, found[kind]) if kind in found else spread
+    return found
 
 
 def shipped_calibration() -> Calibration:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from redolab.counters import Sample
 from redolab.errors import InvalidInput
-from redolab.models.peaks import highest_expected
+from redolab.models.peaks import FEWEST_DAYS, highest_expected
 from redolab.samples.ages import checkpoint_ages, limit_in
 from redolab.samples.busiest import Busiest, busiest_hour, busiest_hours_of_days
 from redolab.samples.live.collected import read_collected
@@ -74,8 +74,17 @@ def demand_of_samples(samples: Sequence[Sample], where: str) -> Demand:
 def _with_distributions(demand: Demand, files: Sequence[Sequence[Sample]], *, of_peak: Sequence[Sample]) -> Demand:
     """It with what samples tell beyond the busiest hour: by how much days differ, and where the age was."""
     peaks = [peak for samples in files for peak in busiest_hours_of_days(samples)]
+    few = (
+        [
+            f"{len(peaks)} {'day was' if len(peaks) == 1 else 'days were'} sampled: how much more redo the busiest hour of a month "
+            f"writes is told from {FEWEST_DAYS} days on"
+        ]
+        if 0 < len(peaks) < FEWEST_DAYS
+        else []
+    )
     return replace(
         demand,
+        warnings=(*demand.warnings, *few),
         month_per_hour=highest_expected(peaks, _MONTH),
         days=len(peaks),
         ages=checkpoint_ages(of_peak),

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from redolab.errors import InvalidInput
 from redolab.machine.machine_class import MachineClass
 from redolab.models.recovery_time.fit import Fitted, Observation, Subject, fit_together
-from redolab.models.recovery_time.held_out import HeldOut, HeldOutPrediction, judged
-from redolab.models.recovery_time.spread import Spread, coverage, interval, spread_of
-from redolab.models.recovery_time.terms import TERMS, Term
+from redolab.models.recovery_time.held_out import (
+    HeldOut,
+    HeldOutPrediction,
+    judged,
+)
+from redolab.models.recovery_time.rollback import (
+    RollbackElsewhere,
+    rollback_rates,
+    rollback_spreads,
+)
 from redolab.models.replicates import Replicates, replicates
 from redolab.records.alike import grouped
 from redolab.records.recovery import Outcome
 from redolab.report.labels import server_label
-from redolab.report.table import Column, ReportTable
 from redolab.results.alike import Keyed, Keys, keyed_recoveries, keys_of
 from redolab.results.observations import (
     Disks,
@@ -26,10 +31,12 @@ from redolab.results.observations import (
     disks_of,
     moments_of,
     observations_of,
-    rollback_rates,
+    rollback_of,
     table_rates,
+    tables_spread,
 )
 from redolab.results.storages import storages_of
+from redolab.runs.machines import identity_of
 from redolab.runs.schema import Session
 from redolab.runs.store import Run
 from redolab.servers.catalogue import server_catalogue
@@ -38,7 +45,6 @@ from redolab.sizing.calibration import (
     CALIBRATION_FORMAT,
     CalibratedServer,
     CalibratedStorage,
-    CalibratedWorkload,
     Calibration,
     calibrated_workload,
     other_machines_of,
@@ -47,27 +53,8 @@ from redolab.sizing.calibration import (
 from redolab.sizing.relatives import nearest_first
 from redolab.storage.profiles import HOME
 
-
-@dataclass(frozen=True, slots=True)
-class RateRow:
-    """A row of the rates: of which part, what it is with its unit, and what it is of a server."""
-
-    part: str
-    what: str
-    of: Callable[[str], float | None]
-
-
-_LARGE = 1000
-_THOUSAND = 1000.0
-_NOTHING = 1e-4
-
-NINETY = 0.9
 _ANATOMY = "anatomy"
 """The experiment that changes one thing at a time: one crash of it under another workload is no calibration of that workload."""
-ALL_SERVERS = "all"
-"""What stands for the server in rows of all of them."""
-
-
 _OF_A_SERVER = ("spec", "crash", "storage", "buffer_pool", "settings")
 """In what the recoveries that a server's rates are from may differ: the model has terms for it, or leaves it out."""
 
@@ -116,7 +103,9 @@ def fit_runs(runs: Sequence[Run], machine: str | None = None, elsewhere: Sequenc
         raise _nothing_to_learn()
     # The model of a disk is the same on each machine; what a table adds on a slow one is its reads.
     on_models = [each for each in keyed_recoveries(elsewhere or []) if each.trial.storage != HOME]
-    rolled_back, of_tables = rollback_rates(kept), table_rates([*kept, *on_models])
+    of_tables = table_rates([*kept, *on_models])
+    rolled_back = [rollback for each in kept if (rollback := rollback_of(each)) is not None]
+    rates_of_rollback = rollback_rates(rolled_back)
     versions = {each.trial.server: each.trial.version for each in kept}
     dialects = {server: dialect_of(_family(server), Version.parse(version)) for server, version in versions.items()}
     relatives = {
@@ -129,13 +118,15 @@ def fit_runs(runs: Sequence[Run], machine: str | None = None, elsewhere: Sequenc
         for subject in sorted({each.subject for each in observations})
     }
     fitted = fit_together(observations)
+    rolled_back_elsewhere: list[RollbackElsewhere] = []
     if elsewhere is not None:
         others = [each for each in measured if each.key.machine != chosen]
         found += _on_other_machines(others, disks, fitted)
-        for number, own in enumerate(_by_identity(elsewhere), start=2):
-            found += _on_other_machines(
-                keyed_recoveries(own), disks_of(keys_of(own)), fitted, f"machine {number} with "
-            )
+        rolled_back_elsewhere += _rolled_back_elsewhere(others)
+        for number, own in by_identity(elsewhere):
+            there = keyed_recoveries(own)
+            found += _on_other_machines(there, disks_of(keys_of(own)), fitted, number)
+            rolled_back_elsewhere += _rolled_back_elsewhere(there, number)
     names = dict.fromkeys(server for server, _ in subjects)
     servers = {
         server: CalibratedServer(
@@ -152,7 +143,7 @@ def fit_runs(runs: Sequence[Run], machine: str | None = None, elsewhere: Sequenc
                 for (of, workload), own in subjects.items()
                 if of == server
             },
-            rows_rolled_back_per_s=rolled_back.get(server),
+            rollback_on=rates_of_rollback.get(server, {}),
             seconds_per_table_on=of_tables.get(server, {}),
         )
         for server in names
@@ -168,13 +159,15 @@ def fit_runs(runs: Sequence[Run], machine: str | None = None, elsewhere: Sequenc
         servers=servers,
         spreads=spreads_of(found),
         runs=tuple(run.name for run in runs if run.name in names_of_runs),
+        rollback_spreads=rollback_spreads(rolled_back, rolled_back_elsewhere),
+        tables_spread=tables_spread([*kept, *on_models]),
         other_machines=other_machines_of(found),
     )
     return FittedRuns(calibration, found, observations, chosen, left_out, _replicates(kept))
 
 
 def _on_other_machines(
-    recoveries: Sequence[Keyed], disks: Disks, fitted: Mapping[Subject, Fitted], named: str = ""
+    recoveries: Sequence[Keyed], disks: Disks, fitted: Mapping[Subject, Fitted], number: int | None = None
 ) -> list[HeldOutPrediction]:
     """Predictions of recoveries on machines that were not learned from, by the disks that these have; patch levels may differ."""
     found = []
@@ -183,18 +176,38 @@ def _on_other_machines(
             if each.subject in fitted:
                 kind = HeldOut.MACHINE if each.storage == HOME else HeldOut.LIMITED
                 predicted = fitted[each.subject].ready(each.crash, each.pool, each.disk)
-                found.append(HeldOutPrediction(kind, each, predicted, f"{named}{machine.in_words()}"))
+                found.append(HeldOutPrediction(kind, each, predicted, name_elsewhere(number, machine)))
     return found
 
 
-def _by_identity(runs: Sequence[Run]) -> list[list[Run]]:
-    """Those of each machine, without anatomies: what these change one at a time is no term of the model."""
+def _rolled_back_elsewhere(recoveries: Sequence[Keyed], number: int | None = None) -> list[RollbackElsewhere]:
+    """The rollbacks among recoveries on machines that were not learned from."""
+    return [
+        RollbackElsewhere(
+            rollback=rollback,
+            machine=name_elsewhere(number, each.key.machine),
+            is_own_disk=each.trial.storage == HOME,
+        )
+        for each in recoveries
+        if (rollback := rollback_of(each)) is not None
+    ]
+
+
+def name_elsewhere(number: int | None, machine: MachineClass) -> str:
+    """What a machine is called that was not learned from; those of the class of the one that was have numbers."""
+    return machine.in_words() if number is None else f"machine {number} with {machine.in_words()}"
+
+
+def by_identity(runs: Sequence[Run]) -> list[tuple[int, list[Run]]]:
+    """The runs of each machine with its number, without anatomies: what these change one at a time is no term of the model.
+
+    The first machine is the one that was learned from.
+    """
     found: dict[str, list[Run]] = defaultdict(list)
     for run in runs:
-        record = run.record()
-        if record.experiment != _ANATOMY:
-            found[record.sessions[-1].identity].append(run)
-    return list(found.values())
+        if run.record().experiment != _ANATOMY:
+            found[identity_of(run)].append(run)
+    return list(enumerate(found.values(), start=2))
 
 
 def learned_from(found: FittedRuns) -> list[str]:
@@ -308,123 +321,3 @@ def _storages(keys: Keys, machine: MachineClass) -> dict[str, CalibratedStorage]
         if keys.machine(run, record.session) == machine
         if record.check is not None and (disk := disk_figures(record.check.got)) is not None
     }
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorRow:
-    """How far predictions of one kind were off, for one server or for all."""
-
-    held_out: HeldOut
-    server: str
-    errors: Sequence[HeldOutPrediction]
-    inside: int
-    """Of how many the 90 % interval held the measured time."""
-    judged_by_interval: int
-
-    @property
-    def median(self) -> float:
-        """Absolute error as a share of the measured time."""
-        return statistics.median(abs(each.relative) for each in self.errors)
-
-    @property
-    def worst(self) -> HeldOutPrediction:
-        """The prediction that was farthest off."""
-        return max(self.errors, key=lambda each: abs(each.error))
-
-
-def error_rows(found: Sequence[HeldOutPrediction]) -> list[ErrorRow]:
-    """A row for each kind and server, after one for all servers."""
-    rows = []
-    for kind in HeldOut:
-        of_kind = [each for each in found if each.held_out is kind]
-        servers = list(dict.fromkeys(each.observation.server for each in of_kind))
-        inside = {server: _inside(of_kind, server) for server in servers}
-        if len(servers) > 1:
-            rows.append(ErrorRow(kind, ALL_SERVERS, of_kind, sum(inside.values()), len(of_kind)))
-        for server in servers:
-            own = [each for each in of_kind if each.observation.server == server]
-            rows.append(ErrorRow(kind, server, own, inside[server], len(own)))
-    return rows
-
-
-def _inside(of_kind: Sequence[HeldOutPrediction], server: str) -> int:
-    """How many measured times of a server lie in the interval that the errors on the other servers give.
-
-    The server's own errors would be judged by themselves; with one server alone there are no others.
-    """
-    own = [each for each in of_kind if each.observation.server == server]
-    others = [each for each in of_kind if each.observation.server != server]
-    spread = spread_of((each.observation.crash_name, each.error) for each in others or own)
-    return sum(_holds(each, spread) for each in own)
-
-
-def _holds(each: HeldOutPrediction, spread: Spread) -> bool:
-    low, high = interval(each.predicted, spread, NINETY)
-    return low <= each.observation.ready <= high
-
-
-def errors_table(rows: Sequence[ErrorRow]) -> ReportTable:
-    """The errors, the bad ones included."""
-    columns = [
-        Column[ErrorRow]("held out", lambda row: str(row.held_out)),
-        Column[ErrorRow]("server", lambda row: row.server),
-        Column[ErrorRow]("recoveries", lambda row: str(len(row.errors)), right=True),
-        Column[ErrorRow](
-            "crashes", lambda row: str(len({each.observation.crash_name for each in row.errors})), right=True
-        ),
-        Column[ErrorRow]("median error", lambda row: f"{row.median:.0%}", right=True),
-        Column[ErrorRow](
-            "bias", lambda row: f"{statistics.median(each.relative for each in row.errors):+.0%}", right=True
-        ),
-        Column[ErrorRow]("worst", lambda row: f"{row.worst.relative:+.0%}", right=True),
-        Column[ErrorRow]("in the 90 % interval", _covered, right=True),
-    ]
-    notes = [
-        "Predicted over measured seconds to ready, less one, of recoveries that the fit has not seen. The intervals are from the errors "
-        "on the other servers; their share has its own 95 % interval, as if recoveries were independent."
-    ]
-    return ReportTable.of("Errors on what was held out", rows, columns, notes)
-
-
-def _covered(row: ErrorRow) -> str:
-    low, high = coverage(row.inside, row.judged_by_interval)
-    return f"{row.inside / row.judged_by_interval:.0%} ({low:.0%}–{high:.0%})"
-
-
-def rates_tables(calibration: Calibration) -> list[ReportTable]:
-    """A table for each workload: every rate with its unit, a column a server; what no server has is left out."""
-    workloads = dict.fromkeys(name for server in calibration.servers.values() for name in server.workloads)
-    return [_rates_of(calibration, workload) for workload in workloads]
-
-
-def _rates_of(calibration: Calibration, workload: str) -> ReportTable:
-    servers = {name: each for name, each in calibration.servers.items() if workload in each.workloads}
-    learnt = {name: each.workloads[workload] for name, each in servers.items()}
-    rows = [
-        RateRow("memory", "pool for a byte of redo, bytes", lambda name: learnt[name].memory.per_byte),
-        RateRow("memory", "pages for each dirty page", lambda name: learnt[name].memory.pages_per_dirty_page),
-        RateRow("memory", "repetition in batches, power", lambda name: learnt[name].memory.repetition),
-        *(_rated(term, learnt) for term in TERMS if any(term.name in each.rates for each in learnt.values())),
-        RateRow("other", "a table, ms", lambda name: _THOUSAND * servers[name].seconds_per_table_on.get(HOME, 0.0)),
-        RateRow("rollback", "rows a second", lambda name: servers[name].rows_rolled_back_per_s),
-    ]
-
-    def of_server(name: str) -> Column[RateRow]:
-        return Column(server_label(name, servers[name].version), lambda row: _rate(row.of(name)), right=True)
-
-    columns = [
-        Column[RateRow]("part", lambda row: row.part),
-        Column[RateRow]("what", lambda row: row.what),
-        *(of_server(name) for name in servers),
-    ]
-    return ReportTable.of(f"Rates under {workload}", rows, columns, ["A dash: 0, or not known."])
-
-
-def _rated(term: Term, learnt: Mapping[str, CalibratedWorkload]) -> RateRow:
-    return RateRow(str(term.part), f"{term.about}, {term.unit}", lambda name: learnt[name].rates.get(term.name))
-
-
-def _rate(value: float | None) -> str:
-    if not value or value < _NOTHING:
-        return "–"
-    return f"{value:.3g}" if value < _LARGE else f"{value:,.0f}"

@@ -7,7 +7,11 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
+
+from redolab.models.recovery_time.held_out import OF_CALIBRATED
 from redolab.results.alike import Keyed
+from redolab.runs.machines import identity_of
 from redolab.runs.store import Run
 from redolab.sizing.calibration import Calibration
 from redolab.sizing.fitting import fit_runs
@@ -65,18 +69,17 @@ def judged_by_own(
     recoveries: Sequence[Keyed], run: Run, runs: Sequence[Run], known: Calibration
 ) -> OwnCalibration | None:
     """Recoveries of a run, by the runs among these that calibrated its very machine; None if none did."""
-    identity = _identity(run)
+    identity = identity_of(run)
     calibrations = [
-        each for each in runs if identity and each.record().experiment == _CALIBRATE and _identity(each) == identity
+        each for each in runs if identity and each.record().experiment == _CALIBRATE and identity_of(each) == identity
     ]
     if not calibrations:
         return None
     few = fit_runs(calibrations)
+    # How far others' calibrations were off may be known from these very recoveries.
+    spreads = {kind: spread for kind, spread in known.spreads.items() if kind not in OF_CALIBRATED}
+    known = msgspec.structs.replace(known, spreads=spreads)
     return OwnCalibration(
         recoveries=judged_recoveries(recoveries, on_own_machine(few, known)),
         crashes=len({each.crash_name for each in few.observations}),
     )
-
-
-def _identity(run: Run) -> str:
-    return run.record().sessions[-1].identity

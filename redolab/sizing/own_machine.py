@@ -1,7 +1,7 @@
 """A calibration from a few recoveries of one's own: the project's rates, as this machine has them.
 
-Five crashes tell thirteen rates badly, and five factors well: of committed calibrations, predictions of other runs of the same
-machine were off by 6 to 10 % with the project's rates scaled, and by 9 to 15 % with rates of their own (medians).
+Five crashes tell thirteen rates badly, and five factors well: with the project's rates scaled, predictions of other runs of the same
+machine are off by less than with rates of its own (docs/recovery-time.md has the table).
 """
 
 from __future__ import annotations
@@ -17,8 +17,16 @@ from redolab.models.recovery_time.held_out import HeldOut
 from redolab.models.recovery_time.scaling import Scaling, scaling
 from redolab.models.recovery_time.spread import Spread, spread_of, wider
 from redolab.servers.dialects import Version, dialect_of
-from redolab.sizing.calibration import CalibratedServer, CalibratedWorkload, Calibration, with_spreads_of
+from redolab.sizing.calibration import (
+    CalibratedServer,
+    CalibratedWorkload,
+    Calibration,
+    measured_storages,
+    on_its_machine,
+    with_spreads_of,
+)
 from redolab.sizing.fitting import FittedRuns
+from redolab.storage.profiles import HOME
 
 _ENOUGH = 12
 """Crashes of a server: so many tell its rates by themselves."""
@@ -45,25 +53,50 @@ def on_own_machine(found: FittedRuns, known: Calibration) -> Calibration:
             has_own_rates = True
             continue
         factors = scaling((rates[each.workload], each) for each in own)
-        scaled = {workload: _scaled(learnt, factors, own) for workload, learnt in elsewhere.workloads.items()}
-        servers[name] = msgspec.structs.replace(server, workloads={**server.workloads, **scaled})
+        scaled = {
+            workload: _scaled(learnt, factors, own, server.workloads.get(workload))
+            for workload, learnt in elsewhere.workloads.items()
+        }
+        # Tables were not calibrated; what they add on the model of a disk is the same on each machine.
+        of_models = {storage: s for storage, s in elsewhere.seconds_per_table_on.items() if storage != HOME}
+        servers[name] = msgspec.structs.replace(
+            server,
+            workloads={**server.workloads, **scaled},
+            seconds_per_table_on={**of_models, **server.seconds_per_table_on},
+        )
         if (left_out := _left_out(own, rates)) is not None:
             of_crashes.append(left_out)
+    if servers and not has_own_rates:
+        spreads = _of_scaled(known)
     if of_crashes:
         # One for all servers of the calibration: that of the server it is the least sure of.
-        least = calibration if has_own_rates else known
-        spreads[HeldOut.CRASH] = reduce(wider, of_crashes, least.spreads[HeldOut.CRASH])
+        spreads[HeldOut.CRASH] = reduce(wider, of_crashes, spreads[HeldOut.CRASH])
     return msgspec.structs.replace(calibration, servers=servers, spreads=spreads)
 
 
-def _scaled(learnt: CalibratedWorkload, factors: Scaling, own: Sequence[Observation]) -> CalibratedWorkload:
-    """It goes beyond what was measured where it goes beyond what was measured here."""
+def _of_scaled(known: Calibration) -> dict[HeldOut, Spread]:
+    """Of the project's rates, which have seen larger logs, more pools and storages than the few crashes that scaled them.
+
+    Of larger logs than theirs what they were off by on machines that calibrated themselves, where that is known.
+    """
+    spreads = dict(on_its_machine(known).spreads)
+    if HeldOut.CALIBRATED_LARGER in spreads:
+        spreads[HeldOut.LOG_SIZE] = spreads[HeldOut.CALIBRATED_LARGER]
+    return spreads
+
+
+def _scaled(
+    learnt: CalibratedWorkload, factors: Scaling, own: Sequence[Observation], here: CalibratedWorkload | None
+) -> CalibratedWorkload:
+    """It goes beyond what was measured where it goes beyond what was measured here; what got stuck here counts too."""
     logs, pools = [each.log_size for each in own], [each.pool for each in own]
     return msgspec.structs.replace(
         learnt,
+        stuck=learnt.stuck + (0 if here is None else here.stuck),
+        several_batches=learnt.several_batches + (0 if here is None else here.several_batches),
         rates=factors.of(learnt.fitted).rates,
         scaled_by=len(own),
-        storages=tuple(dict.fromkeys(each.storage for each in own)),
+        storages=measured_storages(own),
         log_sizes=(min(logs), max(logs)),
         pools=(min(pools), max(pools)),
     )

@@ -24,7 +24,7 @@ from redolab.report.table import ReportTable
 from redolab.servers.catalogue import server_catalogue
 from redolab.servers.dialects import Dialect
 from redolab.sizing.calibration import Calibration
-from redolab.sizing.fitting import ALL_SERVERS, ErrorRow, errors_table
+from redolab.sizing.errors import ALL_SERVERS, ErrorRow, errors_table
 from redolab.sizing.paste import Lines, templates
 from redolab.sizing.predicting import rests_on
 from redolab.sizing.question import BEYOND, Question, model_of, slowest_workload, storages_of_family

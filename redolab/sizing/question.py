@@ -13,7 +13,8 @@ from redolab.errors import InvalidInput
 from redolab.models.recovery_time.held_out import OF_MACHINES, HeldOut
 from redolab.models.recovery_time.moments import PossibleCrash
 from redolab.models.recovery_time.predict import Prediction, Until, prediction
-from redolab.models.recovery_time.spread import Spread, together
+from redolab.models.recovery_time.rollback import RollbackRate, slowest_of_family
+from redolab.models.recovery_time.spread import Spread, of_a_sum, together
 from redolab.models.recovery_time.terms import DiskRates, Part
 from redolab.models.recovery_time.work import Crash, Work
 from redolab.models.sizes import SMALLEST_POOL
@@ -106,17 +107,24 @@ class Model:
         """The recovery after a crash at that age, to the end that is asked about; by default the worst."""
         crash = self.crash(self.worst_age(log_size) if age is None else age)
         parts = self.learnt.fitted.parts(crash, self.question.pool, self.disk)
-        parts[Part.OTHER] += (self.question.tables or 0) * self.server.seconds_per_table_on.get(self.storage, 0.0)
+        of_recovery = self.spread(log_size)
+        summed = [(sum(parts.values()), of_recovery)]
+        of_tables = (self.question.tables or 0) * self.server.seconds_per_table_on.get(self.storage, 0.0)
+        if of_tables:
+            parts[Part.OTHER] += of_tables
+            summed.append((of_tables, self._tables_spread(of_recovery)))
         rollback = self.rollback_s() if self.question.until is Until.ROLLED_BACK else None
-        return prediction(parts, self.spread(log_size), rollback or 0.0)
+        if rollback:
+            summed.append((rollback, self._rollback_spread(of_recovery)))
+        return prediction(parts, of_a_sum(summed), rollback or 0.0)
 
     def crashes_at(self, log_size: int, ages: Sequence[int]) -> list[PossibleCrash]:
         """Crashes with a log of that size at these checkpoint ages in bytes, each as likely as the others."""
-        spread = self.spread(log_size)
         crashes = []
         for age in ages:
             stuck = self.chance_of_stuck if self.may_take_batches(age) else 0.0
-            crashes.append(PossibleCrash(1.0, self.at(log_size, age).seconds, spread, stuck))
+            expected = self.at(log_size, age)
+            crashes.append(PossibleCrash(1.0, expected.seconds, expected.spread, stuck))
         return crashes
 
     @property
@@ -128,8 +136,36 @@ class Model:
 
     def rollback_s(self) -> float | None:
         """Seconds of rollback of the rows asked about; None where none were, or their rate is not known."""
-        rows, rate = self.question.undo_rows, rollback_rate(self.calibration, self.server)
-        return None if rows is None or not rate else rows / rate
+        rows, rate = self.question.undo_rows, self.rollback_rate()
+        return None if rows is None or rate is None else rows / rate.rows_per_s
+
+    def rollback_rate(self) -> RollbackRate | None:
+        """How fast the server rolls back there, else the slowest of its family there; None where none was measured."""
+        servers = self.calibration.servers
+        rates = {name: each.rollback_on for name, each in servers.items()}
+        families = {name: each.family for name, each in servers.items()}
+        own = self.server.rollback_on.get(self.storage)
+        return own or slowest_of_family(rates, families, self.measured_as, self.storage)
+
+    def _rollback_spread(self, of_recovery: Spread) -> Spread:
+        """Of the seconds of a rollback; as sure as the recovery where nothing else is known."""
+        known = self.calibration.rollback_spreads
+        is_own = self.storage in self.server.rollback_on and HeldOut.SERVER not in self.beyond
+        machine = _to_machine(self.calibration, self.storage)
+        ways = [*([] if is_own else [HeldOut.SERVER]), *([] if machine is None else [machine])]
+        of_recoveries = self.calibration.spreads
+        beyond = [
+            known[way] if way in known else of_recoveries[way] for way in ways if way in known or way in of_recoveries
+        ]
+        return together(known.get(HeldOut.CRASH, of_recovery), beyond)
+
+    def _tables_spread(self, of_recovery: Spread) -> Spread:
+        """Of the seconds that tables add, of which another machine, or server, may be as far off as of the rest."""
+        within, known = self.calibration.tables_spread, self.calibration.spreads
+        if within is None:
+            return of_recovery
+        ways = [HeldOut.SERVER, _to_machine(self.calibration, self.storage)]
+        return together(within, [known[way] for way in ways if way is not None and way in self.beyond and way in known])
 
     def until(self, end: Until) -> Model:
         """The same with another end."""
@@ -165,10 +201,11 @@ class Model:
         least, most = self.learnt.pools
         if not least / BEYOND <= self.question.pool <= most * BEYOND:
             said.append(f"pools of {span(self.learnt.pools)} were measured, not {format_size(self.question.pool)}")
-        if self.chance_of_stuck and self.may_take_batches(self.worst_age(log_size)):
-            stuck = self.learnt.stuck or max(each.stuck for each in self.server.workloads.values())
+        stuck = self.learnt.stuck or max(each.stuck for each in self.server.workloads.values())
+        if stuck and self.may_take_batches(self.worst_age(log_size)):
+            others = "" if self.chance_of_stuck else f" under other loads than {self.workload}"
             said.append(
-                f"{self.measured_as} {self.server.version} got stuck in {stuck} recoveries with more than one batch, for ever "
+                f"{self.measured_as} {self.server.version} got stuck in {stuck} recoveries with more than one batch{others}, for ever "
                 "(docs/results/stuck.md has the way out)"
             )
         return said
@@ -239,8 +276,6 @@ def model_of(question: Question, calibration: Calibration, storage: str) -> Mode
             "how long a rollback takes depends on its rows",
             "--undo-rows N: those that your largest transaction changes",
         )
-    if question.undo_rows is not None:
-        warnings += _of_rollback(calibration, measured_as, server, question.until)
     if question.tables is not None and storage not in server.seconds_per_table_on:
         known = "".join(
             f"; on {name} {question.tables:,} add {format_duration(question.tables * seconds)}"
@@ -249,7 +284,7 @@ def model_of(question: Question, calibration: Calibration, storage: str) -> Mode
         warnings.append(
             f"what a table adds to a recovery of {measured_as} on {storage} was not measured: its time is left out{known}"
         )
-    return Model(
+    model = Model(
         question=question,
         calibration=calibration,
         dialect=dialect,
@@ -262,6 +297,9 @@ def model_of(question: Question, calibration: Calibration, storage: str) -> Mode
         beyond=tuple(beyond),
         warnings=tuple(warnings),
     )
+    if question.undo_rows is None:
+        return model
+    return replace(model, warnings=(*warnings, *_of_rollback(model, question.undo_rows)))
 
 
 def span(sizes: Iterable[int]) -> str:
@@ -270,23 +308,22 @@ def span(sizes: Iterable[int]) -> str:
     return " to ".join(format_size(size) for size in dict.fromkeys((min(known), max(known))))
 
 
-def rollback_rate(calibration: Calibration, server: CalibratedServer) -> float | None:
-    """Rows that a server rolls back a second: its own rate, else the slowest of its family; None where none is known."""
-    if server.rows_rolled_back_per_s:
-        return server.rows_rolled_back_per_s
-    of_family = [each.rows_rolled_back_per_s for each in calibration.servers.values() if each.family == server.family]
-    return min((rate for rate in of_family if rate), default=None)
-
-
-def _of_rollback(calibration: Calibration, name: str, server: CalibratedServer, until: Until) -> list[str]:
+def _of_rollback(model: Model, rows: int) -> list[str]:
     """What is to be known of the time of a rollback. Raises `InvalidInput` where it is asked for and nothing tells it."""
-    if server.rows_rolled_back_per_s:
-        return []
-    if rollback_rate(calibration, server):
-        return [f"no large rollback of {name} was measured: taken is the slowest of its family"]
-    if until is Until.ROLLED_BACK:
-        raise InvalidInput(f"no rollback of {name} was measured", "ask --until ready")
-    return ["no rollback was measured: its time is left out"]
+    rate, there = model.rollback_rate(), f"of {model.measured_as} on {model.storage}"
+    if rate is None and model.question.until is Until.ROLLED_BACK:
+        raise InvalidInput(f"no large rollback {there} was measured", "ask --until ready")
+    if rate is None:
+        return [f"no large rollback {there} was measured: its time is left out"]
+    said = []
+    if model.storage not in model.server.rollback_on:
+        said.append(f"no large rollback {there} was measured: taken is the slowest of its family")
+    if rows > rate.most_rows * BEYOND:
+        said.append(
+            f"a rollback of {rows:,} rows is beyond those measured there, up to {rate.most_rows:,} rows in the order of the primary "
+            "key: one whose pages do not fit into the pool takes longer for each row, and the interval does not allow for it"
+        )
+    return said
 
 
 def way_to_storage(calibration: Calibration, family: str, learnt: CalibratedWorkload, storage: str) -> HeldOut | None:

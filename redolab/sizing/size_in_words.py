@@ -93,14 +93,13 @@ def _why(found: Sized, chosen: SizeLine) -> str:
             reason = f"it is the smallest that holds an hour of peak redo ({_peak(found)})"
         case _:
             reason = f"it is the largest that recovers in time; it holds {_held(chosen.minutes_held)} of peak redo ({_peak(found)})"
-    whose = (
-        "of crashes at a random moment"
-        if found.usual_from is not None and not found.by_worst
-        else "of the worst crashes"
-    )
+    is_usual = found.usual_from is not None and not found.by_worst
+    whose = "of crashes at a random moment" if is_usual else "of the worst crashes"
+    # Of a random moment all parts follow in a sentence of their own.
+    stuck = "" if is_usual else _stuck(chosen)
     return (
         f"{reason}, and {chance_in_words(chosen.chance)} {whose} take longer than {format_duration(found.rto_s)} to recover (less than "
-        f"{_percent(found.most_chance)} may)"
+        f"{_percent(found.most_chance)} may){stuck}"
     )
 
 
@@ -253,11 +252,15 @@ def _worst(row: SizeLine) -> str:
 
 
 def _usual(row: SizeLine) -> str:
-    return "" if row.usual is None else f"{_seconds(row.usual.half_s)}, {_seconds(row.usual.ninety_five_s)}"
+    if row.usual is None:
+        return ""
+    return ", ".join(
+        "never" if math.isinf(each) else format_duration(each) for each in (row.usual.half_s, row.usual.ninety_five_s)
+    )
 
 
 def _seconds(seconds: float) -> str:
-    return "no time" if math.isinf(seconds) else format_duration(seconds)
+    return "no time at all, as they get stuck" if math.isinf(seconds) else format_duration(seconds)
 
 
 def _held(minutes: float) -> str:

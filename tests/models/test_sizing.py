@@ -8,6 +8,7 @@ import pytest
 
 from redolab.models.intervals import Ratio
 from redolab.models.recovery_time.predict import Prediction
+from redolab.models.recovery_time.spread import Spread
 from redolab.models.recovery_time.terms import Part
 from redolab.models.sizing import SHOWN, Advice, Basis, Limits, advise, is_resolved
 from redolab.units import GIB, MIB
@@ -16,9 +17,7 @@ from redolab.units import GIB, MIB
 def predicted(log_size: int) -> Prediction:
     """10 s for each GiB, give or take a fifth."""
     seconds = 10 * log_size / GIB
-    return Prediction(
-        {Part.SCAN: seconds}, 0.0, seconds, (0.9 * seconds, 1.1 * seconds), (0.8 * seconds, 1.2 * seconds)
-    )
+    return Prediction({Part.SCAN: seconds}, 0.0, seconds, Spread(deviation=0.1, count=30))
 
 
 def advice(

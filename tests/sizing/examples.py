@@ -6,7 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from redolab.models.recovery_time.fit import fit
-from redolab.models.recovery_time.held_out import judged
+from redolab.models.recovery_time.held_out import HeldOut, judged
+from redolab.models.recovery_time.rollback import RollbackRate
+from redolab.models.recovery_time.spread import Spread
 from redolab.sizing.calibration import (
     CALIBRATION_FORMAT,
     CalibratedServer,
@@ -40,11 +42,16 @@ def calibration(made: datetime | None = None) -> Calibration:
                 workloads={
                     "bulk-update": calibrated_workload(small[name], fit(small[name]), stuck=7 * (family == "mysql"))
                 },
-                rows_rolled_back_per_s=300_000.0,
+                rollback_on=dict.fromkeys(DISKS, RollbackRate(rows_per_s=300_000.0, most_rows=1_000_000)),
             )
             for name, (family, version) in SERVERS.items()
         },
         spreads=spreads_of(judged([each for of in seen.values() for each in of], {})),
+        rollback_spreads={
+            HeldOut.CRASH: Spread(deviation=0.2, count=30),
+            HeldOut.SERVER: Spread(deviation=0.5, count=5),
+        },
+        tables_spread=Spread(deviation=0.3, count=8),
         runs=("a", "b"),
     )
 

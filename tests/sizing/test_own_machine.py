@@ -68,6 +68,17 @@ def test_it_is_no_surer_than_its_own_crashes_allow(few: FittedRuns, rest: Fitted
     assert spread.count == len({each.crash_name for each in few.observations})
     assert spread.deviation >= rest.calibration.spreads[HeldOut.CRASH].deviation
     assert HeldOut.LOG_SIZE in made.spreads
+    # Rates that a few crashes scaled have seen the pools of all that the project measured.
+    assert few.calibration.spreads[HeldOut.POOL].deviation > rest.calibration.spreads[HeldOut.POOL].deviation
+    assert made.spreads[HeldOut.POOL] == rest.calibration.spreads[HeldOut.POOL]
+
+
+def test_larger_logs_are_as_unsure_as_where_others_calibrated(few: FittedRuns, rest: FittedRuns) -> None:
+    seen = Spread(deviation=0.15, count=12, doubling=0.07)
+    known = msgspec.structs.replace(
+        rest.calibration, spreads={**rest.calibration.spreads, HeldOut.CALIBRATED_LARGER: seen}
+    )
+    assert on_own_machine(few, known).spreads[HeldOut.LOG_SIZE] == seen
 
 
 def test_another_version_and_an_unknown_server_keep_their_own_rates(few: FittedRuns, rest: FittedRuns) -> None:

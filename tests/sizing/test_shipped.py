@@ -6,12 +6,16 @@ from collections.abc import Mapping
 
 import pytest
 
+from redolab.models.recovery_time.held_out import HeldOut
 from redolab.project import PROJECT
 from redolab.results.committed import committed_recoveries, recoveries_elsewhere
+from redolab.sizing.calibrated_elsewhere import fit_committed
 from redolab.sizing.calibration import shipped_calibration
-from redolab.sizing.fitting import FittedRuns, error_rows, errors_table, fit_runs
+from redolab.sizing.errors import ALL_SERVERS, error_rows, errors_table, strata_table
+from redolab.sizing.fitting import FittedRuns
 from redolab.sizing.page import html_page
 from redolab.sizing.published import published_beside_ours
+from redolab.units import GIB
 
 _UNDETERMINED = {"tpcc": ("batches", "later stored redo")}
 """What a further batch costs: too few recoveries of that load took one, and the last digits of a processor decide."""
@@ -19,7 +23,7 @@ _UNDETERMINED = {"tpcc": ("batches", "later stored redo")}
 
 @pytest.fixture(scope="module")
 def fitted() -> FittedRuns:
-    return fit_runs(committed_recoveries(), elsewhere=recoveries_elsewhere())
+    return fit_committed()
 
 
 def test_it_is_what_the_committed_runs_give(fitted: FittedRuns) -> None:
@@ -35,13 +39,41 @@ def test_it_is_what_the_committed_runs_give(fitted: FittedRuns) -> None:
             assert _determined(learnt.rates, workload) == pytest.approx(
                 _determined(rates, workload), rel=1e-3, abs=1e-6
             ), f"'redolab fit -o provision/calibration.json' ({name})"
+        rates = {storage: rate.rows_per_s for storage, rate in server.rollback_on.items()}
+        assert rates == pytest.approx({name: each.rows_per_s for name, each in again.servers[name].rollback_on.items()})
     for kind, spread in shipped.spreads.items():
         assert again.spreads[kind].deviation == pytest.approx(spread.deviation, rel=1e-3)
+    for kind, spread in shipped.rollback_spreads.items():
+        assert again.rollback_spreads[kind].deviation == pytest.approx(spread.deviation, rel=1e-3)
+
+
+def test_machines_that_calibrated_themselves_are_judged_by_that(fitted: FittedRuns) -> None:
+    calibrated = [each for each in fitted.judged if each.held_out is HeldOut.CALIBRATED]
+    larger = [each for each in fitted.judged if each.held_out is HeldOut.CALIBRATED_LARGER]
+    by_calibration = {run.name for run in recoveries_elsewhere() if run.record().experiment == "calibrate"}
+    machines = {each.machine.partition(" with ")[0] for each in [*calibrated, *larger]}
+    assert machines == {"machine 2", "machine 3"}
+    assert not by_calibration & {each.observation.run for each in [*calibrated, *larger]}
+    assert all(each.observation.log_size <= GIB for each in calibrated)
+    assert {each.observation.log_size for each in larger} == {2 * GIB, 8 * GIB}
+    shipped = shipped_calibration().spreads
+    assert shipped[HeldOut.CALIBRATED_LARGER].at(3).deviation < shipped[HeldOut.LOG_SIZE].at(3).deviation
 
 
 def test_what_a_table_adds_on_a_slow_disk_is_another_matter() -> None:
     of_tables = shipped_calibration().servers["mysql-9"].seconds_per_table_on
     assert of_tables["hdd"] > 10 * of_tables["native"] > 0
+
+
+def test_a_rollback_on_a_slow_disk_is_another_matter() -> None:
+    rates = shipped_calibration().servers["mariadb-10.11"].rollback_on
+    assert rates["native"].rows_per_s > 20 * rates["hdd"].rows_per_s
+    assert set(shipped_calibration().rollback_spreads) == {
+        HeldOut.CRASH,
+        HeldOut.SERVER,
+        HeldOut.MACHINE,
+        HeldOut.LIMITED,
+    }
 
 
 def _determined(rates: Mapping[str, float], workload: str) -> dict[str, float]:
@@ -54,6 +86,18 @@ def test_its_errors_are_those_of_the_page(fitted: FittedRuns) -> None:
     assert told
     shown = {" ".join(line.split()) for line in page.splitlines()}
     assert all(" ".join(line.split()) in shown for line in told)
+
+
+def test_what_there_was_to_recover_is_told_apart(fitted: FittedRuns) -> None:
+    rows = error_rows(fitted.judged)
+    (whole,) = [row for row in rows if row.held_out is HeldOut.RUN and row.server == ALL_SERVERS]
+    lines = [[cell.strip() for cell in line.split("|")] for line in strata_table(rows).as_markdown().splitlines()]
+    recoveries = {cells[2]: int(cells[3]) for cells in lines if len(cells) > 3 and cells[3].isdigit()}
+    assert recoveries["local SSD"] + recoveries["model of a disk"] == len(whole.errors)
+    assert sum(recoveries[f"log {size}"] for size in ("up to 512M", "of 1G")) + recoveries["larger log"] == len(
+        whole.errors
+    )
+    assert all(0.0 <= low <= share <= high <= 1.0 for share, low, high in [whole.share(whole.inside)])
 
 
 def test_the_report_is_one_page_that_needs_no_network(fitted: FittedRuns) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from redolab.counters import Sample
 from redolab.models.recovery_time.predict import Prediction
+from redolab.models.recovery_time.spread import Spread
 from redolab.models.recovery_time.terms import Part
 from redolab.samples.series import SegmentGrowth
 from redolab.units import MIB
@@ -20,6 +21,7 @@ STANDING = Standing(
     growth=SegmentGrowth(5.0, 1_000_000, 3_000_000, None),
     seconds_until_waiting=25.0,
     expected=tuple(
-        Expected(when, 50 * MIB, 700, Prediction({Part.SCAN: 1.0}, 0.0, 4.0, (3.0, 5.0), (2.0, 8.0))) for when in When
+        Expected(when, 50 * MIB, 700, Prediction({Part.SCAN: 1.0}, 0.0, 4.0, Spread(deviation=0.3, count=30)))
+        for when in When
     ),
 )

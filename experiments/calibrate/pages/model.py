@@ -16,9 +16,12 @@ from redolab.report.template import filled
 from redolab.results.committed import ELSEWHERE
 from redolab.results.crashes import crashes_of
 from redolab.runs.store import Run
+from redolab.sizing.calibrated_elsewhere import with_calibrated_machines
 from redolab.sizing.calibration import Calibration, on_its_machine, shipped_calibration
-from redolab.sizing.fitting import ErrorRow, error_rows, errors_table, fit_runs, rates_tables
+from redolab.sizing.errors import ErrorRow, error_rows, errors_table, strata_table
+from redolab.sizing.fitting import fit_runs
 from redolab.sizing.question import Question, model_of, slowest_workload
+from redolab.sizing.rates import rates_tables
 from redolab.units import GIB, format_size
 
 from .plots import HEADLINE_SHARE, PoolPanel, log_size_within, plot_errors, plot_over_log_size, plot_pools
@@ -36,7 +39,7 @@ def page(runs: Sequence[Run]) -> Page:
     """The page and its pictures, of the machine that was learned from; of others the errors alone."""
     elsewhere = [run for run in runs if run.folder.parent.name in ELSEWHERE]
     runs = [run for run in runs if run not in elsewhere]
-    found = fit_runs(runs, elsewhere=elsewhere)
+    found = with_calibrated_machines(fit_runs(runs, elsewhere=elsewhere), elsewhere)
     observations = found.observations
     rows = error_rows(found.judged)
     calibration = on_its_machine(found.calibration)
@@ -53,6 +56,7 @@ def page(runs: Sequence[Run]) -> Page:
         "slowest": slowest,
         "within_slowest": "none" if within_slowest is None else format_size(within_slowest),
         "errors": errors_table(rows).as_markdown(),
+        "strata": strata_table(rows).as_markdown(),
         "rates": [(table.title, table.as_markdown()) for table in rates_tables(shipped_calibration())],
         "median": {kind.name.lower(): _all(rows, kind) for kind in HeldOut},
         "held": {kind.name.lower(): _held(rows, kind) for kind in HeldOut},
@@ -99,7 +103,7 @@ def _pool_panels(calibration: Calibration, observations: Sequence[Observation]) 
 def _held(rows: Sequence[ErrorRow], kind: HeldOut) -> float | None:
     """The share of the headline's server that lay in its intervals; None where nothing of it was held out."""
     own = next((row for row in rows if row.held_out is kind and row.server == _HEADLINE), None)
-    return None if own is None else own.inside / own.judged_by_interval
+    return None if own is None else own.share(own.inside)[0]
 
 
 def _all(rows: Sequence[ErrorRow], kind: HeldOut) -> ErrorRow | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 from matplotlib.axes import Axes
 
 from redolab.models.recovery_time.fit import Fitted, Observation
-from redolab.models.recovery_time.held_out import HeldOut, HeldOutPrediction
+from redolab.models.recovery_time.held_out import HeldOut, HeldOutPrediction, counts_once, weighted_median, weights
 from redolab.models.recovery_time.terms import Part
 from redolab.models.sizing import SHOWN, possible_sizes
 from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
@@ -195,9 +194,11 @@ def plot_errors(folder: Path, judged: Sequence[HeldOutPrediction]) -> None:
         figsize=(WIDTH, 1.3 + 1.25 * lines),
         layout="constrained",
     )
-    ratios = {kind: [1 + each.relative for each in judged if each.held_out is kind] for kind in kinds}
+    of_kinds = {kind: [each for each in judged if each.held_out is kind] for kind in kinds}
+    ratios = {kind: [1 + each.relative for each in own] for kind, own in of_kinds.items()}
+    units = {kind: [counts_once(each) for each in own] for kind, own in of_kinds.items()}
     for axes, kind in zip(panels.flat, kinds, strict=False):
-        _errors_panel(axes, ratios[kind])
+        _errors_panel(axes, ratios[kind], units[kind])
     for unused in panels.flat[len(kinds) :]:
         unused.remove()
     first = panels[0][0]
@@ -208,8 +209,8 @@ def plot_errors(folder: Path, judged: Sequence[HeldOutPrediction]) -> None:
     first.set_xlim(0.85 * min(map(min, ratios.values())), 1.15 * max(map(max, ratios.values())))
     first.yaxis.set_major_formatter("{x:.0%}")
     figure.supxlabel(f"predicted / measured time to ready; grey: within {100 * (_CLOSE - 1):.0f} %", fontsize="medium")
-    figure.supylabel("share of the recoveries", fontsize="medium")
-    off = {kind: statistics.median(abs(each - 1) for each in own) for kind, own in ratios.items()}
+    figure.supylabel("share of the crashes, servers or machines", fontsize="medium")
+    off = {kind: weighted_median([abs(each - 1) for each in ratios[kind]], units[kind]) for kind in kinds}
     least, most = min(off, key=lambda kind: off[kind]), max(off, key=lambda kind: off[kind])
     head(
         figure,
@@ -226,11 +227,13 @@ _CLOSE = 1.15
 _BINS_OF_A_DOUBLING = 5
 
 
-def _errors_panel(axes: Axes, ratios: Sequence[float]) -> None:
+def _errors_panel(axes: Axes, ratios: Sequence[float], units: Sequence[str]) -> None:
     least, most = (round(_BINS_OF_A_DOUBLING * math.log2(end)) for end in (min(ratios), max(ratios)))
     edges = [2 ** ((step - 0.5) / _BINS_OF_A_DOUBLING) for step in range(least, most + 2)]
     axes.axvspan(1 / _CLOSE, _CLOSE, color="#DDDDDD", zorder=0)
-    axes.hist(ratios, bins=edges, weights=[1 / len(ratios)] * len(ratios), color=MEASURED, rwidth=0.9)
+    axes.hist(
+        ratios, bins=edges, weights=[each / len(set(units)) for each in weights(units)], color=MEASURED, rwidth=0.9
+    )
     axes.axvline(1, color="black", linewidth=1)
 
 

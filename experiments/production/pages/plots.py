@@ -68,10 +68,11 @@ def plot_predictions(folder: Path, panels: Sequence[tuple[str, Sequence[JudgedRe
         grid[0][0].plot([], [], _MARKS[place % len(_MARKS)], color="grey", label=load)
     figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small")
     above = sum(each.is_above for each in known)
-    last = sum(each.is_above for each in panels[-1][1] if each.predicted is not None)
+    in_panels = {title: sum(each.is_above for each in of_run if each.ready is not None) for title, of_run in panels}
+    title = max(in_panels, key=lambda each: in_panels[each])
     head(
         figure,
-        f"{above} of {len(known)} recoveries took longer than their upper end, {last} of them in the last run",
+        f"{above} of {len(known)} recoveries took longer than their upper end, {in_panels[title]} of them in one run ({title})",
         "",
     )
     save(figure, folder / "predictions")

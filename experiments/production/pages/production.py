@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from redolab.models.recovery_time.held_out import OF_MACHINES
 from redolab.report.contents import Page, Plot
 from redolab.report.template import filled
 from redolab.results.alike import keyed_recoveries
 from redolab.results.committed import OTHER_MACHINES
+from redolab.runs.machines import identity_of
 from redolab.runs.repeat_command import command
 from redolab.runs.store import Run
 from redolab.sizing.calibration import Calibration
@@ -24,6 +26,8 @@ from .plots import plot_predictions
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
 _EXPERIMENT = "production"
+_OURS = "the project's"
+_NUMBERS = ("none", "another machine", "two others", "three others", "four others")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +35,8 @@ class JudgedRun(Judgement):
     """A run of loads that were crashed at random moments, by the calibration of what was measured before it."""
 
     run: Run
+    machine: str
+    """The project's, or another of its class with its number."""
     calibration: Calibration
     loads: Sequence[JudgedLoad]
     own: OwnCalibration | None
@@ -41,20 +47,36 @@ class JudgedRun(Judgement):
         """When it began to be measured."""
         return f"{min(each.keyed.trial.started for each in self.recoveries):%Y-%m-%d %H:%M}"
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the calibration has not learned from that machine."""
+        return self.machine != _OURS
+
 
 def page(runs: Sequence[Run]) -> Page:
     """The page and its picture: every run judged by the runs before it, on the same class of machines."""
     in_order = sorted(runs, key=lambda run: run.name)
-    judged = [
-        _judged(run, [each for each in in_order[:place] if not _is_elsewhere(each)], in_order)
-        for place, run in enumerate(in_order)
-        if run.record().experiment == _EXPERIMENT
-    ]
+    places = [place for place, run in enumerate(in_order) if run.record().experiment == _EXPERIMENT]
+    elsewhere = list(dict.fromkeys(identity_of(in_order[place]) for place in places if _is_elsewhere(in_order[place])))
+    machines = {identity: f"machine {number}" for number, identity in enumerate(elsewhere, start=2)}
+    judged = [_judged(in_order, place, machines) for place in places]
+    here = [each for each in judged if not each.is_elsewhere]
+    by_own = [(each, each.own) for each in judged if each.own is not None and each.is_elsewhere]
     planned = [load for each in judged for load in each.loads if load.planned is not None]
     values = {
         "judged": judged,
         "predicted_in_all": sum(len(each.predicted) for each in judged),
         "above_in_all": sum(each.above for each in judged),
+        "predicted_here": sum(len(each.predicted) for each in here),
+        "above_here": sum(each.above for each in here),
+        "others": _NUMBERS[len(machines)] if len(machines) < len(_NUMBERS) else f"{len(machines)} others",
+        "unallowed": [
+            each.date for each in judged if each.is_elsewhere and not set(OF_MACHINES) & set(each.calibration.spreads)
+        ],
+        "own_above": sum(own.above for _, own in by_own),
+        "own_predicted": sum(len(own.predicted) for _, own in by_own),
+        "own_biases": [f"{own.bias:.2f}" for _, own in by_own],
+        "own_errors": [f"{100 * (own.median_error() or 0.0):.0f}" for _, own in by_own],
         "biases": sorted(each.bias for each in judged),
         "errors": sorted(
             error for each in judged for name in each.storages if (error := each.median_error(name)) is not None
@@ -64,16 +86,12 @@ def page(runs: Sequence[Run]) -> Page:
         "planned_above": sum(each.above for each in planned),
         "loads": sum(len(each.loads) for each in judged),
         "predicted": [(each, strata_table(each.recoveries).as_markdown()) for each in judged],
-        "by_own": [
-            (each, each.own, strata_table(each.own.recoveries).as_markdown()) for each in judged if each.own is not None
-        ],
+        "by_own": [(each, own, strata_table(own.recoveries).as_markdown()) for each, own in by_own],
         "planned": [(each, planned_table(each.loads).as_markdown()) for each in judged],
         "commands": [command(each.run, Factors(), always=["server"]) for each in judged],
         "machine": judged[-1].run.record().sessions[-1].machine.in_words(),
     }
-    panels = [
-        (f"{each.date}{', another machine' if _is_elsewhere(each.run) else ''}", each.recoveries) for each in judged
-    ]
+    panels = [(f"{each.date}{f', {each.machine}' if each.is_elsewhere else ''}", each.recoveries) for each in judged]
     return Page(filled(_TEMPLATE, values), [Plot("predictions", partial(plot_predictions, panels=panels))])
 
 
@@ -81,12 +99,20 @@ def _is_elsewhere(run: Run) -> bool:
     return run.folder.parent.name in OTHER_MACHINES
 
 
-def _judged(run: Run, before: Sequence[Run], runs: Sequence[Run]) -> JudgedRun:
+def _judged(runs: Sequence[Run], place: int, machines: Mapping[str, str]) -> JudgedRun:
+    """By the runs before it, as its user would be answered: on another machine with what still others took, if any were known."""
+    run, before = runs[place], runs[:place]
     recoveries = keyed_recoveries([run])
-    machine = recoveries[0].key.machine
-    calibration = fit_runs(before, machine.cpu).calibration
+    cpu = recoveries[0].key.machine.cpu
+    learned = [each for each in before if not _is_elsewhere(each)]
+    others = [each for each in before if _is_elsewhere(each) and identity_of(each) != identity_of(run)]
+    calibration = fit_runs(learned, cpu, elsewhere=others if _is_elsewhere(run) and others else None).calibration
     judged = judged_recoveries(recoveries, calibration)
-    own = judged_by_own(recoveries, run, runs, calibration)
     return JudgedRun(
-        recoveries=judged, run=run, calibration=calibration, loads=judged_loads(judged, calibration), own=own
+        recoveries=judged,
+        run=run,
+        machine=machines.get(identity_of(run), _OURS) if _is_elsewhere(run) else _OURS,
+        calibration=calibration,
+        loads=judged_loads(judged, calibration),
+        own=judged_by_own(recoveries, run, runs, calibration),
     )

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+import numpy as np
+
 from redolab.models.recovery_time.fit import Fits, Fitted, Observation, Subject
 from redolab.models.recovery_time.scaling import scaling
 
@@ -16,6 +18,7 @@ FITTED_UP_TO = 2**30
 SCALED_BY = 2**28
 """Bytes of the log of the one crash that a server nobody has measured is scaled by."""
 
+_TINY = 1e-9
 _DISKS = 2
 """From one disk alone nothing can be learnt of what a disk does."""
 RECOVERIES_OF_A_DISK = 4
@@ -39,9 +42,15 @@ class HeldOut(StrEnum):
     """On its own disk, where processors decide more than anything else."""
     LIMITED = "another machine, a limited disk"
     """On the model of a disk, which is the same on each."""
+    CALIBRATED = "another machine, calibrated"
+    """By the project's rates, as a few crashes of bulk updates there scaled them."""
+    CALIBRATED_LARGER = "a larger log, calibrated"
+    """So scaled, with a log larger than those of the calibration."""
 
 
 OF_MACHINES = (HeldOut.MACHINE, HeldOut.LIMITED)
+OF_SERVERS = (HeldOut.SERVER, HeldOut.SCALED)
+OF_CALIBRATED = (HeldOut.CALIBRATED, HeldOut.CALIBRATED_LARGER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +72,31 @@ class HeldOutPrediction:
     def relative(self) -> float:
         """Predicted over measured, less one."""
         return self.predicted / self.observation.ready - 1
+
+
+def counts_once(each: HeldOutPrediction) -> str:
+    """What tells little more than once, however many recoveries there are of it: a server, a machine, or a crash."""
+    if each.held_out in OF_MACHINES:
+        return each.machine
+    if each.held_out in OF_CALIBRATED:
+        return f"{each.observation.server} on {each.machine}"
+    return each.observation.server if each.held_out in OF_SERVERS else each.observation.crash_name
+
+
+def weights(units: Sequence[str]) -> list[float]:
+    """What each prediction counts, so that each unit, of which these are the names, counts once."""
+    counts = Counter(units)
+    return [1 / counts[each] for each in units]
+
+
+def weighted_median(values: Sequence[float], units: Sequence[str]) -> float:
+    """The median of values, each unit counting once; between two that are as much in the middle, their mean."""
+    order = np.argsort(values)
+    there, reached = np.asarray(values)[order], np.cumsum(np.asarray(weights(units))[order])
+    half = reached[-1] / 2
+    # The last digit of a sum of thirds is to decide nothing.
+    first, second = (np.searchsorted(reached, half * (1 + sign * _TINY)) for sign in (-1, 1))
+    return float((there[first] + there[second]) / 2)
 
 
 def judged(observations: Sequence[Observation], relatives: Mapping[str, Sequence[str]]) -> list[HeldOutPrediction]:

@@ -22,18 +22,27 @@ class Until(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """Seconds to the end that is asked about, with the intervals in which half and nine tenths of such recoveries are expected."""
+    """Seconds to the end that is asked about, and how far that may be off."""
 
     parts: Mapping[Part, float]
     """Seconds of the parts of the time to ready."""
     rollback: float
     """Seconds of rollback after that, 0 where the end is ready."""
     seconds: float
-    half: tuple[float, float]
-    ninety: tuple[float, float]
+    spread: Spread
+    """Of `seconds`."""
+
+    @property
+    def half(self) -> tuple[float, float]:
+        """Seconds between which half of such recoveries are expected."""
+        return interval(self.seconds, self.spread, _HALF)
+
+    @property
+    def ninety(self) -> tuple[float, float]:
+        """Seconds between which nine tenths of them are."""
+        return interval(self.seconds, self.spread, _NINETY)
 
 
 def prediction(parts: Mapping[Part, float], spread: Spread, rollback: float = 0.0) -> Prediction:
     """The prediction with these parts and this rollback, in seconds, of which such a spread is known."""
-    seconds = sum(parts.values()) + rollback
-    return Prediction(parts, rollback, seconds, interval(seconds, spread, _HALF), interval(seconds, spread, _NINETY))
+    return Prediction(parts, rollback, sum(parts.values()) + rollback, spread)

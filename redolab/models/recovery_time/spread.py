@@ -14,8 +14,14 @@ T = TypeVar("T")
 
 _EACH_SIDE = 0.95
 """Of recoveries, on either side of a prediction: where both ends of the 90 % interval lie, and `size`'s P95."""
+_LEFT_ON_EACH_SIDE = 0.025
+"""Of a 95 % interval."""
 _ENOUGH = 100
 """Crashes: of fewer, less than five tell where the last 5 % begin."""
+
+
+LEAST_SPREAD = 0.05
+"""No calibration is surer than so much: three recoveries of one crash differ by that (docs/results/recovery.md)."""
 
 
 class Spread(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,6 +140,25 @@ def together(within: Spread, beyond: Sequence[Spread]) -> Spread:
     )
 
 
+def of_a_sum(parts: Sequence[tuple[float, Spread]]) -> Spread:
+    """The spread of a sum of seconds, each with its own: their 5 % and 95 % ends add up.
+
+    So they do where all are off the same way, as on a slower machine; if they are not, the sum is surer than this. The degrees of
+    freedom are those of the largest part. Raises `ValueError` if there is none.
+    """
+    if not parts:
+        raise ValueError("no part to take a spread from")
+    whole = math.fsum(seconds for seconds, _ in parts)
+    _, largest = max(parts, key=lambda part: part[0])
+    if len(parts) == 1 or whole <= 0:
+        return largest
+    ends = [(seconds, interval(seconds, spread, 2 * _EACH_SIDE - 1)) for seconds, spread in parts]
+    low, high = (math.fsum(end[side] for _, end in ends) for side in (0, 1))
+    reach = float(scipy.stats.t.ppf(_EACH_SIDE, max(1, largest.count)))
+    below, above = math.log(whole / low) / reach, math.log(high / whole) / reach
+    return Spread(deviation=max(below, above), count=largest.count, above=above, below=below)
+
+
 def wider(one: Spread, other: Spread) -> Spread:
     """What is no surer than either of two, however far beyond what was seen."""
     return Spread(
@@ -145,10 +170,15 @@ def wider(one: Spread, other: Spread) -> Spread:
     )
 
 
-def coverage(inside: int, of: int) -> tuple[float, float]:
-    """The 95 % interval of a share of which `inside` of so many were seen (Clopper and Pearson)."""
-    found = scipy.stats.binomtest(inside, of).proportion_ci(0.95, "exact")
-    return float(found.low), float(found.high)
+def coverage(inside: float, of: int) -> tuple[float, float]:
+    """The 95 % interval of a share of which `inside` of so many were seen (Clopper and Pearson).
+
+    By quantiles of beta distributions, which take parts of one too: a crash of which some recoveries were inside.
+    """
+    outside = max(0.0, of - inside)
+    low = float(scipy.stats.beta.ppf(_LEFT_ON_EACH_SIDE, inside, outside + 1)) if inside > 0 else 0.0
+    high = float(scipy.stats.beta.ppf(1 - _LEFT_ON_EACH_SIDE, inside + 1, outside)) if outside > 0 else 1.0
+    return low, high
 
 
 def _groups(named: Iterable[tuple[str, T]]) -> Mapping[str, list[T]]:

@@ -151,9 +151,10 @@ function reservations(question, learnt, logSize) {
     said.push(`Pools of ${span} were measured, not ${size(question.pool)}.`);
   }
   const row = predict(logSize, question);
-  if (row.mayTakeBatches && server.chances_of_stuck[question.workload] > 0) {
+  if (row.mayTakeBatches && Object.values(server.chances_of_stuck).some((chance) => chance > 0)) {
     said.push("Recoveries of this server with more than one batch got stuck for ever (docs/results/stuck.md has the way out).");
   }
+  if (DATA.spreads["another machine"]) said.push("Calibrated on redolab's machine, not on yours: the upper end allows for that.");
   return said.map((each) => `${each} `).join("");
 }
 

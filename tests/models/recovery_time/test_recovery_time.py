@@ -13,10 +13,24 @@ from hypothesis import strategies as st
 
 from redolab.models.capacity import PAGE_SIZE
 from redolab.models.recovery_time.fit import Fitted, fit, fit_together
-from redolab.models.recovery_time.held_out import HeldOut, judged
+from redolab.models.recovery_time.held_out import (
+    HeldOut,
+    HeldOutPrediction,
+    counts_once,
+    judged,
+    weighted_median,
+    weights,
+)
 from redolab.models.recovery_time.predict import prediction
 from redolab.models.recovery_time.scaling import scaling
-from redolab.models.recovery_time.spread import Spread, coverage, interval, spread_by_distance, spread_of
+from redolab.models.recovery_time.spread import (
+    Spread,
+    coverage,
+    interval,
+    of_a_sum,
+    spread_by_distance,
+    spread_of,
+)
 from redolab.models.recovery_time.spread import together as spreads_together
 from redolab.models.recovery_time.terms import TERMS, Part, Separable, seconds_by_part
 from redolab.models.recovery_time.work import Crash, dirty_pages_of, work
@@ -256,10 +270,53 @@ def test_what_goes_beyond_is_less_sure() -> None:
         spread_of([])
 
 
+def test_the_ends_of_parts_that_are_off_the_same_way_add_up() -> None:
+    recovery, rollback = Spread(deviation=0.1, count=50), Spread(deviation=0.4, count=5, above=0.6)
+    whole = of_a_sum([(60.0, recovery), (30.0, rollback)])
+    expected = [
+        one + other for one, other in zip(interval(60, recovery, 0.9), interval(30, rollback, 0.9), strict=True)
+    ]
+    assert interval(90.0, whole, 0.9) == pytest.approx(expected)
+    assert whole.count == 50
+    assert of_a_sum([(60.0, recovery)]) == recovery
+    assert of_a_sum([(60.0, recovery), (90.0, rollback)]).count == 5
+    # Where a part is nothing, it makes nothing less sure.
+    assert interval(60.0, of_a_sum([(60.0, recovery), (0.0, rollback)]), 0.9) == pytest.approx(
+        interval(60, recovery, 0.9)
+    )
+    with pytest.raises(ValueError, match="no part"):
+        of_a_sum([])
+
+
 def test_many_recoveries_of_one_crash_are_one() -> None:
     found = spread_of([*(("a", 0.1) for _ in range(20)), ("b", 0.3)])
     assert found.count == 2
     assert found.deviation == pytest.approx(math.sqrt((0.01 + 0.09) / 2))
+
+
+def test_of_errors_each_crash_counts_once() -> None:
+    one, *_ = observations()
+    off = {"often": (2.0, 9), "once": (0.9, 1), "exact": (1.0, 1)}
+    found = [
+        HeldOutPrediction(HeldOut.CRASH, dataclasses.replace(one, crash_name=name), times * one.ready)
+        for name, (times, recoveries) in off.items()
+        for _ in range(recoveries)
+    ]
+    units = [counts_once(each) for each in found]
+    assert sum(weights(units)) == pytest.approx(len(off))
+    assert weighted_median([abs(each.relative) for each in found], units) == pytest.approx(0.1)
+    assert weighted_median([each.relative for each in found], units) == pytest.approx(0.0)
+    of_servers = [dataclasses.replace(each, held_out=HeldOut.SERVER) for each in found]
+    assert {counts_once(each) for each in of_servers} == {one.server}
+
+
+def test_a_crash_of_which_some_recoveries_were_inside_is_a_part_of_one() -> None:
+    exact = scipy.stats.binomtest(8, 10).proportion_ci(0.95, "exact")
+    assert coverage(8, 10) == pytest.approx((exact.low, exact.high))
+    below, between, above = coverage(8, 10), coverage(8.5, 10), coverage(9, 10)
+    assert all(low < middle < high for low, middle, high in zip(below, between, above, strict=True))
+    assert coverage(0, 3)[0] == 0.0
+    assert coverage(3, 3)[1] == 1.0
 
 
 def test_the_further_beyond_the_less_sure() -> None:

@@ -1,0 +1,118 @@
+"""How fast servers roll back what was open at a crash, by storage, and how far such rates are off."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import msgspec
+
+from redolab.models.recovery_time.held_out import HeldOut
+from redolab.models.recovery_time.spread import LEAST_SPREAD, Spread, spread_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rollback:
+    """A measured rollback after a crash."""
+
+    server: str
+    family: str
+    storage: str
+    crash_name: str
+    rows: int
+    """Row operations that were undone."""
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Rows a second."""
+        return self.rows / self.seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackElsewhere:
+    """A rollback on a machine that was not learned from."""
+
+    rollback: Rollback
+    machine: str
+    is_own_disk: bool
+    """Of that machine, and no model of another."""
+
+
+class RollbackRate(msgspec.Struct, frozen=True, kw_only=True):
+    """How fast a server rolls back on a storage."""
+
+    rows_per_s: float
+    most_rows: int
+    """Of the largest rollback that was measured."""
+
+
+Rates: TypeAlias = Mapping[str, Mapping[str, RollbackRate]]
+"""Server → storage → rate."""
+
+
+def rollback_rates(rollbacks: Sequence[Rollback]) -> Rates:
+    """The rates of these, each crash counting once: the median of the crashes' medians."""
+    found: dict[str, dict[str, RollbackRate]] = defaultdict(dict)
+    for (server, storage), own in _grouped(rollbacks).items():
+        most = max(each.rows for each in own)
+        found[server][storage] = RollbackRate(rows_per_s=_rate(own), most_rows=most)
+    return found
+
+
+def slowest_of_family(rates: Rates, families: Mapping[str, str], server: str, storage: str) -> RollbackRate | None:
+    """The slowest rate there of the other servers of that one's family; None where none was measured."""
+    of_others = [
+        of_server[storage]
+        for other, of_server in rates.items()
+        if other != server and families[other] == families[server] and storage in of_server
+    ]
+    return min(of_others, key=lambda each: each.rows_per_s, default=None)
+
+
+def rollback_spreads(
+    rollbacks: Sequence[Rollback], elsewhere: Sequence[RollbackElsewhere] = ()
+) -> Mapping[HeldOut, Spread]:
+    """How far rates are off: of another crash, of a server that was not measured there, and on other machines.
+
+    What nothing was held out for is left out.
+    """
+    rates, families = rollback_rates(rollbacks), {each.server: each.family for each in rollbacks}
+    errors: dict[HeldOut, list[tuple[str, float]]] = defaultdict(list)
+    for (server, storage), own in _grouped(rollbacks).items():
+        relative = slowest_of_family(rates, families, server, storage)
+        for each in own:
+            others = [other for other in own if other.crash_name != each.crash_name]
+            if others:
+                errors[HeldOut.CRASH].append((each.crash_name, math.log(_rate(others) / each.rate)))
+            if relative is not None:
+                errors[HeldOut.SERVER].append((server, math.log(relative.rows_per_s / each.rate)))
+    for there in elsewhere:
+        known = rates.get(there.rollback.server, {}).get(there.rollback.storage)
+        if known is not None:
+            kind = HeldOut.MACHINE if there.is_own_disk else HeldOut.LIMITED
+            errors[kind].append((there.machine, math.log(known.rows_per_s / there.rollback.rate)))
+    spreads = {kind: spread_of(found).at_least(LEAST_SPREAD) for kind, found in errors.items()}
+    if HeldOut.SERVER in spreads:
+        # The slowest is taken on purpose: that others are faster makes its upper end no later.
+        slower = spread_of((name, max(0.0, error)) for name, error in errors[HeldOut.SERVER]).at_least(LEAST_SPREAD)
+        spreads[HeldOut.SERVER] = msgspec.structs.replace(spreads[HeldOut.SERVER], above=slower.deviation)
+    return spreads
+
+
+def _rate(rollbacks: Sequence[Rollback]) -> float:
+    crashes: dict[str, list[float]] = defaultdict(list)
+    for each in rollbacks:
+        crashes[each.crash_name].append(each.rate)
+    return statistics.median(statistics.median(own) for own in crashes.values())
+
+
+def _grouped(rollbacks: Sequence[Rollback]) -> Mapping[tuple[str, str], list[Rollback]]:
+    found: dict[tuple[str, str], list[Rollback]] = defaultdict(list)
+    for each in rollbacks:
+        found[each.server, each.storage].append(each)
+    return found
