@@ -127,9 +127,8 @@ def errors_table(rows: Sequence[ErrorRow]) -> ReportTable:
     """The errors, the bad ones included."""
     notes = [
         "Predicted over measured seconds to ready, less one, of recoveries that the fit has not seen. Each crash counts once, of all "
-        "servers left out each server, of other machines each machine, or server there. The intervals are from the errors on the other "
-        "servers; shares have their own 95 % interval, as if what counts once were independent. Above it: longer than its upper end, by "
-        "which 'redolab size' goes; 5 % are expected to be."
+        "servers left out each server, of other machines each machine, or server there. Intervals are from the errors on other servers; "
+        "shares have a 95 % interval of their own. Above it: longer than the upper end that 'redolab size' goes by; 5 % should be."
     ]
     return ReportTable.of("Errors on what was held out", rows, _columns("server"), notes)
 

@@ -81,13 +81,16 @@ def page(runs: Sequence[Run]) -> Page:
         "errors": sorted(
             error for each in judged for name in each.storages if (error := each.median_error(name)) is not None
         ),
-        "planned_ratios": sorted(each.ratio for each in planned if each.ratio is not None),
         "planned_recoveries": sum(len(each.measured.recoveries) for each in planned),
         "planned_above": sum(each.above for each in planned),
         "loads": sum(len(each.loads) for each in judged),
         "predicted": [(each, strata_table(each.recoveries).as_markdown()) for each in judged],
         "by_own": [(each, own, strata_table(own.recoveries).as_markdown()) for each, own in by_own],
-        "planned": [(each, planned_table(each.loads).as_markdown()) for each in judged],
+        "planned": [
+            (each, planned_table(each.loads).as_markdown())
+            for each in judged
+            if any(load.planned is not None for load in each.loads)
+        ],
         "commands": [command(each.run, Factors(), always=["server"]) for each in judged],
         "machine": judged[-1].run.record().sessions[-1].machine.in_words(),
     }
