@@ -13,10 +13,8 @@ from redolab.results.committed import committed_recoveries, recoveries_elsewhere
 from redolab.results.observations import disks_of, observations_of
 from redolab.runs.store import Run
 from redolab.sizing.calibration import Calibration, spreads_of
-from redolab.sizing.fitting import FittedRuns, by_identity, fit_runs, name_elsewhere
+from redolab.sizing.fitting import FittedRuns, by_identity, calibrations_among, fit_runs, name_elsewhere
 from redolab.sizing.own_machine import on_own_machine
-
-_CALIBRATE = "calibrate"
 
 
 def fit_committed(machine: str | None = None) -> FittedRuns:
@@ -32,7 +30,7 @@ def with_calibrated_machines(found: FittedRuns, elsewhere: Sequence[Run]) -> Fit
     """It with predictions of recoveries on those of these machines that were calibrated, by its rates as they were scaled there."""
     judged = list(found.judged)
     for number, runs in by_identity(elsewhere):
-        calibrations = [run for run in runs if run.record().experiment == _CALIBRATE]
+        calibrations = calibrations_among(runs)
         if calibrations:
             own = on_own_machine(fit_runs(calibrations), found.calibration)
             judged += _predictions(own, [run for run in runs if run not in calibrations], number)

@@ -53,6 +53,7 @@ from redolab.sizing.calibration import (
 from redolab.sizing.relatives import nearest_first
 from redolab.storage.profiles import HOME
 
+_CALIBRATE = "calibrate"
 _ANATOMY = "anatomy"
 """The experiment that changes one thing at a time: one crash of it under another workload is no calibration of that workload."""
 _OF_A_SERVER = ("spec", "crash", "storage", "buffer_pool", "settings")
@@ -208,6 +209,11 @@ def by_identity(runs: Sequence[Run]) -> list[tuple[int, list[Run]]]:
         if run.record().experiment != _ANATOMY:
             found[identity_of(run)].append(run)
     return list(enumerate(found.values(), start=2))
+
+
+def calibrations_among(runs: Sequence[Run]) -> list[Run]:
+    """Those that `make experiment calibrate` made."""
+    return [run for run in runs if run.record().experiment == _CALIBRATE]
 
 
 def learned_from(found: FittedRuns) -> list[str]:

@@ -14,11 +14,9 @@ from redolab.results.alike import Keyed
 from redolab.runs.machines import identity_of
 from redolab.runs.store import Run
 from redolab.sizing.calibration import Calibration
-from redolab.sizing.fitting import fit_runs
+from redolab.sizing.fitting import calibrations_among, fit_runs
 from redolab.sizing.judging import JudgedRecovery, judged_recoveries
 from redolab.sizing.own_machine import on_own_machine
-
-_CALIBRATE = "calibrate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +68,7 @@ def judged_by_own(
 ) -> OwnCalibration | None:
     """Recoveries of a run, by the runs among these that calibrated its very machine; None if none did."""
     identity = identity_of(run)
-    calibrations = [
-        each for each in runs if identity and each.record().experiment == _CALIBRATE and identity_of(each) == identity
-    ]
+    calibrations = [each for each in calibrations_among(runs) if identity and identity_of(each) == identity]
     if not calibrations:
         return None
     few = fit_runs(calibrations)

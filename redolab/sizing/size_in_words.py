@@ -115,10 +115,10 @@ def _at_a_random_moment(found: Sized, usual: UsualRecovery) -> str:
         if abs(share) >= _SHOWN_CHANCE
     ]
     of_these = f" ({', '.join(parts)})" if len(parts) > 1 else ""
-    hundred = "" if usual.ninety_nine_s is None else f", 99 % within {_seconds(usual.ninety_nine_s)}"
+    hundred = "" if usual.ninety_nine_s is None else f", 99 % {_within(usual.ninety_nine_s)}"
     return (
-        f"After a crash at a random moment (ages {found.usual_from}) half of recoveries are over within {_seconds(usual.half_s)}, "
-        f"95 % within {_seconds(usual.ninety_five_s)}{hundred}; {chance_in_words(usual.chance_too_long)} take longer than "
+        f"After a crash at a random moment (ages {found.usual_from}) half of recoveries are over {_within(usual.half_s)}, "
+        f"95 % {_within(usual.ninety_five_s)}{hundred}; {chance_in_words(usual.chance_too_long)} take longer than "
         f"{format_duration(found.rto_s)}{of_these}."
     )
 
@@ -259,8 +259,8 @@ def _usual(row: SizeLine) -> str:
     )
 
 
-def _seconds(seconds: float) -> str:
-    return "no time at all, as they get stuck" if math.isinf(seconds) else format_duration(seconds)
+def _within(seconds: float) -> str:
+    return "never, as too many get stuck" if math.isinf(seconds) else f"within {format_duration(seconds)}"
 
 
 def _held(minutes: float) -> str:

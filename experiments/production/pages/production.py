@@ -27,7 +27,6 @@ from .plots import plot_predictions
 _TEMPLATE = Path(__file__).with_suffix(".md")
 _EXPERIMENT = "production"
 _OURS = "the project's"
-_NUMBERS = ("none", "another machine", "two others", "three others", "four others")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +68,7 @@ def page(runs: Sequence[Run]) -> Page:
         "above_in_all": sum(each.above for each in judged),
         "predicted_here": sum(len(each.predicted) for each in here),
         "above_here": sum(each.above for each in here),
-        "others": _NUMBERS[len(machines)] if len(machines) < len(_NUMBERS) else f"{len(machines)} others",
+        "above_elsewhere": [_above_on(machine, judged) for machine in machines.values()],
         "unallowed": [
             each.date for each in judged if each.is_elsewhere and not set(OF_MACHINES) & set(each.calibration.spreads)
         ],
@@ -96,6 +95,12 @@ def page(runs: Sequence[Run]) -> Page:
     }
     panels = [(f"{each.date}{f', {each.machine}' if each.is_elsewhere else ''}", each.recoveries) for each in judged]
     return Page(filled(_TEMPLATE, values), [Plot("predictions", partial(plot_predictions, panels=panels))])
+
+
+def _above_on(machine: str, judged: Sequence[JudgedRun]) -> str:
+    """As in `28 of 40 (machine 2)`."""
+    own = [each for each in judged if each.machine == machine]
+    return f"{sum(each.above for each in own)} of {sum(len(each.predicted) for each in own)} ({machine})"
 
 
 def _is_elsewhere(run: Run) -> bool:
