@@ -116,7 +116,7 @@ def keyed(
         buffer_pool=made.trial.buffer_pool,
         settings=made.trial.settings,
     )
-    return Keyed("run", key, "local", made, crash)
+    return Keyed("run", key, "local", "", made, crash)
 
 
 def record(measured: RecoveryTrial | None = None, *checks: TableCheck, warm: WarmTime | None = None) -> Recovery:

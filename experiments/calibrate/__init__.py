@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from redolab.results.committed import ELSEWHERE, RECOVERY_PAGES
+from redolab.results.committed import LEARNED_FROM, NEVER_LEARNED_FROM
 from redolab.results.rows import recovery_rows
 from redolab.runs.experiment import Experiment, Named, Noun, by_name
 
@@ -16,7 +16,7 @@ EXPERIMENT = Experiment(
     bench=Named(__name__, "redolab.bench.crash_bench:CrashBench"),
     report=Named(__name__, ".report:report"),
     pages={"model": Named(__name__, ".pages.model:page")},
-    page_runs={"model": [*RECOVERY_PAGES, *ELSEWHERE]},
+    page_runs={"model": [*LEARNED_FROM, *NEVER_LEARNED_FROM]},
     rows=recovery_rows,
     group=Noun("crash", "crashes"),
     step=Noun("recovery", "recoveries"),

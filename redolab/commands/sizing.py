@@ -324,7 +324,7 @@ def page(output: Path, path: Path | None) -> None:
     """
     from redolab.machine.files import write_whole
     from redolab.project import PROJECT
-    from redolab.results.committed import committed_recoveries
+    from redolab.results.committed import FIRST_MACHINE, by_machine, committed_recoveries
     from redolab.sizing.calibrated_elsewhere import fit_committed
     from redolab.sizing.calibration import read_calibration, shipped_calibration
     from redolab.sizing.errors import error_rows
@@ -333,7 +333,8 @@ def page(output: Path, path: Path | None) -> None:
 
     _check_folder(output)
     calibration = read_calibration(path) if path else shipped_calibration()
-    runs = committed_recoveries()
+    # What is beside published figures is of one machine.
+    runs = by_machine(committed_recoveries())[FIRST_MACHINE]
     errors = error_rows(fit_committed().judged)
     text = html_page(
         calibration, errors, sorted(PROJECT.results.glob("*.md")), published_beside_ours(runs), is_shipped=path is None

@@ -28,6 +28,8 @@ class Keyed:
     key: Alike
     machine: str
     """What the machine is called in tables (`redolab.runs.machines`)."""
+    identity: str
+    """Of the machine; empty where it was not noted."""
     recovery: Recovery
     image: CrashImage
 
@@ -106,6 +108,7 @@ def keyed_recoveries(runs: Sequence[Run]) -> list[Keyed]:
     keys, named = keys_of(runs), machines_of(runs)
     found = []
     for run in runs:
+        sessions = run.record().sessions
         crashes = {image.name: image for image in crashes_of(run)}
         for recovery in recoveries_of(run):
             record = recovery.record
@@ -115,8 +118,16 @@ def keyed_recoveries(runs: Sequence[Run]) -> list[Keyed]:
                     f"the run {run.name} has no record of its crash {record.trial.image}",
                     "leave that run out: what its recoveries had to do is not known",
                 )
-            machine = named[run.name][record.session]
-            found.append(Keyed(run.name, keys.recovery(run, record, image), machine, recovery, image))
+            found.append(
+                Keyed(
+                    run=run.name,
+                    key=keys.recovery(run, record, image),
+                    machine=named[run.name][record.session],
+                    identity=sessions[record.session].identity,
+                    recovery=recovery,
+                    image=image,
+                )
+            )
     return found
 
 

@@ -2,26 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+
 from redolab.runs.pages import measured_runs
 from redolab.runs.store import Run
 
 RECOVERY_PAGES = ("model", "generations", "recovery", "stuck", "anatomy", "production")
-"""The pages of results whose runs are recoveries on the project's own machine."""
+"""The pages of results whose runs are recoveries on the first machine that the project had."""
 SLOWER_MACHINE = "slower-machine"
-"""The folder of runs on a machine of the same class on which recoveries take twice as long: shown, and never learned from."""
+"""The folder of runs on a machine of the same class on which recoveries take twice as long: predicted, and never learned from."""
 THIRD_MACHINE = "third-machine"
-"""The folder of runs on one more of that class, which is about as fast as the project's: never learned from either."""
+"""The folder of runs on one more of that class, which is as fast as the first: learned from with it, and predicted by it alone."""
 OTHER_MACHINES = (SLOWER_MACHINE, THIRD_MACHINE)
 
-ELSEWHERE = (*OTHER_MACHINES, "storage")
-"""The folders of runs on these machines: predicted, to see how far off predictions are there."""
-
-
-def recoveries_elsewhere() -> list[Run]:
-    """The recoveries on them. Raises `LabError` if there are none."""
-    return [run for folder in ELSEWHERE for run in measured_runs(folder)]
+LEARNED_FROM = (*RECOVERY_PAGES, THIRD_MACHINE)
+NEVER_LEARNED_FROM = (SLOWER_MACHINE, "storage")
+FIRST_MACHINE = "the first machine"
+_MACHINES = {
+    **dict.fromkeys(RECOVERY_PAGES, FIRST_MACHINE),
+    **dict.fromkeys(NEVER_LEARNED_FROM, "the slower machine"),
+    THIRD_MACHINE: "the third machine",
+}
+"""Folder → which machine its runs are of."""
 
 
 def committed_recoveries() -> list[Run]:
-    """All recoveries that are committed with the project, whichever page they are for. Raises `LabError` if there are none."""
-    return [run for page in RECOVERY_PAGES for run in measured_runs(page)]
+    """The recoveries that the project learns from, whichever page they are for. Raises `LabError` if there are none."""
+    return [run for folder in LEARNED_FROM for run in measured_runs(folder)]
+
+
+def other_committed_recoveries() -> list[Run]:
+    """Those that it only predicts, to see how far off that is. Raises `LabError` if there are none."""
+    return [run for folder in NEVER_LEARNED_FROM for run in measured_runs(folder)]
+
+
+def machine_of(run: Run) -> str:
+    """What the machine is called that a committed run is of."""
+    return _MACHINES[run.folder.parent.name]
+
+
+def by_machine(runs: Iterable[Run]) -> Mapping[str, Sequence[Run]]:
+    """What each machine of the project is called → those of these committed runs that are of it."""
+    found: dict[str, list[Run]] = {}
+    for run in runs:
+        found.setdefault(machine_of(run), []).append(run)
+    return found

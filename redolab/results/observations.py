@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from redolab.machine.machine_class import MachineClass
 from redolab.models.capacity import PAGE_SIZE
-from redolab.models.recovery_time.fit import Observation
+from redolab.models.recovery_time.fit import Observation, Subject
 from redolab.models.recovery_time.rollback import Rollback
 from redolab.models.recovery_time.spread import LEAST_SPREAD, Spread, spread_of
 from redolab.models.recovery_time.terms import DiskRates, Part
@@ -38,6 +38,8 @@ def disk_figures(got: MeasuredDisk) -> DiskRates | None:
     )
 
 
+_CRASHES_ENOUGH = 3
+"""Of a server under a workload."""
 _ROWS_ENOUGH = 10_000
 """Rows to roll back."""
 _SECONDS_ENOUGH = 1.0
@@ -45,29 +47,52 @@ _SECONDS_ENOUGH = 1.0
 _LEAST_SECONDS = 0.1
 """That they are taken to have added: a difference can be none."""
 
-Disks = Mapping[tuple[MachineClass, StorageKey], DiskRates]
-"""What fio found of a storage on machines of a class, where it was last asked for all that the model takes."""
+
+@dataclass(frozen=True, slots=True)
+class Disks:
+    """What fio found of storages, where it was last asked for all that the model takes."""
+
+    of_machines: Mapping[tuple[MachineClass, str, StorageKey], DiskRates]
+    """By the machine's identity."""
+    of_classes: Mapping[tuple[MachineClass, StorageKey], DiskRates]
+
+    def of(self, each: Keyed) -> DiskRates | None:
+        """The disk of a recovery: of that very machine, else of one of its class; None if fio has looked at none."""
+        machine, storage = each.key.machine, each.key.storage
+        return self.of_machines.get((machine, each.identity, storage), self.of_classes.get((machine, storage)))
 
 
 def disks_of(keys: Keys) -> Disks:
     """The disks of some runs. Raises `LabError` if a run cannot be read."""
-    return {
-        (keys.machine(run, record.session), keys.storage(run, record.storage)): disk
-        for run in keys.runs
-        for record in storages_of(run).records
-        if record.check is not None and (disk := disk_figures(record.check.got)) is not None
-    }
+    of_machines, of_classes = {}, {}
+    for run in keys.runs:
+        sessions = run.record().sessions
+        for record in storages_of(run).records:
+            if record.check is not None and (disk := disk_figures(record.check.got)) is not None:
+                machine, storage = keys.machine(run, record.session), keys.storage(run, record.storage)
+                of_machines[machine, sessions[record.session].identity, storage] = disk
+                of_classes[machine, storage] = disk
+    return Disks(of_machines, of_classes)
 
 
 def observations_of(recoveries: Sequence[Keyed], disks: Disks) -> list[Observation]:
-    """Those of these recoveries that ended well, on storages that fio has looked at on a machine of that class."""
+    """Those of these recoveries that ended well and undisturbed, on storages that fio has looked at on a machine of that class.
+
+    It is not known of all that they were undisturbed: at first the lab did not look, and slowed them by up to 14 % itself
+    (docs/recovery.md). They are left out where enough crashes of the server under the workload have a record, and are never judged.
+    """
     found = []
     for each in recoveries:
-        crash, disk = crash_of(each.image), disks.get((each.key.machine, each.key.storage))
+        crash, disk = crash_of(each.image), disks.of(each)
         is_own = not (each.trial.is_disturbed or each.trial.looked_at)
         if _is_usual(each.image.spec) and is_own and crash is not None and disk is not None:
             found.append(_observation(each.run, each.trial, each.image, crash, disk))
-    return [each for each in found if each is not None]
+    told = [each for each in found if each is not None]
+    recorded: dict[Subject, set[str]] = defaultdict(set)
+    for one in told:
+        if one.is_judged:
+            recorded[one.subject].add(one.crash_name)
+    return [each for each in told if each.is_judged or len(recorded[each.subject]) < _CRASHES_ENOUGH]
 
 
 def _is_usual(spec: CrashSpec) -> bool:
@@ -141,6 +166,14 @@ def _tables_told(recoveries: Sequence[Keyed]) -> Mapping[str, Mapping[str, list[
 def _each_adds(told: Sequence[_Told]) -> float:
     """Seconds for each table, by least squares through 0."""
     return max(0.0, sum(each.tables * each.seconds for each in told) / sum(each.tables**2 for each in told))
+
+
+def is_of_several_batches(trial: RecoveryTrial) -> bool:
+    """Whether it took more than one batch; those that got stuck did."""
+    if trial.outcome is Outcome.STUCK:
+        return True
+    batches = None if trial.timeline is None else trial.timeline.batches
+    return trial.outcome is Outcome.READY and batches is not None and batches > 1
 
 
 def crash_of(image: CrashImage) -> Crash | None:
@@ -222,6 +255,7 @@ def _observation(
         pages=_pages(trial, timeline, crash),
         stretches=_stretches(trial.seconds_to_ready, timeline),
         ready=trial.seconds_to_ready,
+        is_judged=trial.disturbance is not None,
     )
 
 

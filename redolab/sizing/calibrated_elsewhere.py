@@ -1,4 +1,4 @@
-"""How well a few crashes on a machine that the fit has not learned from predict what else was measured there."""
+"""How well what other machines taught, scaled by a few crashes on one, predicts what else was measured there."""
 
 from __future__ import annotations
 
@@ -9,36 +9,43 @@ import msgspec
 
 from redolab.models.recovery_time.held_out import FITTED_UP_TO, HeldOut, HeldOutPrediction
 from redolab.results.alike import keyed_recoveries, keys_of
-from redolab.results.committed import committed_recoveries, recoveries_elsewhere
+from redolab.results.committed import by_machine, committed_recoveries, other_committed_recoveries
 from redolab.results.observations import disks_of, observations_of
 from redolab.runs.store import Run
 from redolab.sizing.calibration import Calibration, spreads_of
-from redolab.sizing.fitting import FittedRuns, by_identity, calibrations_among, fit_runs, name_elsewhere
+from redolab.sizing.fitting import FittedRuns, but_anatomies, calibrations_among, fit_runs, named, rates_of
 from redolab.sizing.own_machine import on_own_machine
 
 
 def fit_committed(machine: str | None = None) -> FittedRuns:
-    """What the runs that are committed with redolab taught, judged on the other machines of its class too.
+    """What the runs that are committed with redolab taught, judged on each of its machines by what the others taught.
 
     Raises `LabError`, or `InvalidInput` if there is no such machine.
     """
-    elsewhere = recoveries_elsewhere()
-    return with_calibrated_machines(fit_runs(committed_recoveries(), machine, elsewhere=elsewhere), elsewhere)
+    return fit_of_machines(committed_recoveries(), other_committed_recoveries(), machine)
 
 
-def with_calibrated_machines(found: FittedRuns, elsewhere: Sequence[Run]) -> FittedRuns:
-    """It with predictions of recoveries on those of these machines that were calibrated, by its rates as they were scaled there."""
+def fit_of_machines(learned_from: Sequence[Run], others: Sequence[Run], machine: str | None = None) -> FittedRuns:
+    """The same of these committed runs; the `others` are only predicted.
+
+    Of machines that were calibrated, that is where `make experiment calibrate` was run, what else was measured there is predicted
+    too by what the others taught, as it was scaled there.
+    """
+    machines = by_machine([*learned_from, *others])
+    found = fit_runs(learned_from, machine, machines)
     judged = list(found.judged)
-    for number, runs in by_identity(elsewhere):
+    for name, runs in machines.items():
         calibrations = calibrations_among(runs)
-        if calibrations:
-            own = on_own_machine(fit_runs(calibrations), found.calibration)
-            judged += _predictions(own, [run for run in runs if run not in calibrations], number)
+        rest = [run for run in learned_from if run.name in found.calibration.runs and run not in runs]
+        if calibrations and rest:
+            known = msgspec.structs.replace(rates_of(rest, machine), spreads=found.calibration.spreads)
+            own = on_own_machine(fit_runs(calibrations), known)
+            judged += _predictions(own, [run for run in but_anatomies(runs) if run not in calibrations], name)
     calibration = msgspec.structs.replace(found.calibration, spreads=spreads_of(judged))
     return replace(found, calibration=calibration, judged=judged)
 
 
-def _predictions(own: Calibration, runs: Sequence[Run], number: int) -> list[HeldOutPrediction]:
+def _predictions(own: Calibration, runs: Sequence[Run], name: str) -> list[HeldOutPrediction]:
     """Of what other runs measured there of the servers and storages that were calibrated."""
     recoveries = keyed_recoveries(runs)
     machines = {each.image.name: each.key.machine for each in recoveries}
@@ -46,9 +53,8 @@ def _predictions(own: Calibration, runs: Sequence[Run], number: int) -> list[Hel
     for each in observations_of(recoveries, disks_of(keys_of(runs))):
         server = own.servers.get(each.server)
         learnt = None if server is None else server.workloads.get(each.workload)
-        if learnt is not None and learnt.scaled_by and each.storage in learnt.storages:
+        if each.is_judged and learnt is not None and learnt.scaled_by and each.storage in learnt.storages:
             kind = HeldOut.CALIBRATED if each.log_size <= FITTED_UP_TO else HeldOut.CALIBRATED_LARGER
             predicted = learnt.fitted.ready(each.crash, each.pool, own.storages[each.storage].disk)
-            named = name_elsewhere(number, machines[each.crash_name])
-            found.append(HeldOutPrediction(kind, each, predicted, named))
+            found.append(HeldOutPrediction(kind, each, predicted, named(name, machines[each.crash_name])))
     return found

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+
+import msgspec
 
 from redolab.errors import InvalidInput
 from redolab.machine.machine_class import MachineClass
@@ -16,11 +18,12 @@ from redolab.models.recovery_time.held_out import (
 )
 from redolab.models.recovery_time.rollback import (
     RollbackElsewhere,
+    RollbackRate,
     rollback_rates,
     rollback_spreads,
 )
 from redolab.models.replicates import Replicates, replicates
-from redolab.records.alike import grouped
+from redolab.records.alike import Alike, grouped
 from redolab.records.recovery import Outcome
 from redolab.report.labels import server_label
 from redolab.results.alike import Keyed, Keys, keyed_recoveries, keys_of
@@ -29,6 +32,7 @@ from redolab.results.observations import (
     are_of_one_load,
     disk_figures,
     disks_of,
+    is_of_several_batches,
     moments_of,
     observations_of,
     rollback_of,
@@ -36,7 +40,6 @@ from redolab.results.observations import (
     tables_spread,
 )
 from redolab.results.storages import storages_of
-from redolab.runs.machines import identity_of
 from redolab.runs.schema import Session
 from redolab.runs.store import Run
 from redolab.servers.catalogue import server_catalogue
@@ -62,7 +65,7 @@ _OF_A_SERVER = ("spec", "crash", "storage", "buffer_pool", "settings")
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Recoveries that were not learned from, as they are not alike with those that were."""
+    """Recoveries that were not learned from: not alike with those that were, or slowed by something else, as far as is known."""
 
     what: str
     """As in `MariaDB 10.11.19 on 2 cores of …`."""
@@ -85,108 +88,171 @@ class FittedRuns:
     """How far the runs differ from one another."""
 
 
-def fit_runs(runs: Sequence[Run], machine: str | None = None, elsewhere: Sequence[Run] | None = None) -> FittedRuns:
-    """A calibration from the recoveries of these runs on one class of machines.
+@dataclass(frozen=True, slots=True)
+class _Lesson:
+    """What there is to learn from some runs: the recoveries on one class of machines, alike but for what the model knows."""
 
-    Of several the one that `machine` names in part, as in `EPYC`, else the one with the most recoveries. `elsewhere`: runs on
-    other machines of that class; with them, be there any, the calibration knows how far it is off on machines that it has not
-    learned from, these and other classes among the runs. Raises `LabError`, or `InvalidInput` if they hold no recovery to learn
-    from.
-    """
+    runs: Sequence[Run]
+    keys: Keys
+    machine: MachineClass
+    kept: Sequence[Keyed]
+    """Of that class; those of another version than most are left out."""
+    elsewhere: Sequence[Keyed]
+    """Of other classes."""
+    left_out: Sequence[LeftOut]
+    observations: Sequence[Observation]
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """Server → version."""
+        return {each.trial.server: each.trial.version for each in self.kept}
+
+    @property
+    def subjects(self) -> Mapping[Subject, Sequence[Observation]]:
+        """Server and workload → what tells their rates."""
+        return {
+            subject: [each for each in self.observations if each.subject == subject]
+            for subject in sorted({each.subject for each in self.observations})
+        }
+
+
+def _lesson(runs: Sequence[Run], machine: str | None) -> _Lesson:
+    """Raises `LabError`, or `InvalidInput` if the runs hold no recovery to learn from."""
     keys, measured = keys_of(runs), keyed_recoveries(runs)
     disks = disks_of(keys)
     chosen = _class(machine, [each for each in measured if observations_of([each], disks)])
     kept = _of_one_version([each for each in measured if each.key.machine == chosen])
     learned_from = {id(each) for each in kept}
-    left_out = _left_out([each for each in measured if id(each) not in learned_from])
     observations = _beside_an_anatomy(observations_of(kept, disks), runs)
     if not observations:
         raise _nothing_to_learn()
-    # The model of a disk is the same on each machine; what a table adds on a slow one is its reads.
-    on_models = [each for each in keyed_recoveries(elsewhere or []) if each.trial.storage != HOME]
-    of_tables = table_rates([*kept, *on_models])
-    rolled_back = [rollback for each in kept if (rollback := rollback_of(each)) is not None]
-    rates_of_rollback = rollback_rates(rolled_back)
-    versions = {each.trial.server: each.trial.version for each in kept}
-    dialects = {server: dialect_of(_family(server), Version.parse(version)) for server, version in versions.items()}
+    return _Lesson(
+        runs=runs,
+        keys=keys,
+        machine=chosen,
+        kept=kept,
+        elsewhere=[each for each in measured if each.key.machine != chosen],
+        left_out=[
+            *_left_out([each for each in measured if id(each) not in learned_from]),
+            *_not_known_to_be_undisturbed(kept, {(each.run, each.crash_name) for each in observations}),
+        ],
+        observations=observations,
+    )
+
+
+def fit_runs(
+    runs: Sequence[Run], machine: str | None = None, machines: Mapping[str, Sequence[Run]] | None = None
+) -> FittedRuns:
+    """A calibration from the recoveries of these runs on one class of machines.
+
+    Of several the one that `machine` names in part, as in `EPYC`, else the one with the most recoveries. `machines`: what machines
+    of that class are called → runs on each; with them the calibration knows how far it is off on machines that it has not learned
+    from: those of the runs with each left out, the others, and other classes among the runs. Raises `LabError`, or `InvalidInput`
+    if they hold no recovery to learn from.
+    """
+    lesson = _lesson(runs, machine)
+    dialects = {
+        server: dialect_of(_family(server), Version.parse(version)) for server, version in lesson.versions.items()
+    }
     relatives = {
         server: nearest_first(own, {name: other for name, other in dialects.items() if name != server})
         for server, own in dialects.items()
     }
-    found = judged(observations, relatives)
-    subjects = {
-        subject: [each for each in observations if each.subject == subject]
-        for subject in sorted({each.subject for each in observations})
-    }
-    fitted = fit_together(observations)
+    found = judged(lesson.observations, relatives)
     rolled_back_elsewhere: list[RollbackElsewhere] = []
-    if elsewhere is not None:
-        others = [each for each in measured if each.key.machine != chosen]
-        found += _on_other_machines(others, disks, fitted)
-        rolled_back_elsewhere += _rolled_back_elsewhere(others)
-        for number, own in by_identity(elsewhere):
-            there = keyed_recoveries(own)
-            found += _on_other_machines(there, disks_of(keys_of(own)), fitted, number)
-            rolled_back_elsewhere += _rolled_back_elsewhere(there, number)
-    names = dict.fromkeys(server for server, _ in subjects)
+    others: list[Keyed] = []
+    if machines is not None:
+        found += _on_other_machines(lesson.elsewhere, disks_of(lesson.keys), fit_together(lesson.observations))
+        rolled_back_elsewhere += _rolled_back_elsewhere(lesson.elsewhere)
+        for name, own in machines.items():
+            names, anatomies = {run.name for run in own}, _anatomies(own)
+            there = [each for each in keyed_recoveries(own) if each.key.machine.cpu == lesson.machine.cpu]
+            usual = [each for each in there if each.run not in anatomies]
+            rest = [each for each in lesson.observations if each.run not in names]
+            found += _on_other_machines(usual, disks_of(keys_of(own)), fit_together(rest), name)
+            rolled_back_elsewhere += _rolled_back_elsewhere(there, name)
+            if not names & {run.name for run in runs}:
+                others += usual
+    # The model of a disk is the same on each machine; what a table adds on a slow one is its reads.
+    on_models = [each for each in others if each.trial.storage != HOME]
+    rolled_back = [rollback for each in lesson.kept if (rollback := rollback_of(each)) is not None]
+    calibration = msgspec.structs.replace(
+        _rates(lesson, table_rates([*lesson.kept, *on_models]), rollback_rates(rolled_back)),
+        spreads=spreads_of(found),
+        rollback_spreads=rollback_spreads(rolled_back, rolled_back_elsewhere),
+        tables_spread=tables_spread([*lesson.kept, *on_models]),
+        other_machines=other_machines_of(found),
+    )
+    replicated = _replicates(lesson.kept)
+    return FittedRuns(calibration, found, lesson.observations, lesson.machine, lesson.left_out, replicated)
+
+
+def rates_of(runs: Sequence[Run], machine: str | None = None) -> Calibration:
+    """The rates alone that `fit_runs` finds: how far they are off is not known."""
+    return _rates(_lesson(runs, machine), {}, {})
+
+
+def _rates(
+    lesson: _Lesson,
+    of_tables: Mapping[str, Mapping[str, float]],
+    of_rollback: Mapping[str, Mapping[str, RollbackRate]],
+) -> Calibration:
+    fitted, kept, subjects = fit_together(lesson.observations), lesson.kept, lesson.subjects
     servers = {
         server: CalibratedServer(
             family=_family(server),
-            version=versions[server].split("-")[0],
+            version=lesson.versions[server].split("-")[0],
             workloads={
                 workload: calibrated_workload(
                     own,
                     fitted[of, workload],
                     _stuck(kept, of, workload),
+                    _several_batches(kept, of, workload),
                     moments_of(kept, of, workload),
                     of_one_load=are_of_one_load(kept, of, workload),
                 )
                 for (of, workload), own in subjects.items()
                 if of == server
             },
-            rollback_on=rates_of_rollback.get(server, {}),
+            rollback_on=of_rollback.get(server, {}),
             seconds_per_table_on=of_tables.get(server, {}),
         )
-        for server in names
+        for server in dict.fromkeys(server for server, _ in subjects)
     }
-    names_of_runs = {each.run for each in kept}
-    last = _last_session(keys, chosen)
-    calibration = Calibration(
+    names_of_runs = {each.run for each in lesson.observations}
+    last = _last_session(lesson.keys, lesson.machine)
+    return Calibration(
         format=CALIBRATION_FORMAT,
         made=max(each.trial.started for each in kept),
         commit=last.commit or "",
         machine=last.machine,
-        storages=_storages(keys, chosen),
+        storages=_storages(lesson.keys, lesson.machine),
         servers=servers,
-        spreads=spreads_of(found),
-        runs=tuple(run.name for run in runs if run.name in names_of_runs),
-        rollback_spreads=rollback_spreads(rolled_back, rolled_back_elsewhere),
-        tables_spread=tables_spread([*kept, *on_models]),
-        other_machines=other_machines_of(found),
+        spreads={},
+        runs=tuple(run.name for run in lesson.runs if run.name in names_of_runs),
     )
-    return FittedRuns(calibration, found, observations, chosen, left_out, _replicates(kept))
 
 
 def _on_other_machines(
-    recoveries: Sequence[Keyed], disks: Disks, fitted: Mapping[Subject, Fitted], number: int | None = None
+    recoveries: Sequence[Keyed], disks: Disks, fitted: Mapping[Subject, Fitted], name: str | None = None
 ) -> list[HeldOutPrediction]:
-    """Predictions of recoveries on machines that were not learned from, by the disks that these have; patch levels may differ."""
+    """Predictions of recoveries by what other machines taught, on the disks that these have; patch levels may differ."""
     found = []
     for machine in dict.fromkeys(each.key.machine for each in recoveries):
         for each in observations_of([each for each in recoveries if each.key.machine == machine], disks):
-            if each.subject in fitted:
+            if each.subject in fitted and each.is_judged:
                 kind = HeldOut.MACHINE if each.storage == HOME else HeldOut.LIMITED
                 predicted = fitted[each.subject].ready(each.crash, each.pool, each.disk)
-                found.append(HeldOutPrediction(kind, each, predicted, name_elsewhere(number, machine)))
+                found.append(HeldOutPrediction(kind, each, predicted, named(name, machine)))
     return found
 
 
-def _rolled_back_elsewhere(recoveries: Sequence[Keyed], number: int | None = None) -> list[RollbackElsewhere]:
-    """The rollbacks among recoveries on machines that were not learned from."""
+def _rolled_back_elsewhere(recoveries: Sequence[Keyed], name: str | None = None) -> list[RollbackElsewhere]:
+    """The rollbacks among recoveries on a machine, or on those of other classes."""
     return [
         RollbackElsewhere(
             rollback=rollback,
-            machine=name_elsewhere(number, each.key.machine),
+            machine=named(name, each.key.machine),
             is_own_disk=each.trial.storage == HOME,
         )
         for each in recoveries
@@ -194,21 +260,20 @@ def _rolled_back_elsewhere(recoveries: Sequence[Keyed], number: int | None = Non
     ]
 
 
-def name_elsewhere(number: int | None, machine: MachineClass) -> str:
-    """What a machine is called that was not learned from; those of the class of the one that was have numbers."""
-    return machine.in_words() if number is None else f"machine {number} with {machine.in_words()}"
+def named(name: str | None, machine: MachineClass) -> str:
+    """What a machine is called whose recoveries are predicted by what others taught: those of the class of these have names."""
+    return machine.in_words() if name is None else f"{name} with {machine.in_words()}"
 
 
-def by_identity(runs: Sequence[Run]) -> list[tuple[int, list[Run]]]:
-    """The runs of each machine with its number, without anatomies: what these change one at a time is no term of the model.
+def but_anatomies(runs: Sequence[Run]) -> list[Run]:
+    """What an anatomy changes one at a time is no term of the model."""
+    anatomies = _anatomies(runs)
+    return [run for run in runs if run.name not in anatomies]
 
-    The first machine is the one that was learned from.
-    """
-    found: dict[str, list[Run]] = defaultdict(list)
-    for run in runs:
-        if run.record().experiment != _ANATOMY:
-            found[identity_of(run)].append(run)
-    return list(enumerate(found.values(), start=2))
+
+def _anatomies(runs: Sequence[Run]) -> set[str]:
+    """The names of those that are one."""
+    return {run.name for run in runs if run.record().experiment == _ANATOMY}
 
 
 def calibrations_among(runs: Sequence[Run]) -> list[Run]:
@@ -224,14 +289,14 @@ def learned_from(found: FittedRuns) -> list[str]:
     )
     return [
         f"Learned from {len(found.observations)} recoveries on {found.machine.in_words()}.",
-        *([f"Left out, as not alike: {left_out}."] if left_out else []),
+        *([f"Left out: {left_out}."] if left_out else []),
         f"The same cell measured again: {found.replicates.in_words()}.",
     ]
 
 
 def _beside_an_anatomy(observations: Sequence[Observation], runs: Sequence[Run]) -> list[Observation]:
     """Those of servers and workloads that something else than an anatomy has measured too."""
-    anatomies = {run.name for run in runs if run.record().experiment == _ANATOMY}
+    anatomies = _anatomies(runs)
     measured = {each.subject for each in observations if each.run not in anatomies}
     return [each for each in observations if each.subject in measured]
 
@@ -239,7 +304,7 @@ def _beside_an_anatomy(observations: Sequence[Observation], runs: Sequence[Run])
 def _nothing_to_learn() -> InvalidInput:
     return InvalidInput(
         "these runs have no recovery to learn from",
-        "it takes some that ended well, on storages that fio looked at (CHECKDISKS=on)",
+        "it takes some that ended well, beside nothing else, on storages that fio looked at (CHECKDISKS=on)",
     )
 
 
@@ -279,6 +344,26 @@ def _left_out(recoveries: Sequence[Keyed]) -> list[LeftOut]:
     return found
 
 
+def _not_known_to_be_undisturbed(
+    recoveries: Sequence[Keyed], learned_from: Collection[tuple[str, str]]
+) -> list[LeftOut]:
+    """Those that ended well, may have been slowed by something else, and are of no crash of a run that was learned from."""
+    ready = [
+        each
+        for each in recoveries
+        if each.trial.outcome is Outcome.READY and (each.run, each.image.name) not in learned_from
+    ]
+    kinds = {
+        "before the lab recorded what else the machine did": [each for each in ready if each.trial.disturbance is None],
+        "recoveries beside something else": [each for each in ready if each.trial.is_disturbed or each.trial.looked_at],
+    }
+    return [
+        LeftOut(what, len(of_it), tuple(dict.fromkeys(each.run for each in of_it)))
+        for what, of_it in kinds.items()
+        if of_it
+    ]
+
+
 def _last_session(keys: Keys, machine: MachineClass) -> Session:
     """The last one on a machine of that class."""
     sessions = [
@@ -291,16 +376,22 @@ def _last_session(keys: Keys, machine: MachineClass) -> Session:
 
 
 def _replicates(recoveries: Sequence[Keyed]) -> Replicates:
-    """What alike cells come to in several runs, hours or days apart."""
+    """What alike cells come to in several runs on one machine, hours or days apart."""
     ready = [
-        (each.key, (each.run, each.trial.seconds_to_ready))
+        (each.key, (each.identity, each.run, each.trial.seconds_to_ready))
         for each in recoveries
         if each.trial.outcome is Outcome.READY
         and each.trial.seconds_to_ready is not None
+        and each.trial.disturbance is not None
+        and not each.trial.is_disturbed
         # Crashes at moments drawn at random differ by the moment.
         and each.image.spec.kill.moment is None
     ]
-    return replicates(list(grouped(ready).values()))
+    cells: dict[tuple[Alike, str], list[tuple[str, float]]] = defaultdict(list)
+    for key, measured in grouped(ready).items():
+        for identity, run, seconds in measured:
+            cells[key, identity].append((run, seconds))
+    return replicates(list(cells.values()))
 
 
 def _stuck(recoveries: Sequence[Keyed], server: str, workload: str) -> int:
@@ -311,6 +402,15 @@ def _stuck(recoveries: Sequence[Keyed], server: str, workload: str) -> int:
         and each.trial.outcome is Outcome.STUCK
         and not each.trial.settings
         for each in recoveries
+    )
+
+
+def _several_batches(recoveries: Sequence[Keyed], server: str, workload: str) -> int:
+    """How many of them took more than one batch, or got stuck on the way: no other did."""
+    return sum(
+        is_of_several_batches(each.trial)
+        for each in recoveries
+        if (each.trial.server, each.image.spec.workload) == (server, workload) and not each.trial.settings
     )
 
 

@@ -73,7 +73,7 @@ def planned_table(loads: Sequence[JudgedLoad]) -> ReportTable:
         Column[JudgedLoad]("log", lambda row: row.measured.log, right=True),
         Column[JudgedLoad]("crashes", lambda row: str(len(row.measured.recoveries)), right=True),
         Column[JudgedLoad]("half ready, s", lambda row: number(row.half_ready), right=True),
-        Column[JudgedLoad]("planned: half, 95 %", _planned_in_words, right=True),
+        Column[JudgedLoad]("planned: typical, 95 % sure", _planned_in_words, right=True),
         Column[JudgedLoad]("planned / measured", lambda row: "–" if row.ratio is None else f"{row.ratio:.2f}", right=True),
         Column[JudgedLoad]("above the planned 95 %", _above, right=True),
     ]  # fmt: skip

@@ -98,6 +98,7 @@ def _scaled(
         scaled_by=len(own),
         storages=measured_storages(own),
         log_sizes=(min(logs), max(logs)),
+        known_up_to=0,
         pools=(min(pools), max(pools)),
     )
 

@@ -84,7 +84,7 @@ def templates(dialect: Dialect, log_size: int, *, is_enough: bool) -> Sequence[L
         Lines(
             where="failover",
             lines=("wait for a crashed primary {wait} s or more, or not at all",),
-            why="half of its recoveries take up to {median}, 95 % up to {upper}",
+            why="its recovery typically takes {median}, 95 % sure less than {upper}",
         ),
     )
 

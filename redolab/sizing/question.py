@@ -198,6 +198,8 @@ class Model:
         if log_size > most * BEYOND:
             times = f"{log_size / most:.1f}".removesuffix(".0")
             said.append(f"{format_size(log_size)} is {times} times the largest log measured, {format_size(most)}")
+        elif log_size > self.learnt.sure_up_to * BEYOND:
+            said.append(f"few crashes with logs of more than {format_size(self.learnt.sure_up_to)} were measured")
         least, most = self.learnt.pools
         if not least / BEYOND <= self.question.pool <= most * BEYOND:
             said.append(f"pools of {span(self.learnt.pools)} were measured, not {format_size(self.question.pool)}")
@@ -218,7 +220,7 @@ class Model:
         if not least / BEYOND <= self.question.pool <= most * BEYOND:
             ways.append(HeldOut.POOL)
         beyond = [known[way] for way in ways if way in known]
-        largest = self.learnt.log_sizes[1]
+        largest = self.learnt.sure_up_to
         if log_size > largest * BEYOND and HeldOut.LOG_SIZE in known:
             beyond.append(known[HeldOut.LOG_SIZE].at(math.log2(log_size / largest)))
         return together(known[HeldOut.CRASH], beyond)
@@ -264,8 +266,9 @@ def model_of(question: Question, calibration: Calibration, storage: str) -> Mode
             for each in sorted(one.times[to_machine] for one in calibration.other_machines if to_machine in one.times)
         )
         warnings.append(
-            f"calibrated on redolab's machine, not on yours: recoveries of other machines took {times} times as long as predicted, and the "
-            f"upper end allows for that{_not_for(storage)} ('make experiment calibrate SERVER={measured_as}' on yours makes it narrower)"
+            f"calibrated on redolab's machines, not on yours: recoveries of machines left out took {times} times as long as predicted, and "
+            f"the upper end allows for that{_not_for(storage)} ('make experiment calibrate SERVER={measured_as}' on yours makes it "
+            "narrower)"
         )
     if datetime.now(UTC) - calibration.made > _STALE:
         warnings.append(

@@ -74,10 +74,10 @@ def _answer(found: Sized) -> str:
             f"No size recovers in time: even with {smallest} {chance_in_words(found.smallest_chance)} of recoveries take longer than "
             f"{format_duration(found.rto_s)}, and {_percent(found.most_chance)} may."
         )
-    half, upper = format_duration(found.expected.recovery_s), format_duration(found.expected.ninety.high_s)
+    typical, upper = format_duration(found.expected.recovery_s), format_duration(found.expected.ninety.high_s)
     return (
-        f"Set the redo log to {format_size(found.size)}. After a crash with the log full, the worst, {_RECOVERY[found.until]} then takes "
-        f"less than {half} in half of cases, and less than {upper} in 95 % of them."
+        f"Set the redo log to {format_size(found.size)}. After a crash with the log full, the worst, {_RECOVERY[found.until]} then "
+        f"typically takes {typical}, 95 % sure less than {upper}."
     )
 
 
@@ -115,10 +115,10 @@ def _at_a_random_moment(found: Sized, usual: UsualRecovery) -> str:
         if abs(share) >= _SHOWN_CHANCE
     ]
     of_these = f" ({', '.join(parts)})" if len(parts) > 1 else ""
-    hundred = "" if usual.ninety_nine_s is None else f", 99 % {_within(usual.ninety_nine_s)}"
+    surer = "" if usual.ninety_nine_s is None else f", 99 % sure {_time(usual.ninety_nine_s, 'less than ')}"
     return (
-        f"After a crash at a random moment (ages {found.usual_from}) half of recoveries are over {_within(usual.half_s)}, "
-        f"95 % {_within(usual.ninety_five_s)}{hundred}; {chance_in_words(usual.chance_too_long)} take longer than "
+        f"After a crash at a random moment (ages {found.usual_from}) it typically takes {_time(usual.half_s)}, "
+        f"95 % sure {_time(usual.ninety_five_s, 'less than ')}{surer}; {chance_in_words(usual.chance_too_long)} take longer than "
         f"{format_duration(found.rto_s)}{of_these}."
     )
 
@@ -129,8 +129,9 @@ def _rule(found: Sized) -> str:
         return f"The rule of an hour of peak redo ({_peak(found)}): no log of this server holds it."
     row = found.rule
     return (
-        f"The rule of an hour of peak redo ({_peak(found)}) asks for {format_size(row.log_size)}: {format_duration(row.recovery_s)} in "
-        f"half of the worst crashes, {chance_in_words(row.chance)} over {format_duration(found.rto_s)}{_stuck(row)}."
+        f"The rule of an hour of peak redo ({_peak(found)}) asks for {format_size(row.log_size)}: typically "
+        f"{format_duration(row.recovery_s)} after the worst crash, {chance_in_words(row.chance)} over "
+        f"{format_duration(found.rto_s)}{_stuck(row)}."
     )
 
 
@@ -195,9 +196,9 @@ def _table(found: Sized) -> ReportTable:
     columns = [
         Column[SizeLine]("redo log", lambda row: format_size(row.log_size), right=True),
         Column[SizeLine]("of peak redo", lambda row: _held(row.minutes_held), right=True),
-        Column[SizeLine](f"{end} at worst: half, 95 %", _worst, right=True),
+        Column[SizeLine](f"{end} at worst: typical, 95 % sure", _worst, right=True),
         *(
-            (Column[SizeLine]("at a random moment: half, 95 %", _usual, right=True),)
+            (Column[SizeLine]("at a random moment: typical, 95 % sure", _usual, right=True),)
             if found.usual_from is not None
             else ()
         ),
@@ -259,8 +260,8 @@ def _usual(row: SizeLine) -> str:
     )
 
 
-def _within(seconds: float) -> str:
-    return "never, as too many get stuck" if math.isinf(seconds) else f"within {format_duration(seconds)}"
+def _time(seconds: float, bound: str = "") -> str:
+    return "for ever, as too many get stuck" if math.isinf(seconds) else f"{bound}{format_duration(seconds)}"
 
 
 def _held(minutes: float) -> str:

@@ -40,7 +40,12 @@ def calibration(made: datetime | None = None) -> Calibration:
                 family=family,
                 version=version,
                 workloads={
-                    "bulk-update": calibrated_workload(small[name], fit(small[name]), stuck=7 * (family == "mysql"))
+                    "bulk-update": calibrated_workload(
+                        small[name],
+                        fit(small[name]),
+                        stuck=7 * (family == "mysql"),
+                        several_batches=7 * (family == "mysql") + sum((each.batches or 0) > 1 for each in small[name]),
+                    )
                 },
                 rollback_on=dict.fromkeys(DISKS, RollbackRate(rows_per_s=300_000.0, most_rows=1_000_000)),
             )

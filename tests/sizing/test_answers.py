@@ -88,7 +88,9 @@ def test_a_prediction_has_parts_intervals_and_what_it_rests_on(file: Path) -> No
         "pools of 64M to 768M were measured, not 2G",
     )
     within = recovery(question(file, pool=768 * MIB))
-    assert within.warnings == ()
+    # Two of the six crashes are of that size.
+    assert within.warnings == ("few crashes with logs of more than 512M were measured",)
+    assert recovery(question(file, pool=384 * MIB), 512 * MIB).warnings == ()
     assert found.ninety.high_s / found.ready_s >= within.ninety.high_s / within.ready_s
 
 
@@ -206,7 +208,7 @@ def test_the_size_holds_an_hour_recovers_in_time_and_has_lines_to_paste(file: Pa
     assert f"SET GLOBAL innodb_log_file_size = {4 * GIB};" in lines["changing it"]
     assert {"Kubernetes", "failover"} < set(lines)
     text = shown(found)
-    assert "Set the redo log to 4G. After a crash with the log full, the worst, recovery then takes less than" in text
+    assert "Set the redo log to 4G. After a crash with the log full, the worst, recovery then typically takes " in text
     assert "Why: it is the smallest that holds an hour of peak redo (3.10G; as given), and" in text
     assert "<- set this" in text
 

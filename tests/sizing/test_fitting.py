@@ -9,10 +9,11 @@ import pytest
 
 from redolab.errors import InvalidInput
 from redolab.machine.facts import Machine
+from redolab.models.recovery_time.held_out import OF_MACHINES
 from redolab.results.alike import keyed_recoveries
 from redolab.runs.pages import measured_runs
 from redolab.runs.store import Run
-from redolab.sizing.fitting import fit_runs, learned_from
+from redolab.sizing.fitting import FittedRuns, fit_runs, learned_from
 from redolab.sizing.published import published_beside_ours
 
 
@@ -24,6 +25,25 @@ def of_model(*names: str) -> list[Run]:
 def both() -> list[Run]:
     """A calibration of an AMD machine, and more recoveries of the same servers on an Intel machine."""
     return of_model("20261122-155534", "20261123-004500")
+
+
+def test_what_may_have_been_disturbed_teaches_only_where_little_else_does_and_is_never_judged() -> None:
+    unrecorded, recorded = of_model("20261122-155534"), of_model("20261125-050149")
+    alone = fit_runs(unrecorded)
+    assert alone.observations
+    assert not alone.judged
+    both = fit_runs([*unrecorded, *recorded])
+    # Four crashes of bulk updates have a record, two of short transactions.
+    assert {each.run for each in both.observations if each.subject == ("mariadb-10.11", "bulk-update")} == {
+        recorded[0].name
+    }
+    assert {each.run for each in both.observations if each.subject == ("mariadb-10.11", "oltp_write_only")} == {
+        unrecorded[0].name,
+        recorded[0].name,
+    }
+    assert {each.observation.run for each in both.judged} == {recorded[0].name}
+    (of_before,) = [each for each in both.left_out if each.what.startswith("before")]
+    assert of_before.runs == (unrecorded[0].name,)
 
 
 def _cpus(machine: Machine) -> str:
@@ -39,10 +59,7 @@ def test_two_machines_are_not_pooled_and_the_other_is_named(both: list[Run]) -> 
     assert {each.crash_name for each in found.observations} == {each.image.name for each in of_intel}
     ((left_out, said),) = [(each.recoveries, each.what) for each in found.left_out]
     assert (left_out, said) == (20, "MariaDB 10.11.19 on 2 cores of AMD EPYC, 23.5G of memory, ext4, docker")
-    assert any(
-        said.startswith("Left out, as not alike: 20 of MariaDB 10.11.19 on 2 cores of AMD")
-        for said in learned_from(found)
-    )
+    assert any(said.startswith("Left out: 20 of MariaDB 10.11.19 on 2 cores of AMD") for said in learned_from(found))
 
 
 def test_the_fio_figures_are_those_of_the_machine(both: list[Run]) -> None:
@@ -51,6 +68,25 @@ def test_the_fio_figures_are_those_of_the_machine(both: list[Run]) -> None:
     assert beside.calibration.servers == alone.calibration.servers
     assert _cpus(beside.calibration.machine) == "AMD"
     assert beside.left_out[0].recoveries == 64
+
+
+def test_each_machine_is_predicted_by_what_the_others_taught() -> None:
+    (third,), (slower,) = (
+        [run for run in measured_runs(folder) if run.name.startswith(name)]
+        for folder, name in (("third-machine", "20261127-104848"), ("slower-machine", "20261126-062937"))
+    )
+    together = fit_runs([third, slower], machines={"the third": [third], "the slower": [slower]})
+    alone = fit_runs([third], machines={"the third": [third], "the slower": [slower]})
+    assert _machines(together) == {"the third", "the slower"}
+    assert _machines(alone) == {"the slower"}
+    of_slower = [each for each in together.judged if each.machine.startswith("the slower")]
+    expected = [each.predicted for each in alone.judged if each.machine]
+    assert [each.predicted for each in of_slower] == pytest.approx(expected)
+    assert {each.observation.run for each in of_slower} == {slower.name}
+
+
+def _machines(found: FittedRuns) -> set[str]:
+    return {each.machine.partition(" with ")[0] for each in found.judged if each.held_out in OF_MACHINES}
 
 
 def test_a_machine_that_is_not_there_or_not_told_apart_is_refused(both: list[Run]) -> None:

@@ -17,18 +17,18 @@ from redolab.sizing.fitting import FittedRuns, fit_runs
 from redolab.sizing.own_machine import on_own_machine
 
 SERVER = "mysql-9"
-_CALIBRATED = "20261122-204236"
+_CALIBRATED = "20261127-104848"
 
 
 @pytest.fixture(scope="module")
 def few() -> FittedRuns:
-    """Five crashes on two disks, as somebody calibrates."""
+    """Five crashes of each of two servers on two disks, as somebody calibrates."""
     return fit_runs([run for run in committed_recoveries() if run.name.startswith(_CALIBRATED)])
 
 
 @pytest.fixture(scope="module")
 def rest() -> FittedRuns:
-    """What other runs measured on that machine."""
+    """What other runs measured on that machine and on another of its class."""
     return fit_runs([run for run in committed_recoveries() if not run.name.startswith(_CALIBRATED)], "EPYC")
 
 
@@ -40,9 +40,9 @@ def made(few: FittedRuns, rest: FittedRuns) -> Calibration:
 def test_workloads_that_were_not_measured_here_are_known_too(few: FittedRuns, made: Calibration) -> None:
     assert "tpcc" not in few.calibration.servers[SERVER].workloads
     learnt = made.servers[SERVER].workloads["tpcc"]
-    assert learnt.scaled_by == len(few.observations)
+    assert learnt.scaled_by == len([each for each in few.observations if each.server == SERVER])
     assert set(learnt.storages) == {"native", "cloud-ssd"}
-    assert list(made.servers) == [SERVER]
+    assert list(made.servers) == ["mariadb-11.8", SERVER]
     assert made.machine == few.calibration.machine
 
 
@@ -60,12 +60,12 @@ def test_it_predicts_what_other_runs_measured_better_than_rates_of_its_own(
         )
 
     assert off(made) < off(few.calibration)
-    assert off(made) < 0.1
+    assert off(made) < 0.15
 
 
 def test_it_is_no_surer_than_its_own_crashes_allow(few: FittedRuns, rest: FittedRuns, made: Calibration) -> None:
     spread = made.spreads[HeldOut.CRASH]
-    assert spread.count == len({each.crash_name for each in few.observations})
+    assert spread.count == len({each.crash_name for each in few.observations if each.server == SERVER})
     assert spread.deviation >= rest.calibration.spreads[HeldOut.CRASH].deviation
     assert HeldOut.LOG_SIZE in made.spreads
     # Rates that a few crashes scaled have seen the pools of all that the project measured.

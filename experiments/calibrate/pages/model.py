@@ -10,16 +10,17 @@ from pathlib import Path
 from redolab.models.recovery_time.fit import Observation
 from redolab.models.recovery_time.held_out import HeldOut
 from redolab.records.crash import filled_to
+from redolab.records.recovery import Outcome
 from redolab.report.contents import Page, Plot
 from redolab.report.labels import server_label
 from redolab.report.template import filled
-from redolab.results.committed import ELSEWHERE
+from redolab.results.alike import keyed_recoveries
+from redolab.results.committed import NEVER_LEARNED_FROM, by_machine
 from redolab.results.crashes import crashes_of
 from redolab.runs.store import Run
-from redolab.sizing.calibrated_elsewhere import with_calibrated_machines
+from redolab.sizing.calibrated_elsewhere import fit_of_machines
 from redolab.sizing.calibration import Calibration, on_its_machine, shipped_calibration
 from redolab.sizing.errors import ErrorRow, error_rows, errors_table, strata_table
-from redolab.sizing.fitting import fit_runs
 from redolab.sizing.question import Question, model_of, slowest_workload
 from redolab.sizing.rates import rates_tables
 from redolab.units import GIB, format_size
@@ -32,15 +33,16 @@ _STORAGE = "native"
 _WORKLOAD = "bulk-update"
 _RTO = 60.0
 _IN_POOLS = ("mariadb-10.11", "mariadb-11.4", "mysql-5.6", "mysql-9")
-_MANY_POOLS = "oltp_write_only"
+_MANY_POOLS = "bulk-update"
 
 
 def page(runs: Sequence[Run]) -> Page:
-    """The page and its pictures, of the machine that was learned from; of others the errors alone."""
-    elsewhere = [run for run in runs if run.folder.parent.name in ELSEWHERE]
-    runs = [run for run in runs if run not in elsewhere]
-    found = with_calibrated_machines(fit_runs(runs, elsewhere=elsewhere), elsewhere)
+    """The page and its pictures, of the machines that were learned from; of others the errors alone."""
+    others = [run for run in runs if run.folder.parent.name in NEVER_LEARNED_FROM]
+    runs = [run for run in runs if run not in others]
+    found = fit_of_machines(runs, others)
     observations = found.observations
+    unrecorded = [each for each in observations if not each.is_judged]
     rows = error_rows(found.judged)
     calibration = on_its_machine(found.calibration)
     server = calibration.servers[_HEADLINE]
@@ -71,6 +73,15 @@ def page(runs: Sequence[Run]) -> Page:
         "left_out": found.left_out,
         "replicates": found.replicates.in_words(),
         "others": found.calibration.other_machines,
+        "pooled": [
+            each for each in found.calibration.other_machines if each.machine.startswith(tuple(by_machine(runs)))
+        ],
+        "before": sum(
+            each.trial.disturbance is None and each.trial.outcome is Outcome.READY for each in keyed_recoveries(runs)
+        ),
+        "before_learned": len(unrecorded),
+        "little_known": list(dict.fromkeys(each.workload for each in unrecorded)),
+        "pools_of": _MANY_POOLS,
         "machine": f"{calibration.machine.in_words()}, {calibration.machine.system}",
         "date": f"{calibration.made:%Y-%m-%d}",
     }

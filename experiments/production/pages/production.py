@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from redolab.models.recovery_time.held_out import OF_MACHINES
 from redolab.report.contents import Page, Plot
 from redolab.report.template import filled
 from redolab.results.alike import keyed_recoveries
-from redolab.results.committed import OTHER_MACHINES
+from redolab.results.committed import OTHER_MACHINES, by_machine, machine_of
 from redolab.runs.machines import identity_of
 from redolab.runs.repeat_command import command
 from redolab.runs.store import Run
@@ -26,7 +26,6 @@ from .plots import plot_predictions
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
 _EXPERIMENT = "production"
-_OURS = "the project's"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +33,6 @@ class JudgedRun(Judgement):
     """A run of loads that were crashed at random moments, by the calibration of what was measured before it."""
 
     run: Run
-    machine: str
-    """The project's, or another of its class with its number."""
     calibration: Calibration
     loads: Sequence[JudgedLoad]
     own: OwnCalibration | None
@@ -47,18 +44,22 @@ class JudgedRun(Judgement):
         return f"{min(each.keyed.trial.started for each in self.recoveries):%Y-%m-%d %H:%M}"
 
     @property
+    def machine(self) -> str:
+        """What it is called."""
+        return machine_of(self.run)
+
+    @property
     def is_elsewhere(self) -> bool:
         """Whether the calibration has not learned from that machine."""
-        return self.machine != _OURS
+        return _is_elsewhere(self.run)
 
 
 def page(runs: Sequence[Run]) -> Page:
     """The page and its picture: every run judged by the runs before it, on the same class of machines."""
     in_order = sorted(runs, key=lambda run: run.name)
     places = [place for place, run in enumerate(in_order) if run.record().experiment == _EXPERIMENT]
-    elsewhere = list(dict.fromkeys(identity_of(in_order[place]) for place in places if _is_elsewhere(in_order[place])))
-    machines = {identity: f"machine {number}" for number, identity in enumerate(elsewhere, start=2)}
-    judged = [_judged(in_order, place, machines) for place in places]
+    judged = [_judged(in_order, place) for place in places]
+    elsewhere = dict.fromkeys(each.machine for each in judged if each.is_elsewhere)
     here = [each for each in judged if not each.is_elsewhere]
     by_own = [(each, each.own) for each in judged if each.own is not None and each.is_elsewhere]
     planned = [load for each in judged for load in each.loads if load.planned is not None]
@@ -68,7 +69,7 @@ def page(runs: Sequence[Run]) -> Page:
         "above_in_all": sum(each.above for each in judged),
         "predicted_here": sum(len(each.predicted) for each in here),
         "above_here": sum(each.above for each in here),
-        "above_elsewhere": [_above_on(machine, judged) for machine in machines.values()],
+        "above_elsewhere": [_above_on(machine, judged) for machine in elsewhere],
         "unallowed": [
             each.date for each in judged if each.is_elsewhere and not set(OF_MACHINES) & set(each.calibration.spreads)
         ],
@@ -98,28 +99,28 @@ def page(runs: Sequence[Run]) -> Page:
 
 
 def _above_on(machine: str, judged: Sequence[JudgedRun]) -> str:
-    """As in `28 of 40 (machine 2)`."""
+    """As in `28 of 40 on the slower machine`."""
     own = [each for each in judged if each.machine == machine]
-    return f"{sum(each.above for each in own)} of {sum(len(each.predicted) for each in own)} ({machine})"
+    return f"{sum(each.above for each in own)} of {sum(len(each.predicted) for each in own)} on {machine}"
 
 
 def _is_elsewhere(run: Run) -> bool:
     return run.folder.parent.name in OTHER_MACHINES
 
 
-def _judged(runs: Sequence[Run], place: int, machines: Mapping[str, str]) -> JudgedRun:
+def _judged(runs: Sequence[Run], place: int) -> JudgedRun:
     """By the runs before it, as its user would be answered: on another machine with what still others took, if any were known."""
     run, before = runs[place], runs[:place]
     recoveries = keyed_recoveries([run])
     cpu = recoveries[0].key.machine.cpu
     learned = [each for each in before if not _is_elsewhere(each)]
     others = [each for each in before if _is_elsewhere(each) and identity_of(each) != identity_of(run)]
-    calibration = fit_runs(learned, cpu, elsewhere=others if _is_elsewhere(run) and others else None).calibration
+    machines = by_machine(others) if _is_elsewhere(run) and others else None
+    calibration = fit_runs(learned, cpu, machines).calibration
     judged = judged_recoveries(recoveries, calibration)
     return JudgedRun(
         recoveries=judged,
         run=run,
-        machine=machines.get(identity_of(run), _OURS) if _is_elsewhere(run) else _OURS,
         calibration=calibration,
         loads=judged_loads(judged, calibration),
         own=judged_by_own(recoveries, run, runs, calibration),

@@ -57,6 +57,8 @@ class Observation:
     stretches: Mapping[frozenset[Part], float]
     """Seconds of the parts, or of those together that the log does not tell apart; they add up to `ready`."""
     ready: float
+    is_judged: bool = True
+    """Whether it says how far predictions are off: what something else may have slowed only teaches where little else does."""
 
     @property
     def subject(self) -> Subject:
@@ -117,7 +119,8 @@ class Fits:
         return found
 
     def _family(self, subjects: Mapping[Subject, Sequence[Observation]]) -> Mapping[Subject, Fitted]:
-        has_disks = len({each.disk for own in subjects.values() for each in own}) > 1
+        # Of one storage the figures of several machines differ by little more than chance.
+        has_disks = len({each.storage for own in subjects.values() for each in own}) > 1
         squares = {subject: self._squares(own) for subject, own in subjects.items()}
         servers = list(dict.fromkeys(server for server, _ in subjects))
         of_disks = sorted(_OF_DISKS) if has_disks else []

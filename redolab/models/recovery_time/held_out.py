@@ -43,7 +43,7 @@ class HeldOut(StrEnum):
     LIMITED = "another machine, a limited disk"
     """On the model of a disk, which is the same on each."""
     CALIBRATED = "another machine, calibrated"
-    """By the project's rates, as a few crashes of bulk updates there scaled them."""
+    """By the rates of other machines, as a few crashes there scaled them."""
     CALIBRATED_LARGER = "a larger log, calibrated"
     """So scaled, with a log larger than those of the calibration."""
 
@@ -61,7 +61,7 @@ class HeldOutPrediction:
     observation: Observation
     predicted: float
     machine: str = ""
-    """On which it was measured, where that is not the one that was learned from."""
+    """On which it was measured, where it was predicted by what others taught."""
 
     @property
     def error(self) -> float:
@@ -137,7 +137,7 @@ def _of_family(observations: Sequence[Observation], relatives: Mapping[str, Sequ
         )
         if nearest is not None:
             seen_on = {each.storage for each in subjects[nearest]}
-            on_these = [each for each in own if each.storage in seen_on]
+            on_these = [each for each in own if each.storage in seen_on and each.is_judged]
             found += _of_unmeasured_server(fits.without_server(server, nearest), on_these)
     return found
 
@@ -155,13 +155,13 @@ class _Folds:
         seen = [each for each in self._observations if id(each) not in left_out]
         by_disk = {HeldOut.STORAGE, HeldOut.UNSEEN_STORAGE, HeldOut.RUN}
         known = {each.subject for each in seen}
-        predicted = [each for each in unseen if each.subject in known]
+        predicted = [each for each in unseen if each.subject in known and each.is_judged]
         if not predicted or (kind in by_disk and not _tells_of_disks(seen) and _is_new_disk(predicted, seen)):
             return []
         if kind is HeldOut.STORAGE:
             # What nobody else of the family has seen is of the other kind.
-            disks = {each.disk for each in seen}
-            predicted = [each for each in predicted if each.disk in disks]
+            storages = {each.storage for each in seen}
+            predicted = [each for each in predicted if each.storage in storages]
         fitted = self._fits.of(seen)
         return [_prediction(kind, each, fitted[each.subject]) for each in predicted]
 
@@ -189,13 +189,13 @@ def _prediction(kind: HeldOut, each: Observation, fitted: Fitted) -> HeldOutPred
 
 def _tells_of_disks(observations: Sequence[Observation]) -> bool:
     """Whether another disk can be predicted from these: several disks, each with several recoveries."""
-    counts = Counter(each.disk for each in observations)
+    counts = Counter(each.storage for each in observations)
     return sum(count >= RECOVERIES_OF_A_DISK for count in counts.values()) >= _DISKS
 
 
 def _is_new_disk(unseen: Sequence[Observation], seen: Sequence[Observation]) -> bool:
-    disks = {each.disk for each in seen}
-    return any(each.disk not in disks for each in unseen)
+    storages = {each.storage for each in seen}
+    return any(each.storage not in storages for each in unseen)
 
 
 def _pool_class(observation: Observation) -> str:

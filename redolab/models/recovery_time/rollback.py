@@ -35,7 +35,7 @@ class Rollback:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackElsewhere:
-    """A rollback on a machine that was not learned from."""
+    """A rollback on a machine whose rates are not to be learned from it."""
 
     rollback: Rollback
     machine: str
@@ -79,7 +79,7 @@ def rollback_spreads(
 ) -> Mapping[HeldOut, Spread]:
     """How far rates are off: of another crash, of a server that was not measured there, and on other machines.
 
-    What nothing was held out for is left out.
+    Those of a machine are predicted without its own. What nothing was held out for is left out.
     """
     rates, families = rollback_rates(rollbacks), {each.server: each.family for each in rollbacks}
     errors: dict[HeldOut, list[tuple[str, float]]] = defaultdict(list)
@@ -91,11 +91,15 @@ def rollback_spreads(
                 errors[HeldOut.CRASH].append((each.crash_name, math.log(_rate(others) / each.rate)))
             if relative is not None:
                 errors[HeldOut.SERVER].append((server, math.log(relative.rows_per_s / each.rate)))
-    for there in elsewhere:
-        known = rates.get(there.rollback.server, {}).get(there.rollback.storage)
-        if known is not None:
-            kind = HeldOut.MACHINE if there.is_own_disk else HeldOut.LIMITED
-            errors[kind].append((there.machine, math.log(known.rows_per_s / there.rollback.rate)))
+    for machine in dict.fromkeys(each.machine for each in elsewhere):
+        of_machine = [each for each in elsewhere if each.machine == machine]
+        crashes = {each.rollback.crash_name for each in of_machine}
+        by_others = rollback_rates([each for each in rollbacks if each.crash_name not in crashes])
+        for there in of_machine:
+            known = by_others.get(there.rollback.server, {}).get(there.rollback.storage)
+            if known is not None:
+                kind = HeldOut.MACHINE if there.is_own_disk else HeldOut.LIMITED
+                errors[kind].append((machine, math.log(known.rows_per_s / there.rollback.rate)))
     spreads = {kind: spread_of(found).at_least(LEAST_SPREAD) for kind, found in errors.items()}
     if HeldOut.SERVER in spreads:
         # The slowest is taken on purpose: that others are faster makes its upper end no later.

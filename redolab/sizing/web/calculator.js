@@ -68,10 +68,11 @@ function spreadFor(logSize, question, learnt) {
   const machine = question.storage === DATA.home ? "another machine" : "another machine, a limited disk";
   const ways = [wayToStorage(question, learnt), machine];
   if (question.pool < learnt.pools[0] / DATA.beyond || question.pool > learnt.pools[1] * DATA.beyond) ways.push("another pool");
-  if (logSize > learnt.log_sizes[1] * DATA.beyond) ways.push("a larger log");
+  const largest = learnt.known_up_to || learnt.log_sizes[1];
+  if (logSize > largest * DATA.beyond) ways.push("a larger log");
   const beyond = ways.filter((way) => DATA.spreads[way]).map((way) => {
     const spread = DATA.spreads[way];
-    return { ...spread, further: way === "a larger log" ? spread.doubling * Math.log2(logSize / learnt.log_sizes[1]) : 0 };
+    return { ...spread, further: way === "a larger log" ? spread.doubling * Math.log2(logSize / largest) : 0 };
   });
   const addedUp = (side) => {
     const scale = (spread) => spread[side] ?? spread.deviation;
@@ -146,6 +147,7 @@ function reservations(question, learnt, logSize) {
   const server = DATA.servers[question.server], most = learnt.log_sizes[1], [least, largest] = learnt.pools;
   const said = [];
   if (logSize > most * DATA.beyond) said.push(`${size(logSize)} is more than the largest log measured, ${size(most)}.`);
+  else if (logSize > (learnt.known_up_to || most) * DATA.beyond) said.push(`Few crashes with logs of more than ${size(learnt.known_up_to)} were measured.`);
   if (question.pool < least / DATA.beyond || question.pool > largest * DATA.beyond) {
     const span = least === largest ? size(least) : `${size(least)} to ${size(largest)}`;
     said.push(`Pools of ${span} were measured, not ${size(question.pool)}.`);
@@ -154,7 +156,7 @@ function reservations(question, learnt, logSize) {
   if (row.mayTakeBatches && Object.values(server.chances_of_stuck).some((chance) => chance > 0)) {
     said.push("Recoveries of this server with more than one batch got stuck for ever (docs/results/stuck.md has the way out).");
   }
-  if (DATA.spreads["another machine"]) said.push("Calibrated on redolab's machine, not on yours: the upper end allows for that.");
+  if (DATA.spreads["another machine"]) said.push("Calibrated on redolab's machines, not on yours: the upper end allows for that.");
   return said.map((each) => `${each} `).join("");
 }
 
@@ -181,8 +183,8 @@ function sentence(question, found) {
   const why = found.holdsInTime ? "It is the smallest that holds an hour of peak redo, and it recovers in time." :
     `It is the largest that recovers within ${limit}, and holds ${duration(row.minutes * 60)} of peak redo; ` +
     (found.holds ? `an hour takes ${size(found.holds.logSize)}.` : "an hour fits into no log.");
-  return `Set the redo log to ${size(row.logSize)}. After a crash with the log full, the worst, recovery then takes ` +
-    `less than ${duration(row.ready)} in half of cases, and less than ${duration(row.high)} in 95 % of them. ${why}`;
+  return `Set the redo log to ${size(row.logSize)}. After a crash with the log full, the worst, recovery then typically takes ` +
+    `${duration(row.ready)}, 95 % sure less than ${duration(row.high)}. ${why}`;
 }
 
 function asked() {

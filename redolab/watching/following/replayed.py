@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from redolab.models.time_left import POINTS, Course, Done
 from redolab.records.recovery import Outcome, RecoveryTrial
-from redolab.results.committed import OTHER_MACHINES, committed_recoveries
+from redolab.results.committed import SLOWER_MACHINE, committed_recoveries
 from redolab.results.crashes import crashes_of
 from redolab.runs.pages import measured_runs
 from redolab.runs.store import Run
@@ -58,8 +58,8 @@ class Replay:
 
 def replays() -> list[Replay]:
     """Those of the runs that are committed."""
-    elsewhere = [run for folder in OTHER_MACHINES for run in measured_runs(folder)]
-    return replays_in([*committed_recoveries(), *committed_loads(), *measured_runs(PAGE), *elsewhere])
+    slower = measured_runs(SLOWER_MACHINE)
+    return replays_in([*committed_recoveries(), *committed_loads(), *measured_runs(PAGE), *slower])
 
 
 def replays_in(runs: Sequence[Run]) -> list[Replay]:

@@ -83,3 +83,13 @@ def test_errors_are_of_crashes_servers_and_machines_that_were_not_seen() -> None
     assert found[HeldOut.MACHINE].deviation == pytest.approx(math.log(2))
     assert found[HeldOut.MACHINE].count == 1
     assert rollback_spreads([]) == {}
+
+
+def test_of_a_machine_that_was_learned_from_too_its_own_rollbacks_are_left_out() -> None:
+    here = [_rollback("mysql-9", "native", "a", 100_000), _rollback("mysql-9", "native", "b", 100_000)]
+    there = [_rollback("mysql-9", "native", name, 25_000) for name in "cdefg"]
+    found = rollback_spreads(
+        [*here, *there],
+        [RollbackElsewhere(rollback=each, machine="third", is_own_disk=True) for each in there],
+    )
+    assert found[HeldOut.MACHINE].deviation == pytest.approx(math.log(4))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,15 @@ from scipy import stats
 
 from redolab.models.peaks import highest_expected
 from redolab.models.recovery_time.moments import PossibleCrash, chance_beyond, seconds_within
-from redolab.models.recovery_time.spread import Spread, coverage, interval, spread_by_distance, spread_of
+from redolab.models.recovery_time.spread import (
+    Spread,
+    coverage,
+    interval,
+    of_a_sum,
+    spread_by_distance,
+    spread_of,
+    together,
+)
 
 _WORLDS = 1000
 
@@ -131,6 +140,44 @@ def test_the_further_beyond_what_was_seen_the_wider_and_by_as_much_as_it_has_to(
             inside += low <= math.exp(off) <= high
         # Taken by the squares of few, it is no exact interval: it may be surer than it says by a little.
         assert 0.87 * _WORLDS <= inside <= 0.94 * _WORLDS, (distance, inside)
+
+
+def test_what_goes_beyond_in_two_ways_is_as_wide_as_both_make_it() -> None:
+    draw = np.random.default_rng(13)
+    within, steps = 0.1, (0.2, 0.3)
+    inside, above = 0, 0
+    for _ in range(_WORLDS):
+        known = together(
+            _spread_of(draw.normal(0, within, 40)),
+            [_spread_of(draw.normal(0, math.hypot(within, step), 40)) for step in steps],
+        )
+        off = math.exp(draw.normal(0, math.hypot(within, *steps)))
+        low, high = interval(1.0, known, 0.9)
+        inside += low <= off <= high
+        above += off > high
+    # Of sums of squares from few it is no exact interval, as of those by distance.
+    assert 0.87 * _WORLDS <= inside <= 0.94 * _WORLDS, inside
+    assert 0.03 * _WORLDS <= above <= 0.07 * _WORLDS, above
+
+
+@pytest.mark.parametrize("all_at_once", [True, False])
+def test_a_sum_is_as_sure_as_it_says_where_all_parts_are_off_alike_and_surer_where_not(all_at_once: bool) -> None:
+    draw = np.random.default_rng(14)
+    parts = ((20.0, 0.15), (5.0, 0.4))
+    above = 0
+    for _ in range(_WORLDS):
+        known = of_a_sum([(seconds, _spread_of(draw.normal(0, scale, 40))) for seconds, scale in parts])
+        by_part = np.full(len(parts), draw.normal()) if all_at_once else draw.normal(size=len(parts))
+        took = sum(seconds * math.exp(scale * off) for (seconds, scale), off in zip(parts, by_part, strict=True))
+        above += took > interval(sum(seconds for seconds, _ in parts), known, 0.9)[1]
+    if all_at_once:
+        assert _is_likely(above, 0.05), above
+    else:
+        assert above < 0.05 * _WORLDS, above
+
+
+def _spread_of(errors: Iterable[float]) -> Spread:
+    return spread_of((str(place), float(error)) for place, error in enumerate(errors))
 
 
 def test_the_busiest_hour_of_a_month_stays_below_what_is_said() -> None:
