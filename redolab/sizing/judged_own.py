@@ -71,11 +71,11 @@ def judged_by_own(
     calibrations = [each for each in calibrations_among(runs) if identity and identity_of(each) == identity]
     if not calibrations:
         return None
-    few = fit_runs(calibrations)
+    few, servers = fit_runs(calibrations), {each.trial.server for each in recoveries}
     # How far others' calibrations were off may be known from these very recoveries.
     spreads = {kind: spread for kind, spread in known.spreads.items() if kind not in OF_CALIBRATED}
     known = msgspec.structs.replace(known, spreads=spreads)
     return OwnCalibration(
         recoveries=judged_recoveries(recoveries, on_own_machine(few, known)),
-        crashes=len({each.crash_name for each in few.observations}),
+        crashes=len({each.crash_name for each in few.observations if each.server in servers}),
     )

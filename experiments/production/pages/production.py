@@ -15,7 +15,7 @@ from redolab.results.committed import OTHER_MACHINES, by_machine, machine_of
 from redolab.runs.machines import identity_of
 from redolab.runs.repeat_command import command
 from redolab.runs.store import Run
-from redolab.sizing.calibration import Calibration
+from redolab.sizing.calibration import Calibration, on_its_machine
 from redolab.sizing.fitting import fit_runs
 from redolab.sizing.judged_loads import JudgedLoad, judged_loads, planned_table
 from redolab.sizing.judged_own import Judgement, OwnCalibration, judged_by_own
@@ -35,6 +35,8 @@ class JudgedRun(Judgement):
     run: Run
     calibration: Calibration
     loads: Sequence[JudgedLoad]
+    above_here: int
+    """How many took longer than 95 % were to take, if nothing were allowed for another machine."""
     own: OwnCalibration | None
     """None where nobody calibrated that machine."""
 
@@ -92,16 +94,17 @@ def page(runs: Sequence[Run]) -> Page:
             if any(load.planned is not None for load in each.loads)
         ],
         "commands": [command(each.run, Factors(), always=["server"]) for each in judged],
-        "machine": judged[-1].run.record().sessions[-1].machine.in_words(),
     }
     panels = [(f"{each.date}{f', {each.machine}' if each.is_elsewhere else ''}", each.recoveries) for each in judged]
     return Page(filled(_TEMPLATE, values), [Plot("predictions", partial(plot_predictions, panels=panels))])
 
 
 def _above_on(machine: str, judged: Sequence[JudgedRun]) -> str:
-    """As in `28 of 40 on the slower machine`."""
+    """As in `28 of 40 on the slower machine (30 if nothing were allowed for another machine)`."""
     own = [each for each in judged if each.machine == machine]
-    return f"{sum(each.above for each in own)} of {sum(len(each.predicted) for each in own)} on {machine}"
+    above, here = (sum(counts) for counts in zip(*((each.above, each.above_here) for each in own), strict=True))
+    beside = f" ({here} if nothing were allowed for another machine)" if here != above else ""
+    return f"{above} of {sum(len(each.predicted) for each in own)} on {machine}{beside}"
 
 
 def _is_elsewhere(run: Run) -> bool:
@@ -123,5 +126,6 @@ def _judged(runs: Sequence[Run], place: int) -> JudgedRun:
         run=run,
         calibration=calibration,
         loads=judged_loads(judged, calibration),
+        above_here=Judgement(recoveries=judged_recoveries(recoveries, on_its_machine(calibration))).above,
         own=judged_by_own(recoveries, run, runs, calibration),
     )
