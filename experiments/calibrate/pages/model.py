@@ -85,7 +85,7 @@ def page(runs: Sequence[Run]) -> Page:
         "machine": f"{calibration.machine.in_words()}, {calibration.machine.system}",
         "date": f"{calibration.made:%Y-%m-%d}",
     }
-    label = f"{server_label(_HEADLINE, server.version)} under {_WORKLOAD}, this machine's own disk, pool a quarter of the log"
+    label = f"{server_label(_HEADLINE, server.version)} under {_WORKLOAD}, own disk, pool a quarter of the log"
     own = [each for each in observations if each.subject == (_HEADLINE, _WORKLOAD) and each.storage == _STORAGE]
     return Page(
         filled(_TEMPLATE, values),

@@ -87,7 +87,8 @@ def plot_over_log_size(folder: Path, model: Model, measured: Sequence[Observatio
 def _of_that_redo(points: Sequence[Observation], model: Model) -> str:
     """As in `measured, with 83% to 98% of that redo`."""
     shares = [_of_worst(each, model) for each in points]
-    return f"measured, with {min(shares):.0%} to {max(shares):.0%} of that redo" if shares else "measured"
+    ends = list(dict.fromkeys(f"{choose(shares):.0%}" for choose in (min, max))) if shares else []
+    return f"measured, with {' to '.join(ends)} of that redo" if ends else "measured"
 
 
 def _of_worst(one: Observation, model: Model) -> float:
