@@ -288,7 +288,8 @@ def fit(names: tuple[str, ...], output: Path | None, machine: str | None) -> Non
     found = fit_runs(runs, machine) if runs else fit_committed(machine)
     for table in rates_tables(found.calibration):
         table.show(console())
-    errors_table(error_rows(found.judged)).show(console())
+    if found.judged:
+        errors_table(error_rows(found.judged)).show(console())
     for said in learned_from(found):
         console().print(said)
     if output is not None:

@@ -70,7 +70,8 @@ def on_own_machine(found: FittedRuns, known: Calibration) -> Calibration:
         spreads = _of_scaled(known)
     if of_crashes:
         # One for all servers of the calibration: that of the server it is the least sure of.
-        spreads[HeldOut.CRASH] = reduce(wider, of_crashes, spreads[HeldOut.CRASH])
+        within = [spreads[HeldOut.CRASH]] if HeldOut.CRASH in spreads else []
+        spreads[HeldOut.CRASH] = reduce(wider, [*of_crashes, *within])
     return msgspec.structs.replace(calibration, servers=servers, spreads=spreads)
 
 

@@ -123,5 +123,14 @@ def test_a_calibration_is_no_surer_than_of_the_server_that_keeps_its_own_rates(
     assert found.spreads[HeldOut.CRASH].deviation >= unsure.deviation
 
 
+def test_where_nothing_could_be_judged_its_own_crashes_alone_say_how_sure_it_is(
+    few: FittedRuns, rest: FittedRuns
+) -> None:
+    unjudged = replace(few, calibration=msgspec.structs.replace(few.calibration, spreads={}))
+    found = on_own_machine(unjudged, msgspec.structs.replace(rest.calibration, spreads={}))
+    assert set(found.spreads) == {HeldOut.CRASH}
+    assert found.spreads[HeldOut.CRASH].deviation > 0
+
+
 def _rates(calibration: Calibration) -> dict[str, object]:
     return {name: each.fitted for name, each in calibration.servers[SERVER].workloads.items()}
