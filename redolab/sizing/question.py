@@ -35,6 +35,9 @@ _FAMILIES = {"mysql": "mysql", "percona": "mysql", "mariadb": "mariadb"}
 _NAME = re.compile(r"(mysql|percona|mariadb)[- ]?(\d+\.\d+(?:\.\d+)?)", re.IGNORECASE)
 _STALE = timedelta(days=365)
 _BY_STORAGE = (HeldOut.STORAGE, HeldOut.UNSEEN_STORAGE, *OF_MACHINES)
+_TELL_OF_STUCK = 60
+"""Recoveries with more than one batch: that none of so many got stuck says, 95 % sure, that less than 5 % do (the rule of three,
+Hanley and Lippman-Hand 1983)."""
 BEYOND = 1.05
 """Times what was measured: what is larger goes beyond it."""
 
@@ -129,8 +132,8 @@ class Model:
 
     @property
     def chance_of_stuck(self) -> float:
-        """How likely a recovery with more than one batch never ends; where the workload had none, under the worst of the others."""
-        if self.learnt.several_batches:
+        """How likely a recovery with more than one batch never ends; where the workload had few, under the worst of all."""
+        if self.learnt.several_batches >= _TELL_OF_STUCK:
             return self.learnt.chance_of_stuck
         return max(each.chance_of_stuck for each in self.server.workloads.values())
 
@@ -205,7 +208,7 @@ class Model:
             said.append(f"pools of {span(self.learnt.pools)} were measured, not {format_size(self.question.pool)}")
         stuck = self.learnt.stuck or max(each.stuck for each in self.server.workloads.values())
         if stuck and self.may_take_batches(self.worst_age(log_size)):
-            others = "" if self.chance_of_stuck else f" under other loads than {self.workload}"
+            others = "" if self.learnt.stuck else f" under other loads than {self.workload}"
             said.append(
                 f"{self.measured_as} {self.server.version} got stuck in {stuck} recoveries with more than one batch{others}, for ever "
                 "(docs/results/stuck.md has the way out)"

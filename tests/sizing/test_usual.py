@@ -107,6 +107,15 @@ def test_recoveries_that_get_stuck_count_as_too_long(tmp_path: Path) -> None:
     assert _recovery(model.with_pool(64 * GIB)).by_stuck == 0
 
 
+def test_that_none_of_a_few_got_stuck_does_not_say_that_none_does(tmp_path: Path) -> None:
+    model = _model(tmp_path, server="mysql-9")
+    share = model.learnt.chance_of_stuck
+    for several_batches, expected in ((0, share), (6, share), (59, share), (60, 0.0)):
+        few = msgspec.structs.replace(model.learnt, stuck=0, several_batches=several_batches)
+        server = msgspec.structs.replace(model.server, workloads={**model.server.workloads, "tpcc": few})
+        assert replace(model, server=server, learnt=few).chance_of_stuck == expected
+
+
 def test_the_month_is_said_where_days_tell_it(model: Model) -> None:
     demand = Demand(redo_per_hour=0.3 * GIB, source="as given", month_per_hour=0.5 * GIB, days=5)
     said = in_words(sized(model, demand, Limits(rto=300)))
