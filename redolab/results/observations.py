@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from redolab.machine.machine_class import MachineClass
 from redolab.models.capacity import PAGE_SIZE
 from redolab.models.recovery_time.fit import Observation, Subject
+from redolab.models.recovery_time.held_out import ENOUGH_CRASHES
 from redolab.models.recovery_time.rollback import Rollback
 from redolab.models.recovery_time.spread import LEAST_SPREAD, Spread, spread_of
 from redolab.models.recovery_time.terms import DiskRates, Part
@@ -38,8 +39,6 @@ def disk_figures(got: MeasuredDisk) -> DiskRates | None:
     )
 
 
-_CRASHES_ENOUGH = 3
-"""Of a server under a workload."""
 _ROWS_ENOUGH = 10_000
 """Rows to roll back."""
 _SECONDS_ENOUGH = 1.0
@@ -92,7 +91,7 @@ def observations_of(recoveries: Sequence[Keyed], disks: Disks) -> list[Observati
     for one in told:
         if one.is_judged:
             recorded[one.subject].add(one.crash_name)
-    return [each for each in told if each.is_judged or len(recorded[each.subject]) < _CRASHES_ENOUGH]
+    return [each for each in told if each.is_judged or len(recorded[each.subject]) < ENOUGH_CRASHES]
 
 
 def _is_usual(spec: CrashSpec) -> bool:

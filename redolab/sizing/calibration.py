@@ -16,6 +16,7 @@ from redolab.machine import files
 from redolab.machine.facts import Machine
 from redolab.models.recovery_time.fit import Fitted, Observation
 from redolab.models.recovery_time.held_out import (
+    ENOUGH_CRASHES,
     FITTED_UP_TO,
     OF_MACHINES,
     RECOVERIES_OF_A_DISK,
@@ -30,8 +31,6 @@ from redolab.models.recovery_time.work import DirtyPages, Memory, dirty_pages_of
 from redolab.project import PROJECT
 
 CALIBRATION_FORMAT = 5
-_CRASHES_ENOUGH = 3
-"""Of logs of a size or larger: with two of MariaDB 10.11 with 8G predictions of these very crashes were 15 to 28 % too short."""
 BY_DISTANCE = (HeldOut.LOG_SIZE, HeldOut.CALIBRATED_LARGER)
 """What is the less sure the larger the log."""
 
@@ -157,7 +156,7 @@ def calibrated_workload(
         stuck=stuck,
         moments=moments or {},
         several_batches=several_batches,
-        known_up_to=largest_first[_CRASHES_ENOUGH - 1] if len(largest_first) >= _CRASHES_ENOUGH else 0,
+        known_up_to=largest_first[ENOUGH_CRASHES - 1] if len(largest_first) >= ENOUGH_CRASHES else 0,
     )
 
 

@@ -18,15 +18,17 @@ from redolab.models.recovery_time.held_out import HeldOut
 from redolab.models.recovery_time.predict import Until
 from redolab.models.recovery_time.rollback import RollbackRate
 from redolab.models.recovery_time.spread import Spread
+from redolab.models.recovery_time.work import Crash
 from redolab.models.sizing import Basis, Limits
 from redolab.sizing.advising import Sized, sized
 from redolab.sizing.calibration import CALIBRATION_FORMAT, read_calibration, with_spreads_of, write_calibration
 from redolab.sizing.demand import Demand, demand_of_files
 from redolab.sizing.predicting import Predicted, predicted
-from redolab.sizing.question import Question, model_for
+from redolab.sizing.question import Question, model_for, slowest_workload
 from redolab.sizing.size_in_words import show_sized
 from redolab.units import GIB, MIB, format_size
 from tests.command import redolab
+from tests.models.recovery_time.examples import FAST
 from tests.sizing.examples import calibration, calibration_file
 
 _GIVE = "redolab: give --samples FILE, --redo-per-hour SIZE, or a server to sample as in --socket PATH\n"
@@ -305,6 +307,21 @@ def test_a_server_that_gets_stuck_is_given_no_log_that_takes_several_batches(fil
     surely = sized(model, Demand(redo_per_hour=3.1 * GIB, source="as given"), Limits(rto=36_000, chance=0.5))
     assert surely.basis is Basis.HOUR
     assert any("got stuck" in each for each in surely.warnings)
+
+
+def test_a_workload_that_is_the_slowest_at_one_amount_is_not_taken_for_the_slowest() -> None:
+    server = calibration().servers["mysql-9"]
+    bulk = server.workloads["bulk-update"]
+    with_more_to_open = msgspec.structs.replace(bulk, rates={**bulk.rates, "opening": bulk.rates["opening"] + 10})
+    with_slower_redo = msgspec.structs.replace(bulk, rates={**bulk.rates, "redo": 2 * bulk.rates["redo"] + 2})
+    both = {"opens long": with_more_to_open, "slow redo": with_slower_redo}
+    ready = {
+        name: [each.fitted.ready(Crash(redo=redo, dirty_pages=0), redo, FAST) for redo in (GIB, 16 * GIB)]
+        for name, each in both.items()
+    }
+    assert ready["opens long"][0] > ready["slow redo"][0]
+    assert ready["opens long"][1] < ready["slow redo"][1]
+    assert slowest_workload(msgspec.structs.replace(server, workloads=both)) == "slow redo"
 
 
 def test_the_chances_that_may_be_are_asked_for(file: Path) -> None:

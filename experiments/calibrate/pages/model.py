@@ -42,7 +42,6 @@ def page(runs: Sequence[Run]) -> Page:
     runs = [run for run in runs if run not in others]
     found = fit_of_machines(runs, others)
     observations = found.observations
-    unrecorded = [each for each in observations if not each.is_judged]
     rows = error_rows(found.judged)
     calibration = on_its_machine(found.calibration)
     server = calibration.servers[_HEADLINE]
@@ -79,8 +78,7 @@ def page(runs: Sequence[Run]) -> Page:
         "before": sum(
             each.trial.disturbance is None and each.trial.outcome is Outcome.READY for each in keyed_recoveries(runs)
         ),
-        "before_learned": len(unrecorded),
-        "little_known": list(dict.fromkeys(each.workload for each in unrecorded)),
+        "before_learned": sum(not each.is_judged for each in observations),
         "pools_of": _MANY_POOLS,
         "machine": f"{calibration.machine.in_words()}, {calibration.machine.system}",
         "date": f"{calibration.made:%Y-%m-%d}",

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from redolab.models.capacity import PAGE_SIZE
 from redolab.models.recovery_time.fit import Fitted, fit, fit_together
 from redolab.models.recovery_time.held_out import (
+    ENOUGH_CRASHES,
     HeldOut,
     HeldOutPrediction,
     counts_once,
@@ -170,6 +171,19 @@ def test_a_disk_that_a_relative_has_seen_is_another_thing_than_one_that_nobody_h
     by_relative = [each for each in found if each.held_out is HeldOut.STORAGE]
     assert {each.observation.server for each in by_relative} == set(RELATIVES)
     assert max(abs(each.error) for each in by_relative) < 0.05
+
+
+def test_two_crashes_of_a_server_say_nothing_of_another_disk() -> None:
+    names = list(dict.fromkeys(each.crash_name for each in observations()))
+
+    def judged_there(crashes: int) -> bool:
+        own = [each for each in observations() if each.storage == "hdd-raid10" or each.crash_name in names[:crashes]]
+        found = judged([*own, *observations("mariadb-11.8")], RELATIVES)
+        there = [each for each in found if each.observation.storage == "hdd-raid10"]
+        return any(each.observation.server == "mariadb-10.11" and each.held_out is HeldOut.STORAGE for each in there)
+
+    assert not judged_there(ENOUGH_CRASHES - 1)
+    assert judged_there(ENOUGH_CRASHES)
 
 
 def test_from_one_disk_nothing_is_said_of_another() -> None:
