@@ -24,8 +24,8 @@ _DISKS = 2
 RECOVERIES_OF_A_DISK = 4
 """Fewer tell little of it: a storage with fewer is not one that was measured."""
 ENOUGH_CRASHES = 3
-"""Of a server under a workload, or with logs of a size or larger. With two of MariaDB 10.11 with 8G predictions of these very
-crashes were 15 to 28 % too short; by two of MySQL 5.7 on one disk a recovery on another would take 61 times as long as it did."""
+"""Of a server under a workload, or with logs of a size or larger. With two of MariaDB 10.11 with 8G predictions of these
+very crashes were 15 to 28 % too short; by two of MySQL 5.7 on one disk one on another would take 61 times as long."""
 
 
 class HeldOut(StrEnum):
