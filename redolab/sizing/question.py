@@ -36,8 +36,8 @@ _NAME = re.compile(r"(mysql|percona|mariadb)[- ]?(\d+\.\d+(?:\.\d+)?)", re.IGNOR
 _STALE = timedelta(days=365)
 _BY_STORAGE = (HeldOut.STORAGE, HeldOut.UNSEEN_STORAGE, *OF_MACHINES)
 _TELL_OF_STUCK = 60
-"""Recoveries with more than one batch: that none of so many got stuck says, 95 % sure, that less than 5 % do (the rule of three,
-Hanley and Lippman-Hand 1983)."""
+"""Recoveries with more than one batch: that none of so many got stuck says, 95 % sure, that less than 5 % do (the rule
+of three, Hanley and Lippman-Hand 1983)."""
 _REDO = (GIB, 4 * GIB, 16 * GIB)
 """Bytes: one workload can be the slowest at 1 GiB, and another from 4 GiB on."""
 _POOL_SHARES = (0.5, 1, 4)
@@ -136,7 +136,7 @@ class Model:
 
     @property
     def chance_of_stuck(self) -> float:
-        """How likely a recovery with more than one batch never ends; where the workload had few, under the worst of all."""
+        """How likely a recovery with more than one batch never ends; under the worst workload where its own had few."""
         if self.learnt.several_batches >= _TELL_OF_STUCK:
             return self.learnt.chance_of_stuck
         return max(each.chance_of_stuck for each in self.server.workloads.values())
@@ -410,7 +410,7 @@ def _nearest(calibration: Calibration, name: str, dialect: Dialect) -> tuple[str
 
 
 def slowest_workload(server: CalibratedServer) -> str:
-    """The workload whose redo takes the longest, by all these amounts and pools together: few answers are to be too short."""
+    """The workload whose redo takes the longest, over several amounts and pools: few answers are to be too short."""
     usual = DiskRates(read_us=100, write_us=100, queued_reads_per_s=30_000, in_order_mb_s=500, sequential_mb_s=1000)
 
     def slowness(name: str) -> float:
