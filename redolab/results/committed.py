@@ -13,15 +13,18 @@ SLOWER_MACHINE = "slower-machine"
 """The folder of runs on a machine of the same class on which recoveries take twice as long: predicted, and never learned from."""
 THIRD_MACHINE = "third-machine"
 """The folder of runs on one more of that class, which is as fast as the first: learned from with it, and predicted by it alone."""
-OTHER_MACHINES = (SLOWER_MACHINE, THIRD_MACHINE)
+INTEL_MACHINE = "intel-machine"
+"""The folder of runs on a machine of another class, with another processor: predicted, and never learned from."""
+OTHER_MACHINES = (SLOWER_MACHINE, THIRD_MACHINE, INTEL_MACHINE)
 
 LEARNED_FROM = (*RECOVERY_PAGES, THIRD_MACHINE)
-NEVER_LEARNED_FROM = (SLOWER_MACHINE, "storage")
+NEVER_LEARNED_FROM = (SLOWER_MACHINE, "storage", INTEL_MACHINE)
 FIRST_MACHINE = "the first machine"
 _MACHINES = {
     **dict.fromkeys(RECOVERY_PAGES, FIRST_MACHINE),
-    **dict.fromkeys(NEVER_LEARNED_FROM, "the slower machine"),
+    **dict.fromkeys((SLOWER_MACHINE, "storage"), "the slower machine"),
     THIRD_MACHINE: "the third machine",
+    INTEL_MACHINE: "the Intel machine",
 }
 """Folder → which machine its runs are of."""
 

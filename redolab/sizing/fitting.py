@@ -146,8 +146,8 @@ def fit_runs(
     """A calibration from the recoveries of these runs on one class of machines.
 
     Of several the one that `machine` names in part, as in `EPYC`, else the one with the most recoveries. `machines`: what machines
-    of that class are called → runs on each; with them the calibration knows how far it is off on machines that it has not learned
-    from: those of the runs with each left out, the others, and other classes among the runs. Raises `LabError`, or `InvalidInput`
+    are called → runs on each; with them the calibration knows how far it is off on machines that it has not learned from: those of
+    the runs with each left out, the others, and other classes among the runs. Raises `LabError`, or `InvalidInput`
     if they hold no recovery to learn from.
     """
     lesson = _lesson(runs, machine)
@@ -164,9 +164,10 @@ def fit_runs(
     if machines is not None:
         found += _on_other_machines(lesson.elsewhere, disks_of(lesson.keys), fit_together(lesson.observations))
         rolled_back_elsewhere += _rolled_back_elsewhere(lesson.elsewhere)
+        of_other_classes = {each.run for each in lesson.elsewhere}
         for name, own in machines.items():
             names, anatomies = {run.name for run in own}, _anatomies(own)
-            there = [each for each in keyed_recoveries(own) if each.key.machine.cpu == lesson.machine.cpu]
+            there = [each for each in keyed_recoveries(own) if each.run not in of_other_classes]
             usual = [each for each in there if each.run not in anatomies]
             rest = [each for each in lesson.observations if each.run not in names]
             found += _on_other_machines(usual, disks_of(keys_of(own)), fit_together(rest), name)

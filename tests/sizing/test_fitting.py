@@ -85,6 +85,23 @@ def test_each_machine_is_predicted_by_what_the_others_taught() -> None:
     assert {each.observation.run for each in of_slower} == {slower.name}
 
 
+def test_a_machine_of_another_class_is_predicted_and_teaches_no_rate() -> None:
+    (third,), intel = (
+        [run for run in measured_runs(folder) if run.name.startswith(name)]
+        for folder, name in (("third-machine", "20261127-104848"), ("intel-machine", "20261127-200738"))
+    )
+    alone = fit_runs([third], machines={"the third": [third]})
+    beside = fit_runs([third], machines={"the third": [third], "the Intel": intel})
+    assert _machines(alone) == set()
+    assert _machines(beside) == {"the Intel"}
+    assert {server: each.workloads for server, each in beside.calibration.servers.items()} == {
+        server: each.workloads for server, each in alone.calibration.servers.items()
+    }
+    (other,) = beside.calibration.other_machines
+    assert "Intel(R) Xeon(R)" in other.machine
+    assert set(other.times) == set(OF_MACHINES)
+
+
 def _machines(found: FittedRuns) -> set[str]:
     return {each.machine.partition(" with ")[0] for each in found.judged if each.held_out in OF_MACHINES}
 

@@ -10,12 +10,10 @@ from pathlib import Path
 from redolab.models.recovery_time.fit import Observation
 from redolab.models.recovery_time.held_out import HeldOut
 from redolab.records.crash import filled_to
-from redolab.records.recovery import Outcome
 from redolab.report.contents import Page, Plot
 from redolab.report.labels import server_label
 from redolab.report.template import filled
-from redolab.results.alike import keyed_recoveries
-from redolab.results.committed import NEVER_LEARNED_FROM, by_machine
+from redolab.results.committed import NEVER_LEARNED_FROM
 from redolab.results.crashes import crashes_of
 from redolab.runs.store import Run
 from redolab.sizing.calibrated_elsewhere import fit_of_machines
@@ -25,6 +23,7 @@ from redolab.sizing.question import Question, model_of, slowest_workload
 from redolab.sizing.rates import rates_tables
 from redolab.units import GIB, format_size
 
+from .large_logs import in_words, large_logs, large_logs_table
 from .plots import HEADLINE_SHARE, PoolPanel, log_size_within, plot_errors, plot_over_log_size, plot_pools
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
@@ -52,6 +51,7 @@ def page(runs: Sequence[Run]) -> Page:
     slow = model_of(Question(server=_HEADLINE, storage=_STORAGE, pool=GIB, workload=slowest), calibration, _STORAGE)
     within_slowest = log_size_within(slow, _RTO)
     learned = [run for run in runs if run.name in calibration.runs]
+    large = large_logs(runs, others)
     values = {
         "workload": _WORKLOAD,
         "slowest": slowest,
@@ -72,13 +72,8 @@ def page(runs: Sequence[Run]) -> Page:
         "left_out": found.left_out,
         "replicates": found.replicates.in_words(),
         "others": found.calibration.other_machines,
-        "pooled": [
-            each for each in found.calibration.other_machines if each.machine.startswith(tuple(by_machine(runs)))
-        ],
-        "before": sum(
-            each.trial.disturbance is None and each.trial.outcome is Outcome.READY for each in keyed_recoveries(runs)
-        ),
-        "before_learned": sum(not each.is_judged for each in observations),
+        "large": in_words(large) if large else "",
+        "large_table": large_logs_table(large).as_markdown() if large else "",
         "pools_of": _MANY_POOLS,
         "machine": f"{calibration.machine.in_words()}, {calibration.machine.system}",
         "date": f"{calibration.made:%Y-%m-%d}",

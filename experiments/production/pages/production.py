@@ -11,8 +11,7 @@ from redolab.models.recovery_time.held_out import OF_MACHINES
 from redolab.report.contents import Page, Plot
 from redolab.report.template import filled
 from redolab.results.alike import keyed_recoveries
-from redolab.results.committed import OTHER_MACHINES, by_machine, machine_of
-from redolab.runs.machines import identity_of
+from redolab.results.committed import LEARNED_FROM, OTHER_MACHINES, by_machine, machine_of
 from redolab.runs.repeat_command import command
 from redolab.runs.store import Run
 from redolab.sizing.calibration import Calibration, on_its_machine
@@ -26,6 +25,8 @@ from .plots import plot_predictions
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
 _EXPERIMENT = "production"
+_ONE = 1
+"""Other machine, which says next to nothing of how far machines differ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +58,7 @@ class JudgedRun(Judgement):
 
 
 def page(runs: Sequence[Run]) -> Page:
-    """The page and its picture: every run judged by the runs before it, on the same class of machines."""
+    """The page and its picture: every run judged by the runs before it."""
     in_order = sorted(runs, key=lambda run: run.name)
     places = [place for place, run in enumerate(in_order) if run.record().experiment == _EXPERIMENT]
     judged = [_judged(in_order, place) for place in places]
@@ -75,11 +76,11 @@ def page(runs: Sequence[Run]) -> Page:
         "unallowed": [
             each.date for each in judged if each.is_elsewhere and not set(OF_MACHINES) & set(each.calibration.spreads)
         ],
+        "by_one": [each.date for each in judged if each.is_elsewhere and len(each.calibration.other_machines) == _ONE],
         "own_above": sum(own.above for _, own in by_own),
         "own_predicted": sum(len(own.predicted) for _, own in by_own),
         "own_biases": [f"{own.bias:.2f}" for _, own in by_own],
         "own_errors": [f"{100 * (own.median_error() or 0.0):.0f}" for _, own in by_own],
-        "biases": sorted(each.bias for each in judged),
         "errors": sorted(
             error for each in judged for name in each.storages if (error := each.median_error(name)) is not None
         ),
@@ -100,11 +101,11 @@ def page(runs: Sequence[Run]) -> Page:
 
 
 def _above_on(machine: str, judged: Sequence[JudgedRun]) -> str:
-    """As in `28 of 40 on the slower machine (30 if nothing were allowed for another machine)`."""
+    """As in `28 (30) of 40 on the slower machine`, in parentheses those above if nothing were allowed for another machine."""
     own = [each for each in judged if each.machine == machine]
     above, here = (sum(counts) for counts in zip(*((each.above, each.above_here) for each in own), strict=True))
-    beside = f" ({here} if nothing were allowed for another machine)" if here != above else ""
-    return f"{above} of {sum(len(each.predicted) for each in own)} on {machine}{beside}"
+    beside = f" ({here})" if here != above else ""
+    return f"{above}{beside} of {sum(len(each.predicted) for each in own)} on {machine}"
 
 
 def _is_elsewhere(run: Run) -> bool:
@@ -115,11 +116,14 @@ def _judged(runs: Sequence[Run], place: int) -> JudgedRun:
     """By the runs before it, as its user would be answered: on another machine with what still others took, if any were known."""
     run, before = runs[place], runs[:place]
     recoveries = keyed_recoveries([run])
-    cpu = recoveries[0].key.machine.cpu
-    learned = [each for each in before if not _is_elsewhere(each)]
-    others = [each for each in before if _is_elsewhere(each) and identity_of(each) != identity_of(run)]
-    machines = by_machine(others) if _is_elsewhere(run) and others else None
-    calibration = fit_runs(learned, cpu, machines).calibration
+    if _is_elsewhere(run):
+        known = [each for each in before if machine_of(each) != machine_of(run)]
+        learned = [each for each in known if each.folder.parent.name in LEARNED_FROM]
+        machines = by_machine(known) if any(_is_elsewhere(each) for each in known) else None
+        calibration = fit_runs(learned, machines=machines).calibration
+    else:
+        learned = [each for each in before if not _is_elsewhere(each)]
+        calibration = fit_runs(learned, recoveries[0].key.machine.cpu).calibration
     judged = judged_recoveries(recoveries, calibration)
     return JudgedRun(
         recoveries=judged,

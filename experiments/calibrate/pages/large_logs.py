@@ -1,0 +1,108 @@
+"""Large logs on a machine of another class, predicted by what the others taught, and as its own small crashes scaled that."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redolab.models.recovery_time.held_out import FITTED_UP_TO
+from redolab.records.recovery import Outcome
+from redolab.report.labels import server_label
+from redolab.report.table import Column, ReportTable
+from redolab.results.alike import keyed_recoveries
+from redolab.results.committed import INTEL_MACHINE, by_machine
+from redolab.runs.store import Run
+from redolab.sizing.fitting import fit_runs
+from redolab.sizing.judged_own import judged_by_own
+from redolab.sizing.judging import JudgedRecovery, judged_recoveries
+from redolab.units import format_size
+
+
+@dataclass(frozen=True, slots=True)
+class LargeLog:
+    """A recovery of a log larger than those that rates are fitted to."""
+
+    by_others: JudgedRecovery
+    by_own: JudgedRecovery | None
+    """None where that machine had no calibration of its own."""
+
+
+def large_logs(learned_from: Sequence[Run], others: Sequence[Run]) -> list[LargeLog]:
+    """Those of the machine of another class; nothing that was measured on it is in the predictions by others.
+
+    `others` are the runs that are only predicted; without any on that machine there is nothing to tell.
+    """
+    own = [run for run in others if run.folder.parent.name == INTEL_MACHINE]
+    if not own:
+        return []
+    elsewhere = [run for run in others if run not in own]
+    known = fit_runs(learned_from, machines=by_machine([*learned_from, *elsewhere])).calibration
+    found = []
+    for run in own:
+        recoveries = [each for each in keyed_recoveries([run]) if each.trial.log_size > FITTED_UP_TO]
+        if not recoveries:
+            continue
+        scaled = judged_by_own(recoveries, run, own, known)
+        by_own = [None] * len(recoveries) if scaled is None else scaled.recoveries
+        found += [LargeLog(*pair) for pair in zip(judged_recoveries(recoveries, known), by_own, strict=True)]
+    return found
+
+
+def large_logs_table(found: Sequence[LargeLog]) -> ReportTable:
+    """A row for each recovery, beside both predictions."""
+    columns = [
+        Column[LargeLog]("server", _server),
+        Column[LargeLog]("workload", lambda row: row.by_others.keyed.image.spec.workload, shared="under {}".format),
+        Column[LargeLog]("storage", lambda row: row.by_others.keyed.trial.storage),
+        Column[LargeLog]("log", lambda row: format_size(row.by_others.keyed.trial.log_size), right=True),
+        Column[LargeLog]("redo", _redo, right=True),
+        Column[LargeLog]("pool", lambda row: format_size(row.by_others.keyed.trial.buffer_pool), right=True),
+        Column[LargeLog]("ready, s", _ready, right=True),
+        Column[LargeLog]("by others, s", lambda row: _predicted(row.by_others), right=True),
+        Column[LargeLog]("by its own calibration, s", lambda row: _predicted(row.by_own), right=True),
+    ]
+    notes = ["Predicted, and in parentheses the 90 % interval; a recovery each."]
+    return ReportTable.brief("Large logs on a machine of another class", found, columns, notes)
+
+
+def in_words(found: Sequence[LargeLog]) -> str:
+    """How far both were off, as in `Predictions by what other machines taught were off by 12 % (median; …), 0 of 12 above …`."""
+    own = [each.by_own for each in found if each.by_own is not None]
+    scaled = f"; scaled by the machine's own small crashes {_off(own)}" if own else ""
+    never = sum(each.by_others.ready is None for each in found)
+    ended = f" {never} of {len(found)} recoveries never ended." if never else ""
+    return f"Predictions by what other machines taught were off by {_off([each.by_others for each in found])}{scaled}.{ended}"
+
+
+def _off(judged: Sequence[JudgedRecovery]) -> str:
+    ended = [each for each in judged if each.ratio is not None]
+    ratios = [each.ratio for each in ended if each.ratio is not None]
+    return (
+        f"{statistics.median(abs(ratio - 1) for ratio in ratios):.0%} (median; {min(ratios):.2f} to {max(ratios):.2f} times what "
+        f"was measured), {sum(each.is_above for each in ended)} of {len(ended)} above the upper end"
+    )
+
+
+def _server(row: LargeLog) -> str:
+    trial = row.by_others.keyed.trial
+    return server_label(trial.server, trial.version.split("-")[0])
+
+
+def _redo(row: LargeLog) -> str:
+    age = row.by_others.keyed.image.last_sample.checkpoint_age
+    return "–" if age is None else format_size(age)
+
+
+def _ready(row: LargeLog) -> str:
+    trial = row.by_others.keyed.trial
+    if trial.outcome is not Outcome.READY or trial.seconds_to_ready is None:
+        return str(trial.outcome)
+    return f"{trial.seconds_to_ready:.1f}{' (disturbed)' if trial.is_disturbed else ''}"
+
+
+def _predicted(judged: JudgedRecovery | None) -> str:
+    if judged is None or judged.predicted is None:
+        return "–"
+    low, high = judged.predicted.ninety
+    return f"{judged.predicted.seconds:.1f} ({low:.0f}–{high:.0f})"

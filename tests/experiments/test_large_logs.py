@@ -1,0 +1,57 @@
+"""The page's large logs on a machine of another class: predicted by what others taught, and by that as it was scaled there."""
+
+from __future__ import annotations
+
+import pytest
+
+from experiments.calibrate.pages.large_logs import LargeLog, in_words, large_logs, large_logs_table
+from redolab.results.committed import INTEL_MACHINE, SLOWER_MACHINE, THIRD_MACHINE
+from redolab.runs.pages import measured_runs
+from redolab.runs.store import Run
+from redolab.units import GIB
+
+
+def _calibration(folder: str) -> list[Run]:
+    return [run for run in measured_runs(folder) if run.record().experiment == "calibrate"][:1]
+
+
+def _of_intel(*, calibrated: bool) -> list[Run]:
+    return [run for run in measured_runs(INTEL_MACHINE) if calibrated or run.record().experiment != "calibrate"]
+
+
+@pytest.fixture(scope="module")
+def found() -> list[LargeLog]:
+    return large_logs(_calibration(THIRD_MACHINE), [*_calibration(SLOWER_MACHINE), *_of_intel(calibrated=True)])
+
+
+def test_both_predictions_are_of_the_same_recoveries_of_large_logs(found: list[LargeLog]) -> None:
+    assert len(found) >= 8
+    assert {each.by_others.keyed.trial.log_size for each in found} >= {4 * GIB, 8 * GIB}
+    for each in found:
+        assert each.by_own is not None
+        assert each.by_own.keyed == each.by_others.keyed
+        assert each.by_others.predicted is not None
+        assert each.by_own.predicted is not None
+        # Another machine is a step for which the interval allows; its own calibration has none.
+        low, high = each.by_others.predicted.ninety
+        own_low, own_high = each.by_own.predicted.ninety
+        assert high / low != pytest.approx(own_high / own_low)
+
+
+def test_the_table_has_what_was_measured_and_says_how_far_off_both_were(found: list[LargeLog]) -> None:
+    text = large_logs_table(found).as_markdown()
+    assert len(text.splitlines()) >= 2 + len(found)
+    measured = [each.by_others.ready for each in found if each.by_others.ready is not None]
+    assert all(f"{seconds:.1f}" in text for seconds in measured)
+    assert "scaled by the machine's own small crashes" in in_words(found)
+
+
+def test_without_its_calibration_only_others_predict_it() -> None:
+    alone = large_logs(_calibration(THIRD_MACHINE), _of_intel(calibrated=False))
+    assert alone
+    assert all(each.by_own is None for each in alone)
+    assert "own small crashes" not in in_words(alone)
+
+
+def test_without_that_machine_there_are_none() -> None:
+    assert large_logs(_calibration(THIRD_MACHINE), _calibration(SLOWER_MACHINE)) == []
