@@ -1,4 +1,4 @@
-"""The page's large logs on a machine of another class: predicted by what others taught, and by that as it was scaled there."""
+"""The page's large logs on a machine of another class: predicted by what others taught, and as that was scaled there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Large logs on a machine of another class, predicted by what the others taught, and as its own small crashes scaled that."""
+"""Large logs on a machine of another class: predicted by what others taught, and as its own small crashes scaled it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def large_logs_table(found: Sequence[LargeLog]) -> ReportTable:
 
 
 def in_words(found: Sequence[LargeLog]) -> str:
-    """How far both were off, as in `Predictions by what other machines taught were off by 12 % (median; …), 0 of 12 above …`."""
+    """How far both were off, as in `Predictions by what other machines taught were off by 12 % (median; …), …`."""
     own = [each.by_own for each in found if each.by_own is not None]
     scaled = f"; scaled by the machine's own small crashes {_off(own)}" if own else ""
     never = sum(each.by_others.ready is None for each in found)

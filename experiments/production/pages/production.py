@@ -101,7 +101,7 @@ def page(runs: Sequence[Run]) -> Page:
 
 
 def _above_on(machine: str, judged: Sequence[JudgedRun]) -> str:
-    """As in `28 (30) of 40 on the slower machine`, in parentheses those above if nothing were allowed for another machine."""
+    """As in `28 (30) of 40 on the slower machine`: in parentheses if nothing were allowed for another machine."""
     own = [each for each in judged if each.machine == machine]
     above, here = (sum(counts) for counts in zip(*((each.above, each.above_here) for each in own), strict=True))
     beside = f" ({here})" if here != above else ""
