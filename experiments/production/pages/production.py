@@ -25,8 +25,6 @@ from .plots import plot_predictions
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
 _EXPERIMENT = "production"
-_ONE = 1
-"""Other machine, which says next to nothing of how far machines differ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +74,7 @@ def page(runs: Sequence[Run]) -> Page:
         "unallowed": [
             each.date for each in judged if each.is_elsewhere and not set(OF_MACHINES) & set(each.calibration.spreads)
         ],
-        "by_one": [each.date for each in judged if each.is_elsewhere and len(each.calibration.other_machines) == _ONE],
+        "by_one": [each.date for each in judged if each.is_elsewhere and len(each.calibration.other_machines) == 1],
         "own_above": sum(own.above for _, own in by_own),
         "own_predicted": sum(len(own.predicted) for _, own in by_own),
         "own_biases": [f"{own.bias:.2f}" for _, own in by_own],
