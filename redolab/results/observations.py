@@ -8,14 +8,17 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from redolab.machine.machine_class import MachineClass
 from redolab.models.capacity import PAGE_SIZE
-from redolab.models.recovery_time.fit import Observation, Subject
+from redolab.models.recovery_time.fit import Observation, Struck, Subject
 from redolab.models.recovery_time.held_out import ENOUGH_CRASHES
 from redolab.models.recovery_time.rollback import Rollback
 from redolab.models.recovery_time.spread import LEAST_SPREAD, Spread, spread_of
 from redolab.models.recovery_time.terms import DiskRates, Part
 from redolab.models.recovery_time.work import Crash
+from redolab.models.sizes import default_dataset
 from redolab.records.alike import StorageKey, grouped
 from redolab.records.crash import SAME_FILES, CrashImage, CrashSpec
 from redolab.records.recovery import Outcome, RecoveryTrial
@@ -49,7 +52,11 @@ _LEAST_SECONDS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Disks:
-    """What fio found of storages, where it was last asked for all that the model takes."""
+    """What fio found of storages in the runs that asked it for all that the model takes: the median of each figure.
+
+    Fio looks for half a minute, and what the disk does just then (discarding what was removed, another machine of the host) may
+    slow it several times.
+    """
 
     of_machines: Mapping[tuple[MachineClass, str, StorageKey], DiskRates]
     """By the machine's identity."""
@@ -63,15 +70,26 @@ class Disks:
 
 def disks_of(keys: Keys) -> Disks:
     """The disks of some runs. Raises `LabError` if a run cannot be read."""
-    of_machines, of_classes = {}, {}
+    of_machines: dict[tuple[MachineClass, str, StorageKey], list[DiskRates]] = defaultdict(list)
+    of_classes: dict[tuple[MachineClass, StorageKey], list[DiskRates]] = defaultdict(list)
     for run in keys.runs:
         sessions = run.record().sessions
         for record in storages_of(run).records:
             if record.check is not None and (disk := disk_figures(record.check.got)) is not None:
                 machine, storage = keys.machine(run, record.session), keys.storage(run, record.storage)
-                of_machines[machine, sessions[record.session].identity, storage] = disk
-                of_classes[machine, storage] = disk
-    return Disks(of_machines, of_classes)
+                of_machines[machine, sessions[record.session].identity, storage].append(disk)
+                of_classes[machine, storage].append(disk)
+    return Disks(
+        {key: _median(found) for key, found in of_machines.items()},
+        {key: _median(found) for key, found in of_classes.items()},
+    )
+
+
+def _median(found: Sequence[DiskRates]) -> DiskRates:
+    figures = [msgspec.structs.astuple(each) for each in found]
+    return DiskRates(
+        **dict(zip(DiskRates.__struct_fields__, map(statistics.median, zip(*figures, strict=True)), strict=True))
+    )
 
 
 def observations_of(recoveries: Sequence[Keyed], disks: Disks) -> list[Observation]:
@@ -216,6 +234,13 @@ def _is_at_random(spec: CrashSpec) -> bool:
     return spec.kill.moment is not None and spec.instance.purpose is Purpose.PRODUCTION
 
 
+def _struck(spec: CrashSpec) -> Struck:
+    if _is_at_random(spec):
+        return Struck.AT_RANDOM
+    is_usual = spec.kill.fills_up and spec.dataset.size == default_dataset(spec.instance.log_size)
+    return Struck.FULL if is_usual else Struck.OTHERWISE
+
+
 def rollback_of(each: Keyed) -> Rollback | None:
     """The rollback after a recovery; None where nothing tells it, or of a few rows: of these the time to begin is most of it."""
     trial, timeline = each.trial, each.trial.timeline
@@ -254,6 +279,7 @@ def _observation(
         pages=_pages(trial, timeline, crash),
         stretches=_stretches(trial.seconds_to_ready, timeline),
         ready=trial.seconds_to_ready,
+        struck=_struck(image.spec),
         is_judged=trial.disturbance is not None,
     )
 

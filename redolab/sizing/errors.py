@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from redolab.models.recovery_time.fit import Observation
+from redolab.models.recovery_time.fit import Observation, Struck
 from redolab.models.recovery_time.held_out import (
     OF_SERVERS,
     HeldOut,
@@ -152,7 +153,16 @@ def _share(row: ErrorRow, held: Sequence[bool]) -> str:
     return f"{share:.0%} ({low:.0%}–{high:.0%})"
 
 
+_SOME = 4
+
+
+def _is_struck(struck: Struck, each: Observation) -> bool:
+    return each.struck is struck
+
+
+_BY_CRASH: Mapping[str, Callable[[Observation], bool]] = {str(struck): partial(_is_struck, struck) for struck in Struck}
 _STRATA: Mapping[str, Callable[[Observation], bool]] = {
+    **_BY_CRASH,
     "log up to 512M": lambda each: each.log_size <= 512 * MIB,
     "log of 1G": lambda each: 512 * MIB < each.log_size <= GIB,
     "larger log": lambda each: each.log_size > GIB,
@@ -163,18 +173,31 @@ _STRATA: Mapping[str, Callable[[Observation], bool]] = {
     "model of a disk": lambda each: each.storage != HOME,
 }
 """What recoveries of another run are told apart by: in a name, whether one is of that kind."""
-_SOME = 4
-_STRATIFIED = HeldOut.RUN
+_STRATIFIED: Mapping[HeldOut, Mapping[str, Callable[[Observation], bool]]] = {
+    HeldOut.RUN: _STRATA,
+    HeldOut.MACHINE: _BY_CRASH,
+    HeldOut.LIMITED: _BY_CRASH,
+    HeldOut.CALIBRATED: _BY_CRASH,
+}
 
 
-def strata_table(rows: Sequence[ErrorRow]) -> ReportTable:
-    """The errors on another run, by what there was to recover and where."""
-    of_servers = [row for row in rows if row.held_out is _STRATIFIED and row.server != ALL_SERVERS]
-    judged = [each for row in of_servers for each in zip(row.errors, row.inside, row.above, strict=True)]
+def strata_rows(rows: Sequence[ErrorRow]) -> list[ErrorRow]:
+    """The errors on another run, by what there was to recover and where; on other machines by what the crash found.
+
+    What they are of stands in the place of the server.
+    """
     found = []
-    for name, is_of_it in _STRATA.items():
-        own = [each for each in judged if is_of_it(each[0].observation)]
-        if own:
-            errors, inside, above = zip(*own, strict=True)
-            found.append(ErrorRow(_STRATIFIED, name, errors, inside, above))
-    return ReportTable.of("Errors by what there was to recover", found, _columns("of it"), [])
+    for kind, named in _STRATIFIED.items():
+        of_servers = [row for row in rows if row.held_out is kind and row.server != ALL_SERVERS]
+        judged = [each for row in of_servers for each in zip(row.errors, row.inside, row.above, strict=True)]
+        for name, is_of_it in named.items():
+            own = [each for each in judged if is_of_it(each[0].observation)]
+            if own:
+                errors, inside, above = zip(*own, strict=True)
+                found.append(ErrorRow(kind, name, errors, inside, above))
+    return found
+
+
+def strata_table(strata: Sequence[ErrorRow]) -> ReportTable:
+    """The rows of `strata_rows`."""
+    return ReportTable.of("Errors by what there was to recover", strata, _columns("of it"), [])

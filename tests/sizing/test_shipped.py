@@ -6,12 +6,13 @@ from collections.abc import Mapping
 
 import pytest
 
+from redolab.models.recovery_time.fit import Struck
 from redolab.models.recovery_time.held_out import HeldOut
 from redolab.project import PROJECT
 from redolab.results.committed import FIRST_MACHINE, by_machine, committed_recoveries, other_committed_recoveries
 from redolab.sizing.calibrated_elsewhere import fit_committed
 from redolab.sizing.calibration import shipped_calibration
-from redolab.sizing.errors import ALL_SERVERS, error_rows, errors_table, strata_table
+from redolab.sizing.errors import ALL_SERVERS, error_rows, errors_table, strata_rows, strata_table
 from redolab.sizing.fitting import FittedRuns
 from redolab.sizing.page import html_page
 from redolab.sizing.published import published_beside_ours
@@ -19,6 +20,7 @@ from redolab.units import GIB
 
 _UNDETERMINED = {"tpcc": ("batches", "later stored redo")}
 """What a further batch costs: too few recoveries of that load took one, and the last digits of a processor decide."""
+_BY_CRASH_TOO = (HeldOut.RUN, HeldOut.MACHINE, HeldOut.LIMITED, HeldOut.CALIBRATED)
 
 
 @pytest.fixture(scope="module")
@@ -92,13 +94,19 @@ def test_its_errors_are_those_of_the_page(fitted: FittedRuns) -> None:
 def test_what_there_was_to_recover_is_told_apart(fitted: FittedRuns) -> None:
     rows = error_rows(fitted.judged)
     (whole,) = [row for row in rows if row.held_out is HeldOut.RUN and row.server == ALL_SERVERS]
-    lines = [[cell.strip() for cell in line.split("|")] for line in strata_table(rows).as_markdown().splitlines()]
-    recoveries = {cells[2]: int(cells[3]) for cells in lines if len(cells) > 3 and cells[3].isdigit()}
+    table = strata_table(strata_rows(rows)).as_markdown()
+    lines = [[cell.strip() for cell in line.split("|")] for line in table.splitlines()]
+    of_kinds = [(cells[1], cells[2], int(cells[3])) for cells in lines if len(cells) > 3 and cells[3].isdigit()]
+    recoveries = {of_it: count for kind, of_it, count in of_kinds if kind == HeldOut.RUN}
     assert recoveries["local SSD"] + recoveries["model of a disk"] == len(whole.errors)
     assert sum(recoveries[f"log {size}"] for size in ("up to 512M", "of 1G")) + recoveries["larger log"] == len(
         whole.errors
     )
     assert all(0.0 <= low <= share <= high <= 1.0 for share, low, high in [whole.share(whole.inside)])
+    assert recoveries.keys() >= {str(struck) for struck in Struck}
+    for all_of_it in [row for row in rows if row.server == ALL_SERVERS and row.held_out in _BY_CRASH_TOO]:
+        told = [count for kind, of_it, count in of_kinds if kind == all_of_it.held_out and of_it in {*Struck}]
+        assert sum(told) == len(all_of_it.errors)
 
 
 def test_the_report_is_one_page_that_needs_no_network(fitted: FittedRuns) -> None:

@@ -40,7 +40,8 @@ def large_logs(learned_from: Sequence[Run], others: Sequence[Run]) -> list[Large
     known = fit_runs(learned_from, machines=by_machine([*learned_from, *elsewhere])).calibration
     found = []
     for run in own:
-        recoveries = [each for each in keyed_recoveries([run]) if each.trial.log_size > FITTED_UP_TO]
+        kept = [each for each in keyed_recoveries([run]) if not each.trial.settings]
+        recoveries = [each for each in kept if each.trial.log_size > FITTED_UP_TO]
         if not recoveries:
             continue
         scaled = judged_by_own(recoveries, run, own, known)

@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TypeAlias
 
 import numpy as np
@@ -37,6 +38,14 @@ _UNKNOWN_NEED = 2.0
 """Bytes of the pool for a byte of redo where no log told the batches: between those of MariaDB and MySQL."""
 
 
+class Struck(StrEnum):
+    """What a crash found: in full logs redo and dirty pages rise together, elsewhere not."""
+
+    FULL = "full log, tables of half of it"
+    OTHERWISE = "other tables or ages"
+    AT_RANDOM = "random moment of a load"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
     """One measured recovery."""
@@ -57,6 +66,7 @@ class Observation:
     stretches: Mapping[frozenset[Part], float]
     """Seconds of the parts, or of those together that the log does not tell apart; they add up to `ready`."""
     ready: float
+    struck: Struck = Struck.FULL
     is_judged: bool = True
     """Whether it says how far predictions are off: what something else may have slowed only teaches where little else does."""
 
