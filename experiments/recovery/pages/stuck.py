@@ -20,6 +20,7 @@ from redolab.report.plots import plt, save
 from redolab.report.table import Column, ReportTable
 from redolab.report.template import filled
 from redolab.results.alike import keyed_recoveries
+from redolab.results.committed import INTEL_MACHINE
 from redolab.results.crashes import crashes_of
 from redolab.runs.store import Run
 from redolab.servers.dialects import Version
@@ -96,7 +97,9 @@ def _cell(trials: Sequence[RecoveryTrial], ages: Mapping[str, int]) -> Cell:
 
 
 def page(runs: Sequence[Run]) -> Page:
-    """The page and its picture."""
+    """The page and its picture; the machine of another class has a table of its own."""
+    elsewhere = [run for run in runs if run.folder.parent.name == INTEL_MACHINE]
+    runs = [run for run in runs if run not in elsewhere]
     known = cells(runs)
     plans: list[CrashPlan] = [run.plan(CrashPlan) for run in runs]
     asked = [cell for cell in known if not cell.settings]
@@ -104,6 +107,9 @@ def page(runs: Sequence[Run]) -> Page:
     healthy = {server: of for server, of in _by_server(asked).items() if server not in affected}
     stuck_at = {(cell.server, cell.log_size, cell.pool) for cell in asked if cell.stuck}
     tried = [cell for cell in known if cell.settings and (cell.server, cell.log_size, cell.pool) in stuck_at]
+    larger = [
+        cell for cell in cells(elsewhere) if cell.server in affected and cell.log_size > max(_logs(asked, cell.server))
+    ]
     filling = [image for run in runs for image in crashes_of(run) if image.spec.kill.fills_up]
     values = {
         "filled_to": filled_to(filling),
@@ -114,7 +120,10 @@ def page(runs: Sequence[Run]) -> Page:
         "healthy_recoveries": sum(cell.n for of in healthy.values() for cell in of),
         "stuck_cells": _stuck_table([cell for cell in asked if cell.stuck]).as_markdown(),
         "earlier": _stuck_table(cells(runs, filled_up=False)).as_markdown(),
-        "settings": _settings_table(tried).as_markdown(),
+        "settings": _settings_table(_by_settings(tried)).as_markdown(),
+        "larger": _settings_table(larger).as_markdown() if larger else "",
+        "larger_stuck": _stuck_of([cell for cell in larger if not cell.settings]),
+        "larger_helped": _ready_of([cell for cell in larger if cell.settings == _REMEDY]),
         "helped": sum(cell.n - cell.stuck for cell in tried if cell.settings == _REMEDY),
         "helped_of": sum(cell.n for cell in tried if cell.settings == _REMEDY),
         "again": _again(asked),
@@ -209,14 +218,26 @@ def _settings_table(of: Sequence[Cell]) -> ReportTable:
     columns = [
         Column[Cell]("log", lambda cell: format_size(cell.log_size), right=True),
         Column[Cell]("pool", lambda cell: format_size(cell.pool), right=True),
-        Column[Cell]("setting", lambda cell: cell.settings.replace("+", ", ")),
+        Column[Cell]("setting", lambda cell: cell.settings.replace("+", ", ") or "none"),
         Column[Cell]("stuck", lambda cell: f"{cell.stuck} of {cell.n}", right=True),
         Column[Cell]("crashes", lambda cell: str(cell.crashes), right=True),
         Column[Cell]("ready after, s", lambda cell: ", ".join(f"{each:.1f}" for each in sorted(cell.seconds)) or "–"),
     ]
-    return ReportTable.of(
-        "Settings", sorted(of, key=lambda cell: (cell.settings, cell.log_size, cell.pool)), columns, ()
-    )
+    return ReportTable.of("Settings", of, columns, ())
+
+
+def _stuck_of(of: Sequence[Cell]) -> tuple[int, int]:
+    """How many recoveries got stuck, and of how many."""
+    return sum(cell.stuck for cell in of), sum(cell.n for cell in of)
+
+
+def _ready_of(of: Sequence[Cell]) -> tuple[int, int]:
+    """How many recoveries were ready, and of how many."""
+    return sum(len(cell.seconds) for cell in of), sum(cell.n for cell in of)
+
+
+def _by_settings(of: Sequence[Cell]) -> list[Cell]:
+    return sorted(of, key=lambda cell: (cell.settings, cell.log_size, cell.pool))
 
 
 def _server_table(servers: Mapping[str, Sequence[Cell]]) -> ReportTable:
