@@ -54,8 +54,8 @@ _LEAST_SECONDS = 0.1
 class Disks:
     """What fio found of storages in the runs that asked it for all that the model takes: the median of each figure.
 
-    Fio looks for half a minute, and what the disk does just then (discarding what was removed, another machine of the host) may
-    slow it several times.
+    Fio looks for half a minute. What the disk does just then (discarding what was removed, another machine of the
+    host) may slow it several times.
     """
 
     of_machines: Mapping[tuple[MachineClass, str, StorageKey], DiskRates]
@@ -68,7 +68,7 @@ class Disks:
         return self.of_machines.get((machine, each.identity, storage), self.of_classes.get((machine, storage)))
 
 
-def disks_of(keys: Keys) -> Disks:
+def known_disks(keys: Keys) -> Disks:
     """The disks of some runs. Raises `LabError` if a run cannot be read."""
     of_machines: dict[tuple[MachineClass, str, StorageKey], list[DiskRates]] = defaultdict(list)
     of_classes: dict[tuple[MachineClass, StorageKey], list[DiskRates]] = defaultdict(list)

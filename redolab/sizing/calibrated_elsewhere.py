@@ -10,7 +10,7 @@ import msgspec
 from redolab.models.recovery_time.held_out import FITTED_UP_TO, HeldOut, HeldOutPrediction
 from redolab.results.alike import keyed_recoveries, keys_of
 from redolab.results.committed import by_machine, committed_recoveries, other_committed_recoveries
-from redolab.results.observations import disks_of, observations_of
+from redolab.results.observations import known_disks, observations_of
 from redolab.runs.store import Run
 from redolab.sizing.calibration import Calibration, spreads_of
 from redolab.sizing.fitting import FittedRuns, but_anatomies, calibrations_among, fit_runs, named, rates_of
@@ -50,7 +50,7 @@ def _predictions(own: Calibration, runs: Sequence[Run], name: str) -> list[HeldO
     recoveries = keyed_recoveries(runs)
     machines = {each.image.name: each.key.machine for each in recoveries}
     found = []
-    for each in observations_of(recoveries, disks_of(keys_of(runs))):
+    for each in observations_of(recoveries, known_disks(keys_of(runs))):
         server = own.servers.get(each.server)
         learnt = None if server is None else server.workloads.get(each.workload)
         if each.is_judged and learnt is not None and learnt.scaled_by and each.storage in learnt.storages:

@@ -198,6 +198,6 @@ def strata_rows(rows: Sequence[ErrorRow]) -> list[ErrorRow]:
     return found
 
 
-def strata_table(strata: Sequence[ErrorRow]) -> ReportTable:
+def errors_by_stratum(strata: Sequence[ErrorRow]) -> ReportTable:
     """The rows of `strata_rows`."""
     return ReportTable.of("Errors by what there was to recover", strata, _columns("of it"), [])

@@ -31,8 +31,8 @@ from redolab.results.observations import (
     Disks,
     are_of_one_load,
     disk_figures,
-    disks_of,
     is_of_several_batches,
+    known_disks,
     moments_of,
     observations_of,
     rollback_of,
@@ -119,7 +119,7 @@ class _Lesson:
 def _lesson(runs: Sequence[Run], machine: str | None) -> _Lesson:
     """Raises `LabError`, or `InvalidInput` if the runs hold no recovery to learn from."""
     keys, measured = keys_of(runs), keyed_recoveries(runs)
-    disks = disks_of(keys)
+    disks = known_disks(keys)
     chosen = _class(machine, [each for each in measured if observations_of([each], disks)])
     kept = _of_one_version([each for each in measured if each.key.machine == chosen])
     learned_from = {id(each) for each in kept}
@@ -162,7 +162,7 @@ def fit_runs(
     rolled_back_elsewhere: list[RollbackElsewhere] = []
     others: list[Keyed] = []
     if machines is not None:
-        found += _on_other_machines(lesson.elsewhere, disks_of(lesson.keys), fit_together(lesson.observations))
+        found += _on_other_machines(lesson.elsewhere, known_disks(lesson.keys), fit_together(lesson.observations))
         rolled_back_elsewhere += _rolled_back_elsewhere(lesson.elsewhere)
         of_other_classes = {each.run for each in lesson.elsewhere}
         for name, own in machines.items():
@@ -170,7 +170,7 @@ def fit_runs(
             there = [each for each in keyed_recoveries(own) if each.run not in of_other_classes]
             usual = [each for each in there if each.run not in anatomies]
             rest = [each for each in lesson.observations if each.run not in names]
-            found += _on_other_machines(usual, disks_of(keys_of(own)), fit_together(rest), name)
+            found += _on_other_machines(usual, known_disks(keys_of(own)), fit_together(rest), name)
             rolled_back_elsewhere += _rolled_back_elsewhere(there, name)
             if not names & {run.name for run in runs}:
                 others += usual
