@@ -181,11 +181,8 @@ _STRATIFIED: Mapping[HeldOut, Mapping[str, Callable[[Observation], bool]]] = {
 }
 
 
-def strata_rows(rows: Sequence[ErrorRow]) -> list[ErrorRow]:
-    """The errors on another run, by what there was to recover and where; on other machines by what the crash found.
-
-    What they are of stands in the place of the server.
-    """
+def errors_by_stratum(rows: Sequence[ErrorRow]) -> ReportTable:
+    """The errors on another run, by what there was to recover and where; on other machines by what the crash found."""
     found = []
     for kind, named in _STRATIFIED.items():
         of_servers = [row for row in rows if row.held_out is kind and row.server != ALL_SERVERS]
@@ -195,9 +192,4 @@ def strata_rows(rows: Sequence[ErrorRow]) -> list[ErrorRow]:
             if own:
                 errors, inside, above = zip(*own, strict=True)
                 found.append(ErrorRow(kind, name, errors, inside, above))
-    return found
-
-
-def errors_by_stratum(strata: Sequence[ErrorRow]) -> ReportTable:
-    """The rows of `strata_rows`."""
-    return ReportTable.of("Errors by what there was to recover", strata, _columns("of it"), [])
+    return ReportTable.of("Errors by what there was to recover", found, _columns("of it"), [])

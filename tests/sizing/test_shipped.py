@@ -12,7 +12,7 @@ from redolab.project import PROJECT
 from redolab.results.committed import FIRST_MACHINE, by_machine, committed_recoveries, other_committed_recoveries
 from redolab.sizing.calibrated_elsewhere import fit_committed
 from redolab.sizing.calibration import shipped_calibration
-from redolab.sizing.errors import ALL_SERVERS, error_rows, errors_by_stratum, errors_table, strata_rows
+from redolab.sizing.errors import ALL_SERVERS, error_rows, errors_by_stratum, errors_table
 from redolab.sizing.fitting import FittedRuns
 from redolab.sizing.page import html_page
 from redolab.sizing.published import published_beside_ours
@@ -94,7 +94,7 @@ def test_its_errors_are_those_of_the_page(fitted: FittedRuns) -> None:
 def test_what_there_was_to_recover_is_told_apart(fitted: FittedRuns) -> None:
     rows = error_rows(fitted.judged)
     (whole,) = [row for row in rows if row.held_out is HeldOut.RUN and row.server == ALL_SERVERS]
-    table = errors_by_stratum(strata_rows(rows)).as_markdown()
+    table = errors_by_stratum(rows).as_markdown()
     lines = [[cell.strip() for cell in line.split("|")] for line in table.splitlines()]
     of_kinds = [(cells[1], cells[2], int(cells[3])) for cells in lines if len(cells) > 3 and cells[3].isdigit()]
     recoveries = {of_it: count for kind, of_it, count in of_kinds if kind == HeldOut.RUN}

@@ -18,7 +18,7 @@ from redolab.results.crashes import crashes_of
 from redolab.runs.store import Run
 from redolab.sizing.calibrated_elsewhere import fit_of_machines
 from redolab.sizing.calibration import Calibration, on_its_machine, shipped_calibration
-from redolab.sizing.errors import ErrorRow, error_rows, errors_by_stratum, errors_table, strata_rows
+from redolab.sizing.errors import ErrorRow, error_rows, errors_by_stratum, errors_table
 from redolab.sizing.question import Question, model_of, slowest_workload
 from redolab.sizing.rates import rates_tables
 from redolab.units import GIB, format_size
@@ -57,7 +57,7 @@ def page(runs: Sequence[Run]) -> Page:
         "slowest": slowest,
         "within_slowest": "none" if within_slowest is None else format_size(within_slowest),
         "errors": errors_table(rows).as_markdown(),
-        "strata": errors_by_stratum(strata_rows(rows)).as_markdown(),
+        "strata": errors_by_stratum(rows).as_markdown(),
         "rates": [(table.title, table.as_markdown()) for table in rates_tables(shipped_calibration())],
         "median": {kind.name.lower(): _all(rows, kind) for kind in HeldOut},
         "held": {kind.name.lower(): _held(rows, kind) for kind in HeldOut},
