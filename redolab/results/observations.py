@@ -61,6 +61,7 @@ class Disks:
     of_machines: Mapping[tuple[MachineClass, str, StorageKey], DiskRates]
     """By the machine's identity."""
     of_classes: Mapping[tuple[MachineClass, StorageKey], DiskRates]
+    """Of all runs on machines of the class, each run counting once."""
 
     def of(self, each: Keyed) -> DiskRates | None:
         """The disk of a recovery: of that very machine, else of one of its class; None if fio has looked at none."""

@@ -192,4 +192,9 @@ def errors_by_stratum(rows: Sequence[ErrorRow]) -> ReportTable:
             if own:
                 errors, inside, above = zip(*own, strict=True)
                 found.append(ErrorRow(kind, name, errors, inside, above))
-    return ReportTable.of("Errors by what there was to recover", found, _columns("of it"), [])
+    servers = Column[ErrorRow](
+        "servers", lambda row: str(len({each.observation.server for each in row.errors})), right=True
+    )
+    held_out, of_it, *figures = _columns("of it")
+    columns = [held_out, of_it, servers, *figures]
+    return ReportTable.of("Errors by what there was to recover", found, columns, [])

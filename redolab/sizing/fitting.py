@@ -145,10 +145,10 @@ def fit_runs(
 ) -> FittedRuns:
     """A calibration from the recoveries of these runs on one class of machines.
 
-    Of several the one that `machine` names in part, as in `EPYC`, else the one with the most recoveries. `machines`: what machines
-    are called → runs on each; with them the calibration knows how far it is off on machines that it has not learned from: those of
-    the runs with each left out, the others, and other classes among the runs. Raises `LabError`, or `InvalidInput`
-    if they hold no recovery to learn from.
+    Of several the one that `machine` names in part, as in `EPYC`, else the one with the most recoveries. `machines`:
+    what machines are called → runs on each; with them the calibration knows how far it is off on machines that it has
+    not learned from: those of the runs with each left out, the others, and other classes among the runs. Raises
+    `LabError`, or `InvalidInput` if they hold no recovery to learn from.
     """
     lesson = _lesson(runs, machine)
     dialects = {

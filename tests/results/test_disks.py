@@ -21,7 +21,7 @@ def test_a_disk_is_the_median_of_what_fio_found_and_not_what_it_met_in_a_busy_mi
         if record.storage == HOME and record.check is not None
     ]
     usual = statistics.median(latencies)
-    assert latencies[-1] > 2 * usual
+    assert max(latencies) > 2 * usual
     found = known_disks(keys_of(runs))
     on_it = [each for each in keyed_recoveries(runs) if each.trial.storage == HOME]
     assert {disk.write_us for each in on_it if (disk := found.of(each)) is not None} == {usual}

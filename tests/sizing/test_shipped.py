@@ -96,7 +96,7 @@ def test_what_there_was_to_recover_is_told_apart(fitted: FittedRuns) -> None:
     (whole,) = [row for row in rows if row.held_out is HeldOut.RUN and row.server == ALL_SERVERS]
     table = errors_by_stratum(rows).as_markdown()
     lines = [[cell.strip() for cell in line.split("|")] for line in table.splitlines()]
-    of_kinds = [(cells[1], cells[2], int(cells[3])) for cells in lines if len(cells) > 3 and cells[3].isdigit()]
+    of_kinds = [(cells[1], cells[2], int(cells[4])) for cells in lines if len(cells) > 4 and cells[4].isdigit()]
     recoveries = {of_it: count for kind, of_it, count in of_kinds if kind == HeldOut.RUN}
     assert recoveries["local SSD"] + recoveries["model of a disk"] == len(whole.errors)
     assert sum(recoveries[f"log {size}"] for size in ("up to 512M", "of 1G")) + recoveries["larger log"] == len(

@@ -73,7 +73,8 @@ def in_words(found: Sequence[LargeLog]) -> str:
     scaled = f"; scaled by the machine's own small crashes {_off(own)}" if own else ""
     never = sum(each.by_others.ready is None for each in found)
     ended = f" {never} of {len(found)} recoveries never ended." if never else ""
-    return f"Predictions by what other machines taught were off by {_off([each.by_others for each in found])}{scaled}.{ended}"
+    by_others = _off([each.by_others for each in found])
+    return f"Predictions by what other machines taught were off by {by_others}{scaled}.{ended}"
 
 
 def _off(judged: Sequence[JudgedRecovery]) -> str:
