@@ -16,8 +16,10 @@ from redolab.units import format_duration, format_size
 
 _MARGIN = 2.0
 """Times the upper end of the 90 % interval: a timeout that ends one recovery in twenty is no timeout but an outage."""
+_GRACE = 30
+"""Seconds that Kubernetes gives a container to end, where nothing is set."""
 _PERIOD = 10
-"""Seconds between two probes."""
+"""Seconds between two probes, the default of Kubernetes."""
 
 
 class Lines(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +51,7 @@ def lines_for(dialect: Dialect, log_size: int, prediction: Prediction) -> tuple[
         "wait": f"{math.ceil(upper)}",
         "needed": f"{needed}",
         "failures": f"{needed // _PERIOD}",
+        "grace": f"{max(_GRACE, math.ceil(upper))}",
     }
     found = templates(dialect, log_size, is_enough=needed <= dialect.start_timeout.least_s)
     return tuple(each.filled(values) for each in found)
@@ -69,18 +72,7 @@ def templates(dialect: Dialect, log_size: int, *, is_enough: bool) -> Sequence[L
             else "with a clean shutdown, and never after a crash that is not recovered",
         ),
         _systemd(dialect.start_timeout, is_enough=is_enough),
-        Lines(
-            where="Kubernetes: only if the container has a livenessProbe, and never lower than what it has",
-            lines=(
-                "startupProbe:",
-                "  # with the livenessProbe's own check",
-                f"  periodSeconds: {_PERIOD}",
-                "  failureThreshold: {failures}",
-            ),
-            why="a livenessProbe waits for a recovery only if there is a startupProbe, and a pod that is killed in recovery begins again "
-            "from the same checkpoint, for ever; the operators (Percona's, mariadb-operator, Oracle's mysql-operator) own these "
-            "fields: set them in the operator's own resource",
-        ),
+        _kubernetes(dialect.ping),
         Lines(
             where="failover",
             lines=("wait for a crashed primary {wait} s or more, or not at all",),
@@ -102,4 +94,34 @@ def _systemd(timeout: StartTimeout, *, is_enough: bool) -> Lines:
         "{needed} s",
         lines=("[Service]", "TimeoutStartSec=infinity"),
         why=f"recovery can take {{upper}}; {timeout.shipped}",
+    )
+
+
+def _kubernetes(ping: Sequence[str]) -> Lines:
+    """The probes of a pod, by the documentation of Kubernetes 1.28 and later (Configure Liveness, Readiness and Startup Probes)."""
+    check = (
+        "      exec:",
+        f"        command: [{', '.join(ping)}]",
+        f"      periodSeconds: {_PERIOD}",
+        "      timeoutSeconds: 5",
+    )
+    return Lines(
+        where="Kubernetes: only if the container has a livenessProbe, with its own check in both, and nothing lower than it has now",
+        lines=(
+            "spec:",
+            "  terminationGracePeriodSeconds: {grace}",
+            "  containers:",
+            "  - name: mysql",
+            "    startupProbe:",
+            *check,
+            "      failureThreshold: {failures}",
+            "    livenessProbe:",
+            *check,
+            "      failureThreshold: 3",
+        ),
+        why="the livenessProbe begins only when the startupProbe has succeeded, and that may fail for {needed} s (failureThreshold times "
+        "periodSeconds); recovery can take {upper}. Without a startupProbe the livenessProbe kills the server after its own "
+        "initialDelaySeconds plus failureThreshold times periodSeconds, and the next recovery begins at the same checkpoint. "
+        "terminationGracePeriodSeconds gives a clean shutdown as long as the recovery that it saves, and at least the default. The "
+        "operators (Percona's, mariadb-operator, Oracle's mysql-operator) own these fields: set them in the operator's own resource",
     )

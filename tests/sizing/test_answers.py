@@ -247,14 +247,30 @@ def test_no_line_to_paste_lowers_a_start_timeout(
     assert "leave TimeoutStartSec as it is" in systemd.where or lines
 
 
-def test_a_startup_probe_is_advised_only_beside_a_liveness_probe(file: Path) -> None:
-    found = size_for(question(file), 2.7 * GIB, 300)
-    probe = next(each for each in found.lines if each.where.startswith("Kubernetes"))
-    assert "only if the container has a livenessProbe, and never lower than what it has" in probe.where
-    assert "waits for a recovery only if there is a startupProbe" in probe.why
-    assert "mariadb-operator, Oracle's mysql-operator) own these fields" in probe.why
+@pytest.mark.parametrize(("server", "program"), [("mariadb-10.11", "mariadb-admin"), ("mysql-9", "mysqladmin")])
+def test_the_probes_of_a_pod_wait_for_a_recovery(file: Path, server: str, program: str) -> None:
+    found = size_for(question(file, server=server, pool=256 * GIB), 2.7 * GIB, 300)
+    pasted = next(each for each in found.lines if each.where.startswith("Kubernetes"))
+    assert "only if the container has a livenessProbe" in pasted.where
     assert found.expected is not None
-    assert 10 * int(probe.lines[-1].partition(": ")[2]) >= 2 * found.expected.ninety.high_s
+    upper = found.expected.ninety.high_s
+    spec = msgspec.yaml.decode("\n".join(pasted.lines))["spec"]
+    assert spec["terminationGracePeriodSeconds"] >= max(30, upper)
+    (container,) = spec["containers"]
+    startup, liveness = container["startupProbe"], container["livenessProbe"]
+    assert startup["periodSeconds"] * startup["failureThreshold"] >= 2 * upper
+    assert startup["exec"]["command"] == liveness["exec"]["command"] == [program, "ping"]
+    # The liveness probe begins when the startup probe has succeeded: it need not wait by itself.
+    assert "initialDelaySeconds" not in liveness
+    assert liveness["periodSeconds"] * liveness["failureThreshold"] <= 60
+    # Both would delay it as well.
+    assert {"initialDelaySeconds", "failureThreshold"} <= set(pasted.why.split())
+
+
+def test_mariadb_units_do_not_extend_a_galera_node_s_recovery(file: Path) -> None:
+    found = size_for(question(file), 2.7 * GIB, 300)
+    systemd = next(each for each in found.lines if each.where.startswith("systemd"))
+    assert "not on a Galera node, which recovers in ExecStartPre" in systemd.why
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,15 @@ def test_a_limit_holds_for_the_process_that_is_being_started(shown: str, limit: 
     assert limit_shown("mysql.service", shown, 77) == limit
 
 
+def test_the_limit_of_a_galera_node_is_fixed_while_it_recovers_before_its_start() -> None:
+    """The server is a descendant of the shell that `ExecStartPre` runs, and the unit has no main process yet."""
+    shown = "ActiveState=activating\nSubState=start-pre\nMainPID=0\nControlPID=70\nTimeoutStartUSec=15min\n"
+    assert limit_shown("mariadb.service", shown, 77, [71, 70, 1]) == StartLimit("mariadb.service", 900.0, is_fixed=True)
+    assert limit_shown("mariadb.service", shown, 77, [50, 1]) is None
+    started = shown.replace("start-pre", "start").replace("MainPID=0", "MainPID=77")
+    assert limit_shown("mariadb.service", started, 77, [1]) == StartLimit("mariadb.service", 900.0)
+
+
 @pytest.mark.parametrize(
     ("said", "seconds"),
     [

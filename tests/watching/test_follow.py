@@ -27,9 +27,11 @@ from redolab.watching.following.advice import Advice
 from redolab.watching.following.follow import experience
 from redolab.watching.following.follower import Followed, Follower, State
 from redolab.watching.following.log_tail import Said
-from redolab.watching.following.looks import RecordedProcess, begun, looked_at, looks_of
+from redolab.watching.following.looks import Beginning, RecordedProcess, begun, looked_at, looks_of
 from redolab.watching.following.redo_files import redo_to_recover
 from redolab.watching.following.replayed import replays
+from redolab.watching.following.server_process import Look
+from redolab.watching.following.service import StartLimit
 from tests.command import redolab
 from tests.samples.live.watched import fresh, running
 from tests.small_crash import small_crash
@@ -185,6 +187,29 @@ def test_one_that_is_blocked_is_found_in_a_minute_also_by_its_log_alone() -> Non
     assert {advice[second] for second in range(5 + int(STUCK_AFTER) + 1, 90)} == {Advice.RESTART}
     assert expected[10] is not None
     assert expected[89] is None
+
+
+class InUnit(RecordedProcess):
+    """A recorded MariaDB in a unit with a start timeout: systemd does not run here."""
+
+    limit: StartLimit
+
+    def start_limit(self) -> StartLimit | None:
+        return self.limit
+
+
+@pytest.mark.parametrize(("is_fixed", "is_warned"), [(False, False), (True, True)])
+def test_a_mariadb_that_asks_systemd_for_time_in_vain_is_warned_of_the_timeout(is_fixed: bool, is_warned: bool) -> None:
+    """On a Galera node: `galera_recovery` runs the recovery before the unit's main process is there."""
+    look = Look(at=1.0, sequential=0, mapped=0, called=0, read=1 << 20, written=0, cpu_seconds=0.1, listens=False)
+    process = InUnit(Beginning(name="mariadbd", started=0.0, redo=None), [look])
+    process.limit = StartLimit("mariadb.service", 10.0, is_fixed=is_fixed)
+    follower = Follower(experience(), process, 0.0, server="mariadb-10.11")
+    follower.look(1.0)
+    for record in records("2026-11-21 10:00:00 0 [Note] InnoDB: Starting crash recovery from checkpoint LSN=900"):
+        follower.hear(Said(record, 1.0))
+    words = follower.stands(1.0).advised.words
+    assert any("TimeoutStartSec of mariadb.service" in each for each in words) == is_warned
 
 
 def test_a_server_that_gave_up_is_a_finding(tmp_path: Path) -> None:

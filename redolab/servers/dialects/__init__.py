@@ -153,7 +153,7 @@ class StartTimeout:
     shipped: str
     """Which unit has which, in words."""
     is_extended: bool = False
-    """Whether the server asks for more time while its recovery gets on."""
+    """True if the server asks for more time while its recovery makes progress: in vain on a Galera node (MDEV-17934)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +215,8 @@ class Dialect(Protocol):
     recovery_log: str
     """Servers with the same word here write the same lines into their log while they recover."""
     start_timeout: StartTimeout
+    ping: Sequence[str]
+    """Command of the server's image that fails until the server takes connections."""
 
     def initialisation(self) -> Initialisation:
         """How to make a data directory."""

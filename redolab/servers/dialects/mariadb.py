@@ -49,7 +49,8 @@ _PATIENT = StartTimeout(
     unit="mariadb",
     least_s=900,
     shipped="MariaDB's unit has TimeoutStartSec=900, and the server has it extended while InnoDB recovers (EXTEND_TIMEOUT_USEC, "
-    "systemd 236 and later)",
+    "systemd 236 and later); not on a Galera node, which recovers in ExecStartPre (galera_recovery): there systemd takes no such "
+    "request, and TimeoutStartSec has to cover the whole recovery (MDEV-17934)",
     is_extended=True,
 )
 _IMPATIENT = StartTimeout(
@@ -117,6 +118,8 @@ class MariaDB(Dialect):
         self.recovery_code = "MDEV-29911" if rewritten else self.redo_format
         self.redo_in_blocks = version < Version(10, 8, 0)
         self.recovery_log = "MariaDB 10.6" if version >= Version(10, 6, 0) else "MariaDB 10.2"
+        # The names mariadb-* came with 10.4.6; the images of 11.0 and later have no others.
+        self.ping = ("mariadb-admin" if version >= Version(10, 4, 6) else "mysqladmin", "ping")
         patient_since = _PATIENT_SINCE.get((version.major, version.minor), 0)
         self.start_timeout = _PATIENT if version.patch >= patient_since else _IMPATIENT
 

@@ -109,6 +109,7 @@ class MySQL(Dialect):
     family = "mysql"
     takes_audit_plugins = False
     start_timeout = _START_TIMEOUT
+    ping = ("mysqladmin", "ping")
 
     def __init__(self, version: Version) -> None:
         self.version = version

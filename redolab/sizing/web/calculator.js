@@ -166,6 +166,7 @@ function linesFor(question, row) {
   const values = {
     size: row.logSize, half: Math.floor(row.logSize / 2 ** 21) * 2 ** 20, log: size(row.logSize), median: duration(row.ready),
     upper: duration(row.high), wait: Math.ceil(row.high), needed, failures: needed / 10,
+    grace: Math.max(30, Math.ceil(row.high)),
   };
   const filled = (text) => text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
   const places = needed <= server.start_timeout_s ? server.enough : server.raised;

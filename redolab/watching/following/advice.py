@@ -95,7 +95,8 @@ def _killed(limit: StartLimit, elapsed: float, left: TimeLeft | None) -> list[st
         return []
     likely = "will" if left is not None and left.seconds > remaining else "may"
     when = f"in {format_duration(remaining)}" if remaining > 0 else "at any moment"
+    fixed = ", which a server that recovers in ExecStartPre (Galera) cannot extend" if limit.is_fixed else ""
     return [
-        f"systemd {likely} kill it {when}: TimeoutStartSec of {limit.unit} is {format_duration(limit.seconds)}; "
+        f"systemd {likely} kill it {when}: TimeoutStartSec of {limit.unit} is {format_duration(limit.seconds)}{fixed}; "
         f"'systemctl edit {limit.unit}' with TimeoutStartSec=infinity under [Service] counts for this start too"
     ]

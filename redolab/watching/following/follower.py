@@ -178,8 +178,7 @@ class Follower:
         if state is State.SILENT and standstill.is_blocked:
             advice = advised_of_unknown(standstill)
         if state is State.RECOVERING:
-            limit = None if self._asks_for_more_time() else self._limit
-            advice = advised(done.elapsed, left, standstill, limit)
+            advice = advised(done.elapsed, left, standstill, self._limit_that_holds())
             if advice.advice is not Advice.WAIT:
                 # Nobody knows when one is ready that does not get on.
                 left = None
@@ -306,6 +305,12 @@ class Follower:
             return dialect_of(family, Version.parse(self._log.version))
         except InvalidInput:
             return None
+
+    def _limit_that_holds(self) -> StartLimit | None:
+        """Return the limit of its unit, unless the server has it extended while it gets on."""
+        if self._limit is None or self._limit.is_fixed:
+            return self._limit
+        return None if self._asks_for_more_time() else self._limit
 
     def _asks_for_more_time(self) -> bool:
         """Whether it has systemd wait longer itself, while it gets on (MDEV-17571)."""

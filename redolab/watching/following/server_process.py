@@ -135,8 +135,9 @@ class ServerProcess:
 
     def start_limit(self) -> StartLimit | None:
         """See `ShownProcess`."""
-        with suppress(OSError):
-            return start_limit((self._folder / "cgroup").read_text(), self.pid)
+        with suppress(OSError, psutil.NoSuchProcess):
+            ancestors = [parent.pid for parent in self._process.parents()]
+            return start_limit((self._folder / "cgroup").read_text(), self.pid, ancestors)
         return None
 
     def redo(self) -> RedoToRecover | None:

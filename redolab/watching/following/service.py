@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from redolab.errors import CommandFailed
@@ -22,7 +23,13 @@ _SECONDS = {
     "us": 1e-6,
 }
 _PATIENCE = 5.0
-_PROPERTIES = ("--property=ActiveState", "--property=MainPID", "--property=TimeoutStartUSec")
+_PROPERTIES = (
+    "--property=ActiveState",
+    "--property=SubState",
+    "--property=MainPID",
+    "--property=ControlPID",
+    "--property=TimeoutStartUSec",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +38,8 @@ class StartLimit:
 
     unit: str
     seconds: float
+    is_fixed: bool = False
+    """True in `ExecStartPre`, where a Galera node recovers: systemd takes requests for more time from the main process alone."""
 
 
 def unit_in(cgroup: str) -> str | None:
@@ -45,21 +54,30 @@ def seconds_of(said: str) -> float | None:
     return sum(float(number) * _SECONDS[unit] for number, unit in parts) if parts else None
 
 
-def limit_shown(unit: str, shown: str, pid: int) -> StartLimit | None:
-    """The limit in what `systemctl show` prints of a unit; None where it has none, or is not starting that very process."""
+def limit_shown(unit: str, shown: str, pid: int, ancestors: Collection[int] = ()) -> StartLimit | None:
+    """Return the limit in what `systemctl show` prints of a unit; None without one, or if it is not starting that process.
+
+    The process is the unit's main process, or below the command of `ExecStartPre` (`ancestors`: ids of its parents).
+    """
     properties = {name: value for name, _, value in (line.partition("=") for line in shown.splitlines())}
-    if properties.get("ActiveState") != "activating" or properties.get("MainPID") != str(pid):
+    if properties.get("ActiveState") != "activating":
+        return None
+    before_start = properties.get("SubState") == "start-pre"
+    if before_start and properties.get("ControlPID") not in {str(each) for each in (pid, *ancestors)}:
+        return None
+    if not before_start and properties.get("MainPID") != str(pid):
         return None
     seconds = seconds_of(properties.get("TimeoutStartUSec", ""))
-    return StartLimit(unit, seconds) if seconds else None
+    return StartLimit(unit, seconds, is_fixed=before_start) if seconds else None
 
 
-def start_limit(cgroup: str, pid: int) -> StartLimit | None:
-    """After how long the unit of a server is killed that is not ready; None where it is in none, or that has no end."""
+def start_limit(cgroup: str, pid: int, ancestors: Collection[int]) -> StartLimit | None:
+    """Return after how long the unit of a server that is not ready is killed; None outside of units, or without a limit."""
     unit = unit_in(cgroup)
     if unit is None or which("systemctl") is None:
         return None
     try:
-        return limit_shown(unit, run(Command(["systemctl", "show", *_PROPERTIES, unit]), seconds=_PATIENCE).out, pid)
+        shown = run(Command(["systemctl", "show", *_PROPERTIES, unit]), seconds=_PATIENCE).out
     except CommandFailed:
         return None
+    return limit_shown(unit, shown, pid, ancestors)
