@@ -6,16 +6,14 @@ read or written.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from redolab.errors import LabError
 from redolab.machine import files
+from redolab.machine.lock import locked
 
 CERTIFICATE = "loopback.pem"
 """Key and certificate in one file, so that there are both or neither."""
@@ -31,7 +29,8 @@ def own_certificate(folder: Path, now: datetime, still: timedelta = timedelta())
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _check_closed(folder, folder.lstat())
-        with _alone(folder / _LOCK):
+        # Of two that start at once one makes it, and both have the same.
+        with locked(folder / _LOCK, mode=0o600):
             found = _read(path)
             if not found or not _is_valid(path, found, now, now + still):
                 found = _made()
@@ -41,17 +40,6 @@ def own_certificate(folder: Path, now: datetime, still: timedelta = timedelta())
         raise LabError(
             f"{path} cannot be read or written ({error.strerror})", "$XDG_CONFIG_HOME names another folder for it"
         ) from error
-
-
-@contextmanager
-def _alone(lock: Path) -> Iterator[None]:
-    """While in it nobody else makes a certificate: of two that start at once one makes it, and both have the same."""
-    file = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(file)
 
 
 def _read(path: Path) -> str:

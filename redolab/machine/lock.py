@@ -1,13 +1,18 @@
-"""One lab at a time: two at once would spoil both measurements, and undo each other's work on one folder."""
+"""Locks of files, and the lab's own: two labs at once would spoil both measurements, and undo each other's work.
+
+Python's own library is enough for it: `redolab.remote.job` runs where nothing else is installed.
+"""
 
 from __future__ import annotations
 
 import fcntl
+import math
 import os
 import socket
 import struct
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from redolab.errors import Busy
@@ -17,6 +22,8 @@ LOCK = "lock"
 _HOLDER = "process {} on {}\n"
 _LONGEST = 1024
 """Bytes of a file that can be a lock."""
+_LOOK_EVERY = 0.05
+"""Seconds."""
 
 # An abstract socket: the kernel gives the name back when its holder dies, however it dies, and no file stays.
 _NAME = "\0redolab"
@@ -48,20 +55,18 @@ def _machine_locked() -> Iterator[None]:
 @contextmanager
 def _folder_locked(folder: Path) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
-    file = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
+    path = folder / LOCK
+    with ExitStack() as held:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            holder = os.read(file, 64).decode(errors="replace").strip() or "unknown"
+            file = held.enter_context(locked(path, patience=0))
+        except BlockingIOError:
+            holder = path.read_text(errors="replace").strip() or "unknown"
             raise _busy(f"another redolab run ({holder}) has the lab in {folder}") from None
         os.truncate(file, 0)
         os.write(file, _HOLDER.format(os.getpid(), socket.gethostname()).encode())
         yield
         with suppress(OSError):
             os.truncate(file, 0)
-    finally:
-        os.close(file)
 
 
 def is_lock(path: Path) -> bool:
@@ -73,30 +78,58 @@ def is_lock(path: Path) -> bool:
 
 
 @contextmanager
-def taken(path: Path) -> Iterator[None]:
-    """While in it: whoever asks, on this machine or on another that sees the file, learns that it is taken."""
-    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-    finally:
-        path.unlink(missing_ok=True)
-        os.close(file)
+def locked(path: Path, *, patience: float = math.inf, mode: int = 0o644) -> Iterator[int]:
+    """Hold the lock of a file, made with `mode` where it is missing, and yield its descriptor.
+
+    The lock is one for all processes that see the file, on other machines too. Only its holder may remove the file.
+    Raises `BlockingIOError` if another still has it after `patience` seconds.
+    """
+    deadline = time.monotonic() + patience
+    while True:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, mode)
+        try:
+            _lock(file, deadline)
+            # The holder we waited for may have removed the file: then the next to come locks another one.
+            if _is_at(path, file):
+                yield file
+                return
+        finally:
+            os.close(file)
 
 
-def is_taken(path: Path) -> bool:
-    """Whether somebody has taken a file and is still there."""
+def is_locked(path: Path) -> bool:
+    """Return whether a process holds the lock of a file."""
     try:
-        file = os.open(path, os.O_RDWR)
+        file = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
         return False
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+        # Shared: two that ask at the same time do not take each other for a holder.
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
         return True
     finally:
         os.close(file)
     return False
+
+
+def _lock(file: int, deadline: float) -> None:
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise
+        else:
+            return
+        time.sleep(_LOOK_EVERY)
+
+
+def _is_at(path: Path, file: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file))
+    except FileNotFoundError:
+        return False
 
 
 def _busy(problem: str) -> Busy:

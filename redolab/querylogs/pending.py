@@ -8,7 +8,7 @@ from pathlib import Path
 from redolab.errors import LabError
 from redolab.machine.interrupts import unwinding
 from redolab.querylogs.settings import note as notes
-from redolab.querylogs.settings.alone import locked
+from redolab.querylogs.settings.alone import server_locked
 from redolab.querylogs.settings.restoring import Telling, put_back
 from redolab.querylogs.settings.server import UserServer
 from redolab.servers.address import Address
@@ -42,7 +42,7 @@ def restore(
 
 def _restore_one(path: Path, address: Address | None, complete: Callable[[Address], Address], telling: Telling) -> None:
     note = notes.read(path)
-    with locked(note.identity):
+    with server_locked(note.identity):
         server = UserServer(address or complete(note.address.address()), patience=_PATIENCE)
         try:
             put_back(server, path, note, telling)

@@ -14,7 +14,7 @@ from redolab.errors import Interrupted, InvalidInput, LabError
 from redolab.lab import open_lab, servers_of
 from redolab.machine.clean_up_journal import Journal
 from redolab.machine.lab_folder import claim_lab_folder
-from redolab.machine.lock import taken
+from redolab.machine.lock import locked
 from redolab.progress import Progress
 from redolab.project import PROJECT
 from redolab.remote.address import MachineAddress, VagrantAddress
@@ -126,7 +126,7 @@ def _brought(
     folder = PROJECT.lab / MACHINES
     claim_lab_folder(PROJECT.lab)
     folder.mkdir(exist_ok=True)
-    with taken(folder / ".packing"):
+    with locked(folder / ".packing"):
         journal = Journal(folder / "journal")
         journal.clear()
         packing = Packing(folder, journal)

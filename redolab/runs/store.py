@@ -17,7 +17,7 @@ import xxhash
 from redolab.errors import Interrupted, InvalidInput, LabError
 from redolab.machine import files
 from redolab.machine.facts import Machine
-from redolab.machine.lock import is_taken, taken
+from redolab.machine.lock import is_locked, locked
 from redolab.project import PROJECT
 from redolab.runs.packing import unpacked
 from redolab.runs.schema import (
@@ -325,7 +325,7 @@ class RunStore:
     def clear(self, run: Run) -> str | None:
         """Settle a run if its lab was killed: in words, what it is then; None if there is nothing to settle."""
         record = run.record()
-        if record.state is not RunState.RUNNING or is_taken(run.folder / _LOCK):
+        if record.state is not RunState.RUNNING or is_locked(run.folder / _LOCK):
             return None
         return f"the run {run.name}, {self._settle(run, record, 'the lab was killed')}"
 
@@ -346,7 +346,7 @@ class RunStore:
         """
         session = len(run.record().sessions) - 1
         try:
-            with taken(run.folder / _LOCK):
+            with _running(run.folder / _LOCK):
                 yield
         except BaseException as error:
             why = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -365,6 +365,15 @@ class RunStore:
             raise InvalidInput(f"the run {run.name} is {record.state}", "'redolab show' prints it")
         sessions = [*record.sessions, session]
         run.write_record(msgspec.structs.replace(record, state=RunState.RUNNING, why_stopped="", sessions=sessions))
+
+
+@contextmanager
+def _running(lock: Path) -> Iterator[None]:
+    with locked(lock):
+        try:
+            yield
+        finally:
+            files.remove(lock)
 
 
 def used_names(run: Run) -> set[str]:

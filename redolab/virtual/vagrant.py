@@ -17,7 +17,7 @@ from redolab.machine import files, processes
 from redolab.machine.interrupts import unwinding
 from redolab.machine.kvm import boots_under_kvm
 from redolab.machine.lab_folder import claim_lab_folder
-from redolab.machine.lock import taken
+from redolab.machine.lock import locked
 from redolab.machine.processes import Command, Output
 from redolab.progress import Progress
 from redolab.project import PROJECT
@@ -191,7 +191,7 @@ class Guest:
         claim_lab_folder(PROJECT.lab)
         files.make_folder(self.folder)
         try:
-            with taken(self.folder / ".lock"), unwinding():
+            with locked(self.folder / ".lock"), unwinding():
                 yield
         except Interrupted:
             raise Interrupted(f"stopped: {interrupted}") from None

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import re
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from redolab.errors import Busy, LabError
 from redolab.machine import files
 from redolab.machine.interrupts import unwinding
+from redolab.machine.lock import locked
 from redolab.progress import Progress
 from redolab.querylogs.settings import note as notes
 from redolab.querylogs.settings.changes import left_behind
@@ -23,7 +21,6 @@ from redolab.servers.address import Address
 _NAME = "redolab_slowlog"
 _TO_LEAVE = 3.0
 """Seconds for which one that has just put back may still be ending."""
-_LOOK_EVERY = 0.05
 
 
 @contextmanager
@@ -45,7 +42,7 @@ def alone_on(server: UserServer) -> Iterator[int]:
 
     Raises `Busy` while another command or its guardian is at it, and `LabError` where one has left its changes.
     """
-    with locked(server.identity) as lock:
+    with server_locked(server.identity) as lock:
         pending = next(_notes_of(server.identity), None)
         if pending is not None:
             raise LabError(
@@ -56,31 +53,19 @@ def alone_on(server: UserServer) -> Iterator[int]:
 
 
 @contextmanager
-def locked(identity: ServerIdentity) -> Iterator[int]:
+def server_locked(identity: ServerIdentity) -> Iterator[int]:
     """While in it: no other process with these notes is at this server. Raises `Busy`."""
     files.make_folder(notes.folder(), mode=0o700)
     path = notes.folder() / f"{re.sub(r'[^0-9A-Za-z]+', '-', identity.uuid)}.lock"
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        deadline = time.monotonic() + _TO_LEAVE
-        while not _taken(descriptor):
-            if time.monotonic() > deadline:
-                raise Busy(
-                    f"another slowlog command, or its guardian, is at this server{_at_work(identity)}",
-                    "wait, or end the command with Ctrl-C: it puts back itself",
-                )
-            time.sleep(_LOOK_EVERY)
+    with ExitStack() as held:
+        try:
+            descriptor = held.enter_context(locked(path, patience=_TO_LEAVE, mode=0o600))
+        except BlockingIOError:
+            raise Busy(
+                f"another slowlog command, or its guardian, is at this server{_at_work(identity)}",
+                "wait, or end the command with Ctrl-C: it puts back itself",
+            ) from None
         yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _taken(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _at_work(identity: ServerIdentity) -> str:
