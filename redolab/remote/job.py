@@ -1,7 +1,7 @@
 """What runs on the other machine: it starts the lab there, lets it outlive the connection, and tells how far it is.
 
-Called there as `python3 -m redolab.remote.job VERB FOLDER …` (`redolab.remote.machine`), with nothing but Python's own library, and
-so without the lab's usual tools. In FOLDER: `jobs/ID/` with `job.json`, `output`, and `status` once it has ended.
+Called there as `python3 -m redolab.remote.job VERB FOLDER …` (`redolab.remote.machine`), where only the lab itself and Python's own
+library are sure to be there. In FOLDER: `jobs/ID/` with `job.json`, `output`, and `status` once it has ended.
 """
 
 from __future__ import annotations
@@ -18,17 +18,21 @@ import sys
 import tarfile
 import termios
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
+
+from redolab.machine.lock import locked
 
 BUSY = 75
 """With what `start` ends when another job has the machine (EX_TEMPFAIL of sysexits.h)."""
 ENDED_UNSEEN = -1
 """The status of a job whose machine went down, that was killed with its watcher, or that left no room to note it."""
+NOT_STARTED = 127
+"""The status of a job whose command could not be executed, as a shell has it."""
 _FETCHED = "fetched"
 _PAUSE = 0.2
 _CHUNK = 1 << 16
@@ -51,7 +55,7 @@ def start(folder: Path, asked: JobRequest) -> str:
     """Start a job and leave it behind: its id. Exits with `BUSY` if another runs."""
     jobs = folder / "jobs"
     jobs.mkdir(parents=True, exist_ok=True)
-    with _locked(jobs / ".lock") as lock:
+    with locked(jobs / ".lock") as lock:
         for other in all_jobs(folder):
             if other["alive"]:
                 sys.exit(BUSY)
@@ -65,7 +69,7 @@ def start(folder: Path, asked: JobRequest) -> str:
         if os.fork() == 0:
             os.close(ready)
             # What is inherited would stay locked for as long as the job runs.
-            lock.close()
+            os.close(lock)
             _watch(own, asked, told)
         os.close(told)
         # Until the watcher has noted who it is, the job would count as one that has ended.
@@ -78,7 +82,7 @@ def _watch(own: Path, asked: JobRequest, told: int) -> None:
     os.setsid()
     if os.fork():
         os._exit(0)
-    status = 1
+    status = NOT_STARTED
     try:
         nothing = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
@@ -92,12 +96,16 @@ def _watch(own: Path, asked: JobRequest, told: int) -> None:
             try:
                 status = run(own, asked, output, lambda: os.close(told))
             except OSError as error:
-                output.write(f"redolab: {asked.command[0]} could not be started ({error.strerror})\n".encode())
+                output.write(_not_started(asked, error))
     finally:
         # On a full disk there is no status: the job then counts as one whose end nobody saw.
         with suppress(OSError):
             _write(own / "status", str(status))
         os._exit(0)
+
+
+def _not_started(asked: JobRequest, error: OSError) -> bytes:
+    return f"redolab: {asked.command[0]} could not be started ({error.strerror})\n".encode()
 
 
 def _plainly(own: Path, asked: JobRequest, output: io.FileIO, begun: Callable[[], None]) -> int:
@@ -116,7 +124,13 @@ def _plainly(own: Path, asked: JobRequest, output: io.FileIO, begun: Callable[[]
 def _in_terminal(own: Path, asked: JobRequest, output: io.FileIO, begun: Callable[[], None]) -> int:
     pid, terminal = pty.fork()
     if pid == 0:
-        os.execvpe(asked.command[0], list(asked.command), {**os.environ, **asked.environment})
+        try:
+            os.execvpe(asked.command[0], list(asked.command), {**os.environ, **asked.environment})
+        except OSError as error:
+            os.write(2, _not_started(asked, error))
+        finally:
+            # An exception that went on from here would be handled as the watcher's own, and end in its status 0.
+            os._exit(NOT_STARTED)
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", *(asked.terminal or (0, 0)), 0, 0))
     _write(own / "process", _identity(pid))
     begun()
@@ -211,13 +225,6 @@ def send(folder: Path, names: Sequence[str]) -> None:
                 # Of what grows meanwhile, no more than this is sent.
                 entry.size = os.fstat(file.fileno()).st_size
                 archive.addfile(entry, file)
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[TextIO]:
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield file
 
 
 def _write(path: Path, content: str) -> None:

@@ -19,7 +19,8 @@ from redolab.remote import job
 
 def said(folder: Path, verb: str, *rest: str, given: object = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "redolab.remote.job", verb, str(folder), *rest],
+        # Without packages, as on another machine.
+        [sys.executable, "-S", "-m", "redolab.remote.job", verb, str(folder), *rest],
         input=json.dumps(given), capture_output=True, text=True, check=False, cwd=PROJECT.root, timeout=30,
     )  # fmt: skip
 
@@ -80,10 +81,13 @@ def test_what_a_power_cut_left_torn_stops_nothing(tmp_path: Path) -> None:
     assert jobs(tmp_path) == []
 
 
-def test_a_program_that_is_not_there_is_said_in_its_output(tmp_path: Path) -> None:
-    name = said(tmp_path, "start", given=asked(["/no/such/python"])).stdout.strip()
-    assert "could not be started" in said(tmp_path, "follow", name, "0").stdout
-    assert ended(tmp_path, name)["status"] == 1
+@pytest.mark.parametrize("terminal", [None, (30, 97)])
+def test_a_command_that_cannot_be_executed_is_named_and_no_success(
+    tmp_path: Path, terminal: Sequence[int] | None
+) -> None:
+    name = said(tmp_path, "start", given=asked(["/no/such/python"], terminal)).stdout.strip()
+    assert "/no/such/python could not be started" in said(tmp_path, "follow", name, "0").stdout
+    assert ended(tmp_path, name)["status"] == job.NOT_STARTED
 
 
 def test_the_files_of_runs_that_have_changed_since_are_listed_and_sent(tmp_path: Path) -> None:
