@@ -11,7 +11,6 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _BESIDE = ("experiments", "provision", "diskmodel", "slowlogplugin", "vagrant")
-_ALONE = ("CHANGELOG.md",)
 _NOT_OURS = ("__pycache__", "build", "tests")
 _COMMIT = "COMMIT"
 
@@ -36,7 +35,6 @@ class CustomBuildHook(BuildHookInterface[Any]):
             # The user's own servers and storages are nobody else's.
             if not set(relative.parts) & set(_NOT_OURS) and ".local." not in path.name:
                 included[str(path)] = f"{inside}{relative}"
-        included |= {str(root / name): f"{inside}{name}" for name in _ALONE}
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """See `BuildHookInterface`."""

@@ -111,11 +111,6 @@ class Project:
         return self.root / ".lab" if self.is_clone else _cache()
 
     @property
-    def changes(self) -> Path:
-        """What changed from version to version, the newest first."""
-        return self.root / "CHANGELOG.md"
-
-    @property
     def commit_file(self) -> Path:
         """Which commit a package was built from."""
         return self.root / "COMMIT"

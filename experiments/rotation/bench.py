@@ -20,7 +20,7 @@ from redolab.runs.bench import Bench, Measured
 from redolab.runs.plan import Planned
 from redolab.runs.room import Needs
 from redolab.runs.store import Run
-from redolab.servers.dialects import InstanceRequest, Purpose, ServerLog, Setting
+from redolab.servers.dialects import SLOW_LOG, InstanceRequest, Purpose, Setting
 from redolab.servers.initialise import initialise
 from redolab.servers.instance import Instance, prepare_folder
 from redolab.storage.attaching import DISKS, Storages, check_possible
@@ -152,7 +152,7 @@ class RotationBench(Bench[PlannedInstance, PlannedRotation, RotationTrial]):
         connection = stack.enter_context(instance.connections.connect(answer=_UNHURRIED))
         _do(connection, _SILENT, *statements_before(), *_idle_tables(self._plan.conditions.tables))
         stage.say("having it log what its log is grown of")
-        log = folder / f"{ServerLog.SLOW}.log"
+        log = folder / SLOW_LOG
         sample = self._sample(instance, log, connection)
         kept = run.keep_once(instance.used(connection))
         self._started = _Started(instance, place, connection, log, sample, kept)
@@ -350,7 +350,7 @@ def _request(tables: int) -> InstanceRequest:
         purpose=Purpose.PRODUCTION,
         log_size=_REDO,
         buffer_pool=_POOL,
-        logs=(ServerLog.SLOW,),
+        slow_log=True,
         overrides=(
             Setting("table_open_cache", cached, "idle tables stay open"),
             Setting("table_definition_cache", cached, "idle tables stay open"),

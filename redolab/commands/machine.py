@@ -1,4 +1,4 @@
-"""The lab on this machine: what is new in it, what the machine offers and lacks, and removing all that the lab made on it."""
+"""The lab on this machine: what the machine offers and lacks, and removing all that the lab made on it."""
 
 from __future__ import annotations
 
@@ -12,18 +12,6 @@ from redolab.commands.machines import machine_option
 
 _UP = "running"
 """As Vagrant says it of a virtual machine."""
-
-
-@click.command()
-@click.option("--all", "all_versions", is_flag=True, help="Of every version.")
-def news(all_versions: bool) -> None:
-    """Say what is new in this version of redolab."""
-    from redolab.project import PROJECT
-    from redolab.upkeep.changes import changes_in
-
-    versions = changes_in(PROJECT.changes)
-    for each in versions if all_versions else versions[:1]:
-        click.echo(each)
 
 
 @click.command()

@@ -123,7 +123,6 @@ _IN_THE_ORDER_OF_A_DAYS_WORK: tuple[click.Command, ...] = (
     sizing.fit,
     sizing.page,
     completion.completion,
-    machine.news,
     machine.clean,
 )
 

@@ -1,4 +1,4 @@
-"""How many bytes a server writes to its redo log for each byte of LSN: a closed form, and an exact simulator of log blocks.
+"""How many bytes a server writes to its redo log for each byte of LSN, as a closed form.
 
 The redo log is written in whole blocks. The last block of a write is hardly ever full: it is written now with what it
 holds, and again, from its beginning, with what comes next. That rewriting is the inflation. `r` is the LSN bytes of one
@@ -11,7 +11,6 @@ to 10.7; log_writer_write_buffer() in log0write.cc of MySQL 8.0; log_t::write_bu
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -82,27 +81,6 @@ class Written:
         ]
 
 
-def simulate(writer: LogWriter, lengths: Iterable[int], start: int = 0) -> Written:
-    """Replay writes of so many bytes of redo (each at least 1, block headers not counted), block by block.
-
-    `start` is where the log stands before: bytes of redo since the beginning of a unit that is written ahead.
-    """
-    position, blocks, padding, writes = start, 0, 0, 0
-    for length in lengths:
-        first = position // writer.payload
-        position += length
-        last = (position if writer.opens_next else position - 1) // writer.payload
-        blocks += last - first + 1
-        padding += _padding_blocks(writer, first, last)
-        writes += 2 if writer.splits and last > first else 1
-    return Written(
-        lsn=_lsn(writer, position) - _lsn(writer, start),
-        data=blocks * writer.block,
-        padding=padding * writer.block,
-        writes=writes,
-    )
-
-
 def written_per_write(writer: LogWriter, redo: float, lengths: Lengths = Lengths.EQUAL) -> Written:
     """What one write of `redo` bytes of redo (block headers not counted) comes to, on the average over where it begins.
 
@@ -151,17 +129,6 @@ def redo_range(os_log_written: float, log_writes: float | None) -> tuple[float, 
 _HALVINGS = 60
 SMALLEST_WRITE = 100
 """LSN bytes; the shortest commit in docs/inflation.md, an INSERT of one short row, is 106 bytes."""
-
-
-def _lsn(writer: LogWriter, position: int) -> int:
-    full, rest = divmod(position, writer.payload)
-    return full * writer.block + writer.header + rest
-
-
-def _padding_blocks(writer: LogWriter, first: int, last: int) -> int:
-    """Blocks of padding behind a write from block `first` to block `last`, if it is the first in its unit."""
-    into_unit = (last + 1) % writer.unit_blocks
-    return writer.unit_blocks - into_unit if 0 < into_unit < last - first + 1 else 0
 
 
 def _reaches(beyond: float, block: int, lengths: Lengths) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from redolab.runs.machines import on_one_machine
 from redolab.runs.schema import Session
 from redolab.runs.store import Run
-from redolab.storage.figures import DiskCheck, StorageRecord
+from redolab.storage.figures import StorageRecord
 
 STORAGES = "storages"
 
@@ -33,8 +33,3 @@ def storages_of(run: Run) -> RunStorages:
     """A run's storages. Raises `LabError`."""
     records = run.lines(STORAGES, StorageRecord)
     return RunStorages(run.record().sessions, records)
-
-
-def checks_of(run: Run) -> list[DiskCheck]:
-    """What fio found of a run's storages, of those that it looked at. Raises `LabError`."""
-    return [record.check for record in storages_of(run).records if record.check is not None]

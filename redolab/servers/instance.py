@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -260,15 +259,6 @@ class Instance(AbstractContextManager["Instance"]):
         # What joins a user namespace changes its credentials, and the kernel forgets then with whom it was to die.
         inside = ["setpriv", "--pdeathsig", "KILL", "--", *command.arguments]
         return replace(command, arguments=["nsenter", target, *own, "--net", "--", *inside])
-
-    def copy_logs(self, to: Path) -> None:
-        """Keep the logs beside the error log that it was asked to write, in a folder."""
-        for log in self.request.logs:
-            written = self.folder / f"{log}.log"
-            # The server writes in that folder what it likes: a link of its would be followed with the lab's rights.
-            if written.is_file() and not written.is_symlink():
-                to.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(written, to / f"{self.server.name}-{log}.log")
 
     def bytes_moved(self) -> tuple[int, int] | None:
         """Bytes that the server has read from and written to disks; None if it has ended or that may not be read."""

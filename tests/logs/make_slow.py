@@ -22,7 +22,7 @@ from redolab.lab import Lab, native_folder, open_lab
 from redolab.progress import Progress
 from redolab.runs.store import RunStore
 from redolab.servers.catalogue import server_catalogue
-from redolab.servers.dialects import InstanceRequest, Purpose, ServerLog, Setting
+from redolab.servers.dialects import InstanceRequest, Purpose, Setting
 from redolab.servers.initialise import initialise
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import Instance
@@ -98,7 +98,7 @@ def _make(lab: Lab, home: Path, server: InstalledServer) -> None:
         purpose=Purpose.MEASURE,
         log_size=64 * MIB,
         buffer_pool=128 * MIB,
-        logs=(ServerLog.SLOW,),
+        slow_log=True,
         overrides=(Setting("log_slow_admin_statements", "1", "as users have it"),) if _has_admin(server) else (),
     )
     with lab.journal.making(folder, f"an instance of {server.name} for its slow query log"):

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redolab.models.counted import CounterGrowth, what_is_counted
-from redolab.models.inflation import Counted, Lengths, LogWriter, simulate
+from redolab.models.inflation import Counted, Lengths, LogWriter
+from tests.models.log_blocks import simulate
 
 PADDED = LogWriter(write_ahead=8192)
 

@@ -18,10 +18,10 @@ from redolab.models.inflation import (
     LogWriter,
     bytes_per_lsn_byte,
     redo_range,
-    simulate,
     written_per_write,
 )
 from redolab.runs.pages import measured_runs
+from tests.models.log_blocks import simulate
 
 MEASURED = {of.rows[0].server: of for of in found_in(measured_runs("inflation")[-1])}
 MYSQL_5_6 = LogWriter()

@@ -29,7 +29,7 @@ from redolab.recoveries.task import Recorder, RecoveryTask
 from redolab.results.recoveries import Recovery
 from redolab.runs.schema import Ruling, TrialRecord
 from redolab.servers.catalogue import server_catalogue
-from redolab.servers.dialects import Dialect, InstanceRequest, Purpose, ServerLog, Setting
+from redolab.servers.dialects import SLOW_LOG, Dialect, InstanceRequest, Purpose, Setting
 from redolab.servers.instance import DATA, Instance, prepare_folder
 from redolab.states.images import ImageStore
 from redolab.storage.place import Place
@@ -176,7 +176,7 @@ def test_a_server_as_in_production_is_reached_over_tcp_by_those_alone_who_join_i
         buffer_pool=64 * MIB,
         binary_log=True,
         network=True,
-        logs=(ServerLog.SLOW, ServerLog.GENERAL),
+        slow_log=True,
         overrides=changed_by_the_settings_experiment(server.dialect),
     )
     with lab.journal.making(folder, "the instance of a test"):
@@ -205,9 +205,7 @@ def test_a_server_as_in_production_is_reached_over_tcp_by_those_alone_who_join_i
                     connection.cursor().execute(resizing.statement)
                     assert server.dialect.log_size(instance.used(connection).variables) == LARGER_LOG
             instance.shut_down()
-            instance.copy_logs(tmp_path)
-    for log in ServerLog:
-        assert "redolab.sbtest1" in (tmp_path / f"{name}-{log}.log").read_text(errors="replace")
+            assert "redolab.sbtest1" in (folder / SLOW_LOG).read_text(errors="replace")
 
 
 @pytest.mark.parametrize("name", mostly_thorough(server_catalogue().names()))

@@ -57,13 +57,6 @@ class Purpose(StrEnum):
     """As a DBA runs it: pages are flushed as the load wants it."""
 
 
-class ServerLog(StrEnum):
-    """A log beside the error log, which an instance keeps if it is asked to; the value is its file's stem."""
-
-    SLOW = "slow"
-    GENERAL = "general"
-
-
 class KeySource(StrEnum):
     """Where the keys of a server that encrypts come from; the value is the name of what reads them from a file."""
 
@@ -96,7 +89,8 @@ class InstanceRequest:
     """The redo log lies in the folder `REDO` of the instance, on a file system of its own."""
     sync_binlog: int | None = None
     """None: the version's own default, which is written out."""
-    logs: tuple[ServerLog, ...] = ()
+    slow_log: bool = False
+    """Whether it logs every statement, into the file `SLOW_LOG` of the instance."""
     network: bool = False
     """Whether it listens on TCP too, in a network namespace of its own."""
     page_size: int | None = None
@@ -346,3 +340,5 @@ SOCKET = "server.sock"
 
 REDO = "redo"
 """The folder in an instance's folder for a redo log that lies apart."""
+SLOW_LOG = "slow.log"
+"""The file in an instance's folder for a slow query log that was asked for."""

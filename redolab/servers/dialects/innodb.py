@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from redolab.counters import Counters
-from redolab.servers.dialects import REDO, InstanceRequest, Purpose, Resizing, ServerLog, Setting
+from redolab.servers.dialects import REDO, SLOW_LOG, InstanceRequest, Purpose, Resizing, Setting
 
 METRICS = {
     "lsn": "log_lsn_current",
@@ -74,21 +74,15 @@ def binary_log(request: InstanceRequest, *, synced: int) -> list[Setting]:
     ]
 
 
-def logs(request: InstanceRequest) -> list[Setting]:
-    """The logs that are kept beside the error log, in the instance's folder."""
-    settings = []
-    if ServerLog.SLOW in request.logs:
-        settings += [
-            Setting("slow_query_log", "1", "as asked"),
-            Setting("slow_query_log_file", f"../{ServerLog.SLOW}.log", "among the instance's files"),
-            Setting("long_query_time", "0", "every statement is logged"),
-        ]
-    if ServerLog.GENERAL in request.logs:
-        settings += [
-            Setting("general_log", "1", "as asked"),
-            Setting("general_log_file", f"../{ServerLog.GENERAL}.log", "among the instance's files"),
-        ]
-    return settings
+def slow_log(request: InstanceRequest) -> list[Setting]:
+    """Return the settings that log every statement into a file of the instance's folder."""
+    if not request.slow_log:
+        return []
+    return [
+        Setting("slow_query_log", "1", "as asked"),
+        Setting("slow_query_log_file", f"../{SLOW_LOG}", "among the instance's files"),
+        Setting("long_query_time", "0", "every statement is logged"),
+    ]
 
 
 def as_in_production(request: InstanceRequest, *, ceiling: bool) -> list[Setting]:

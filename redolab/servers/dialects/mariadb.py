@@ -174,7 +174,7 @@ class MariaDB(Dialect):
             *innodb.baseline(request),
             *innodb.no_warm_up(),
             *innodb.binary_log(request, synced=0),
-            *innodb.logs(request),
+            *innodb.slow_log(request),
             *innodb.as_in_production(request, ceiling=self.has_io_ceiling),
             *innodb.high_age(request, low_water_mark=True, idle_flush=not self._one_file),
             *innodb.measured(request, stored_statistics=True),

@@ -185,7 +185,7 @@ class MySQL(Dialect):
             *self.log_settings(request.log_size),
             *innodb.baseline(request),
             *innodb.binary_log(request, synced=1 if self.version >= Version(5, 7, 7) else 0),
-            *innodb.logs(request),
+            *innodb.slow_log(request),
             *innodb.as_in_production(request, ceiling=self.has_io_ceiling),
             *innodb.high_age(request, low_water_mark=self._has_metrics, idle_flush=self.version >= Version(8, 0, 18)),
             *innodb.measured(request, stored_statistics=self._has_metrics),

@@ -14,7 +14,7 @@ import msgspec
 import pymysql
 from pymysql.connections import Connection
 
-from redolab.servers.dialects import InstanceRequest, Purpose, ServerLog
+from redolab.servers.dialects import SLOW_LOG, InstanceRequest, Purpose
 from redolab.servers.initialise import initialise
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import Instance
@@ -22,7 +22,7 @@ from redolab.units import MIB
 
 ROWS = 10_000
 DATABASE = "worth"
-REQUEST = InstanceRequest(purpose=Purpose.RECOVER, log_size=16 * MIB, buffer_pool=64 * MIB, logs=(ServerLog.SLOW,))
+REQUEST = InstanceRequest(purpose=Purpose.RECOVER, log_size=16 * MIB, buffer_pool=64 * MIB, slow_log=True)
 
 SOURCE: Mapping[str, str] = {
     "no match, no index": "SELECT * FROM sbtest WHERE pad = 'none'",
@@ -115,7 +115,7 @@ def running(server: InstalledServer, folder: Path) -> Iterator[Instance]:
 
 def counted(instance: Instance, connection: Connection, statement: str) -> Counted:
     """Run a statement, and say what the slow log has of it."""
-    log = instance.folder / f"{ServerLog.SLOW}.log"
+    log = instance.folder / SLOW_LOG
     with connection.cursor() as cursor:
         try:
             cursor.execute(f"EXPLAIN FORMAT=TRADITIONAL {statement}")

@@ -17,7 +17,7 @@ from redolab.querylogs.worth.counting import countable
 from redolab.querylogs.worth.judging import Execution, Judgement, judge
 from redolab.querylogs.worth.verdict import Known, Rows, Verdict
 from redolab.servers.address import Address
-from redolab.servers.dialects import SOCKET, ServerLog
+from redolab.servers.dialects import SLOW_LOG, SOCKET
 from redolab.servers.instance import Instance
 from tests.command import redolab
 from tests.querylogs.worth.examples import DATABASE, OTHERS, ROWS, SOURCE, counted, running
@@ -136,7 +136,7 @@ def test_what_takes_too_long_is_ended_and_estimated(instance: Instance) -> None:
 
 @on("mysql-9")
 def test_nothing_of_the_server_is_changed_and_its_slow_log_has_nothing_of_it(instance: Instance) -> None:
-    log = instance.folder / f"{ServerLog.SLOW}.log"
+    log = instance.folder / SLOW_LOG
     with instance.connections.connect() as connection:
         before = fetched(
             connection, "SHOW GLOBAL VARIABLES WHERE Variable_name NOT LIKE 'gtid%' AND Variable_name <> 'timestamp'"
