@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
+from pathlib import Path
+
+_STARTED = 19
+"""Field of /proc/PID/stat, counted from the one after the name, that has the start in ticks (proc_pid_stat(5), starttime)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +18,26 @@ class Instant:
     monotonic: float
     wall: float
 
+    def wall_at(self, monotonic: float) -> float:
+        """Return the wall time of another moment of the monotonic clock, as the wall clock goes now."""
+        return self.wall + (monotonic - self.monotonic)
+
+    def monotonic_at(self, wall: float) -> float:
+        """Return the moment of the monotonic clock at another wall time, as the wall clock goes now."""
+        return self.monotonic + (wall - self.wall)
+
 
 def now() -> Instant:
     """This moment."""
     return Instant(monotonic=time.monotonic(), wall=time.time())
+
+
+def process_start(pid: int) -> float:
+    """Return when a process started, in seconds of the monotonic clock. Raises `OSError` if it is gone.
+
+    The kernel keeps ticks since boot: setting the wall clock does not move them.
+    """
+    # The name stands in parentheses, and may have spaces and parentheses itself.
+    fields = Path("/proc", str(pid), "stat").read_bytes().rpartition(b")")[2].split()
+    since_boot = int(fields[_STARTED]) / os.sysconf("SC_CLK_TCK")
+    return time.monotonic() - (time.clock_gettime(time.CLOCK_BOOTTIME) - since_boot)

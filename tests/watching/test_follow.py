@@ -55,15 +55,15 @@ def test_a_recovery_without_a_log(name: str, lab: Lab, home: Path, tmp_path: Pat
         assert instance.pid is not None
         process = begun(instance.pid, threading.Event())
         assert process is not None
-        follower = Follower(experience(), process, time.time(), server=name, has_log=False)
+        follower = Follower(experience(), process, time.monotonic(), server=name, has_log=False)
         while not instance.is_ready:
-            follower.look(time.time())
-            seen.append(follower.stands(time.time()))
+            follower.look(time.monotonic())
+            seen.append(follower.stands(time.monotonic()))
             instance.look(0.02)
         deadline = time.monotonic() + 5
         while seen[-1].state is not State.READY and time.monotonic() < deadline:
-            follower.look(time.time())
-            seen.append(follower.stands(time.time()))
+            follower.look(time.monotonic())
+            seen.append(follower.stands(time.monotonic()))
         recovery = instance.recovery()
         said = redolab("follow", "--pid", str(instance.pid))
     assert seen[-1].state is State.READY

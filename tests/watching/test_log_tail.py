@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from redolab.clock import Instant, now
 from redolab.errors import InvalidInput
 from redolab.watching.following.log_tail import LogTail
 
@@ -37,26 +38,48 @@ def written(path: Path, text: str, ago: float) -> Path:
     return path
 
 
+def ages(tail: LogTail) -> list[float]:
+    """Seconds since each record was written."""
+    instant = now()
+    return [instant.monotonic - each.at for each in tail.said(instant)]
+
+
 @pytest.mark.parametrize(("line", "zone"), [(stamped, 0.0), (old, 0.0), (old, 5.75), (old, -8.0)])
 def test_what_is_there_counts_by_its_stamps_whatever_their_zone(
     line: Callable[[float, str, float], str], zone: float, tmp_path: Path
 ) -> None:
     log = written(tmp_path / "error.log", line(LATE + 60, "one", zone) + line(LATE, "two", zone), LATE)
     tail = LogTail(log)
-    ago = [time.time() - each.at for each in tail.said()]
-    assert ago == [pytest.approx(LATE + 60, abs=2), pytest.approx(LATE, abs=2)]
+    assert ages(tail) == [pytest.approx(LATE + 60, abs=2), pytest.approx(LATE, abs=2)]
 
     with log.open("a") as file:
         # Late by an hour, as by a clock that is wrong.
         file.write(line(3600, "three", zone))
-    assert [time.time() - each.at for each in tail.said()] == [pytest.approx(0, abs=2)]
+    assert ages(tail) == [pytest.approx(0, abs=2)]
     tail.close()
 
 
 def test_silence_after_the_last_stamp_is_no_zone(tmp_path: Path) -> None:
     """MySQL 5.5 and 5.7 print percents without a stamp, for minutes: the file is younger than its last stamp."""
     log = written(tmp_path / "error.log", stamped(1200, "one") + "1 2 3\n", 0)
-    assert [time.time() - each.at for each in LogTail(log).said()] == [pytest.approx(1200, abs=2)] * 2
+    assert ages(LogTail(log)) == [pytest.approx(1200, abs=2)] * 2
+
+
+def test_lines_stay_in_order_where_the_clock_was_set_back(tmp_path: Path) -> None:
+    """Two lines were stamped by a clock that was 70 s ahead: they are not later than the first one after it was set back."""
+    lines = [stamped(ago, text) for ago, text in ((40 - 70, "one"), (35 - 70, "two"), (30, "three"), (5, "four"))]
+    tail = LogTail(written(tmp_path / "error.log", "".join(lines), 5))
+    assert ages(tail) == [pytest.approx(each, abs=2) for each in (30, 30, 30, 5)]
+
+
+def test_a_line_that_comes_is_as_old_as_the_look_that_found_it(tmp_path: Path) -> None:
+    """Whatever the wall clock says by then."""
+    log = tmp_path / "error.log"
+    log.write_text("")
+    tail = LogTail(log)
+    assert tail.said(Instant(monotonic=100.0, wall=1000.0)) == []
+    log.write_text(stamped(0, "one"))
+    assert [each.at for each in tail.said(Instant(monotonic=101.0, wall=1071.0))] == [101.0]
 
 
 def test_stamps_of_a_collector_are_not_mixed_with_the_servers(tmp_path: Path) -> None:
@@ -65,27 +88,27 @@ def test_stamps_of_a_collector_are_not_mixed_with_the_servers(tmp_path: Path) ->
     at = f"{now - timedelta(seconds=30):%b %d %H:%M:%S}"
     lines = f"{at} db mysqld[77]: {stamped(30, 'one')}{at} db systemd[1]: Starting MySQL...\n"
     log = written(tmp_path / "error.log", lines, 30)
-    assert [time.time() - each.at for each in LogTail(log).said()] == [pytest.approx(30, abs=2)] * 2
+    assert ages(LogTail(log)) == [pytest.approx(30, abs=2)] * 2
 
 
 def test_a_log_that_is_rotated_or_cut_is_read_on(tmp_path: Path) -> None:
     log = tmp_path / "error.log"
     log.write_text(stamped(1, "one"))
     tail = LogTail(log)
-    assert len(tail.said()) == 1
+    assert len(tail.said(now())) == 1
     log.rename(tmp_path / "error.log.1")
-    assert tail.said() == []
+    assert tail.said(now()) == []
     log.write_text(stamped(0, "two"))
-    assert [each.record.text for each in tail.said()] == ["two"]
+    assert [each.record.text for each in tail.said(now())] == ["two"]
     with log.open("r+b") as file:
         file.truncate(0)
-    tail.said()
+    tail.said(now())
     with log.open("a") as file:
         file.write("half a ")
         file.flush()
-        assert tail.said() == []
+        assert tail.said(now()) == []
         file.write("line\n")
-    assert [each.record.text for each in tail.said()] == ["half a line"]
+    assert [each.record.text for each in tail.said(now())] == ["half a line"]
     tail.close()
 
 
@@ -98,11 +121,12 @@ def heard_from_a_pipe(pieces: Sequence[tuple[str, float]]) -> str:
     """How many tens of seconds ago each line was written, by reading; each piece with the seconds after it."""
     code = (
         "import time\n"
+        "from redolab.clock import now\n"
         "from redolab.watching.following.log_tail import LogTail\n"
         "tail, found = LogTail(None), []\n"
         "while not tail.has_ended:\n"
-        "    said = tail.said()\n"
-        "    found += [[round(time.time() - each.at, -1) for each in said]] if said else []\n"
+        "    said = tail.said(now())\n"
+        "    found += [[round(now().monotonic - each.at, -1) for each in said]] if said else []\n"
         "    time.sleep(0.05)\n"
         "print(found)\n"
     )

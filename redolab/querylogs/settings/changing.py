@@ -54,7 +54,7 @@ def while_changed(server: UserServer, temporary: TemporaryChanges, lock: int, te
     First a guardian is started, then a note is written, then the first change is made. `lock` is that of `alone_on`.
     """
     path = notes.new_path(temporary.purpose, temporary.stamp)
-    guardian = start_guardian(path, server, lock, time.time() + temporary.seconds + _TO_BEGIN)
+    guardian = start_guardian(path, server, lock, time.monotonic() + temporary.seconds + _TO_BEGIN)
     note = Note(
         purpose=temporary.purpose,
         identity=server.identity,
@@ -72,7 +72,7 @@ def while_changed(server: UserServer, temporary: TemporaryChanges, lock: int, te
             telling.say(f"making the event {note.event}")
             make_event(server, note.event, temporary.changes, temporary.seconds + _EVENT_GRACE)
         note = _make(server, note, path, guardian, telling)
-        guardian.wait_until(time.time() + temporary.seconds + _GRACE)
+        guardian.wait_until(time.monotonic() + temporary.seconds + _GRACE)
         yield guardian
     finally:
         with interrupts.held():

@@ -50,7 +50,7 @@ class Orders(msgspec.Struct, frozen=True):
     identity: ServerIdentity
     """The server that it is to put back: an address may lead to another one."""
     deadline: float
-    """Seconds since 1970. A later one comes by the same pipe, a line of its own."""
+    """Seconds of the monotonic clock, which is one for all processes. A later one comes by the same pipe, a line of its own."""
 
 
 class Guardian:
@@ -72,7 +72,7 @@ class Guardian:
             raise LabError(f"the guardian (process {self.pid}) is gone", "everything is put back; see who ended it")
 
     def wait_until(self, deadline: float) -> None:
-        """Let it act at another deadline, in seconds since 1970."""
+        """Let it act at another deadline, in seconds of the monotonic clock."""
         self._tell(repr(deadline).encode())
 
     def dismiss(self) -> None:
@@ -174,7 +174,7 @@ def _woken_by_term() -> int:
 
 def _is_needed(server: UserServer, pipe: _Pipe, woken: int, deadline: float) -> bool:
     """Wait until the command is done, or it is not there or not in time to be; whether it has left something to do."""
-    while (left := deadline - time.time()) > 0:
+    while (left := deadline - time.monotonic()) > 0:
         ready, _, _ = select.select([0, woken], [], [], min(left, _KEEP_ALIVE_EVERY))
         if woken in ready:
             return True

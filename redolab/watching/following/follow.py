@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -12,6 +13,7 @@ import msgspec
 from rich.console import Console
 from rich.live import Live
 
+from redolab.clock import Instant, now
 from redolab.errors import FindingsMade, InvalidInput
 from redolab.models.time_left import Experience, TimeLeft
 from redolab.project import PROJECT
@@ -31,7 +33,8 @@ _NOTHING_AFTER = 10.0
 _SEEK_EVERY = 2.0
 """Seconds between two looks for the process that writes a log."""
 
-Show = Callable[[Followed], None]
+Show = Callable[[Followed, float], None]
+"""How it stands, and the wall time of that."""
 
 
 def experience() -> Experience:
@@ -66,18 +69,19 @@ def follow(console: Console, asked: Asked, every: float, *, as_json: bool) -> No
     if every < SHORTEST:
         raise InvalidInput(f"a look every {every:g} s is not possible", f"choose {SHORTEST:g}s or more")
     process, tail = _found(asked)
-    follower = Follower(experience(), process, time.time(), server=asked.server, has_log=tail is not None)
+    follower = Follower(experience(), process, time.monotonic(), server=asked.server, has_log=tail is not None)
     rollback = None if asked.address is None else RollbackWatch(asked.address)
     first: tuple[TimeLeft, float] | None = None
     try:
         with _shown(console, every, as_json) as show, suppress(KeyboardInterrupt):
-            for stands in _looks(follower, tail, asked):
+            for stands, at in _looks(follower, tail, asked):
                 if first is None and stands.left is not None:
                     first = stands.left, stands.at
-                show(stands)
-        last = follower.stands(time.time())
+                show(stands, at.wall)
+        at = now()
+        last = follower.stands(at.monotonic)
         if not as_json:
-            for said in summary(last, follower.ready_after, first):
+            for said in summary(last, at, follower.ready_after, first):
                 console.print(said, highlight=False, markup=False, soft_wrap=True)
         if last.state in (State.READY, State.ROLLING_BACK) and rollback is not None:
             with suppress(KeyboardInterrupt):
@@ -118,40 +122,41 @@ def _writer_of(log: Path) -> ServerProcess | None:
     return next((each for each in servers_here() if each.writes_to(log)), None)
 
 
-def _looks(follower: Follower, tail: LogTail | None, asked: Asked) -> Iterator[Followed]:
-    """How it stands, again and again until it is over."""
-    began, sought = time.time(), time.time()
+def _looks(follower: Follower, tail: LogTail | None, asked: Asked) -> Iterator[tuple[Followed, Instant]]:
+    """Yield how it stands, and when that was on both clocks, again and again until it is over."""
+    began = sought = time.monotonic()
     has_recovered = False
     while True:
-        now = time.time()
-        _hear(follower, tail)
-        follower.look(now)
+        instant = now()
+        at = instant.monotonic
+        _hear(follower, tail, instant)
+        follower.look(at)
         if follower.is_gone:
             # It may have said why meanwhile.
-            _hear(follower, tail)
-        stands = follower.stands(now)
-        yield stands
+            _hear(follower, tail, instant)
+        stands = follower.stands(at)
+        yield stands, instant
         has_recovered = has_recovered or stands.state is State.RECOVERING
         is_new = has_recovered or (follower.began is not None and follower.began > began)
         if stands.is_over and (is_new or not asked.waits):
             return
-        says_nothing = stands.state is State.SILENT and not follower.complains(now)
-        if says_nothing and now - began > _NOTHING_AFTER and not asked.waits:
+        says_nothing = stands.state is State.SILENT and not follower.complains(at)
+        if says_nothing and at - began > _NOTHING_AFTER and not asked.waits:
             return
         if tail is not None and tail.has_ended:
             return
         missing = follower.process is None or follower.is_gone
-        if missing and asked.log is not None and asked.pid is None and now - sought >= _SEEK_EVERY:
-            sought = now
+        if missing and asked.log is not None and asked.pid is None and at - sought >= _SEEK_EVERY:
+            sought = at
             if (writer := _writer_of(asked.log)) is not None:
-                follower.attach(writer, now)
+                follower.attach(writer, at)
         time.sleep(EVERY)
 
 
-def _hear(follower: Follower, tail: LogTail | None) -> None:
+def _hear(follower: Follower, tail: LogTail | None, instant: Instant) -> None:
     if tail is None:
         return
-    for said in tail.said():
+    for said in tail.said(instant):
         follower.hear(said)
     follower.hear_unfinished(tail.unfinished)
 
@@ -159,7 +164,7 @@ def _hear(follower: Follower, tail: LogTail | None) -> None:
 @contextmanager
 def _shown(console: Console, every: float, as_json: bool) -> Iterator[Show]:
     """While in it: shows moments, in the place of the one before on a terminal, as lines or objects anywhere else."""
-    shown_at, said = 0.0, ""
+    shown_at, said = -math.inf, ""
 
     def is_due(followed: Followed) -> bool:
         nonlocal shown_at, said
@@ -170,15 +175,15 @@ def _shown(console: Console, every: float, as_json: bool) -> Iterator[Show]:
         return True
 
     if as_json:
-        yield lambda followed: _print_object(console, for_programs(followed)) if is_due(followed) else None
+        yield lambda followed, wall: _print_object(console, for_programs(followed, wall)) if is_due(followed) else None
     elif console.is_terminal:
         with Live(console=console, auto_refresh=False, transient=True) as live:
-            yield lambda followed: live.update(block(followed), refresh=True) if is_due(followed) else None
+            yield lambda followed, wall: live.update(block(followed, wall), refresh=True) if is_due(followed) else None
     else:
 
-        def show_line(followed: Followed) -> None:
+        def show_line(followed: Followed, wall: float) -> None:
             if is_due(followed):
-                console.print(line(followed), highlight=False, markup=False, soft_wrap=True)
+                console.print(line(followed, wall), highlight=False, markup=False, soft_wrap=True)
 
         yield show_line
 
@@ -191,12 +196,13 @@ def _print_object(console: Console, what: msgspec.Struct) -> None:
 def _undone(console: Console, rollback: RollbackWatch, every: float, as_json: bool) -> None:
     """Say how many rows are left to be undone, until none is. Raises `FindingsMade` if the server is gone."""
     while True:
-        rollback.look(time.monotonic())
+        at = now()
+        rollback.look(at.monotonic)
         rows, left = rollback.rows, rollback.seconds_left
         if rollback.has_stopped and rows is None:
             raise FindingsMade("the server does not answer any more: 'redolab timeline' on its log shows why")
         if as_json:
-            _print_object(console, RollbackNow(at=time.time(), rows_to_undo=rows, left_s=left))
+            _print_object(console, RollbackNow(at=at.wall, rows_to_undo=rows, left_s=left))
         else:
             console.print(
                 _in_words(rows, left, has_stopped=rollback.has_stopped), highlight=False, markup=False, soft_wrap=True

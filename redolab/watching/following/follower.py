@@ -54,7 +54,7 @@ class Followed:
     """A server at one moment; times in seconds, redo in bytes."""
 
     at: float
-    """Seconds since the epoch."""
+    """Seconds of the monotonic clock."""
     server: str
     state: State
     phase: Phase
@@ -85,7 +85,7 @@ class Followed:
 
 
 class Follower:
-    """Takes in lines and looks, and says how a server stands."""
+    """Takes in lines and looks, and says how a server stands. All moments are seconds of one monotonic clock."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Follower:
         has_log: bool = True,
         stuck_after: float = STUCK_AFTER,
     ) -> None:
-        """`now`: seconds since the epoch; `server`: as in mysql-9.7, where the log does not say which it is.
+        """`server`: as in mysql-9.7, where the log does not say which it is.
 
         Raises `InvalidInput` if that names none.
         """
@@ -202,7 +202,7 @@ class Follower:
 
     @property
     def began(self) -> float | None:
-        """When the server began, in seconds since the epoch; None where that is not known."""
+        """When the server began; None where that is not known."""
         return self._log.began if self.process is None else self.process.started
 
     @property

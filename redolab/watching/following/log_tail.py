@@ -8,9 +8,11 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
+from redolab.clock import Instant
 from redolab.errors import InvalidInput
 from redolab.timeline.stamps import MICROSECONDS, Clock, Record, Stamp, records
 
@@ -32,10 +34,11 @@ _BACKLOG = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A record and when it was written, in seconds since the epoch."""
+    """A record of a log."""
 
     record: Record
     at: float
+    """When it was written, in seconds of the monotonic clock."""
 
 
 class _Source(Protocol):
@@ -66,16 +69,14 @@ class LogTail:
         self._is_behind = True
         self._shifts: dict[_Form, float] = {}
         """Seconds from the stamps of a form to the epoch."""
-        self._last: float | None = None
         self._held: list[Record] = []
         """What was there, as far as it has come."""
         self.unfinished = ""
         """The beginning of a line whose end has not come yet."""
         self._rest = b""
 
-    def said(self) -> list[Said]:
-        """What has come since it was asked last."""
-        now = time.time()
+    def said(self, now: Instant) -> list[Said]:
+        """Return what has come since it was asked last."""
         # Servers that were killed can leave NUL bytes.
         *lines, self._rest = (self._rest + self._source.read()).replace(b"\0", b"\n").split(b"\n")
         if self._source.has_ended() and self._rest:
@@ -83,14 +84,14 @@ class LogTail:
         self.unfinished = self._rest[-_LONGEST:].decode("utf-8", "replace")
         found = [record for line in lines if line for record in records(line.decode("utf-8", "replace"))]
         if not self._is_behind:
-            return [Said(record, now) for record in found]
+            return [Said(record, now.monotonic) for record in found]
         # The stamps are understood by the last of all that was there, and a server is where that leaves it.
         self._held += found
         if not self._source.has_caught_up():
             return []
         self._is_behind = False
-        self._learn_shifts(self._held, now)
-        said = [Said(record, self._at(record, now)) for record in self._held]
+        self._learn_shifts(self._held, now.wall)
+        said = [Said(record, at) for record, at in zip(self._held, self._times(now), strict=True)]
         self._held.clear()
         return said
 
@@ -109,16 +110,19 @@ class LogTail:
         for form, stamp in last.items():
             self._shifts.setdefault(form, form.shift(stamp, self._source.written(), now))
 
-    def _at(self, record: Record, now: float) -> float:
-        times = [
-            stamp.us / MICROSECONDS + self._shifts[form]
-            for clock, stamp in _stamps(record)
-            if (form := _Form.of(stamp, clock)) in self._shifts
-        ]
-        if times:
-            self._last = min(now, times[0])
-        # A line without a stamp belongs to the one before.
-        return now if self._last is None else self._last
+    def _times(self, now: Instant) -> Sequence[float]:
+        """Return when each record that was there was written; a line without a stamp belongs to the one before."""
+        times, last = list[float](), now.monotonic
+        for record in self._held:
+            stamps = (
+                stamp.us / MICROSECONDS + self._shifts[_Form.of(stamp, clock)] for clock, stamp in _stamps(record)
+            )
+            if (wall := next(stamps, None)) is not None:
+                last = now.monotonic_at(wall)
+            times.append(last)
+        # Lines come in order. Where a clock was set back, those before have later stamps than those after.
+        latest = accumulate(reversed(times), min, initial=now.monotonic)
+        return list(latest)[:0:-1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ class Beginning(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     started: float
-    """Seconds since the epoch."""
+    """Seconds on the clock of the looks."""
     redo: RedoToRecover | None
 
 
@@ -74,7 +74,7 @@ def _look(process: ServerProcess, path: Path, over: threading.Event) -> None:
     looks, redo = list[Look](), process.redo()
     while redo is None and not over.wait(EVERY):
         # Right after its start a server is not in its data directory yet.
-        redo, look = process.redo(), process.look(time.time())
+        redo, look = process.redo(), process.look(time.monotonic())
         if look is None or look.listens:
             break
         looks.append(look)
@@ -83,7 +83,7 @@ def _look(process: ServerProcess, path: Path, over: threading.Event) -> None:
             file.write(msgspec.json.encode(each) + b"\n")
         file.flush()
         while not over.wait(EVERY):
-            look = process.look(time.time())
+            look = process.look(time.monotonic())
             if look is None or look.listens:
                 return
             file.write(msgspec.json.encode(look) + b"\n")

@@ -12,6 +12,7 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 import psutil
 
+from redolab.clock import process_start
 from redolab.errors import InvalidInput
 from redolab.watching.following.redo_files import RedoToRecover, redo_to_recover
 from redolab.watching.following.service import StartLimit, start_limit
@@ -33,7 +34,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     """A server's process at one moment; bytes since it began, None where the kernel does not say."""
 
     at: float
-    """Seconds since the epoch."""
+    """Seconds of the monotonic clock. Runs made before 2026-11-28 have seconds since the epoch."""
     sequential: int | None
     """Bytes that its busiest reader has read by system calls: the thread that reads redo, while it is read."""
     mapped: int | None
@@ -55,7 +56,7 @@ class ShownProcess(Protocol):
     pid: int
     name: str
     started: float
-    """Seconds since the epoch."""
+    """Seconds on the clock of its looks."""
 
     def redo(self) -> RedoToRecover | None:
         """What its redo log files say, to be asked before it is ready."""
@@ -80,7 +81,7 @@ class ServerProcess:
         try:
             self._process = psutil.Process(pid)
             self.name = self._process.name()
-            self.started = self._process.create_time()
+            self.started = process_start(pid)
             self._arguments = self._process.cmdline()
             self._folder = Path("/proc") / str(pid)
             if not is_server(self.name):

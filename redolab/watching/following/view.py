@@ -8,6 +8,7 @@ import msgspec
 from rich.table import Table
 from rich.text import Text
 
+from redolab.clock import Instant
 from redolab.models.time_left import TimeLeft
 from redolab.timeline.phase import Phase
 from redolab.units import format_duration, format_size
@@ -67,11 +68,11 @@ class RollbackNow(msgspec.Struct, frozen=True, kw_only=True):
     left_s: float | None
 
 
-def for_programs(followed: Followed) -> FollowedNow:
-    """What is known at one moment."""
+def for_programs(followed: Followed, wall: float) -> FollowedNow:
+    """Return what is known at one moment; `wall`: its wall time."""
     done, left = followed.done, followed.left
     return FollowedNow(
-        at=followed.at,
+        at=wall,
         server=followed.server,
         state=str(followed.state),
         phase=str(followed.phase),
@@ -98,22 +99,22 @@ def for_programs(followed: Followed) -> FollowedNow:
     )
 
 
-def line(followed: Followed) -> str:
-    """One line."""
-    parts = [f"{_clock(followed.at)}  {format_duration(followed.done.elapsed):>11}  {does(followed)}"]
+def line(followed: Followed, wall: float) -> str:
+    """Return one line; `wall`: the wall time of that moment."""
+    parts = [f"{_clock(wall)}  {format_duration(followed.done.elapsed):>11}  {does(followed)}"]
     if (redo := redo_in_words(followed)) is not None:
         parts.append(redo)
     if followed.state is State.STARTING and (disk := _disk_in_words(followed)) is not None:
         parts.append(disk)
-    if (left := left_in_words(followed)) is not None:
+    if (left := left_in_words(followed, wall)) is not None:
         parts.append(left)
     if followed.advised.advice in (Advice.RESTART, Advice.LOOK):
         parts.append(followed.advised.words[0])
     return "; ".join(parts)
 
 
-def block(followed: Followed) -> Table:
-    """What a terminal shows in the place of what it showed before."""
+def block(followed: Followed, wall: float) -> Table:
+    """Return what a terminal shows in the place of what it showed before; `wall`: the wall time of that moment."""
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", justify="right")
     table.add_column()
@@ -123,7 +124,7 @@ def block(followed: Followed) -> Table:
         ("doing", does(followed)),
         ("redo", redo_in_words(followed)),
         ("disk", _disk_in_words(followed)),
-        ("left", left_in_words(followed)),
+        ("left", left_in_words(followed, wall)),
         *(("" if number else "so", word) for number, word in enumerate(followed.advised.words)),
     ]
     for name, value in rows:
@@ -175,8 +176,8 @@ def redo_in_words(followed: Followed) -> str | None:
     return f"{format_size(done.read)}{of} redo read{rate}{applied}"
 
 
-def left_in_words(followed: Followed) -> str | None:
-    """How long still, and when it is ready; None where that is not known."""
+def left_in_words(followed: Followed, wall: float) -> str | None:
+    """Return how long still, and when it is ready; None where that is not known."""
     left = followed.left
     if followed.files is not None and followed.files.left:
         return f"at least {format_duration(followed.files.left)} more"
@@ -184,22 +185,24 @@ def left_in_words(followed: Followed) -> str | None:
         return None
     return (
         f"{left.share:.0%} of its time; ready in {format_duration(left.seconds)} "
-        f"({format_duration(left.low)} to {format_duration(left.high)}), at {_clock(followed.at + left.seconds, followed.at)}"
+        f"({format_duration(left.low)} to {format_duration(left.high)}), at {_clock(wall + left.seconds, wall)}"
     )
 
 
-def summary(followed: Followed, ready_after: float | None, first: tuple[TimeLeft, float] | None) -> list[str]:
-    """How it ended, and what was expected of it at first, and when."""
+def summary(
+    followed: Followed, now: Instant, ready_after: float | None, first: tuple[TimeLeft, float] | None
+) -> list[str]:
+    """Return how it ended, and what was expected of it at first, and when on the monotonic clock."""
     if followed.state is State.ENDED:
         return [f"{followed.server}: {followed.ended}; 'redolab timeline' on its log shows what it came to"]
     if not followed.is_over:
-        return [line(followed)]
+        return [line(followed, now.wall)]
     took = "" if ready_after is None else f" after {format_duration(ready_after)}"
     said = [f"{followed.server}: ready{took}"]
     if first is not None:
         left, at = first
-        low, high = (_clock(at + each) for each in (left.low, left.high))
-        said.append(f"at first it was expected at {_clock(at + left.seconds)} ({low} to {high})")
+        expected, low, high = (_clock(now.wall_at(at + each)) for each in (left.seconds, left.low, left.high))
+        said.append(f"at first it was expected at {expected} ({low} to {high})")
     if followed.rows_to_undo:
         said.append(f"{followed.rows_to_undo:,} row operations are undone while it is in use; --socket follows them")
     return said

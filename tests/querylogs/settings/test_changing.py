@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -52,6 +54,19 @@ def change(world: World, said: list[str]) -> None:
     temporary = TemporaryChanges("capture", CHANGES, 1.0, "20261124201607")
     with while_changed(server, temporary, 0, Telling(said.append, said.append)):
         assert world.behind.variables["long_query_time"] == "0"
+
+
+def test_the_guardian_waits_as_long_as_it_was_told_when_the_wall_clock_is_set() -> None:
+    """By two hours: the command says that it is done, well before the deadline."""
+    code = (
+        "import os, time\n"
+        "from redolab.querylogs.settings import guardian\n"
+        "true = time.time\n"
+        "time.time = lambda: true() + 7200\n"
+        "print(guardian._is_needed(None, guardian._Pipe(), os.pipe()[0], time.monotonic() + 60))\n"
+    )
+    said = subprocess.run([sys.executable, "-c", code], input=b"done\n", capture_output=True, check=True)
+    assert said.stdout == b"False\n"
 
 
 def test_all_is_put_back_in_the_reverse_order() -> None:
