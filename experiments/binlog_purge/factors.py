@@ -14,7 +14,6 @@ from redolab.units import GIB, KIB, format_size, parse_duration, parse_size
 
 from .trial import Removal
 
-"""The file system that the storage's folder lies on already."""
 _SMALLEST_FILE, _LARGEST_FILE = 512 * KIB, GIB
 """The largest that max_binlog_size can be, and the least in which a statement with which files are filled is a small part."""
 _SHORTEST = 1.0

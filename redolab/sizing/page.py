@@ -32,8 +32,8 @@ from redolab.storage.profiles import HOME
 from redolab.units import GIB
 
 _WEB = Path(__file__).parent / "web"
-_NINETY = 0.95
-"""The quantile at which the 90 % interval ends."""
+_UPPER_END = 0.95
+"""Quantile at which the 90 % interval ends."""
 _ANSWER = re.compile(r"^\*\*(.+?)\*\*", re.MULTILINE | re.DOTALL)
 _PICTURE = re.compile(r"!\[.*?\]\((\S+\.svg)\)")
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
@@ -126,7 +126,7 @@ def _server(calibration: Calibration, name: str, sizes: Sequence[int]) -> Mappin
 
 def _quantiles(calibration: Calibration, stuck: float) -> Mapping[int, float] | None:
     """Number of crashes → Student's t below which recoveries that end are, so that with those that get stuck 95 % end; None if fewer do."""
-    share = _NINETY / (1 - stuck) if stuck < 1 else 1.0
+    share = _UPPER_END / (1 - stuck) if stuck < 1 else 1.0
     if share >= 1:
         return None
     counts = {spread.count for spread in calibration.spreads.values()}

@@ -151,7 +151,7 @@ class _Stream:
             start = self.start = Start(self.group, self.clocks)
             self.began = number
             if self.leaving and STAGES.get(event) is Reached.STARTING:
-                # RecordText of a server whose start is not in the log.
+                # Lines of a server whose start is not in the log.
                 self.before, self.leaving = self.leaving, None
         if start is not None:
             hear(start, Heard(log_event, moment, said.late_form, said.process_form))

@@ -22,6 +22,17 @@ class When(StrEnum):
     """At the age at which statements wait."""
 
 
+class Unknown(StrEnum):
+    """The reasons why the recovery of a server is not predicted; a sentence beside it has the details."""
+
+    LOG_SIZE = "log_size_unknown"
+    """The server does not say how large its redo log is."""
+    NOT_MEASURED = "not_measured"
+    """Nothing like this server, load, disk or buffer pool was measured."""
+    IMPOSSIBLE_LOG = "log_size_impossible"
+    """No such server can have a redo log of that size."""
+
+
 @dataclass(frozen=True, slots=True)
 class Expected:
     """The recovery from one crash."""
@@ -41,7 +52,9 @@ class Expectations:
     model: Model | None
     log_size: int
     """Bytes."""
+    unknown: Unknown | None = None
     why_not: str = ""
+    """In a sentence."""
 
     def of(self, sample: Sample, highest: Sample | None) -> list[Expected]:
         """The recoveries after crashes: none where no model answers, and none for now where the age is not known."""
@@ -68,10 +81,13 @@ class Expectations:
 def expectations(question: Question, log_size: int | None) -> Expectations:
     """What answers for a server with a redo log of so many bytes; what cannot be answered carries the reason."""
     if log_size is None:
-        return Expectations(None, 0, "not known: the server does not say how large its redo log is")
+        said = "not known: the server does not say how large its redo log is"
+        return Expectations(None, 0, Unknown.LOG_SIZE, said)
+    reason = Unknown.NOT_MEASURED
     try:
         model = model_for(question)
+        reason = Unknown.IMPOSSIBLE_LOG
         model.check(log_size, None)
     except InvalidInput as error:
-        return Expectations(None, log_size, f"not known: {error}")
+        return Expectations(None, log_size, reason, f"not known: {error}")
     return Expectations(model, log_size)

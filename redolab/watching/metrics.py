@@ -40,10 +40,10 @@ class ServerCollector(Collector):
         known = self._server.server.expectations
         answered = GaugeMetricFamily(
             "redolab_recovery_known",
-            "Whether recoveries of this server can be predicted; else why not.",
-            labels=["why_not"],
+            "Whether recoveries of this server can be predicted; else the reason.",
+            labels=["reason"],
         )
-        answered.add_metric([known.why_not], float(known.model is not None))
+        answered.add_metric([str(known.unknown or "")], float(known.model is not None))
         yield answered
 
 
@@ -67,7 +67,7 @@ def metrics_of(standing: Standing) -> Iterator[Metric]:
     yield from _gauge("redolab_checkpoint_age_ratio", "The age, of that at which statements wait.", standing.full)
     yield from _gauge("redolab_dirty_pages", "Pages that are to be written.", sample.dirty_pages)
     yield from _gauge(
-        "redolab_seconds_until_writers_wait",
+        "redolab_until_writers_wait_seconds",
         "If the age goes on growing as since the scrape before; +Inf where it does not grow.",
         standing.seconds_until_waiting,
     )
@@ -88,13 +88,13 @@ def _recoveries(expected: Iterable[Expected]) -> Iterator[Metric]:
     seconds = GaugeMetricFamily(
         "redolab_recovery_seconds",
         "How long a recovery would take, after a crash now, at the highest age seen, and at the worst that the log allows.",
-        labels=["crash", "quantile"],
+        labels=["crash", "percentile"],
     )
     redo = GaugeMetricFamily("redolab_recovery_redo_bytes", "The redo that such a crash leaves.", labels=["crash"])
     for each in expected:
         low, high = each.prediction.ninety
-        for quantile, value in (("0.05", low), ("0.5", each.prediction.seconds), ("0.95", high)):
-            seconds.add_metric([str(each.when), quantile], value)
+        for percentile, value in (("5", low), ("50", each.prediction.seconds), ("95", high)):
+            seconds.add_metric([str(each.when), percentile], value)
         redo.add_metric([str(each.when)], float(each.redo))
     yield seconds
     yield redo

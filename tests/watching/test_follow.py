@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,7 +31,7 @@ from redolab.watching.following.log_tail import Said
 from redolab.watching.following.looks import Beginning, RecordedProcess, begun, looked_at, looks_of
 from redolab.watching.following.redo_files import redo_to_recover
 from redolab.watching.following.replayed import replays
-from redolab.watching.following.server_process import Look
+from redolab.watching.following.server_process import Look, option_in
 from redolab.watching.following.service import StartLimit
 from tests.command import redolab
 from tests.samples.live.watched import fresh, running
@@ -241,6 +242,21 @@ def test_what_cannot_be_followed_is_one_line(arguments: tuple[str, ...], problem
     assert said.returncode == 2
     assert problem in said.stderr
     assert said.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "value"),
+    [
+        (["--log-error=/a", "--log_error=/b"], "/b"),
+        (["--log-error=/a", "--log-error", "/b", "--port=1"], "/b"),
+        (["--log_error=/a=b", "--log-error-verbosity=3"], "/a=b"),
+        (["--log-error=/a", "--log-error"], None),
+        (["--log-error=/a", "--log-error", "--port=1"], None),
+        (["mysqld", "--port=1"], None),
+    ],
+)
+def test_an_option_of_a_server_is_what_the_server_takes_it_for(arguments: Sequence[str], value: str | None) -> None:
+    assert option_in(arguments, "log-error") == value
 
 
 def test_a_server_that_may_be_running_is_not_to_be_killed_for_what_it_says() -> None:

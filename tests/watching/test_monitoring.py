@@ -10,8 +10,10 @@ import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -19,7 +21,11 @@ from redolab.lab import Lab
 from redolab.project import PROJECT
 from redolab.servers.dialects import SOCKET
 from redolab.servers.install import InstalledServer
-from redolab.watching.metrics import metrics_of
+from redolab.sizing.question import Question
+from redolab.units import GIB
+from redolab.watching.crash_now import Unknown, expectations
+from redolab.watching.metrics import ServerCollector, metrics_of
+from redolab.watching.watched import ServerToCome
 from tests.command import redolab_running
 from tests.samples.live.watched import fresh, load, running
 from tests.watching.example import STANDING
@@ -48,6 +54,26 @@ def test_every_metric_that_is_asked_for_is_one_that_is_told() -> None:
     asked = {name for text in (*dashboard_expressions(), *alert_expressions()) for name in _METRIC.findall(text)}
     assert asked
     assert asked <= told
+
+
+def test_names_and_labels_are_as_prometheus_has_them() -> None:
+    """The unit is last, and `quantile` and `le` belong to summaries and histograms."""
+    for metric in metrics_of(STANDING):
+        units = [each for each in metric.name.split("_") if each in ("seconds", "bytes", "ratio")]
+        assert metric.name.endswith(tuple(units[-1:])) or not units
+        assert not {"quantile", "le"} & {label for sample in metric.samples for label in sample.labels}
+
+
+def test_the_reason_why_nothing_is_predicted_is_one_of_a_few_words() -> None:
+    """A sentence with sizes and names in it would be a new series for each."""
+    asked = Question(server="mysql-9", storage="native", pool=2 * GIB)
+    nowhere = replace(asked, storage="the-moon")
+    reasons = [expectations(*each).unknown for each in ((asked, GIB), (asked, None), (asked, 1), (nowhere, GIB))]
+    assert reasons == [None, Unknown.LOG_SIZE, Unknown.IMPOSSIBLE_LOG, Unknown.NOT_MEASURED]
+
+    server = SimpleNamespace(look=lambda: STANDING, server=SimpleNamespace(expectations=expectations(nowhere, GIB)))
+    told = [sample for metric in ServerCollector(cast(ServerToCome, server)).collect() for sample in metric.samples]
+    assert [each.labels for each in told if each.name == "redolab_recovery_known"] == [{"reason": "not_measured"}]
 
 
 @pytest.mark.alone

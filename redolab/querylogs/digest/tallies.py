@@ -73,9 +73,7 @@ def summarise(chunk: Chunk, window: Window) -> Summary:
 
 def _sums() -> list[pl.Expr]:
     amounts = [
-        pl.col(name).__getattribute__(what)().alias(f"{name}_{what}")
-        for name in _AMOUNTS
-        for what in ("sum", "max", "count")
+        getattr(pl.col(name), what)().alias(f"{name}_{what}") for name in _AMOUNTS for what in ("sum", "max", "count")
     ]
     return [
         pl.len().cast(pl.Int64).alias("count"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from itertools import zip_longest
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
@@ -66,6 +67,19 @@ class ShownProcess(Protocol):
 
     def look(self, at: float) -> Look | None:
         """How it is now; None if it has ended."""
+
+
+def option_in(arguments: Sequence[str], name: str) -> str | None:
+    """Return the value of an option of a server's command line; None where it has none.
+
+    As the server reads it: the last one counts, `-` and `_` are equal, and the value may be the next argument.
+    """
+    found = None
+    for argument, following in zip_longest(arguments, arguments[1:], fillvalue="--"):
+        option, has_value, value = argument.partition("=")
+        if option.replace("_", "-") == f"--{name}":
+            found = value if has_value else following
+    return None if not found or found.startswith("--") else found
 
 
 def is_server(name: str | None) -> bool:
@@ -206,11 +220,7 @@ class ServerProcess:
         return through if through.exists() else path
 
     def _option(self, name: str) -> str | None:
-        for argument in self._arguments:
-            option, _, value = argument.partition("=")
-            if option.replace("_", "-") == f"--{name}" and value:
-                return value
-        return None
+        return option_in(self._arguments, name)
 
 
 def servers_here() -> list[ServerProcess]:
