@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from time import localtime, monotonic, struct_time
 
 import msgspec
 import pytest
@@ -45,8 +45,8 @@ class Clocks:
     def time(self) -> float:
         return _DAY + self.passed + (self.step if self.passed > 0.4 * self.replay.ready else 0.0)
 
-    def localtime(self, seconds: float) -> time.struct_time:
-        return time.localtime(seconds)
+    def localtime(self, seconds: float) -> struct_time:
+        return localtime(seconds)
 
     def sleep(self, _seconds: float) -> None:
         self.passed += _LOOK
@@ -106,9 +106,9 @@ def test_a_clock_that_is_set_changes_nothing_but_the_time_of_day(
 
 def test_the_start_of_a_process_is_on_the_monotonic_clock() -> None:
     """Of this one, which began in between: to a tick of the kernel's."""
-    before = time.monotonic()
+    before = monotonic()
     with subprocess.Popen(["sleep", "60"]) as process:
-        after = time.monotonic()
+        after = monotonic()
         started = process_start(process.pid)
         process.kill()
     assert before - 0.02 <= started <= after + 0.02
