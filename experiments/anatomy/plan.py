@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from redolab.bench.checks import check_memory
+from redolab.bench.planning import crash_blocks, load_of
 from redolab.crashes.wanted import crash_spec
 from redolab.lab import Lab
 from redolab.records.plan import CrashConditions, PlannedCrash, PlannedRecovery
@@ -46,7 +47,12 @@ def plan(factors: Factors, lab: Lab) -> AnatomyPlan:
                     crashes.append((PlannedCrash(server=name, spec=spec), [_step(case, factors)]))
     conditions = CrashConditions(storages=factors.profiles())
     return draw_plan(
-        crashes, repeat=factors.repeat, seed=factors.drawn_seed(), conditions=conditions, keep=factors.keep
+        crash_blocks(crashes),
+        repeat=factors.repeat,
+        seed=factors.drawn_seed(),
+        conditions=conditions,
+        keep=factors.keep,
+        together=load_of,
     )
 
 

@@ -1,4 +1,4 @@
-"""The plan: one instance after the other, the removals on each in an order drawn at random."""
+"""The plan: instances one after the other in a drawn order, the removals on each in a drawn order."""
 
 from __future__ import annotations
 
@@ -31,4 +31,4 @@ def plan(factors: Factors, lab: Lab) -> PurgePlan:
         seconds=factors.seconds,
         cached=factors.cached,
     )
-    return draw_plan(groups, repeat=factors.repeat, seed=factors.drawn_seed(), conditions=conditions, keep=False)
+    return draw_plan([groups], repeat=factors.repeat, seed=factors.drawn_seed(), conditions=conditions, keep=False)

@@ -32,7 +32,7 @@ def plan(factors: Factors, lab: Lab) -> CrashPlan:
         crashes.append((PlannedCrash(server=name, spec=spec), steps))
     conditions = CrashConditions(storages=factors.profiles())
     return draw_plan(
-        crashes, repeat=factors.repeat, seed=factors.drawn_seed(), conditions=conditions, keep=factors.keep
+        [crashes], repeat=factors.repeat, seed=factors.drawn_seed(), conditions=conditions, keep=factors.keep
     )
 
 

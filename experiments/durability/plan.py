@@ -9,7 +9,7 @@ from redolab.lab import Lab
 from redolab.powercut.encryption import can_encrypt
 from redolab.powercut.guest.machine import check_server
 from redolab.powercut.guest.parts import check_guests
-from redolab.runs.plan import Order, draw_plan
+from redolab.runs.plan import plan_as_given
 from redolab.servers.catalogue import server_catalogue
 
 from .cells import VARIATIONS, Cell
@@ -44,7 +44,7 @@ def plan(factors: Factors, lab: Lab) -> DurabilityPlan:
         explain=factors.explain,
         keep_cuts=factors.keep_cuts,
     )
-    return draw_plan(groups, repeat=1, seed=factors.drawn_seed(), conditions=conditions, keep=False, order=Order.GIVEN)
+    return plan_as_given(groups, seed=factors.drawn_seed(), conditions=conditions)
 
 
 def _possible(cells: Sequence[Cell]) -> tuple[list[Cell], list[tuple[Cell, str]]]:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from redolab.lab import Lab
-from redolab.runs.plan import draw_in_blocks
+from redolab.runs.plan import draw_plan
 
 from .bench import InflationConditions, InflationPlan, PlannedInserts, PlannedInstance
 from .factors import Factors
 
 
 def plan(factors: Factors, lab: Lab) -> InflationPlan:
-    """The plan: one server after the other; its instances, and the cells of each, in an order drawn at random. Raises `InvalidInput`."""
+    """Return the plan: instances of all servers one after the other in a drawn order, and the cells of each. Raises `InvalidInput`."""
     factors.check()
-    blocks: list[list[tuple[PlannedInstance, list[PlannedInserts]]]] = []
+    instances: dict[PlannedInstance, list[PlannedInserts]] = {}
     for server in factors.server:
-        instances: dict[PlannedInstance, list[PlannedInserts]] = {}
         for cell in factors.cells():
             instance = PlannedInstance(server=server, binary_log=cell.binary_log, trx_commit=cell.trx_commit)
             inserts = PlannedInserts(
@@ -24,6 +23,11 @@ def plan(factors: Factors, lab: Lab) -> InflationPlan:
                 seconds=factors.seconds,
             )
             instances.setdefault(instance, []).append(inserts)
-        blocks.append(list(instances.items()))
     conditions = InflationConditions(log_size=factors.log_size)
-    return draw_in_blocks(blocks, repeat=factors.repeat, seed=factors.drawn_seed(), conditions=conditions, keep=False)
+    return draw_plan(
+        [list(instances.items())],
+        repeat=factors.repeat,
+        seed=factors.drawn_seed(),
+        conditions=conditions,
+        keep=False,
+    )

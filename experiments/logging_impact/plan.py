@@ -14,14 +14,15 @@ from .trial import LoggingCell
 
 
 def plan(factors: Factors, lab: Lab) -> LoggingPlan:
-    """The plan: in a block all logs of one cell. Raises `LabError`."""
+    """Return the plan: in a block all logs of every cell. Raises `LabError`."""
     factors.check()
     workload_catalogue().get(TPCC).require(lab)
-    blocks = []
-    for number in range(1, factors.repeat + 1):
-        for cell in factors.cells():
-            lab.server(cell.server)
-            blocks.append(_block(factors, cell, number))
+    for cell in factors.cells():
+        lab.server(cell.server)
+    blocks = [
+        [group for cell in factors.cells() for group in _groups(factors, cell, number)]
+        for number in range(1, factors.repeat + 1)
+    ]
     conditions = LoggingConditions(
         warehouses=factors.warehouses,
         log_size=factors.log_size,
@@ -32,7 +33,7 @@ def plan(factors: Factors, lab: Lab) -> LoggingPlan:
     return draw_in_blocks(blocks, repeat=1, seed=factors.drawn_seed(), conditions=conditions, keep=False)
 
 
-def _block(factors: Factors, cell: LoggingCell, number: int) -> list[tuple[PlannedInstance, list[PlannedLog]]]:
+def _groups(factors: Factors, cell: LoggingCell, number: int) -> list[tuple[PlannedInstance, list[PlannedLog]]]:
     instances: dict[tuple[Setting, ...], list[str]] = {}
     for log in factors.compared():
         if factors.why_not(cell.server, log) is None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 
 from redolab.bench.checks import check_memory
+from redolab.bench.planning import crash_blocks, load_of
 from redolab.crashes.wanted import WantedCrash, crash_spec
 from redolab.lab import Lab
 from redolab.models.sizes import fill_pool
 from redolab.records.kill_rule import KillRule
 from redolab.records.plan import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
-from redolab.runs.plan import Order, draw_plan
+from redolab.runs.plan import draw_in_blocks
 from redolab.servers.dialects import Purpose
 from redolab.storage.attaching import check_possible
 from redolab.workloads.catalogue import workload_catalogue
@@ -39,8 +40,13 @@ def plan(factors: Factors, lab: Lab) -> CrashPlan:
         for number in range(1, factors.crashes + 1)
     ]
     conditions = CrashConditions(storages=factors.profiles(), new_crash=True, check_disks=factors.check_disks)
-    return draw_plan(
-        crashes, repeat=1, seed=factors.drawn_seed(), conditions=conditions, keep=factors.keep, order=Order.GIVEN
+    return draw_in_blocks(
+        crash_blocks(crashes),
+        repeat=1,
+        seed=factors.drawn_seed(),
+        conditions=conditions,
+        keep=factors.keep,
+        together=load_of,
     )
 
 

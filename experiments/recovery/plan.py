@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from redolab.bench.checks import check_memory
-from redolab.bench.planning import LOADS_POOL, usual_pools
+from redolab.bench.planning import LOADS_POOL, crash_blocks, load_of, usual_pools
 from redolab.crashes.wanted import WantedCrash, crash_spec
 from redolab.lab import Lab
 from redolab.records.plan import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
@@ -63,5 +63,10 @@ def plan(factors: Factors, lab: Lab) -> CrashPlan:
         looked_at=factors.follow,
     )
     return draw_plan(
-        crashes, repeat=factors.repeat, seed=factors.drawn_seed(), conditions=conditions, keep=factors.keep
+        crash_blocks(crashes),
+        repeat=factors.repeat,
+        seed=factors.drawn_seed(),
+        conditions=conditions,
+        keep=factors.keep,
+        together=load_of,
     )

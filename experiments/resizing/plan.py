@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redolab.lab import Lab
 from redolab.records.turns import PlannedBlock, PlannedLoad, ResizingConditions, ResizingPlan
-from redolab.runs.plan import Order, draw_plan
+from redolab.runs.plan import plan_as_given
 from redolab.storage.attaching import check_possible
 from redolab.workloads.catalogue import workload_catalogue
 
@@ -29,7 +29,7 @@ def plan_of(factors: Factors) -> ResizingPlan:
     conditions = ResizingConditions(seconds=factors.seconds, settling=factors.settling, warm_up=factors.warm_up)
     blocks = [_block(factors, number) for number in range(1, factors.repeat + 1)]
     groups = [(PlannedLoad(cell=cell), blocks) for cell in factors.cells()]
-    return draw_plan(groups, repeat=1, seed=factors.drawn_seed(), conditions=conditions, keep=False, order=Order.GIVEN)
+    return plan_as_given(groups, seed=factors.drawn_seed(), conditions=conditions)
 
 
 def _block(factors: Factors, number: int) -> PlannedBlock:

@@ -1,4 +1,4 @@
-"""The plan: an instance for each server, storage and file system, and its rotations in an order drawn at random."""
+"""The plan: an instance for each server, storage and file system, and its rotations, both in a drawn order."""
 
 from __future__ import annotations
 
@@ -37,5 +37,5 @@ def plan(factors: Factors, lab: Lab) -> RotationPlan:
         check_disks=factors.check_disks,
     )
     return draw_plan(
-        list(groups.items()), repeat=factors.repeat, seed=factors.drawn_seed(), conditions=conditions, keep=False
+        [list(groups.items())], repeat=factors.repeat, seed=factors.drawn_seed(), conditions=conditions, keep=False
     )

@@ -1,4 +1,4 @@
-"""The plan: blocks, in each every level once and the baselines, in an order drawn at random."""
+"""The plan: blocks, in each every level of every server once and the baselines, in an order drawn at random."""
 
 from __future__ import annotations
 
@@ -21,16 +21,15 @@ _BASELINES = 2
 
 
 def plan(factors: Factors, lab: Lab) -> SettingsPlan:
-    """The plan: one server after the other, one block after the other. Raises `LabError`."""
+    """Return the plan: a block for each repeat, with all levels of all servers. Raises `LabError`."""
     factors.check()
     check_possible(factors.profiles())
     check_memory(factors.baselines(1).all(), [])
     blocks: list[list[tuple[PlannedChange, list[PlannedRecovery]]]] = []
-    for name in factors.server:
-        server = lab.server(name)
-        for number in range(1, factors.repeat + 1):
-            levels = _levels(factors, number, server.dialect)
-            blocks.append([_planned(server, change, factors.storage) for change in levels])
+    servers = [lab.server(name) for name in factors.server]
+    for number in range(1, factors.repeat + 1):
+        levels = [(server, change) for server in servers for change in _levels(factors, number, server.dialect)]
+        blocks.append([_planned(server, change, factors.storage) for server, change in levels])
     for workload in {group.spec.workload for block in blocks for group, _ in block}:
         workload_catalogue().get(workload).require(lab)
     if not any(blocks):

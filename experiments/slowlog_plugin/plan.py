@@ -1,4 +1,4 @@
-"""The plan of the slow log plugin's experiment: block after block, in each every cell of a server once."""
+"""The plan of the slow log plugin's experiment: block after block, in each every cell of every server once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ def plan(factors: Factors, lab: Lab) -> PluginPlan:
     factors.check()
     for name in factors.server:
         built_slow_log_plugin(lab, lab.server(name))
-    blocks = [_block(factors, server, number) for number in range(1, factors.repeat + 1) for server in factors.server]
+    blocks = [
+        [group for server in factors.server for group in _groups(factors, server, number)]
+        for number in range(1, factors.repeat + 1)
+    ]
     return draw_in_blocks(
         blocks,
         repeat=1,
@@ -29,7 +32,7 @@ def plan(factors: Factors, lab: Lab) -> PluginPlan:
     )
 
 
-def _block(factors: Factors, server: str, number: int) -> list[tuple[PlannedInstance, list[PlannedStretch]]]:
+def _groups(factors: Factors, server: str, number: int) -> list[tuple[PlannedInstance, list[PlannedStretch]]]:
     groups = []
     for schema in (False, True):
         steps = [

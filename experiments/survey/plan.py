@@ -18,7 +18,7 @@ from .factors import Factors
 
 
 def plan(factors: Factors, lab: Lab) -> CrashPlan:
-    """The plan; crashes of one dataset follow one another, so that it is loaded once. Raises `LabError`."""
+    """Return the plan; with `KEEP=off` crashes of one dataset follow one another: all datasets take too much room."""
     factors.check()
     check_possible(factors.profiles())
     seed = factors.drawn_seed()
@@ -47,7 +47,14 @@ def plan(factors: Factors, lab: Lab) -> CrashPlan:
         ]
         crashes.append((PlannedCrash(server=server, spec=spec), steps))
     conditions = CrashConditions(storages=factors.profiles(), check_disks=factors.check_disks)
-    return draw_plan(crashes, repeat=factors.repeat, seed=seed, conditions=conditions, keep=factors.keep)
+    return draw_plan(
+        [crashes],
+        repeat=factors.repeat,
+        seed=seed,
+        conditions=conditions,
+        keep=factors.keep,
+        together=lambda crash: crash.spec.dataset,
+    )
 
 
 def _wanted(factors: Factors, workload: str, log_size: int, drawn: DrawnCrash, number: int) -> WantedCrash:

@@ -19,9 +19,9 @@ from .factors import Factors
 
 
 def plan(factors: Factors, lab: Lab) -> CrashPlan:
-    """The plan: one server after the other, of each a block for each repeat, within it in an order drawn at random. Raises `LabError`.
+    """Return the plan: a block for each repeat, with every load of every server in a drawn order. Raises `LabError`.
 
-    What drifts on the machine then passes for no effect of the log's size. All cells share tables, pool and clients.
+    A drift of the host then looks like no effect of the log's size. All cells share tables, pool and clients.
     """
     factors.check()
     check_possible(factors.profiles())
@@ -32,17 +32,17 @@ def plan(factors: Factors, lab: Lab) -> CrashPlan:
     check_memory([*loads[1], *worst], [pool])
     workload_catalogue().get(factors.workload).require(lab)
     blocks: list[list[tuple[PlannedCrash, list[PlannedRecovery]]]] = []
-    for name in factors.server:
-        server = lab.server(name)
-        for number, of_block in loads.items():
-            block: list[tuple[PlannedCrash, list[PlannedRecovery]]] = []
+    servers = {name: lab.server(name) for name in factors.server}
+    for number, of_block in loads.items():
+        block: list[tuple[PlannedCrash, list[PlannedRecovery]]] = []
+        for name, server in servers.items():
             for (storage, _, settings), load in zip(_which(factors), of_block, strict=True):
                 recovery = PlannedRecovery(storage=storage, pool=pool, settings=settings)
                 block.append((PlannedCrash(server=name, spec=crash_spec(server, load)), [recovery]))
             for crash in worst if number == 1 else ():
                 recoveries = [PlannedRecovery(storage=storage, pool=pool) for storage in factors.storage]
                 block.append((PlannedCrash(server=name, spec=crash_spec(server, crash)), recoveries))
-            blocks.append(block)
+        blocks.append(block)
     conditions = CrashConditions(
         storages=factors.profiles(), new_crash=True, check_disks=factors.check_disks, warm_for=factors.warmup
     )

@@ -13,6 +13,7 @@ import msgspec
 from redolab.bench.checks import SMALLER
 from redolab.bench.findings import bad_outcome, bad_verdict, recovered
 from redolab.bench.judging import judge_positions, next_turn, unjudged
+from redolab.bench.planning import shares_load
 from redolab.bench.trying import try_settings
 from redolab.crashes.crash import WantedState, make_states
 from redolab.crashes.kinds import crash_kind
@@ -215,8 +216,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
     def _of_one_load(self, group: int) -> list[int]:
         """The groups whose states one load can give together with this one's: those still to be made of the same spec, but its number."""
         crash = self._plan.groups[group]
-        # Struck at one age, one after the other they would be one crash many times.
-        if crash.spec.kill.moment is None or not crash_kind(crash.spec.crash).goes_on:
+        if not shares_load(crash.spec):
             return [group]
         return [
             each
@@ -369,6 +369,8 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
 
     def _home_needs(self, copy: int, missing: Sequence[int]) -> int:
         """Bytes on the native storage: what is made, all of it where it is kept, and one copy at a time."""
+        order = dict.fromkeys(planned.group for planned in self._plan.steps)
+        missing = [group for group in order if group in missing]
         specs = [self._plan.groups[group].spec for group in missing]
         making = [
             sizes.crash_and_recovery(
@@ -384,7 +386,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         for group, spec, size in zip(missing, specs, making, strict=True):
             if len(self._of_one_load(group)) > 1:
                 of_loads[spec.alike()] = of_loads.get(spec.alike(), size) + self._spec_size(spec)
-        return copy + max([*making, *of_loads.values()], default=0)
+        return copy + max([*making, *of_loads.values()], default=0) + _most_datasets_beside(specs)
 
     def _image_size(self, crash: PlannedCrash) -> int:
         return self._spec_size(crash.spec)
@@ -442,3 +444,12 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         session = len(run.record().sessions) - 1
         record = StorageRecord(storage=name, about=about, lies_on=lies_on, check=check, session=session)
         run.add_line(STORAGES, record)
+
+
+def _most_datasets_beside(specs: Sequence[CrashSpec]) -> int:
+    """Return the most bytes that datasets of other crashes take while one is made: each stays until its last crash."""
+    sizes_beside = []
+    for place, spec in enumerate(specs):
+        before, later = ({each.dataset for each in part} for part in (specs[:place], specs[place:]))
+        sizes_beside.append(sum(sizes.loaded(dataset.size) for dataset in (before & later) - {spec.dataset}))
+    return max(sizes_beside, default=0)

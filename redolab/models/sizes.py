@@ -45,14 +45,18 @@ def fill_pool(dataset: int, log_size: int) -> int:
 
 def data_directory(dataset: int, log_size: int, *, binary_log: bool = False) -> int:
     """A data directory as a crash leaves it; the binary log of a full redo log is about as large as that."""
-    return int(dataset * _GROWTH) + SYSTEM_FILES + log_size * (2 if binary_log else 1)
+    return loaded(dataset) + log_size * (2 if binary_log else 1)
 
 
 def crash_and_recovery(dataset: int, log_size: int, *, images: int, binary_log: bool = False) -> int:
     """What making and keeping so many crash images, each with its dataset, and recovering one copy at a time takes."""
     image = data_directory(dataset, log_size, binary_log=binary_log)
-    loaded = int(dataset * _GROWTH) + SYSTEM_FILES
-    return images * (image + loaded) + image
+    return images * (image + loaded(dataset)) + image
+
+
+def loaded(dataset: int) -> int:
+    """Return the bytes that a dataset takes on disk."""
+    return int(dataset * _GROWTH) + SYSTEM_FILES
 
 
 def recovered_copy(image: int) -> int:

@@ -134,7 +134,9 @@ class CommonFactors:
 
 def keep_factor(default: str = "on") -> Any:
     """The factor of experiments that make what later runs can use again."""
-    return factor("Keep datasets and crash images for later runs.", on_or_off, default)
+    return factor(
+        "Keep datasets and crash images for later runs; off: one image at a time, in blocks.", on_or_off, default
+    )
 
 
 def factors_of(factors: type[CommonFactors]) -> list[Factor]:

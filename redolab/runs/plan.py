@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from enum import StrEnum
 from typing import Generic, TypeVar
 
@@ -50,14 +49,16 @@ class Planned(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
 
 
 class Order(StrEnum):
-    """In which order steps are done."""
+    """Order of a plan's steps."""
 
     RANDOM = "random"
-    """Drawn among the steps of all groups; within each group, one after the other, where nothing is kept."""
+    """The steps of all groups, drawn together."""
     BLOCKS = "in blocks"
-    """Block after block, in each the groups one after the other as drawn: what a block compares is done within it."""
+    """Block after block; in each the groups one after the other in a drawn order, and the steps of each in a drawn order."""
+    WITHIN_GROUPS = "random within groups"
+    """Groups in the order of their factors, and only the steps of each drawn: runs of November 2026, no new plan."""
     GIVEN = "as given"
-    """One group after the other, of each every step so often in a row."""
+    """Groups, and the steps of each, in the order of their factors."""
 
 
 class Plan(msgspec.Struct, Generic[G, S, C], frozen=True, kw_only=True):
@@ -66,20 +67,21 @@ class Plan(msgspec.Struct, Generic[G, S, C], frozen=True, kw_only=True):
     seed: int
     """Of the random order."""
     groups: tuple[G, ...]
+    """In the order of their factors."""
     steps: tuple[Planned[S], ...]
     """In the order in which they are to be done."""
     keep: bool
     """Whether what is made for the groups stays for later runs."""
     conditions: C
     """What holds for the whole run."""
-    order: Order = Order.RANDOM
+    order: Order
     blocks: tuple[int, ...] = ()
     """The block of each group, from 1, where the order is in blocks."""
 
     @property
     def mixes_groups(self) -> bool:
         """Whether steps of several groups come in turns, so that what all groups share is there at once."""
-        return self.keep and self.order is Order.RANDOM
+        return self.order is Order.RANDOM
 
     def positions(self, group: int) -> list[int]:
         """The positions of a group's steps."""
@@ -91,56 +93,90 @@ class Plan(msgspec.Struct, Generic[G, S, C], frozen=True, kw_only=True):
 
 
 def draw_plan(
-    groups: Sequence[tuple[G, Sequence[S]]],
+    blocks: Sequence[Sequence[tuple[G, Sequence[S]]]],
     *,
     repeat: int,
     seed: int,
     conditions: C,
     keep: bool = True,
-    order: Order = Order.RANDOM,
+    together: Callable[[G], Hashable] | None = None,
 ) -> Plan[G, S, C]:
-    """Every group's steps `repeat` times, in a random order or as given: what drifts on the machine meets all of a random one.
+    """Draw the steps of all groups together where what is made for the groups is kept, and in blocks where it is not.
 
-    Where nothing is to be kept, the groups come one after the other, and the order is drawn within each.
+    A host that drifts then changes all groups alike.
     """
-    of_groups = [_repeated(position, steps, repeat) for position, (_, steps) in enumerate(groups)]
-    mixed = keep and order is Order.RANDOM
-    stretches = [[each for of_one in of_groups for each in of_one]] if mixed else of_groups
-    if order is Order.RANDOM:
-        draw = random.Random(seed)
-        for stretch in stretches:
-            draw.shuffle(stretch)
+    groups = [group for block in blocks for group in block]
+    if not keep and len(groups) > 1:
+        return draw_in_blocks(blocks, repeat=repeat, seed=seed, conditions=conditions, keep=keep, together=together)
+    steps = [each for position, (_, steps) in enumerate(groups) for each in _repeated(position, steps, repeat)]
+    random.Random(seed).shuffle(steps)
     return Plan(
         seed=seed,
         groups=tuple(group for group, _ in groups),
-        steps=tuple(each for stretch in stretches for each in stretch),
+        steps=tuple(steps),
         keep=keep,
         conditions=conditions,
-        order=order,
+        order=Order.RANDOM,
     )
 
 
 def draw_in_blocks(
-    blocks: Sequence[Sequence[tuple[G, Sequence[S]]]], *, repeat: int, seed: int, conditions: C, keep: bool = True
+    blocks: Sequence[Sequence[tuple[G, Sequence[S]]]],
+    *,
+    repeat: int,
+    seed: int,
+    conditions: C,
+    keep: bool = True,
+    together: Callable[[G], Hashable] | None = None,
 ) -> Plan[G, S, C]:
-    """Block after block, in each its groups in an order drawn at random, in each of these its steps `repeat` times so.
+    """Draw, block after block, the order of its groups, and of the steps of each, `repeat` times each.
 
-    The same whether or not anything is kept: what is compared within a block is done close together in time.
+    A block has every configuration once: its groups are compared with each other, close together in time.
+    Groups of one block for which `together` gives the same key follow one another.
     """
     draw = random.Random(seed)
-    drawn = [draw.sample(block, len(block)) for block in blocks]
-    of_groups = [_repeated(position, steps, repeat) for position, (_, steps) in enumerate(itertools.chain(*drawn))]
-    for stretch in of_groups:
-        draw.shuffle(stretch)
+    every = [group for block in blocks for group in block]
+    numbers = [number for number, block in enumerate(blocks, start=1) for _ in block]
+    steps: list[Planned[S]] = []
+    for number in range(1, len(blocks) + 1):
+        of_block = [position for position, block in enumerate(numbers) if block == number]
+        keys = {position: position if together is None else together(every[position][0]) for position in of_block}
+        for group in _drawn(keys, draw):
+            of_group = _repeated(group, every[group][1], repeat)
+            steps += draw.sample(of_group, len(of_group))
     return Plan(
         seed=seed,
-        groups=tuple(group for block in drawn for group, _ in block),
-        steps=tuple(each for stretch in of_groups for each in stretch),
+        groups=tuple(group for group, _ in every),
+        steps=tuple(steps),
         keep=keep,
         conditions=conditions,
         order=Order.BLOCKS,
-        blocks=tuple(number for number, block in enumerate(drawn, start=1) for _ in block),
+        blocks=tuple(numbers),
     )
+
+
+def plan_as_given(groups: Sequence[tuple[G, Sequence[S]]], *, seed: int, conditions: C) -> Plan[G, S, C]:
+    """Return the plan of these groups, and the steps of each, in this order; nothing is kept."""
+    return Plan(
+        seed=seed,
+        groups=tuple(group for group, _ in groups),
+        steps=tuple(each for position, (_, steps) in enumerate(groups) for each in _repeated(position, steps, 1)),
+        keep=False,
+        conditions=conditions,
+        order=Order.GIVEN,
+    )
+
+
+def _drawn(keys: Mapping[int, Hashable], draw: random.Random) -> list[int]:
+    """Return groups, given with their keys, in a drawn order in which those of one key follow one another."""
+    of_keys: dict[Hashable, list[int]] = {}
+    for group, key in keys.items():
+        of_keys.setdefault(key, []).append(group)
+    return [
+        group
+        for of_key in draw.sample(list(of_keys.values()), len(of_keys))
+        for group in draw.sample(of_key, len(of_key))
+    ]
 
 
 def _repeated(group: int, steps: Sequence[S], repeat: int) -> list[Planned[S]]:

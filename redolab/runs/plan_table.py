@@ -28,7 +28,11 @@ def plan_table(plan: Plan[Any, Any, Any], found: Mapping[int, str], needs: Needs
         return Column(heading, lambda group: ", ".join(dict.fromkeys(each.get(heading, "–") for each in steps[group])))
 
     columns = [
-        *([Column[int]("block", lambda group: str(plan.blocks[group]), right=True)] if plan.blocks else []),
+        *(
+            [Column[int]("block", lambda group: str(plan.blocks[group]), right=True)]
+            if len(set(plan.blocks)) > 1
+            else []
+        ),
         *(of_group(heading) for heading in _headings([group.described() for group in plan.groups])),
         Column[int]("made for it", lambda group: found.get(group, "to be made")),
         *(of_steps(heading) for heading in _headings([each for of_one in steps for each in of_one])),
@@ -49,11 +53,12 @@ def plan_table(plan: Plan[Any, Any, Any], found: Mapping[int, str], needs: Needs
 def _order_in_words(plan: Plan[Any, Any, Any]) -> str:
     if plan.order is Order.GIVEN:
         return "The order is as given"
-    if plan.order is Order.BLOCKS:
-        return f"{len(set(plan.blocks))} blocks, one after the other; the order in each is drawn with SEED={plan.seed}"
-    if not plan.mixes_groups and len(plan.groups) > 1:
-        return f"One group after the other; the order in each is drawn with SEED={plan.seed}"
-    return f"The order is drawn with SEED={plan.seed}"
+    drawn = f"drawn with SEED={plan.seed}"
+    if plan.order is Order.RANDOM:
+        return f"The order of all steps is {drawn}"
+    groups = f"groups one after the other, in an order {drawn}, as are the steps of each"
+    blocks = len(set(plan.blocks))
+    return f"{blocks} blocks, one after the other; in each its {groups}" if blocks > 1 else f"All {groups}"
 
 
 def _headings(described: Sequence[Mapping[str, str]]) -> list[str]:

@@ -34,7 +34,7 @@ def plan() -> CrashPlan:
     step = PlannedRecovery(storage=HOME, pool=128 * MIB)
     conditions = CrashConditions(storages={HOME: storage_profile(HOME)}, check_disks=False)
     crash = PlannedCrash(server="mariadb-10.11", spec=image().spec)
-    return draw_plan([(crash, [step])], repeat=1, seed=1, conditions=conditions, keep=False)
+    return draw_plan([[(crash, [step])]], repeat=1, seed=1, conditions=conditions, keep=False)
 
 
 def _ended_before_it_removed_its_image(lab: Lab, folder: Path, plan: CrashPlan) -> tuple[RunStore, Run]:

@@ -33,7 +33,7 @@ def plan() -> DicePlan:
     throws = [Throw(hand="left"), Throw(hand="right")]
     conditions = Table(pause_ms=0, weight=0)
     return draw_plan(
-        [(Die(sides=6), throws), (Die(sides=20), throws), (Die(sides=8), throws)],
+        [[(Die(sides=6), throws), (Die(sides=20), throws), (Die(sides=8), throws)]],
         repeat=2,
         seed=3,
         conditions=conditions,

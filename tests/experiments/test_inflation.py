@@ -87,7 +87,7 @@ def test_what_a_server_counts_is_told_from_what_it_did(
     step = PlannedInserts(threads=1, row_bytes=100, rows_per_transaction=1, seconds=1)
     group = PlannedInstance(server=name, binary_log=False, trx_commit=1)
     conditions = InflationConditions(log_size=64 * MIB)
-    plan: InflationPlan = draw_plan([(group, [step])], repeat=1, seed=1, conditions=conditions, keep=False)
+    plan: InflationPlan = draw_plan([[(group, [step])]], repeat=1, seed=1, conditions=conditions, keep=False)
     run = RunStore(tmp_path).create("inflation", {}, new_session(MACHINE, "", {}))
     bench = InflationBench(lab, plan)
     with bench.opened(run):

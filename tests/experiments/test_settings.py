@@ -68,7 +68,9 @@ def test_a_block_is_ended_before_the_next_begins_also_where_all_is_kept(keep: st
         drawn = plan(factors, lab)
     assert set(drawn.blocks) == {1, 2}
     assert list(drawn.blocks) == sorted(drawn.blocks)
-    assert [each.group for each in drawn.steps] == list(range(len(drawn.groups)))
+    in_order = [drawn.blocks[each.group] for each in drawn.steps]
+    assert in_order == sorted(in_order)
+    assert [each.group for each in drawn.steps] != list(range(len(drawn.groups)))
     assert [group.spec.number for group in drawn.groups] == list(drawn.blocks)
     assert not drawn.mixes_groups
 

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from itertools import pairwise, product
+from collections.abc import Sequence
+from itertools import groupby, pairwise, product
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
+from redolab.bench.planning import crash_blocks, load_of
+from redolab.project import PROJECT
+from redolab.records.kill_rule import KillRule, Uniform
 from redolab.records.plan import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
 from redolab.runs.combinations import crossed, one_at_a_time
 from redolab.runs.estimate import NOTHING_KNOWN, Experience, in_words
-from redolab.runs.plan import Order, draw_in_blocks, draw_plan, last_positions, remaining
+from redolab.runs.plan import (
+    Order,
+    Plan,
+    PlannedGroup,
+    PlannedStep,
+    draw_in_blocks,
+    draw_plan,
+    last_positions,
+    plan_as_given,
+    remaining,
+)
 from redolab.runs.plan_table import plan_table
 from redolab.runs.room import Needs
 from redolab.storage.catalogue import storage_profile
@@ -20,12 +36,14 @@ SERVERS = ("mariadb-10.11", "mysql-9")
 POOLS = (128 * MIB, 64 * MIB)
 STORAGES = ("native", "hdd", "cloud-ssd")
 STEPS = [PlannedRecovery(storage=storage, pool=pool) for storage, pool in product(STORAGES, POOLS)]
+CRASHES: Sequence[tuple[PlannedCrash, Sequence[PlannedRecovery]]] = [
+    (PlannedCrash(server=name, spec=image().spec), STEPS) for name in SERVERS
+]
 CONDITIONS = CrashConditions(storages={name: storage_profile(name) for name in STORAGES})
 
 
 def drawn(seed: int = 7, *, keep: bool = True) -> CrashPlan:
-    crashes = [(PlannedCrash(server=name, spec=image().spec), STEPS) for name in SERVERS]
-    return draw_plan(crashes, repeat=3, seed=seed, conditions=CONDITIONS, keep=keep)
+    return draw_plan([CRASHES], repeat=3, seed=seed, conditions=CONDITIONS, keep=keep)
 
 
 def test_every_combination_is_there_once_in_an_order_that_the_seed_repeats() -> None:
@@ -41,20 +59,62 @@ def test_every_combination_is_there_once_in_an_order_that_the_seed_repeats() -> 
         assert changes > 10
 
 
-def test_without_room_to_keep_anything_one_crash_comes_after_the_other() -> None:
-    plan = drawn(keep=False)
-    assert [each.group for each in plan.steps] == [0] * 18 + [1] * 18
-    assert last_positions(plan, range(36)) == {0: 17, 1: 35}
+def groups_in_order(plan: Plan[Any, Any, Any]) -> list[int]:
+    """The groups as they are measured; each once where one comes after the other."""
+    return [group for group, _ in groupby(plan.steps, key=lambda each: each.group)]
+
+
+def test_where_nothing_is_kept_crashes_come_one_after_the_other_in_a_drawn_order() -> None:
+    names = "abcdef"
+    crashes = [(PlannedCrash(server=name, spec=image().spec), STEPS) for name in names]
+    plans = [draw_plan([crashes], repeat=3, seed=seed, conditions=CONDITIONS, keep=False) for seed in range(20)]
+    for plan in plans:
+        assert plan.order is Order.BLOCKS
+        assert sorted(groups_in_order(plan)) == list(range(6))
+        # What is shown, and the rows of its tables, are in the order that was asked for.
+        assert [group.server for group in plan.groups] == list(names)
+    assert len({groups_in_order(plan)[0] for plan in plans}) == 6
+    plan = plans[0]
+    assert last_positions(plan, range(len(plan.steps))) == {
+        group: 18 * place + 17 for place, group in enumerate(groups_in_order(plan))
+    }
     assert len({each.step.storage for each in plan.steps[:4]}) > 1
+
+
+def test_several_crashes_of_each_configuration_are_interleaved_in_blocks_where_nothing_is_kept() -> None:
+    numbered = [replace(image().spec, number=number) for number in (1, 2, 3)]
+    crashes = [(PlannedCrash(server=name, spec=spec), STEPS) for name in "abcd" for spec in numbered]
+    plan = draw_plan(crash_blocks(crashes), repeat=1, seed=7, conditions=CONDITIONS, keep=False, together=load_of)
+    measured = [plan.groups[group] for group in groups_in_order(plan)]
+    orders = []
+    for block in (1, 2, 3):
+        of_block = measured[4 * block - 4 : 4 * block]
+        assert {crash.spec.number for crash in of_block} == {block}
+        orders.append("".join(crash.server for crash in of_block))
+    assert all(sorted(order) == list("abcd") for order in orders)
+    assert len(set(orders)) > 1
+    assert [plan.blocks[group] for group in groups_in_order(plan)] == [1] * 4 + [2] * 4 + [3] * 4
+
+
+def test_crashes_of_one_load_follow_one_another() -> None:
+    moments = KillRule(moment=Uniform(earliest=1.0, latest=2.0))
+    numbered = [
+        replace(image().spec, number=number, kill=moments, crash="freeze", threads=threads)
+        for threads in (1, 2, 4)
+        for number in (1, 2, 3)
+    ]
+    crashes = [(PlannedCrash(server="mysql-9", spec=spec), STEPS[:1]) for spec in numbered]
+    plan = draw_plan(crash_blocks(crashes), repeat=1, seed=7, conditions=CONDITIONS, keep=False, together=load_of)
+    loads = [plan.groups[group].spec.threads for group in groups_in_order(plan)]
+    assert [threads for threads, _ in groupby(loads)] == list(dict.fromkeys(loads))
+    assert loads != sorted(loads)
+    assert set(plan.blocks) == {1}
 
 
 def in_blocks(seed: int = 7, *, keep: bool = True) -> CrashPlan:
     """Three blocks of the same four crashes."""
     blocks = [
-        [
-            (PlannedCrash(server=f"{name}-{block}", spec=image().spec), STEPS[:2])
-            for name, _ in product("abcd", range(1))
-        ]
+        [(PlannedCrash(server=f"{name}-{block}", spec=image().spec), STEPS[:2]) for name in "abcd"]
         for block in range(3)
     ]
     return draw_in_blocks(blocks, repeat=2, seed=seed, conditions=CONDITIONS, keep=keep)
@@ -65,27 +125,21 @@ def test_in_blocks_a_block_is_ended_before_the_next_begins_whether_or_not_anythi
     assert plan.order is Order.BLOCKS
     assert plan.blocks == (1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3)
     # One crash after the other: what was loaded is recovered before the next is.
-    assert [each.group for each in plan.steps] == [group for group in range(12) for _ in range(4)]
-    names = [group.server for group in plan.groups]
-    for block in range(3):
-        of_block = names[4 * block : 4 * block + 4]
-        assert sorted(of_block) == [f"{name}-{block}" for name in "abcd"]
-    orders = {"".join(name[0] for name in names[4 * block : 4 * block + 4]) for block in range(3)}
+    order = groups_in_order(plan)
+    assert len(order) == 12
+    assert [plan.blocks[group] for group in order] == list(plan.blocks)
+    orders = {tuple(group % 4 for group in order[start : start + 4]) for start in (0, 4, 8)}
     assert len(orders) > 1
     assert in_blocks(keep=False).steps == plan.steps
-    assert in_blocks(keep=False).groups == plan.groups
     assert in_blocks() == plan
-    assert in_blocks(8).groups != plan.groups
+    assert in_blocks(8).steps != plan.steps
     assert not plan.mixes_groups
     assert msgspec.json.decode(msgspec.json.encode(plan), type=CrashPlan) == plan
 
 
 def test_as_given_nothing_is_drawn() -> None:
-    crashes = [(PlannedCrash(server=name, spec=image().spec), STEPS) for name in SERVERS]
-    plan = draw_plan(crashes, repeat=2, seed=7, conditions=CONDITIONS, order=Order.GIVEN)
-    assert [(each.group, each.repeat, each.step) for each in plan.steps] == [
-        (group, number, step) for group in (0, 1) for step in STEPS for number in (1, 2)
-    ]
+    plan: CrashPlan = plan_as_given(CRASHES, seed=7, conditions=CONDITIONS)
+    assert [(each.group, each.step) for each in plan.steps] == [(group, step) for group in (0, 1) for step in STEPS]
     assert not plan.mixes_groups
 
 
@@ -94,31 +148,41 @@ def test_only_where_the_order_is_drawn_among_all_and_all_is_kept_all_groups_are_
     assert not drawn(keep=False).mixes_groups
 
 
-def test_a_plan_that_was_kept_before_it_said_its_order_is_read() -> None:
-    kept = msgspec.to_builtins(drawn())
-    del kept["order"], kept["blocks"]
-    assert msgspec.convert(kept, CrashPlan) == drawn()
+def test_every_committed_plan_says_how_its_order_was_drawn() -> None:
+    paths = sorted(PROJECT.measured.glob("*/*/plan.json"))
+    assert len(paths) > 100
+    for path in paths:
+        plan = msgspec.json.decode(path.read_bytes(), type=Plan[PlannedGroup, PlannedStep, object])
+        order = groups_in_order(plan)
+        if plan.order is Order.RANDOM:
+            assert plan.keep or len(plan.groups) == 1, path
+        elif plan.order is Order.BLOCKS:
+            assert [plan.blocks[group] for group in order] == sorted(plan.blocks), path
+        else:
+            assert order == list(range(len(plan.groups))), path
 
 
 def test_the_plan_is_shown_with_its_order() -> None:
     shown = plan_table(in_blocks(), {}, Needs())
     assert shown.headings[0] == ("block", True)
-    assert "3 blocks, one after the other; the order in each is drawn with SEED=7: " in " ".join(shown.notes)
-    assert "The order is drawn with SEED=7: " in " ".join(plan_table(drawn(), {}, Needs()).notes)
-    one_by_one = " ".join(plan_table(drawn(keep=False), {}, Needs()).notes)
-    assert "One group after the other; the order in each is drawn with SEED=7: " in one_by_one
-    crashes = [(PlannedCrash(server=name, spec=image().spec), STEPS) for name in SERVERS]
-    given = draw_plan(crashes, repeat=2, seed=7, conditions=CONDITIONS, order=Order.GIVEN)
-    assert "The order is as given: " in " ".join(plan_table(given, {}, Needs()).notes)
+    assert "3 blocks" in shown.notes[0]
+    assert "SEED=7" in shown.notes[0]
+    one_by_one = plan_table(drawn(keep=False), {}, Needs())
+    assert "one after the other" in one_by_one.notes[0]
+    assert "SEED=7" in one_by_one.notes[0]
+    assert ("block", True) not in one_by_one.headings
+    assert "all steps" in plan_table(drawn(), {}, Needs()).notes[0]
+    given: CrashPlan = plan_as_given(CRASHES, seed=7, conditions=CONDITIONS)
+    assert "as given" in plan_table(given, {}, Needs()).notes[0]
 
 
 def test_what_only_some_steps_have_is_a_dash_at_the_others() -> None:
     changed = PlannedRecovery(storage="native", pool=POOLS[0], settings="innodb_doublewrite=0")
-    crashes = [
+    crashes: Sequence[tuple[PlannedCrash, Sequence[PlannedRecovery]]] = [
         (PlannedCrash(server="mysql-9", spec=image().spec), [STEPS[0], changed]),
         (PlannedCrash(server="mysql-9", spec=image().spec), [STEPS[0]]),
     ]
-    shown = plan_table(draw_plan(crashes, repeat=1, seed=7, conditions=CONDITIONS, keep=False), {}, Needs())
+    shown = plan_table(draw_plan([crashes], repeat=1, seed=7, conditions=CONDITIONS, keep=False), {}, Needs())
     place = [heading for heading, _ in shown.headings].index("settings")
     said = [set(cells[place].split(", ")) for cells in shown.cells]
     assert said == [{"–", "innodb_doublewrite=0"}, {"–"}]
@@ -134,7 +198,7 @@ def test_a_plan_is_data_and_what_is_done_is_not_done_again() -> None:
 def test_how_long_it_takes_is_told_from_what_is_closest() -> None:
     steps = [each for each in STEPS if each.storage != "cloud-ssd"]
     crash = PlannedCrash(server="mariadb-10.11", spec=image().spec)
-    plan: CrashPlan = draw_plan([(crash, steps)], repeat=2, seed=1, conditions=CONDITIONS)
+    plan: CrashPlan = draw_plan([[(crash, steps)]], repeat=2, seed=1, conditions=CONDITIONS)
     positions = range(len(plan.steps))
     assert Experience().estimate(plan, positions, [0]) is None
     assert in_words(None) == NOTHING_KNOWN

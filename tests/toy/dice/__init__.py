@@ -140,7 +140,7 @@ def plan(factors: Factors, lab: Lab) -> DicePlan:
     repeat, seed, keep = factors.repeat, factors.drawn_seed(), factors.keep
     if factors.in_blocks:
         return draw_in_blocks([[die] for die in dice], repeat=repeat, seed=seed, conditions=conditions, keep=keep)
-    return draw_plan(dice, repeat=repeat, seed=seed, conditions=conditions, keep=keep)
+    return draw_plan([dice], repeat=repeat, seed=seed, conditions=conditions, keep=keep)
 
 
 def report(run: Run) -> Report:
