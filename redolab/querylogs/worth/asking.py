@@ -1,7 +1,7 @@
 """Asking a user's server for A: read-only, within a time limit, and only what `counting` has let through.
 
-Nothing of the server is changed: what is set is set for the connection alone, every transaction is READ ONLY where the
-version has that, and is rolled back.
+Nothing of the server is changed: what is set is set for the connection alone, which is READ ONLY where the version has
+that, as is every transaction, and all are rolled back.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from types import TracebackType
 from typing import Any
 
@@ -27,9 +27,9 @@ _READS_WITHOUT_LOCKS = frozenset({"INNODB", "ROCKSDB", "TOKUDB"})
 _TIMED_OUT = frozenset({1028, 1205, 1317, 1969, 3024})
 """Error numbers of a statement that was ended, by its time limit, by KILL QUERY, or waiting for another's DDL."""
 _SYNTAX = 1064
-_NO_PRIVILEGE = 1227
+_NO_PRIVILEGE = frozenset({1227})
 _NOT_THERE = frozenset({_SYNTAX, 1193})
-"""How versions without it refuse a statement: MySQL 5.5 takes TRANSACTION READ ONLY for a variable."""
+"""Error numbers by which versions without it refuse TRANSACTION READ ONLY: MySQL 5.5 takes it for a variable."""
 _IN_ITS_LOG = (
     "What was counted without an index is in the server's slow log: log_queries_not_using_indexes is ON, and this user may not set "
     "min_examined_row_limit for its session."
@@ -56,25 +56,19 @@ class AskedServer(AbstractContextManager["AskedServer"]):
 
         Raises `pymysql.MySQLError`, and `LabError` if the two connections reach different servers.
         """
+        self.note = ""
         self._at_most = at_most
-        self._connection = connect(at_most + 4 * _GRACE)
-        try:
-            self._killer = connect(4 * _GRACE)
-            try:
-                self._set_up()
-            except BaseException:
-                self._killer.close()
-                raise
-        except BaseException:
-            self._connection.close()
-            raise
+        with ExitStack() as stack:
+            self._connection = stack.enter_context(closing(connect(at_most + 4 * _GRACE)))
+            self._killer = stack.enter_context(closing(connect(4 * _GRACE)))
+            self._thread = int(self._connection.thread_id())  # type: ignore[no-untyped-call]
+            self._limited = self._set_up()
+            self._connections = stack.pop_all()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for connection in (self._connection, self._killer):
-            with suppress(pymysql.MySQLError, OSError):
-                connection.close()
+        self._connections.close()
 
     def plan(self, countable: Countable, database: str | None) -> tuple[TableRead, ...]:
         """How it would read the statement's tables. Raises `NotAnswered`."""
@@ -111,7 +105,7 @@ class AskedServer(AbstractContextManager["AskedServer"]):
                 raise NotAnswered("the log does not name its database")
             for table in countable.tables:
                 self._check_table(table, database)
-            self._begin()
+            self._run(self._begin)
             try:
                 yield
             finally:
@@ -149,32 +143,17 @@ class AskedServer(AbstractContextManager["AskedServer"]):
         if str(engine).upper() not in _READS_WITHOUT_LOCKS:
             raise NotAnswered(f"{table} is {engine}: reading it locks it")
 
-    def _begin(self) -> None:
-        try:
-            self._run("START TRANSACTION READ ONLY")
-        except pymysql.MySQLError as error:
-            if _number(error) != _SYNTAX:
-                raise
-            # Before MySQL 5.6 and MariaDB 10.0.
-            self._run("START TRANSACTION")
-
-    def _set_up(self) -> None:
-        self._limited = False
-        self.note = ""
-        self._thread = int(self._connection.thread_id())  # type: ignore[no-untyped-call]
+    def _set_up(self) -> bool:
+        """Have the session only read, within a time, and stay out of the slow log. Return whether the server limits the time."""
         with self._connection.cursor() as cursor:
-            # What is asked here is not to be in the user's slow log: neither as slow nor as without an index.
             cursor.execute(f"SET SESSION long_query_time = {_LONGEST_QUERY_TIME}")
             # MySQL 9 asks a privilege for that.
-            kept_out = self._set_if_allowed("SET SESSION min_examined_row_limit = 4294967295")
+            kept_out = self._is_set("min_examined_row_limit = 4294967295", unless=_NO_PRIVILEGE)
             cursor.execute(f"SET SESSION lock_wait_timeout = {math.ceil(self._at_most)}")
             # By SERIALIZABLE, were that the server's default, a SELECT would lock what it reads.
             cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
-            try:
-                cursor.execute("SET SESSION TRANSACTION READ ONLY")
-            except pymysql.MySQLError as error:
-                if _number(error) not in _NOT_THERE:
-                    raise
+            reads_only = self._is_set("TRANSACTION READ ONLY", unless=_NOT_THERE)
+            self._begin = "START TRANSACTION READ ONLY" if reads_only else "START TRANSACTION"
             cursor.execute(
                 "SHOW SESSION VARIABLES WHERE Variable_name IN "
                 "('max_execution_time', 'max_statement_time', 'sql_mode', 'log_queries_not_using_indexes')"
@@ -188,21 +167,22 @@ class AskedServer(AbstractContextManager["AskedServer"]):
                     f"the server reads statements otherwise (sql_mode {', '.join(sorted(otherwise))})",
                     "leave A to the log: give no server",
                 )
+            if self._place(self._connection) != self._place(self._killer):
+                raise LabError(
+                    "two connections reach two servers: what takes too long could not be ended", "name one server"
+                )
             limit = _limit(variables, self._at_most)
             if limit is not None:
                 cursor.execute(limit)
-                self._limited = True
-        if self._place(self._connection) != self._place(self._killer):
-            raise LabError(
-                "two connections reach two servers: what takes too long could not be ended", "name one server"
-            )
+            return limit is not None
 
-    def _set_if_allowed(self, statement: str) -> bool:
+    def _is_set(self, what: str, unless: frozenset[int]) -> bool:
+        """Set something for the session. Return False where the server refuses it by one of these error numbers."""
         try:
             with self._connection.cursor() as cursor:
-                cursor.execute(statement)
+                cursor.execute(f"SET SESSION {what}")
         except pymysql.MySQLError as error:
-            if _number(error) != _NO_PRIVILEGE:
+            if _number(error) not in unless:
                 raise
             return False
         return True

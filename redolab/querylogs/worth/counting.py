@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from sqlglot import exp, tokenize
 from sqlglot.errors import SqlglotError
-from sqlglot.generators.mysql import MySQLGenerator
-from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.tokenizer_core import TokenType
 
 from redolab.querylogs.worth.functions import PURE, SYNTAX
 from redolab.querylogs.worth.shape import DIALECT, Unreadable, parse, tables_of
@@ -17,8 +15,20 @@ from redolab.querylogs.worth.shape import DIALECT, Unreadable, parse, tables_of
 _LONGEST = 64 * 1024
 """Characters of a statement that is asked about: it is parsed and written several times, a second or two of work."""
 _UNREADABLE = "\ufffd"
-"""What stands for a byte that is no text."""
+"""The character that stands for a byte that is no text."""
 _EXECUTABLE_COMMENTS = ("/*!", "/*M!", "/*+")
+_COUNTED_PARTS = frozenset({"from_", "joins", "where"})
+
+_READS = """
+Select From Join Where Group Having Order Ordered Limit Offset Distinct Subquery Table TableAlias Alias Column Identifier
+Star Rollup IndexTableHint Partition Window WindowSpec Tuple Paren Literal National Null Boolean HexString BitString
+Introducer Var CharacterSet Not EQ NEQ NullSafeEQ NullSafeNEQ GT GTE LT LTE Between In Is Like Escape
+Add Sub Mul Div IntDiv Mod Neg BitwiseAnd BitwiseOr BitwiseXor BitwiseNot BitwiseLeftShift BitwiseRightShift Interval
+DataType DataTypeParam
+"""
+
+READS = frozenset(getattr(exp, name) for name in _READS.split())
+"""All that the parsed statement may be made of, besides functions."""
 
 
 class Refused(Exception):
@@ -46,7 +56,7 @@ class Countable:
 
 
 def countable(text: str) -> Countable:
-    """What to ask for the A of a statement: it, and the count of its rows without GROUP BY, DISTINCT, aggregates and LIMIT.
+    """Return what to ask for the A of a statement: it, and the count of its rows without GROUP BY, DISTINCT, aggregates and LIMIT.
 
     Both are written anew from the parsed statement, so that what is run is what was checked. Raises `Refused`.
     """
@@ -55,20 +65,24 @@ def countable(text: str) -> Countable:
         select = parse(text)
     except Unreadable as error:
         raise Refused(str(error)) from None
-    select = select.copy()
     # They hurry the server or spare its cache, and change no row.
     select.set("operation_modifiers", None)
-    _check_nodes(select)
-    counted = exp.Select(expressions=[exp.Count(this=exp.Star())])
-    for part in ("from_", "joins", "where"):
-        counted.set(part, select.args.get(part))
-    written = _written(select), _written(counted.copy())
-    for each in written:
-        _check_calls(each)
-    if len(tables_of(counted)) != len(tables_of(select)):
+    for node in select.walk():
+        if isinstance(node, exp.Anonymous) and node.name.upper() not in PURE:
+            raise Refused(f"it calls {node.name}()")
+        # Other functions are checked by their names in the text for the server, as the parser knows some by several.
+        if not isinstance(node, exp.Func) and type(node) not in READS:
+            raise Refused(f"not known to be without effects ({type(node).__name__})")
+    _check_joins(select)
+    counted = select.copy()
+    for part in set(counted.args) - _COUNTED_PARTS:
+        counted.set(part, None)
+    counted.set("expressions", parse("SELECT COUNT(*)").expressions)
+    tables = tables_of(select)
+    if len(tables_of(counted)) != len(tables):
         raise Refused("it reads tables elsewhere than in FROM")
-    named = dict.fromkeys(TableName(table.db or None, table.name) for table in tables_of(select))
-    return Countable(*written, tuple(named))
+    named = dict.fromkeys(TableName(table.db or None, table.name) for table in tables)
+    return Countable(_written(select), _written(counted), tuple(named))
 
 
 def _check_text(text: str) -> None:
@@ -82,163 +96,35 @@ def _check_text(text: str) -> None:
             raise Refused(f"it has a comment that a server executes ({mark} … */)")
 
 
-def _check_nodes(select: exp.Select) -> None:
-    for node in select.walk():
-        if isinstance(node, exp.Anonymous) and node.name.upper() not in PURE:
-            raise Refused(f"it calls {node.name}()")
-        if isinstance(node, exp.Func):
-            # By its name, as it is written for the server.
-            continue
-        kind = type(node)
-        if kind in _TOLD:
-            raise Refused(_TOLD[kind])
-        if kind not in _READS:
-            raise Refused(f"not known to be without effects ({kind.__name__})")
-        _check_joins(node.args.get("joins") or [])
-
-
-def _check_joins(joins: Sequence[exp.Join]) -> None:
-    """Raises `Refused` where it matters whether a join without a condition was a comma, which binds less: the parser forgets it."""
-    unconditional = False
-    for join in joins:
-        if unconditional and (join.side == "RIGHT" or join.method == "NATURAL"):
-            raise Refused("a RIGHT or NATURAL JOIN behind tables that are joined without a condition")
-        unconditional |= not any(join.args.get(each) for each in ("on", "using", "kind", "side", "method"))
+def _check_joins(select: exp.Select) -> None:
+    """Refuse what is another join if one without a condition was a comma, which binds less: the parser forgets it."""
+    joins = list(select.find_all(exp.Join))
+    conditions = ("on", "using", "kind", "side", "method")
+    if any(each.side == "RIGHT" or each.method == "NATURAL" for each in joins) and not all(
+        any(each.args.get(condition) for condition in conditions) for each in joins
+    ):
+        raise Refused("a RIGHT or NATURAL JOIN beside tables that are joined without a condition")
 
 
 def _written(select: exp.Select) -> str:
-    """It as text for a server. Raises `Refused` if that would be read as another statement."""
+    """Return a statement as text for a server. Raises `Refused` if that is another statement, or calls what may have effects."""
     try:
-        text = _as_text(select)
-        if _as_text(parse(text)) == text:
+        text = select.sql(DIALECT, comments=False)
+        if parse(text) == select:
+            _check_calls(text)
             return text
-    except (Unreadable, RecursionError):
+    except (Unreadable, SqlglotError, RecursionError):
         pass
     raise Refused("it cannot be written anew with certainty")
 
 
-def _as_text(select: exp.Select) -> str:
-    return _ForAllVersions(dialect=DIALECT, comments=False).generate(select)
-
-
-class _ForAllVersions(MySQLGenerator):
-    """Writes what every version since 5.5 reads."""
-
-    # A method is used only where no transformation stands in its place.
-    TRANSFORMS = {kind: how for kind, how in MySQLGenerator.TRANSFORMS.items() if kind is not exp.RegexpLike}  # noqa: RUF012
-
-    def regexplike_sql(self, expression: exp.RegexpLike) -> str:
-        """As the operator: the function REGEXP_LIKE() came with MySQL 8.0."""
-        if expression.args.get("flag"):
-            return self.function_fallback_sql(expression)
-        return self.binary(expression, "RLIKE")
-
-
 def _check_calls(text: str) -> None:
-    try:
-        tokens = tokenize(text, read=DIALECT)
-    except SqlglotError:
-        raise Refused("it cannot be written anew with certainty") from None
-    for before, token in pairwise(tokens):
-        if token.token_type is TokenType.L_PAREN and _may_be_call(before):
-            name = before.text.upper()
-            if before.token_type is TokenType.IDENTIFIER or name not in PURE | SYNTAX:
-                raise Refused(f"it calls {before.text}()")
-    for first, second, third in zip(tokens, tokens[1:], tokens[2:], strict=False):
-        if first.token_type is TokenType.DOT and third.token_type is TokenType.L_PAREN:
-            raise Refused(f"it calls {second.text}()")
-
-
-def _may_be_call(token: Token) -> bool:
-    return token.token_type is TokenType.IDENTIFIER or token.text.replace("_", "a").isalnum()
-
-
-_TOLD: dict[type[exp.Expr], str] = {
-    exp.Lock: "it locks rows",
-    exp.Into: "it writes what it finds elsewhere (INTO)",
-    exp.Hint: "it has an optimiser hint",
-    exp.PropertyEQ: "it sets a user variable",
-    exp.Parameter: "it reads a user variable, which its connection had",
-    exp.SessionParameter: "it reads a variable of its connection",
-    exp.Placeholder: "it is a prepared statement without its values",
-    exp.With: "a common table expression",
-    exp.Union: "a UNION",
-    exp.Dot: "it calls a stored function",
-    exp.Command: "not a SELECT",
-}
-
-_READS: frozenset[type[exp.Expr]] = frozenset(
-    {
-        *(
-            exp.Select,
-            exp.From,
-            exp.Join,
-            exp.Where,
-            exp.Group,
-            exp.Having,
-            exp.Order,
-            exp.Ordered,
-            exp.Limit,
-            exp.Offset,
-        ),
-        *(
-            exp.Distinct,
-            exp.Subquery,
-            exp.Table,
-            exp.TableAlias,
-            exp.Alias,
-            exp.Column,
-            exp.Identifier,
-            exp.Star,
-            exp.Rollup,
-        ),
-        *(
-            exp.IndexTableHint,
-            exp.Partition,
-            exp.Window,
-            exp.WindowSpec,
-            exp.Tuple,
-            exp.Paren,
-            exp.Literal,
-            exp.National,
-        ),
-        *(exp.Null, exp.Boolean, exp.HexString, exp.BitString, exp.Introducer, exp.Var, exp.CharacterSet, exp.Collate),
-        *(
-            exp.Not,
-            exp.EQ,
-            exp.NEQ,
-            exp.NullSafeEQ,
-            exp.NullSafeNEQ,
-            exp.GT,
-            exp.GTE,
-            exp.LT,
-            exp.LTE,
-            exp.Between,
-            exp.In,
-        ),
-        *(
-            exp.Is,
-            exp.Like,
-            exp.Escape,
-            exp.RegexpLike,
-            exp.Add,
-            exp.Sub,
-            exp.Mul,
-            exp.Div,
-            exp.IntDiv,
-            exp.Mod,
-            exp.Neg,
-        ),
-        *(
-            exp.BitwiseAnd,
-            exp.BitwiseOr,
-            exp.BitwiseXor,
-            exp.BitwiseNot,
-            exp.BitwiseLeftShift,
-            exp.BitwiseRightShift,
-            exp.Xor,
-        ),
-        *(exp.Interval, exp.DataType, exp.DataTypeParam, exp.If),
-    }
-)
-"""All that the parsed statement may be made of, besides functions."""
+    tokens = tokenize(text, read=DIALECT)
+    after_dot = False
+    for token, following in pairwise(tokens):
+        name, quoted = token.text.upper(), token.token_type is TokenType.IDENTIFIER
+        is_word = quoted or name.replace("_", "a").isalnum()
+        may_be_called = not after_dot and not quoted and name in PURE | SYNTAX
+        if following.token_type is TokenType.L_PAREN and is_word and not may_be_called:
+            raise Refused(f"it calls {token.text}()")
+        after_dot = token.token_type is TokenType.DOT

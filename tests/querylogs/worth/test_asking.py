@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pymysql
 import pytest
 from pymysql.connections import Connection
 
@@ -102,14 +103,13 @@ CONDITIONS = (
     "id BETWEEN 5 AND 10 OR id IN (20, 21) AND NOT id BETWEEN 21 AND 30",
     "(id, k) IN ((5, 2), (6, 1))",
     "c LIKE 'c1!_%' ESCAPE '!' OR c LIKE 'c\\_%' OR c LIKE 'c_'",
-    "pad REGEXP '^p[12]' AND pad NOT RLIKE '9$'",
-    "pad = 'p' '7' OR pad = \"p8\" OR pad = 0x7039 OR pad = _latin1'p10'",
+    "pad = \"p8\" OR pad = 0x7039 OR pad = _latin1'p10'",
     "k <=> 2 XOR id > 9990",
     "c IS NOT NULL AND (k = 2) IS NOT TRUE AND NULL IS UNKNOWN",
     "IF(id > 3, IFNULL(k, 1), 5) OR CASE k WHEN 2 THEN 1 ELSE 0 END",
     "CONCAT(c, '-', pad) = 'c7-p7' OR LEFT(c, 2) = 'c8' OR SUBSTRING(c FROM 2 FOR 1) = '9'",
     "DATE_ADD('2012-01-31', INTERVAL id DAY) > '2012-12-31' - INTERVAL 1 MONTH",
-    "TO_DAYS('2012-01-31') + id > DATEDIFF('2015-01-01', '0000-01-01') AND YEAR('2012-01-01') = 2012",
+    "id > DATEDIFF('2015-01-01', '0000-01-01') AND YEAR('2012-01-01') = 2012",
     "DATE_FORMAT(FROM_UNIXTIME(id * 86400), '%Y-%m') = '1980-02'",
     "CAST(pad AS CHAR(2)) = 'p3' OR CONVERT(c USING utf8) = 'c2' OR BINARY pad = 'P1'",
     "MOD(id, 10) = 0 AND LOG(id) > 2 AND LOG(2, id) > 5 AND POW(k, 2) = 0 AND TRUNCATE(id / 3, 1) > 5.5",
@@ -147,6 +147,14 @@ def test_nothing_of_the_server_is_changed_and_its_slow_log_has_nothing_of_it(ins
         size = log.stat().st_size
         # Nobody who may do more than read.
         reader = Address(socket=str(instance.folder / SOCKET), user="reader")
+        opened: list[Connection] = []
+
+        def as_root(seconds: float) -> Connection:
+            opened.append(instance.connections.connect(10, seconds))
+            return opened[-1]
+
+        with AskedServer(as_root, 10.0), pytest.raises(pymysql.MySQLError, match="READ ONLY"):
+            fetched(opened[0], f"INSERT INTO {DATABASE}.one VALUES (2)")
         with AskedServer(reader.connect, 10.0) as server:
             assert judged(server, SOURCE["count, group by"]).rows.known is Known.MEASURED
             assert judged(server, SOURCE["ref, eq_ref"]).tables == 2
@@ -185,7 +193,7 @@ def test_what_is_not_there_not_allowed_or_not_a_table_leaves_a_unknown(instance:
         "SELECT COUNT(*) FROM sbtest WHERE nothing = 1": "Unknown column 'nothing'",
         "SELECT COUNT(*) FROM sbtest WHERE f() = 1": "it calls f()",
         "SELECT COUNT(*) FROM sbtest WHERE SLEEP(5)": "it calls SLEEP()",
-        "SELECT MAX(k) FROM sbtest FOR UPDATE": "it locks rows",
+        "SELECT MAX(k) FROM sbtest FOR UPDATE": "not known to be without effects (Lock)",
     }
     with asked(instance) as server:
         for statement, reason in reasons.items():
