@@ -14,7 +14,8 @@ from redolab.units import KIB, MIB, format_size
 
 BASELINE = "baseline"
 TPCC, LARGE_ROWS, STORM = "tpcc", "large-rows", "storm"
-_LOG_BUFFER = 16 * MIB
+_LOG_BUFFERS = (MIB, 16 * MIB, 64 * MIB)
+"""Levels of the log buffer, but for the one that the server is shipped with."""
 _CONNECTIONS = 500
 _SPARE_CONNECTIONS = 50
 _DIRTY = 90
@@ -60,7 +61,7 @@ def explicit(baselines: Baselines, dialect: Dialect) -> Baselines:
     no_cache = {"query_cache_size": "0", "query_cache_type": "0"} if dialect.caches_queries else {}
     return Baselines(
         tpcc=_with(baselines.tpcc, innodb_max_dirty_pages_pct=str(_DIRTY), **no_cache),
-        large_rows=_with(baselines.large_rows, innodb_log_buffer_size=str(_LOG_BUFFER)),
+        large_rows=_with(baselines.large_rows, innodb_log_buffer_size=str(dialect.log_buffer)),
         storm=_with(baselines.storm, max_connections=str(_room(baselines))),
     )
 
@@ -119,13 +120,12 @@ def _flush_method(of: Baselines, _: Dialect) -> list[Change]:
     return [Change("innodb_flush_method", "O_DIRECT", "fsync", _with(of.tpcc, innodb_flush_method="fsync"))]
 
 
-def _log_buffer(of: Baselines, _: Dialect) -> list[Change]:
-    name = "innodb_log_buffer_size"
+def _log_buffer(of: Baselines, dialect: Dialect) -> list[Change]:
+    name, usual = "innodb_log_buffer_size", dialect.log_buffer
     return [
-        Change(
-            name, format_size(_LOG_BUFFER), format_size(size), _with(of.large_rows, innodb_log_buffer_size=str(size))
-        )
-        for size in (MIB, 64 * MIB)
+        Change(name, format_size(usual), format_size(size), _with(of.large_rows, innodb_log_buffer_size=str(size)))
+        for size in _LOG_BUFFERS
+        if size != usual
     ]
 
 

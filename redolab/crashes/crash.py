@@ -32,7 +32,6 @@ from redolab.progress import Stage
 from redolab.records.crash import FILL_LOG, IMAGE_FORMAT, MACHINE, SAMPLES, STORY, WORKLOAD, CrashImage, CrashSpec
 from redolab.samples.machine_use import machine_sample
 from redolab.samples.sampler import CsvFile, SampleFile, Sampler
-from redolab.servers.dialects import Purpose
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance, UsedInstance, prepare_folder
 from redolab.states.datasets import Dataset
@@ -300,7 +299,7 @@ def _under_load(
 
 def _is_measured(spec: CrashSpec) -> bool:
     """Whether the load itself is looked at, and not only what its crash leaves."""
-    return spec.instance.purpose is Purpose.PRODUCTION
+    return spec.instance.purpose.is_production
 
 
 def _sampling(

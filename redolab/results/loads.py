@@ -16,7 +16,6 @@ from redolab.results.recoveries import Recovery, recoveries_of
 from redolab.results.series import read_machine_samples, read_moments
 from redolab.runs.machines import machines_of
 from redolab.runs.store import Run
-from redolab.servers.dialects import Purpose
 from redolab.workloads.data import WorkloadMoment
 
 _MEASURED = 2 / 3
@@ -95,7 +94,7 @@ def found_in(runs: Sequence[Run]) -> MeasuredLoads:
             group, session = places[image.name]
             machine, key = named[run.name][session], keys.load(run, session, image)
             recoveries = [each for each in measured if each.trial.image == image.name]
-            if image.spec.instance.purpose is not Purpose.PRODUCTION:
+            if not image.spec.instance.purpose.is_production:
                 worst.append(WorstCase(run.name, machine, key, image, recoveries))
             elif (load := _load(run, machine, key, group, image, recoveries)) is not None:
                 loads.append(load)

@@ -24,7 +24,7 @@ from redolab.records.crash import SAME_FILES, CrashImage, CrashSpec
 from redolab.records.recovery import Outcome, RecoveryTrial
 from redolab.results.alike import Keyed, Keys
 from redolab.results.storages import storages_of
-from redolab.servers.dialects import Purpose, family_of
+from redolab.servers.dialects import family_of
 from redolab.storage.figures import MeasuredDisk
 from redolab.timeline import Phase, Timeline
 
@@ -232,7 +232,7 @@ def are_of_one_load(recoveries: Sequence[Keyed], server: str, workload: str) -> 
 
 
 def _is_at_random(spec: CrashSpec) -> bool:
-    return spec.kill.moment is not None and spec.instance.purpose is Purpose.PRODUCTION
+    return spec.kill.moment is not None and spec.instance.purpose.is_production
 
 
 def _struck(spec: CrashSpec) -> Struck:

@@ -9,12 +9,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
+
 from redolab.errors import InvalidInput, LabError
 from redolab.project import PROJECT
 from redolab.runs.experiment import BrokenExperiment, Experiment, load_experiment
 from redolab.runs.experiment_folders import experiment_names
 from redolab.runs.factors import one_of
-from redolab.runs.packing import pack_folders
+from redolab.runs.packing import pack_folders, unpacked
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run
 
@@ -27,6 +29,14 @@ _READ_BY_NOTHING = "fill.log"
 _CRASHES = "crashes"
 _OF_A_CUT = "cut.json"
 """Of a power cut that was kept: the disk and all that was asked of it are made again by its seed."""
+_USED = ("instances/*.json", "crashes/*/image.json")
+"""What servers said of the settings that they used."""
+_OF_THE_LAB = "1000"
+"""`innodb_io_capacity` that no vendor ships: of `Purpose.PRODUCTION_1000`."""
+_FLUSHED = (
+    "\n[Production](../workloads.md#production-settings) had `innodb_io_capacity=1000` and `innodb_io_capacity_max=2000`\n"
+    "here, as in the lab until 2026-11-28. MySQL 8.4 and later ship 10000 and 20000, earlier MySQL and MariaDB 200 and 2000.\n"
+)
 _MADE_BY = "<!-- Made by 'redolab results {name}' from the runs in {folders}. -->\n\n"
 
 
@@ -63,7 +73,8 @@ def write_page(name: str, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     text = folder / f"{name}.md"
     folders = ", ".join(f"data/measured/{each}" for each in folders_of(name))
-    text.write_text(_MADE_BY.format(name=name, folders=folders) + page.text)
+    flushed = _FLUSHED if any(_flushed_by_the_lab(run) for run in runs if run.folder.parent.name == name) else ""
+    text.write_text(_MADE_BY.format(name=name, folders=folders) + page.text + flushed)
     written = [text]
     with tempfile.TemporaryDirectory() as drawn:
         for plot in page.plots:
@@ -73,6 +84,21 @@ def write_page(name: str, folder: Path) -> list[Path]:
             shutil.copy(picture, beside)
             written.append(beside)
     return written
+
+
+class _Used(msgspec.Struct):
+    """The part of a record that has the variables of a server, as it said them."""
+
+    variables: Mapping[str, str] = msgspec.field(default_factory=dict)
+
+
+def _flushed_by_the_lab(run: Run) -> bool:
+    """Return True if a server of the run had the I/O capacity that production had until 2026-11-28."""
+    folder = unpacked(run.folder)
+    used = (path.read_bytes() for pattern in _USED for path in folder.glob(pattern))
+    return any(
+        msgspec.json.decode(each, type=_Used).variables.get("innodb_io_capacity") == _OF_THE_LAB for each in used
+    )
 
 
 def keep_run(name: str, run: Run) -> Path:

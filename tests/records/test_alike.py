@@ -15,7 +15,7 @@ from redolab.records.crash import CrashSpec
 from redolab.records.dataset import DatasetSpec
 from redolab.records.kill_rule import KillRule
 from redolab.records.recovery import RecoveryTrial
-from redolab.servers.dialects import InstanceRequest, Setting
+from redolab.servers.dialects import InstanceRequest, Purpose, Setting
 from redolab.storage.catalogue import storage_profile
 from redolab.storage.profiles import FlashDisk
 from redolab.units import GIB, MIB
@@ -97,6 +97,18 @@ def test_crashes_made_alike_are_alike_whatever_their_number_and_the_reasons_of_t
     )
     assert key(spec=said_otherwise) == key(spec=overridden(innodb_io_capacity="9"))
     assert hash(key(spec=said_otherwise)) == hash(key(spec=overridden(innodb_io_capacity="9")))
+
+
+def test_loads_of_before_and_after_production_took_the_vendors_settings_stay_apart() -> None:
+    """Also where the overrides are out of comparison, and with them the hash of all settings."""
+    before, now = (
+        msgspec.structs.replace(SPEC, instance=replace(SPEC.instance, purpose=Purpose(purpose)))
+        for purpose in ("production", "production-defaults")
+    )
+    assert before.instance.purpose.is_production
+    assert now.instance.purpose.is_production
+    out = ("spec.instance.overrides", "spec.instance.log_size")
+    assert key(spec=before).but(*out) != key(spec=now).but(*out)
 
 
 @pytest.mark.parametrize(

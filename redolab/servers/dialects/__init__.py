@@ -53,8 +53,15 @@ class Purpose(StrEnum):
     RECOVER = "recover"
     MEASURE = "measure"
     """Counting what is written to the redo log, with as little written in the background as can be."""
-    PRODUCTION = "production"
-    """As a DBA runs it: pages are flushed as the load wants it."""
+    PRODUCTION = "production-defaults"
+    """As its vendor ships it, but for what docs/workloads.md names."""
+    PRODUCTION_1000 = "production"
+    """The same with `innodb_io_capacity` 1000 and a maximum of 2000: in runs made until 2026-11-28, started no more."""
+
+    @property
+    def is_production(self) -> bool:
+        """Return True if the load flushed as in production: under either setting."""
+        return self in (Purpose.PRODUCTION, Purpose.PRODUCTION_1000)
 
 
 class KeySource(StrEnum):
@@ -175,6 +182,8 @@ class Dialect(Protocol):
     """Whether prepared XA transactions outlive the connection that prepared them."""
     buffers_changes: bool
     """Whether it has a change buffer."""
+    log_buffer: int
+    """Bytes of `innodb_log_buffer_size` as shipped."""
     holds_ten_largest_rows: bool
     """Whether the redo log has to be ten times as large as the largest row's BLOBs together (MySQL bug 69477)."""
     doublewrite_files: bool

@@ -35,15 +35,17 @@ _AGE = "keeps the checkpoint age high: "
 
 
 def baseline(request: InstanceRequest) -> list[Setting]:
-    """Settings as a DBA would have them in production, in words that every version takes."""
+    """Return what every instance is given, in words that every version takes; docs/workloads.md names it."""
     page_size = [] if request.page_size is None else [Setting("innodb_page_size", str(request.page_size), "as asked")]
     return [
         *page_size,
         Setting("innodb_buffer_pool_size", str(request.buffer_pool), "the buffer pool under test"),
         Setting("innodb_flush_log_at_trx_commit", str(request.flush_log_at_trx_commit), "as asked"),
-        Setting("innodb_doublewrite", "1", "production baseline: torn pages must be recoverable"),
-        Setting("innodb_flush_method", "O_DIRECT", "production baseline: pages are cached once"),
-        Setting("innodb_file_per_table", "1", "production baseline"),
+        Setting("innodb_doublewrite", "1", "torn pages must be recoverable"),
+        Setting(
+            "innodb_flush_method", "O_DIRECT", "pages are read from the storage under test, not from the page cache"
+        ),
+        Setting("innodb_file_per_table", "1", "the same files on every server"),
         Setting("character_set_server", "utf8mb4", "the same rows on every server, whatever its default"),
         Setting("skip_name_resolve", None, "the only client is on the socket"),
     ]
@@ -83,18 +85,6 @@ def slow_log(request: InstanceRequest) -> list[Setting]:
         Setting("slow_query_log_file", f"../{SLOW_LOG}", "among the instance's files"),
         Setting("long_query_time", "0", "every statement is logged"),
     ]
-
-
-def as_in_production(request: InstanceRequest, *, ceiling: bool) -> list[Setting]:
-    """Flushing as a DBA sets it for a solid-state disk; `ceiling`: the version has innodb_io_capacity_max."""
-    if request.purpose is not Purpose.PRODUCTION:
-        return []
-    reason = "production: as a DBA sets it for a solid-state disk"
-    settings = [
-        Setting("innodb_adaptive_flushing", "1", "production: flushing follows the log's fill rate"),
-        Setting("innodb_io_capacity", "1000", reason),
-    ]
-    return [*settings, Setting("innodb_io_capacity_max", "2000", reason)] if ceiling else settings
 
 
 def high_age(request: InstanceRequest, *, low_water_mark: bool, idle_flush: bool) -> list[Setting]:

@@ -92,6 +92,7 @@ class MariaDB(Dialect):
     counts_digests = True
     takes_audit_plugins = True
     key_source = KeySource.PLUGIN
+    log_buffer = 16 * MIB
 
     def __init__(self, version: Version) -> None:
         self.version = version
@@ -175,7 +176,6 @@ class MariaDB(Dialect):
             *innodb.no_warm_up(),
             *innodb.binary_log(request, synced=0),
             *innodb.slow_log(request),
-            *innodb.as_in_production(request, ceiling=self.has_io_ceiling),
             *innodb.high_age(request, low_water_mark=True, idle_flush=not self._one_file),
             *innodb.measured(request, stored_statistics=True),
             *innodb.redo_apart(request),

@@ -126,6 +126,8 @@ class MySQL(Dialect):
         self.holds_ten_largest_rows = version < Version(5, 7, 5)
         self.doublewrite_files = version >= Version(8, 0, 20)
         self.chooses_page_size = version >= Version(5, 7, 6)
+        # The manuals of 5.7 (since 5.7.6) and 8.4 (What Is New); asked of 5.5.9, 5.6.24, 5.7.22, 8.0.15 and 9.7.4.
+        self.log_buffer = (64 if version >= Version(8, 4, 0) else 16 if version >= Version(5, 7, 6) else 8) * MIB
         self.has_io_ceiling = self._has_metrics
         self.dumps_pool = self._has_metrics
         self.caches_queries = version < Version(8, 0, 3)
@@ -186,7 +188,6 @@ class MySQL(Dialect):
             *innodb.baseline(request),
             *innodb.binary_log(request, synced=1 if self.version >= Version(5, 7, 7) else 0),
             *innodb.slow_log(request),
-            *innodb.as_in_production(request, ceiling=self.has_io_ceiling),
             *innodb.high_age(request, low_water_mark=self._has_metrics, idle_flush=self.version >= Version(8, 0, 18)),
             *innodb.measured(request, stored_statistics=self._has_metrics),
             *innodb.redo_apart(request),
