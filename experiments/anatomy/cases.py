@@ -12,7 +12,7 @@ from redolab.records.kill_rule import KillRule
 from redolab.servers.dialects import Dialect, Purpose, Setting
 from redolab.units import KIB, format_size
 
-BASELINE = "baseline"
+BASELINE, CHANGE_BUFFER = "baseline", "change buffer"
 _DOUBLEWRITE_FILES, _DOUBLEWRITE_PAGES = 16, 512
 _GROWS_FOR = 20.0
 """Seconds."""
@@ -115,7 +115,7 @@ def _change_buffer(start: Case, dialect: Dialect) -> list[Case]:
             "innodb_change_buffering", level, "whether changes of secondary indexes wait in the change buffer"
         )
         case = _crash(
-            start, "change buffer", f"{level} (secondary index, small pool)", workload="oltp_update_index", fill_pool=small,
+            start, CHANGE_BUFFER, f"{level} (secondary index, small pool)", workload="oltp_update_index", fill_pool=small,
             overrides=(setting,),
         )  # fmt: skip
         found.append(replace(case, settings=f"innodb_change_buffering={level}"))

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
 
-from .cases import BASELINE
+from .cases import BASELINE, CHANGE_BUFFER
 from .effects import FactorEffect
 
 _LETTERS = 40
@@ -55,7 +55,7 @@ def plot_effects(folder: Path, effects: Sequence[FactorEffect], title: str, stem
     ticks = [tick for tick in _TICKS if least <= tick <= most]
     first.set_xticks(ticks, [f"×{tick:g}" for tick in ticks])
     first.minorticks_off()
-    first.set_yticks(range(len(rows)), [textwrap.fill(f"{factor}: {level}", _LETTERS) for factor, level in rows])
+    first.set_yticks(range(len(rows)), [textwrap.fill(_row(*row), _LETTERS) for row in rows])
     first.tick_params(axis="y", length=0, labelsize="small")
     first.set_ylim(len(rows) - 0.4, -0.6)
     figure.supxlabel(textwrap.fill(_axis_label(levels, rows), _LETTERS_BELOW), fontsize="small")
@@ -64,6 +64,14 @@ def plot_effects(folder: Path, effects: Sequence[FactorEffect], title: str, stem
         base = next(each for each in effects if each.label == label and each.factor == BASELINE)
         axes.set_title(f"{label}, baseline {base.ready:.1f} s", fontsize="small", loc="left", color=MODEL)
     save(figure, folder / stem)
+
+
+def _row(factor: str, level: str) -> str:
+    """Return the label of a level; those of the change buffer differ from the baseline by more than the buffer."""
+    if factor != CHANGE_BUFFER:
+        return f"{factor}: {level}"
+    buffered, _, rest = level.partition(" (")
+    return f"{rest.rstrip(')')}: {factor} {buffered}"
 
 
 def _axis_label(levels: Sequence[FactorEffect], rows: Sequence[tuple[str, str]]) -> str:

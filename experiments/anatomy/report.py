@@ -16,7 +16,7 @@ from redolab.runs.machines import identity_of
 from redolab.runs.store import Run
 from redolab.units import format_size
 
-from .cases import BASELINE
+from .cases import BASELINE, CHANGE_BUFFER
 from .effects import FactorEffect, MeasuredCase, effects
 from .plan import AnatomyPlan
 from .plots import plot_effects
@@ -89,12 +89,22 @@ def answer(found: Sequence[FactorEffect]) -> str:
     return "; ".join(parts) + "."
 
 
+def _factor(never: FactorEffect, own: Sequence[FactorEffect]) -> str:
+    """Return the name of a factor at a level of which a server was never ready.
+
+    Where it was ready at no level of the change buffer, the buffer is not the reason, but what both have in common.
+    """
+    if never.factor == CHANGE_BUFFER and not any(each.n for each in own if each.factor == CHANGE_BUFFER):
+        return "secondary index, log filled with a small pool, with or without the change buffer"
+    return never.factor
+
+
 def never_ready(own: Sequence[FactorEffect]) -> str:
     """The factors with levels of which no recovery came to an end, in words; empty where there are none."""
     never: Counter[str] = Counter()
     for each in own:
         if not each.n:
-            never[each.factor] += each.unfinished
+            never[_factor(each, own)] += each.unfinished
     return f"; never ready: {', '.join(f'{name} (0 of {count})' for name, count in never.items())}" if never else ""
 
 

@@ -119,7 +119,13 @@ def costs_table(found: Sequence[LogEffect], widest: int = SCREEN) -> ReportTable
         Column[LogEffect]("statements/s", lambda each: f"{each.statements:,.0f}", right=True, spare=True),
         Column[LogEffect]("MB/s", lambda each: _scaled(each.logged_bytes, 1e6, 1), right=True),
         Column[LogEffect]("lines/s", lambda each: _scaled(each.logged_lines, 1, 0), right=True),
-        Column[LogEffect]("CPU, us", lambda each: _scaled(each.processor_us, 1, 0), right=True, spare=True),
+        Column[LogEffect](
+            "CPU, us",
+            lambda each: _scaled(each.processor_us, 1, 0),
+            right=True,
+            spare=True,
+            note="CPU: the server's CPU time for a statement.",
+        ),
         Column[LogEffect]("loads", lambda each: str(each.loads), right=True, shared="{} loads each".format, spare=True),
     ]
     first = found[0].key.conditions
@@ -132,7 +138,7 @@ def costs_table(found: Sequence[LogEffect], widest: int = SCREEN) -> ReportTable
             f"TPC-C by go-tpc, {first.warehouses} warehouses, redo log {format_size(first.log_size)}, "
             f"innodb_flush_log_at_trx_commit=1; stretches of {stretches}, every log once in each block. Of "
             "none: NOTPM against no log in the same blocks, with the 95 % interval. p99: median over the seconds of a New-Order's "
-            "99th percentile (one significant digit). CPU: the server's processor time for a statement. Lines: of a file; of a "
+            "99th percentile (one significant digit). Lines: of a file; of a "
             "table its rows; of digests statements.",
             "; ".join(f"{log}: {LOGS[log].about}" for log in dict.fromkeys(each.log for each in found)) + ".",
         ],

@@ -39,7 +39,7 @@ EXPERIMENT = Experiment(
             THIRD_MACHINE,
         ],
         "generations": ["generations", THIRD_MACHINE],
-        "recovery": ["recovery", "model", SLOWER_MACHINE, THIRD_MACHINE],
+        "recovery": ["model", SLOWER_MACHINE, THIRD_MACHINE],
         "storage": ["storage", "model", SLOWER_MACHINE],
         "stuck": ["stuck", INTEL_MACHINE],
     },

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from redolab.records.crash import CrashImage
 from redolab.results.marks import Off, storage_remarks
+from redolab.servers.dialects import family_of
 from redolab.workloads.catalogue import workload_catalogue
 
 from .rows import RecoveryRow
@@ -16,7 +17,9 @@ _FEW_CORES = 2
 
 
 def was_watched_too_closely(row: RecoveryRow) -> bool:
-    """Whether it is from the time when watching took most of a core, on a machine that has few."""
+    """Return True for MariaDB of the time when watching took most of a core, on a machine that has few."""
+    if family_of(row.version) != "mariadb":
+        return False
     return row.lab_cpu_s is None and row.typical_ready_s is not None and (row.cores or _FEW_CORES) <= _FEW_CORES
 
 
@@ -31,9 +34,7 @@ def remarks(rows: Sequence[RecoveryRow], crashes: Sequence[CrashImage], off: Off
     said += [caveat for name in _workloads(crashes) for caveat in workload_catalogue().get(name).caveats]
     said += storage_remarks(rows, off)
     if any(was_watched_too_closely(row) for row in rows):
-        said.append(
-            "The lab's own watching then made MariaDB's recoveries on two cores 13 to 14 % longer (docs/recovery.md)."
-        )
+        said.append("The lab's own watching then made MariaDB's recoveries on two cores 13 to 14 % longer.")
     if (busy := max((_lab_share(row) for row in rows), default=0.0)) > _NOT_ALONE:
         said.append(f"Watching took the lab up to {busy:.2f} of a core.")
     if not all(row.page_cache_dropped for row in rows):

@@ -32,6 +32,8 @@ class Column(Generic[R]):
     """Where all rows have the same: what is said once above the table instead, of that cell."""
     spare: bool = False
     """Left out of a brief table that is too wide with it."""
+    note: str = ""
+    """Explanation that stands below a brief table only if the column is in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,8 @@ class ReportTable:
         kept = [column for column in columns if column.shared is None or not _is_shared(rows, column)]
         spare = [column for column in kept if column.spare]
         while True:
-            table = replace(cls.of(title, rows, kept, notes), caption=" · ".join(part for part in shared if part))
+            said = [*notes, *(column.note for column in kept if column.note)]
+            table = replace(cls.of(title, rows, kept, said), caption=" · ".join(part for part in shared if part))
             if not spare or table.width <= widest:
                 return table
             kept.remove(spare.pop())

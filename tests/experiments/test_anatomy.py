@@ -10,11 +10,12 @@ import msgspec
 import numpy as np
 import pytest
 
-from experiments.anatomy.cases import BASELINE, FACTORS, cases
+from experiments.anatomy.cases import BASELINE, CHANGE_BUFFER, FACTORS, cases
 from experiments.anatomy.effects import FactorEffect, MeasuredCase, effects
 from experiments.anatomy.plots import plot_effects
 from experiments.anatomy.report import answer, as_row, effects_table
 from redolab.records.kill_rule import HIGHEST_AGE, KillRule
+from redolab.records.recovery import Outcome
 from redolab.servers.catalogue import server_catalogue
 from redolab.units import MIB
 from tests.examples import MACHINE, image, keyed, record, trial
@@ -45,6 +46,19 @@ def found() -> dict[str, FactorEffect]:
     many = crashes("20,000 files", 7.3, slower_apply=4.0)
     few = crashes("2,000 files", 3.6)
     return {each.level: each for each in effects([*base, *many, *few])}
+
+
+def test_the_change_buffer_is_no_reason_where_it_changed_nothing() -> None:
+    """With *none* as with *all* no recovery ended: what both have in common is the reason."""
+    base = [measured(BASELINE, f"{BASELINE}-{number}", 3.5) for number in range(3)]
+    stuck = [
+        replace(each, trial=msgspec.structs.replace(each.trial, outcome=Outcome.STUCK, seconds_to_ready=None))
+        for level in ("none (secondary index, small pool)", "all (secondary index, small pool)")
+        for each in [measured(level, level, 1.0, factor=CHANGE_BUFFER)]
+    ]
+    assert "never ready: secondary index, log filled with a small pool" in answer(effects([*base, *stuck]))
+    ready = measured("all (secondary index, small pool)", "all", 3.6, factor=CHANGE_BUFFER)
+    assert "never ready: change buffer (0 of 1)" in answer(effects([*base, stuck[0], ready]))
 
 
 def test_a_level_is_a_row_of_plain_values() -> None:

@@ -15,7 +15,7 @@ from redolab.runs.store import Run
 from redolab.storage.profiles import HOME
 from redolab.units import format_size
 
-from ..cases import BASELINE
+from ..cases import BASELINE, CHANGE_BUFFER
 from ..effects import FactorEffect, effects, phases_of
 from ..plan import AnatomyPlan
 from ..plots import plot_effects
@@ -93,7 +93,7 @@ def _section(storage: str, runs: Sequence[Run]) -> Section:
         baselines=_baselines_in_words(runs),
         longest=f"{most.level}: {phases}",
         table=effects_table(found).as_markdown(),
-        is_stuck=any(not each.n and each.factor == "change buffer" for each in found),
+        is_stuck=any(not each.n and each.factor == CHANGE_BUFFER for each in found),
         effects=found,
         recoveries=sum(each.n for each in found),
         crashes=min(each.crashes for each in found),

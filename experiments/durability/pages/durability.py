@@ -112,8 +112,8 @@ def _risks(shown: Sequence[CellResult]) -> list[str]:
     apart = [each for each in plain if _is(each, 1, 0)]
     if apart:
         found.append(
-            f"**1, and `sync_binlog=0`**: a power cut loses {_lost_of(apart)}, though InnoDB has synced each (bug 75519); afterwards "
-            f"{_ahead(apart)}."
+            f"**1, and `sync_binlog=0`**: a power cut loses {_lost_of(apart)}{_further_back(apart, shown)}, though InnoDB has synced "
+            f"each (bug 75519); afterwards {_ahead(apart)}."
         )
     old = [each for each in plain if each.cell.trx_commit == OLD]
     if old:
@@ -121,8 +121,28 @@ def _risks(shown: Sequence[CellResult]) -> list[str]:
     for commit, alone in ((2, "a crash of the server alone loses nothing"), (0, "so does a crash of the server alone")):
         some = [each for each in plain if each.cell.trx_commit == commit]
         if some:
-            found.append(f"**{commit}**: a power cut loses {_lost_of(some)}{_apart(some)}; {alone}{_killed(some)}.")
+            lost = f"{_lost_of(some)}{_further_back(some, shown)}"
+            found.append(f"**{commit}**: a power cut loses {lost}{_apart(some)}; {alone}{_killed(some)}.")
     return found
+
+
+def _further_back(plain: Sequence[CellResult], shown: Sequence[CellResult]) -> str:
+    """Return how far back cuts went that vary one thing more, under the same settings; empty if no further."""
+    settings = {(each.cell.trx_commit, each.cell.sync_binlog) for each in plain}
+    varied = [
+        each
+        for each in shown
+        if (each.cell.trx_commit, each.cell.sync_binlog) in settings
+        and each.cell.variation != PLAIN
+        and not VARIATIONS[each.cell.variation].must_lose
+    ]
+    most = max((second for each in plain for second in each.seconds_back), default=0.0)
+    further = max((each for each in varied if each.seconds_back), key=lambda each: max(each.seconds_back), default=None)
+    if further is None or max(further.seconds_back) <= most:
+        return ""
+    return (
+        f"; with one thing varied ({further.cell.variation}) those of up to the last {_time(max(further.seconds_back))}"
+    )
 
 
 def _by_server(cells: Sequence[CellResult]) -> list[str]:
