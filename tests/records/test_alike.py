@@ -55,7 +55,7 @@ PLACED: dict[type, set[str]] = {
         "server", "version", "size", "data", "open_transaction_rows", "schema", "empty_tables", "page_size", "own_files",
     },
     InstanceRequest: {
-        "purpose", "log_size", "buffer_pool", "flush_log_at_trx_commit", "binary_log", "redo_apart", "sync_binlog", "logs",
+        "purpose", "log_size", "buffer_pool", "flush_log_at_trx_commit", "binary_log", "redo_apart", "sync_binlog", "slow_log",
         "network", "page_size", "overrides", "without",
     },
     KillRule: {"highest_age", "age_fraction", "age", "after", "steady", "moment"},
