@@ -224,7 +224,9 @@ class RotationBench(Bench[PlannedInstance, PlannedRotation, RotationTrial]):
             stage.say("a stretch with one")
             size = started.log.stat().st_size
             began = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-            rotation = rotate(cell.method, instance, started.connection, started.log, held=cell.held)
+            rotation = rotate(
+                cell.method, instance, started.connection, started.log, held=cell.held, scratch=output.parent
+            )
             ended = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
             sent = load.wait_end()
             late = started.place.late_share()
@@ -240,7 +242,7 @@ class RotationBench(Bench[PlannedInstance, PlannedRotation, RotationTrial]):
         trial = RotationTrial(
             cell=cell,
             version=instance.server.version,
-            repeat=planned.repeat,
+            repeat=self._plan.blocks[planned.group],
             log_bytes=size,
             without=stretch(load.seconds, first, conditions.seconds),
             during=stretch(load.seconds, second, conditions.seconds),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from redolab.errors import InvalidInput
 from redolab.runs.factors import CommonFactors, factor, on_or_off, one_of, several, whole_number
-from redolab.servers.catalogue import server_names
+from redolab.servers.catalogue import server_catalogue, server_names
 from redolab.storage.catalogue import storage_name, storage_profile
 from redolab.storage.file_systems import AS_IS, MADE_BY
 from redolab.storage.profiles import HOME, FolderStorage, ModelledDisk, StorageProfile
@@ -79,6 +79,10 @@ class Factors(CommonFactors):
                 f"logging is held for longer than fits into stretches of {self.seconds} s",
                 f"SECONDS={_SHORTEST_HELD} or more, or HELD=off",
             )
+        cells = self.cells()
+        for method in self.method:
+            if not any(cell.method is method for cell in cells):
+                raise InvalidInput(f"no server of {', '.join(self.server)} can be rotated by {method}", method.about)
         for name, profile in self.profiles().items():
             if isinstance(profile, ModelledDisk) and Method.COPYTRUNCATE in self.method:
                 self._check_copied(name, profile)
@@ -111,7 +115,7 @@ class Factors(CommonFactors):
         return {name: storage_profile(name) for name in self.storage}
 
     def cells(self) -> list[RotationCell]:
-        """Every combination."""
+        """Return every combination of factors, without methods that a server does not have."""
         return [
             RotationCell(
                 server=server, storage=storage, file_system=file_system, method=method, held=held, log_file=log_file
@@ -119,4 +123,5 @@ class Factors(CommonFactors):
             for server, storage, file_system, log_file, method, held in itertools.product(
                 self.server, self.storage, self.file_system, self.log_file, self.method, self.held
             )
+            if method.exists_on(server_catalogue().get(server).dialect())
         ]

@@ -1,9 +1,9 @@
-"""The plan: an instance for each server, storage and file system, and its rotations, both in a drawn order."""
+"""The plan: block after block, in each an instance for each server, storage and file system; all in random order."""
 
 from __future__ import annotations
 
 from redolab.lab import Lab
-from redolab.runs.plan import draw_plan
+from redolab.runs.plan import draw_in_blocks
 from redolab.storage.attaching import check_possible
 
 from .factors import Factors
@@ -14,7 +14,7 @@ TAIL = 2
 
 
 def plan(factors: Factors, lab: Lab) -> RotationPlan:
-    """The plan; methods alternate on one instance, so that what drifts on the machine meets all of them. Raises `InvalidInput`."""
+    """Return the plan: each block has every cell once, so that what drifts on the machine meets all. Raises `InvalidInput`."""
     factors.check()
     check_possible(factors.profiles())
     groups: dict[PlannedInstance, list[PlannedRotation]] = {}
@@ -36,6 +36,5 @@ def plan(factors: Factors, lab: Lab) -> RotationPlan:
         storages=factors.profiles(),
         check_disks=factors.check_disks,
     )
-    return draw_plan(
-        [list(groups.items())], repeat=factors.repeat, seed=factors.drawn_seed(), conditions=conditions, keep=False
-    )
+    blocks = [list(groups.items())] * factors.repeat
+    return draw_in_blocks(blocks, repeat=1, seed=factors.drawn_seed(), conditions=conditions, keep=False)

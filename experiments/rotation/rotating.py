@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from pymysql.connections import Connection
 
 from redolab.errors import LabError
-from redolab.querylogs.rotation import WAIT
+from redolab.machine import processes
+from redolab.machine.processes import Command
 from redolab.querylogs.settings.changes import Change, changes_to_be_quiet
+from redolab.servers.dialects import SOCKET
 from redolab.servers.instance import Instance
 
 from .methods import AGAIN, Method
 
+WAIT = 2.0
+"""Seconds for which logging is paused before and after, as P. Boros does (data/published/query-logs.toml)."""
 _FLUSH = "FLUSH LOCAL SLOW LOGS"
 _BLOCK = 8192
 """Bytes that logrotate copies at a time."""
 _TO_REOPEN = 30.0
 _TO_REOPEN_HELD = 0.5
 """Some servers open none while logging is held, and it is not to be held much longer for that."""
+_TO_WRITE = 2.0
 _LOOK = 0.001
 
 
@@ -59,14 +67,38 @@ class Rotation:
         self.parts.append(Part(name, began, _now()))
 
 
-def rotate(method: Method, instance: Instance, connection: Connection, log: Path, *, held: bool) -> Rotation:
-    """Rotate the log of an instance, with its logging held meanwhile if it is to be. Raises `LabError`."""
+def rotate(
+    method: Method, instance: Instance, connection: Connection, log: Path, *, held: bool, scratch: Path
+) -> Rotation:
+    """Rotate the log of an instance, with its logging held meanwhile if it is to be. Raises `LabError`.
+
+    The product's own command leaves its notes in the folder `scratch`.
+    """
     rotation = Rotation(log)
-    if not held:
+    if method is Method.RENAME_SYNC_FLUSH:
+        _by_command(rotation, instance, WAIT if held else 0.0, scratch)
+    elif held:
+        _rotate_held(method, rotation, instance, connection)
+    else:
         _HOW[method](rotation, instance, connection)
-        _check_open(rotation, instance)
-        rotation.opened = _now()
-        return rotation
+    _check_open(rotation, instance)
+    rotation.opened = _now()
+    return rotation
+
+
+def _by_command(rotation: Rotation, instance: Instance, wait: float, scratch: Path) -> None:
+    """Rotate by `redolab slowlog rotate`, as its user does: the log is paused for `wait` seconds before and after."""
+    command = [sys.executable, "-m", "redolab", "slowlog", "rotate", "--wait", f"{wait}s"]
+    command += ["--socket", str(instance.folder / SOCKET), "--user", "root"]
+    began = _now()
+    with rotation.part("command"):
+        processes.run(Command(command, environment={"XDG_STATE_HOME": str(scratch)}))
+    if wait:
+        rotation.held = (began, _now())
+    (rotation.old,) = rotation.log.parent.glob(f"{rotation.log.name}-*")
+
+
+def _rotate_held(method: Method, rotation: Rotation, instance: Instance, connection: Connection) -> None:
     changes = changes_to_be_quiet(_variables(connection))
     rotation.patience = _TO_REOPEN_HELD
     began = _now()
@@ -81,26 +113,27 @@ def rotate(method: Method, instance: Instance, connection: Connection, log: Path
     finally:
         _restore(rotation, connection, changes)
         rotation.held = (began, _now())
-    if not log.exists():
+    if not rotation.log.exists():
         # MySQL 9.7 opens no new log while log_output is NONE, and goes on in the old one.
         rotation.patience = _TO_REOPEN
         _open_again(method, rotation, instance, connection)
-    _check_open(rotation, instance)
-    rotation.opened = _now()
-    return rotation
 
 
 def _open_again(method: Method, rotation: Rotation, instance: Instance, connection: Connection) -> None:
-    if method is Method.RENAME_HUP:
-        _hang_up(rotation, instance, AGAIN)
+    if number := _SIGNALS.get(method):
+        _signal(rotation, instance, number, AGAIN)
     else:
         _flush(rotation, connection, AGAIN)
 
 
 def _check_open(rotation: Rotation, instance: Instance) -> None:
-    if not rotation.log.exists():
-        instance.check_running()
-        raise LabError(f"{instance.server.name} has opened no new log", "its error log may say why")
+    """Wait until the server has written to the new log. Raises `LabError`."""
+    deadline = time.monotonic() + _TO_WRITE
+    while not (rotation.log.exists() and rotation.log.stat().st_size):
+        if time.monotonic() > deadline:
+            instance.check_running()
+            raise LabError(f"{instance.server.name} writes to no new log", "its error log may say why")
+        time.sleep(_LOOK)
 
 
 def _restore(rotation: Rotation, connection: Connection, changes: Sequence[Change]) -> None:
@@ -110,21 +143,21 @@ def _restore(rotation: Rotation, connection: Connection, changes: Sequence[Chang
 
 def _copytruncate(rotation: Rotation, instance: Instance, connection: Connection) -> None:
     rotation.old = _old(rotation.log)
-    log = os.open(rotation.log, os.O_RDWR)
-    try:
-        copy = os.open(rotation.old, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with rotation.part("copy"):
-                while block := os.read(log, _BLOCK):
-                    os.write(copy, block)
-            with rotation.part("sync"):
-                os.fsync(copy)
-            with rotation.part("truncate"):
-                os.ftruncate(log, 0)
-        finally:
-            os.close(copy)
-    finally:
-        os.close(log)
+    copied_and_truncated(rotation, rotation.log, rotation.old)
+
+
+def copied_and_truncated(rotation: Rotation, log: Path, old: Path) -> None:
+    """Copy a log and truncate it, as logrotate does. Raises `OSError`, with the log as it was, if not all could be copied."""
+    made = os.open(old, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(made, "wb") as copy, log.open("r+b", buffering=0) as source:
+        with rotation.part("copy"):
+            while block := source.read(_BLOCK):
+                copy.write(block)
+            copy.flush()
+        with rotation.part("sync"):
+            os.fsync(copy.fileno())
+        with rotation.part("truncate"):
+            os.ftruncate(source.fileno(), 0)
 
 
 def _rename_flush(rotation: Rotation, instance: Instance, connection: Connection) -> None:
@@ -132,22 +165,9 @@ def _rename_flush(rotation: Rotation, instance: Instance, connection: Connection
     _flush(rotation, connection)
 
 
-def _rename_sync_flush(rotation: Rotation, instance: Instance, connection: Connection) -> None:
-    old = _rename(rotation)
-    with rotation.part("sync"):
-        descriptor = os.open(old, os.O_RDONLY)
-        try:
-            # The first may take long; what is written meanwhile is little, and the second is short.
-            for _ in range(2):
-                os.fdatasync(descriptor)
-        finally:
-            os.close(descriptor)
-    _flush(rotation, connection)
-
-
-def _rename_hup(rotation: Rotation, instance: Instance, connection: Connection) -> None:
+def _rename_signal(rotation: Rotation, instance: Instance, connection: Connection, *, number: signal.Signals) -> None:
     _rename(rotation)
-    _hang_up(rotation, instance)
+    _signal(rotation, instance, number)
 
 
 def _rm_flush(rotation: Rotation, instance: Instance, connection: Connection) -> None:
@@ -156,11 +176,14 @@ def _rm_flush(rotation: Rotation, instance: Instance, connection: Connection) ->
     _flush(rotation, connection)
 
 
+_SIGNALS: Mapping[Method, signal.Signals] = {
+    Method.RENAME_HUP: signal.SIGHUP,
+    Method.RENAME_USR1: signal.SIGUSR1,
+}
 _HOW: Mapping[Method, Callable[[Rotation, Instance, Connection], None]] = {
     Method.COPYTRUNCATE: _copytruncate,
     Method.RENAME_FLUSH: _rename_flush,
-    Method.RENAME_SYNC_FLUSH: _rename_sync_flush,
-    Method.RENAME_HUP: _rename_hup,
+    **{method: partial(_rename_signal, number=number) for method, number in _SIGNALS.items()},
     Method.RM_FLUSH: _rm_flush,
 }
 
@@ -170,11 +193,10 @@ def open_anew(connection: Connection) -> None:
     _do(connection, [_FLUSH])
 
 
-def _rename(rotation: Rotation) -> Path:
+def _rename(rotation: Rotation) -> None:
     rotation.old = _old(rotation.log)
     with rotation.part("rename"):
         rotation.log.rename(rotation.old)
-    return rotation.old
 
 
 def _flush(rotation: Rotation, connection: Connection, again: str = "") -> None:
@@ -182,10 +204,10 @@ def _flush(rotation: Rotation, connection: Connection, again: str = "") -> None:
         open_anew(connection)
 
 
-def _hang_up(rotation: Rotation, instance: Instance, again: str = "") -> None:
-    """SIGHUP, until there is a new log, or it seems that there will be none."""
-    with rotation.part(f"SIGHUP{again}"):
-        instance.hang_up()
+def _signal(rotation: Rotation, instance: Instance, number: signal.Signals, again: str = "") -> None:
+    """Send a signal, and wait until there is a new log, or it seems that there will be none."""
+    with rotation.part(f"{number.name}{again}"):
+        instance.send_signal(number)
         deadline = time.monotonic() + rotation.patience
         while not rotation.log.exists() and time.monotonic() < deadline:
             time.sleep(_LOOK)

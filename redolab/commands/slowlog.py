@@ -90,7 +90,9 @@ def restore(
 
 @slowlog.command()
 @address_options
-@click.option("--wait", default="2s", metavar="TIME", help="Quiet before and after.  [default: 2s]")
+@click.option(
+    "--wait", default="0s", metavar="TIME", help="Pause logging for so long before and after.  [default: 0s, no pause]"
+)
 @click.option("--renamed", is_flag=True, help="The file is renamed already, as logrotate does: only open it anew.")
 @click.option("--logrotate", is_flag=True, help="Print a configuration for logrotate instead.")
 @_verbose
@@ -103,7 +105,8 @@ def rotate(
 ) -> None:
     """Rotate the slow query log while the server runs: rename it, have it opened anew.
 
-    Logging is quiet meanwhile (long_query_time 2000), and put back as by capture. Nothing is truncated, removed or signalled.
+    Nothing is truncated, removed or signalled. With --wait logging is paused (long_query_time 2000) and put back as by capture;
+    statements of the pause are missing from the log. Needs RELOAD; with --wait all that capture needs.
     """
     from redolab.querylogs.rotation import logrotate_configuration
     from redolab.querylogs.rotation import rotate as do_rotate

@@ -1,4 +1,4 @@
-"""Rotating a slow query log while the server runs: renamed, then opened anew, with logging quiet meanwhile.
+"""Rotating a slow query log while the server runs: renamed, then opened anew; logging is paused meanwhile only if asked.
 
 A log is never truncated (that blocks its writers), nothing is removed, and no signal is sent (SIGHUP flushes tables as well):
 data/published/query-logs.toml has the source.
@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from redolab.errors import Interrupted, InvalidInput
+from redolab.errors import Interrupted, InvalidInput, LabError
+from redolab.machine import interrupts
 from redolab.progress import Progress
 from redolab.querylogs.log_file import LogFile, absolute_name, log_on_this_machine
 from redolab.querylogs.settings.alone import user_server_alone
@@ -25,11 +27,7 @@ from redolab.querylogs.settings.restoring import Telling
 from redolab.querylogs.settings.server import UserServer
 from redolab.servers.address import Address
 
-WAIT = 2.0
-"""Seconds of quiet before and after, as the source has them."""
 _TO_ROTATE = 30.0
-_SYNCS = 2
-"""The first may take long; what is written meanwhile is little, and the second is short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +43,12 @@ class Rotated:
 
 
 def rotate(
-    progress: Progress, address: Address, say: Callable[[str], None], *, wait: float = WAIT, renamed: bool = False
+    progress: Progress, address: Address, say: Callable[[str], None], *, wait: float = 0.0, renamed: bool = False
 ) -> Rotated:
-    """Rotate a server's slow query log; with `renamed` somebody else, as logrotate, has renamed it. Raises `LabError`."""
+    """Rotate a server's slow query log; with `renamed` somebody else, as logrotate, has renamed it. Raises `LabError`.
+
+    Logging is paused from `wait` seconds before to `wait` seconds after; with 0 it is never paused, and no variable changes.
+    """
     telling = Telling(say, progress.note)
     with user_server_alone(address, progress) as (server, lock):
         return _rotated(server, telling, lock, wait, renamed)
@@ -66,28 +67,64 @@ def _rotated(server: UserServer, telling: Telling, lock: int, wait: float, renam
     log = log_on_this_machine(server, named)
     if not renamed:
         _check_can_rename(log, named, stamp)
-    check_privileges(server)
+    check_privileges(server, sets_variables=wait > 0)
     size = log.size if log is not None and not renamed else 0
-    temporary = TemporaryChanges("rotate", changes_to_be_quiet(variables), 2 * wait + _TO_ROTATE, stamp)
-    done = ""
+    # The first sync may take long. It comes before the pause and before the rename: an interrupt then leaves all as it was.
+    if log is not None:
+        telling.say(f"syncing {named}")
+        log.sync()
+    open_anew = partial(_open_anew, server, telling, log, stamp, renamed=renamed)
+    if wait:
+        temporary = TemporaryChanges("rotate", changes_to_be_quiet(variables), 2 * wait + _TO_ROTATE, stamp)
+        done = "" if renamed else f"; what was in the log is in {old}"
+        with _paused(server, temporary, lock, telling, wait, done):
+            open_anew()
+    else:
+        with interrupts.held():
+            open_anew()
+    return Rotated(named, None if renamed else old, size)
+
+
+@contextmanager
+def _paused(
+    server: UserServer, temporary: TemporaryChanges, lock: int, telling: Telling, wait: float, done: str
+) -> Iterator[None]:
+    """While in it: logging is paused, since `wait` seconds and for as long after. Raises `LabError`.
+
+    `done` is what an interrupt says once what is in it is done.
+    """
+    so_far = ""
     try:
         with while_changed(server, temporary, lock, telling):
             time.sleep(wait)
-            if not renamed and log is not None:
-                telling.say(f"renaming {named} to {old}")
-                renamed_log(log.here, log.here.with_name(f"{log.here.name}-{stamp}"))
-                done = f"; what was in the log is in {old}"
-            telling.say("flushing the slow query log")
-            if log is not None:
-                for _ in range(_SYNCS):
-                    log.sync()
-            # MySQL 8.0 and later opens no file anew while log_output is NONE (sql_reload.cc): there the flush does it that
-            # follows when all is put back.
-            server.flush()
+            with interrupts.held():
+                so_far = done
+                yield
             time.sleep(wait)
     except Interrupted as stop:
-        raise put_back_after(stop, done) from stop
-    return Rotated(named, None if renamed else old, size)
+        raise put_back_after(stop, so_far) from stop
+
+
+def _open_anew(server: UserServer, telling: Telling, log: LogFile | None, stamp: str, *, renamed: bool) -> None:
+    """Rename the log, unless somebody has, and have the server open a new one. Raises `LabError`.
+
+    MySQL 8.0 and later opens no file anew while log_output is NONE (sql_reload.cc): in a pause the flush does it that follows
+    when all is put back.
+    """
+    if log is not None:
+        if not renamed:
+            telling.say(f"renaming {log.named} to {log.named}-{stamp}")
+            renamed_log(log.here, log.here.with_name(f"{log.here.name}-{stamp}"))
+        # The server syncs what it closes while all writers wait: what was written since the first sync is little.
+        log.sync()
+    telling.say("flushing the slow query log")
+    try:
+        server.flush()
+    except LabError as error:
+        raise LabError(
+            f"the log is renamed, and the server may still write to the old one ({error.problem})",
+            "run FLUSH LOCAL SLOW LOGS, or rotate again",
+        ) from error
 
 
 def renamed_log(file: Path, old: Path) -> None:

@@ -313,14 +313,14 @@ class Instance(AbstractContextManager["Instance"]):
         assert self._server_process is not None
         processes.kill(self._server_process, signal.SIGCONT)
 
-    def hang_up(self) -> None:
-        """SIGHUP to exactly the server, which has it open its logs anew, and whatever else its version does then.
+    def send_signal(self, number: signal.Signals) -> None:
+        """Send a signal to exactly the server, as SIGHUP, which has it open its logs anew. Raises `ServerFailed`.
 
-        It does so in its own time: who sends it looks for what it does. Raises `ServerFailed`.
+        The server acts on it in its own time: the caller looks for the effect.
         """
         assert self._server_process is not None
-        if not processes.kill(self._server_process, signal.SIGHUP):
-            raise self._failure(f"{self.server.name} was gone before SIGHUP could be sent")
+        if not processes.kill(self._server_process, number):
+            raise self._failure(f"{self.server.name} was gone before {number.name} could be sent")
 
     def shut_down(self, seconds: float = 3600.0) -> None:
         """Shut it down cleanly. Raises `ServerFailed` if it does not end by then or ends with an error."""

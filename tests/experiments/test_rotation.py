@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import resource
 from pathlib import Path
 
 import msgspec
@@ -34,6 +35,7 @@ from redolab.units import MIB
 from redolab.workloads.numbered import Second, Sent, second_of
 from tests.command import nothing_is_left, redolab
 from tests.examples import MACHINE
+from tests.querylogs.servers import users_server
 
 _FIRST_LINES = (
     b"/usr/sbin/mysqld, Version: 9.7.4. started with:\nTcp port: 0  Unix socket: s\n"
@@ -203,6 +205,10 @@ def test_pairs_have_an_interval_from_six_on() -> None:
         ({"seconds": "5"}, "logging is held for longer than fits into stretches of 5 s"),
         ({"log_file": "1K"}, "a log of 1K is not rotated"),
         (
+            {"server": "mariadb-11.8", "method": "rename-flush,rename-usr1"},
+            "no server of mariadb-11.8 can be rotated by rename-usr1",
+        ),
+        (
             {"log_file": "10G"},
             "a copy of 10G takes cloud-ssd 82 s or more, which does not fit into stretches of 20 s: SECONDS=106",
         ),
@@ -217,6 +223,41 @@ def test_a_method_that_is_none_is_refused() -> None:
     done = redolab("run", "rotation", "--method", "mv")
     assert done.returncode == 2
     assert "there is no method 'mv': choose from copytruncate, rename-flush" in done.stderr
+
+
+def test_a_block_has_every_cell_once_and_its_instances_in_random_order(lab: Lab) -> None:
+    asked = {
+        "server": "mysql-9,mysql-5.7", "method": "rename-flush,rename-sync-flush,rename-usr1", "held": "off", "storage": "native",
+        "file_system": "as-is", "repeat": "8", "seed": "1",
+    }  # fmt: skip
+    planned = plan(read_factors(Factors, asked), lab)
+    in_order = list(dict.fromkeys(step.group for step in planned.steps))
+    servers = [planned.groups[group].server for group in in_order]
+    assert [planned.blocks[group] for group in in_order] == [block for block in range(1, 9) for _ in range(2)]
+    orders = {tuple(servers[first : first + 2]) for first in range(0, 16, 2)}
+    assert orders == {("mysql-9", "mysql-5.7"), ("mysql-5.7", "mysql-9")}
+    methods = [tuple(planned.steps[each].step.method for each in planned.positions(group)) for group in in_order]
+    of_server = [dict(zip(servers, methods, strict=True))[server] for server in ("mysql-9", "mysql-5.7")]
+    # MySQL 5.7 has no SIGUSR1.
+    assert [sorted(each) for each in of_server] == [
+        [Method.RENAME_FLUSH, Method.RENAME_SYNC_FLUSH, Method.RENAME_USR1],
+        [Method.RENAME_FLUSH, Method.RENAME_SYNC_FLUSH],
+    ]
+    assert len(set(methods)) > 3
+
+
+def test_a_copy_that_does_not_fit_leaves_the_log_as_it_was(tmp_path: Path) -> None:
+    """The last write of a copy may be a short one, as at a limit of a file's size."""
+    log = tmp_path / "slow.log"
+    log.write_bytes(b"x" * 10_000)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            rotating.copied_and_truncated(rotating.Rotation(log), log, tmp_path / "old")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert log.stat().st_size == 10_000
 
 
 def test_without_root_no_file_system_is_made(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,6 +303,29 @@ def test_copying_and_truncating_loses_what_renaming_keeps() -> None:
     finally:
         RunStore().remove(run)
     nothing_is_left()
+
+
+@pytest.mark.parametrize("method", [Method.RENAME_SYNC_FLUSH, Method.RENAME_USR1])
+def test_the_command_itself_and_a_signal_open_a_new_log_and_flush_no_table(
+    lab: Lab, tmp_path: Path, method: Method
+) -> None:
+    server = lab.server("mysql-9")
+    with users_server(server, tmp_path / "server", {"slow_query_log": "1", "long_query_time": "0"}) as running:
+        running.do("CREATE DATABASE d", "CREATE TABLE d.t (id INT)", "SELECT * FROM d.t", "SELECT 'before'")
+        (log,) = (tmp_path / "server/data").glob("*slow.log")
+        with running.instance.connections.connect() as connection:
+            rotation = rotating.rotate(
+                method, running.instance, connection, log, held=False, scratch=tmp_path / "state"
+            )
+        running.do("SELECT 'after'")
+        assert rotation.old is not None
+        assert "SELECT 'before'" in rotation.old.read_text()
+        assert "SELECT 'after'" not in rotation.old.read_text()
+        assert "SELECT 'after'" in log.read_text()
+        assert (tmp_path / "state").exists() is (method is Method.RENAME_SYNC_FLUSH)
+        with running.instance.connections.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("SHOW OPEN TABLES FROM d")
+            assert cursor.fetchall()
 
 
 @pytest.fixture

@@ -11,21 +11,23 @@ _TO_FLUSH = "RELOAD"
 _TO_SEE = "PROCESS"
 
 
-def missing_privileges(held: frozenset[str]) -> list[str]:
-    """What an account with these global privileges lacks, in words."""
+def missing_privileges(held: frozenset[str], *, sets_variables: bool = True) -> list[str]:
+    """Name what an account with these global privileges lacks to flush the log, and to set variables if it is to."""
     if _ALL in held:
         return []
+    if not sets_variables:
+        return [] if _TO_FLUSH in held else [_TO_FLUSH]
     missing = [] if held & set(_TO_SET) else [" or ".join(_TO_SET)]
     return missing + [each for each in (_TO_FLUSH, _TO_SEE) if each not in held]
 
 
-def check_privileges(server: UserServer) -> None:
-    """Raises `LabError` naming what the account lacks.
+def check_privileges(server: UserServer, *, sets_variables: bool = True) -> None:
+    """Raise `LabError` naming what the account lacks.
 
     MariaDB and managed services have rules of their own. So SET GLOBAL is tried too, with the value that the variable has.
     """
     held = privileges([str(row[0]) for row in server.rows("SHOW GRANTS")])
-    lacking = missing_privileges(held)
+    lacking = missing_privileges(held, sets_variables=sets_variables)
     if lacking:
         account = server.rows("SELECT CURRENT_USER()")[0][0]
         raise LabError(
@@ -33,4 +35,5 @@ def check_privileges(server: UserServer) -> None:
             "grant it (of a role: SET DEFAULT ROLE), or use an account that has it; on a managed service as RDS no account "
             "may SET GLOBAL: change its parameter group there",
         )
-    server.carry_out("SET GLOBAL long_query_time = @@GLOBAL.long_query_time")
+    if sets_variables:
+        server.carry_out("SET GLOBAL long_query_time = @@GLOBAL.long_query_time")

@@ -199,6 +199,8 @@ class Dialect(Protocol):
     """None where the slow query log has one form."""
     logs_into_devices: bool
     """Whether the file of a query log may be a device, as /dev/null is one."""
+    flushes_logs_on_usr1: bool
+    """Whether SIGUSR1 has it open its error, general and slow query log anew, and does nothing else."""
     counts_digests: bool
     """Whether performance_schema counts statements by their digests."""
     key_source: KeySource | None

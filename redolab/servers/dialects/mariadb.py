@@ -89,6 +89,7 @@ class MariaDB(Dialect):
     family = "mariadb"
     slow_log_detail = SlowLogDetail("log_slow_verbosity", none="''", all="'query_plan,innodb,explain'")
     logs_into_devices = True
+    flushes_logs_on_usr1 = False
     counts_digests = True
     takes_audit_plugins = True
     key_source = KeySource.PLUGIN

@@ -134,6 +134,8 @@ class MySQL(Dialect):
         self.slow_log_detail = _SLOW_LOG_DETAIL if version >= Version(8, 0, 14) else None
         # File_query_log::open (sql/log.cc) takes regular files alone since then.
         self.logs_into_devices = version < Version(5, 7, 0)
+        # WL#13689.
+        self.flushes_logs_on_usr1 = version >= Version(8, 0, 19)
         self.counts_digests = self._has_metrics
         self.key_source = KeySource.COMPONENT if version >= Version(8, 0, 24) else None
         self.undo_truncation = _UNDO_TRUNCATION if version >= Version(8, 0, 14) else None
