@@ -41,6 +41,7 @@ class MeasuredLoad:
     variables: Mapping[str, str]
     """As the server says it uses them."""
     late_share: float | None = None
+    """Largest of its load and its recoveries."""
     buffered: bool = False
     """See `OnStorage`."""
 
@@ -123,6 +124,7 @@ def measured_in(runs: Sequence[Run]) -> list[MeasuredLoad]:
 
 
 def _measured(load: Load, change: PlannedChange) -> MeasuredLoad:
+    late = [load.image.late_share, *(each.trial.late_share for each in load.recoveries)]
     times = [each.trial.seconds_to_ready for each in load.recoveries]
     return MeasuredLoad(
         load.run,
@@ -134,7 +136,7 @@ def _measured(load: Load, change: PlannedChange) -> MeasuredLoad:
         load.figures,
         median_of_known(times),
         load.image.variables,
-        load.late_share,
+        max((share for share in late if share is not None), default=None),
         load.buffered,
     )
 

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 
 from redolab.models.intervals import Estimate, Ratio, median_of_known
 from redolab.models.plateau import Plateau
-from redolab.records.recovery import RecoveryTrial
 from redolab.results.gains import Conditions, LoadCell, load_series
 from redolab.results.load_figures import LoadFigures
 from redolab.results.loads import Load, MeasuredLoads, WorstCase
@@ -113,7 +112,8 @@ def _row(made: Conditions, cell: LoadCell, worst: Sequence[WorstCase]) -> Throug
         if (recovery.trial.storage, recovery.trial.buffer_pool) == (made.storage, made.pool)
     ]
     warm = [each.warm for each in recoveries if each.warm is not None]
-    on_storage: list[Load | RecoveryTrial] = [*loads, *(each.trial for each in of_worst)]
+    trials = [each.trial for each in (*recoveries, *of_worst)]
+    late = [*(load.image.late_share for load in loads), *(each.late_share for each in trials)]
     return ThroughputRow(
         machine=made.machine,
         server=made.server,
@@ -140,8 +140,8 @@ def _row(made: Conditions, cell: LoadCell, worst: Sequence[WorstCase]) -> Throug
         filled_ready=median_of_known([each.trial.seconds_to_ready for each in of_worst]),
         filled_back=median_of_known([each.warm.back for each in of_worst if each.warm is not None]),
         filled_short=bool(of_worst) and any(each.image.stopped_short for each in beside),
-        late_share=max((share for each in on_storage if (share := each.late_share) is not None), default=None),
-        buffered=any(each.buffered for each in on_storage),
+        late_share=max((share for share in late if share is not None), default=None),
+        buffered=any(each.buffered for each in trials),
     )
 
 

@@ -39,12 +39,6 @@ class Load:
     recoveries: Sequence[Recovery]
 
     @property
-    def late_share(self) -> float | None:
-        """Of the disk model's answers, those that came late: under load or in a recovery, whichever is more."""
-        shares = [self.image.late_share, *(each.trial.late_share for each in self.recoveries)]
-        return max((share for share in shares if share is not None), default=None)
-
-    @property
     def buffered(self) -> bool:
         """Whether its storage was read through the page cache."""
         return any(each.trial.buffered for each in self.recoveries)
