@@ -16,17 +16,21 @@ _CAUGHT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class _Held:
     """How many are holding interrupts back, and the signal that came meanwhile."""
 
+    unwinding = False
     depth = 0
     came: int | None = None
 
 
 @contextmanager
 def unwinding() -> Iterator[None]:
-    """While in it: SIGINT, SIGTERM and SIGHUP raise `Interrupted` once; while the lab cleans up, further ones are ignored."""
-    if threading.current_thread() is not threading.main_thread():
+    """While in it: SIGINT, SIGTERM and SIGHUP raise `Interrupted` once; while the lab cleans up, further ones are ignored.
+
+    The outermost one alone sets handlers and puts them back: the clean-up goes on after an inner one was left.
+    """
+    if threading.current_thread() is not threading.main_thread() or _Held.unwinding:
         yield
         return
-    _Held.came = None
+    _Held.unwinding, _Held.came = True, None
     # Who started the lab by nohup means it. (SIGINT is ignored in whatever a script starts in the background, and nobody meant it.)
     nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     caught = [each for each in _CAUGHT if not (nohup and each is signal.SIGHUP)]
@@ -36,6 +40,7 @@ def unwinding() -> Iterator[None]:
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
+        _Held.unwinding = False
 
 
 @contextmanager

@@ -27,6 +27,26 @@ def test_a_signal_unwinds_once_and_handlers_come_back() -> None:
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+def test_leaving_an_inner_one_does_not_end_the_clean_up_of_an_outer_one() -> None:
+    before, cleaned = signal.getsignal(signal.SIGINT), []
+
+    def interrupted_while_cleaning_up() -> None:
+        with unwinding():
+            try:
+                with unwinding():
+                    os.kill(os.getpid(), signal.SIGINT)
+            finally:
+                os.kill(os.getpid(), signal.SIGINT)
+                cleaned.append("all")
+
+    with pytest.raises(Interrupted):
+        interrupted_while_cleaning_up()
+    assert cleaned == ["all"]
+    assert signal.getsignal(signal.SIGINT) is before
+    with pytest.raises(Interrupted):
+        interrupted_while_cleaning_up()
+
+
 def test_held_it_comes_at_the_end() -> None:
     reached = []
 
