@@ -110,8 +110,12 @@ def distribution() -> str:
 
 
 def codename() -> str:
-    """The suite that this machine itself runs, as in `bookworm`."""
-    return os_release()["VERSION_CODENAME"]
+    """Return the suite of the archive that this machine's packages come from, as in `bookworm`.
+
+    A distribution made of another one's packages has a codename of its own, and says that one's too.
+    """
+    release = os_release()
+    return release.get(f"{distribution().upper()}_CODENAME") or release["VERSION_CODENAME"]
 
 
 def _mirrors(suite: str) -> list[tuple[str, str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
 import time
 from pathlib import Path
 
@@ -43,7 +42,9 @@ def copy_folder(source: Path, to: Path, *, durable: bool = True) -> Copy:
             if second.status != 0:
                 raise _copy_error(source, to, second.err)
         if durable:
-            subprocess.run(["sync", "--file-system", to], check=False)
+            synced = run(Command(["sync", "--file-system", str(to)]), seconds=_PATIENCE, check=False)
+            if synced.status != 0:
+                raise _copy_error(source, to, synced.err)
     except BaseException:
         remove(to)
         raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 from pathlib import Path
 
@@ -15,6 +16,10 @@ from redolab.machine.processes import Command
 
 class _Lsblk(msgspec.Struct):
     blockdevices: list[_Block]
+
+
+_SAYS_WHICH_CPU = r"^(CPU implementer|CPU part|cpu|uarch|isa)\s*: (.*)"
+"""In /proc/cpuinfo, of ARM, POWER and RISC-V."""
 
 
 class _Block(msgspec.Struct):
@@ -35,11 +40,10 @@ def free_memory() -> int:
 
 def read_machine(folder: Path) -> Machine:
     """The facts of this machine; the disk is the one on which `folder` lies. What cannot be told is an empty string or None."""
-    cpu = re.search(r"model name\s*: (.*)", _read("/proc/cpuinfo"))
     memory = re.search(r"MemTotal:\s*(\d+) kB", _read("/proc/meminfo"))
     system = re.search(r'PRETTY_NAME="(.*)"', _read("/etc/os-release"))
     return Machine(
-        cpu=cpu[1] if cpu else "",
+        cpu=cpu_name(_read("/proc/cpuinfo"), platform.machine(), _product()),
         cores=len(re.findall(r"^processor\s*:", _read("/proc/cpuinfo"), re.MULTILINE)),
         memory=int(memory[1]) * 1024 if memory else 0,
         kernel=_said("uname", "-sr"),
@@ -47,6 +51,24 @@ def read_machine(folder: Path) -> Machine:
         virtualisation=_said("systemd-detect-virt"),
         disk=read_disk(folder),
     )
+
+
+def cpu_name(cpuinfo: str, architecture: str, product: str) -> str:
+    """Return the CPU's model name or, of a kernel that has none (ARM, POWER, RISC-V), what else tells CPUs apart.
+
+    An ARM CPU says whose core it has and which; machines with the same core differ in clock and caches, so that the
+    `product` (the machine's maker and model) is part of the name.
+    """
+    if named := re.search(r"^model name\s*: (.*)", cpuinfo, re.MULTILINE):
+        return named[1]
+    said = dict.fromkeys(re.findall(_SAYS_WHICH_CPU, cpuinfo, re.MULTILINE))
+    return ", ".join([architecture, *(f"{name} {value}" for name, value in said), *([product] if product else [])])
+
+
+def _product() -> str:
+    """Return maker and model of the machine as its firmware says them; empty where it does not."""
+    dmi = [_read(f"/sys/class/dmi/id/{name}").strip() for name in ("sys_vendor", "product_name")]
+    return " ".join(filter(None, dmi)) or _read("/proc/device-tree/model").strip("\0\n")
 
 
 def read_disk(folder: Path) -> Disk:
@@ -91,7 +113,7 @@ def _block_device(device: str) -> _Block | None:
 def _read(path: str) -> str:
     try:
         return Path(path).read_bytes().decode(errors="replace")
-    except FileNotFoundError:
+    except OSError:
         return ""
 
 

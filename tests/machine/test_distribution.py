@@ -109,6 +109,20 @@ def test_no_server_of_the_catalogue_can_be_made_there(released: Path) -> None:
         apt.codename()
 
 
+@pytest.mark.parametrize(
+    ("said", "suite"),
+    [
+        ("ID=debian\nVERSION_CODENAME=bookworm\n", "bookworm"),
+        ("ID=ubuntu\nID_LIKE=debian\nVERSION_CODENAME=noble\nUBUNTU_CODENAME=noble\n", "noble"),
+        ('ID=linuxmint\nID_LIKE="ubuntu debian"\nVERSION_CODENAME=wilma\nUBUNTU_CODENAME=noble\n', "noble"),
+        ("ID=linuxmint\nID_LIKE=debian\nVERSION_CODENAME=faye\nDEBIAN_CODENAME=bookworm\n", "bookworm"),
+    ],
+)
+def test_the_suite_is_that_of_the_archive_whose_packages_it_has(said: str, suite: str, released: Path) -> None:
+    released.write_text(said)
+    assert apt.codename() == suite
+
+
 def examined(released: Path, said: str) -> tuple[dict[str, Examination], bool]:
     released.write_text(said)
     diagnosis = examine(64 * 2**20)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import signal
 import subprocess
 import sys
@@ -14,13 +15,15 @@ import psutil
 import pytest
 
 from redolab.clock import now
-from redolab.errors import CommandFailed, DiskFull
+from redolab.errors import CommandFailed, DiskFull, LabError
 from redolab.machine import copies, files, processes
-from redolab.machine.description import read_disk
+from redolab.machine.description import cpu_name, read_disk
 from redolab.machine.neighbours import neighbours
 from redolab.machine.processes import Command, ProcessIdentity
 from redolab.project import PROJECT
+from redolab.storage.loop import make_file_system, mounted
 from redolab.timeline.arrivals import arrivals_of, read_stamped_log
+from redolab.units import MIB
 
 
 def test_a_program_is_run_to_its_end() -> None:
@@ -174,6 +177,39 @@ def test_a_full_disk_is_named(tmp_path: Path) -> None:
         assert files.names(small) == []
     finally:
         processes.run(Command(["umount", str(small)]))
+
+
+def test_a_copy_that_does_not_reach_the_disk_is_none(tmp_path: Path) -> None:
+    if not processes.is_root():
+        pytest.skip("mounting a small file system needs root")
+    small, disk, large = tmp_path / "small", tmp_path / "disk", tmp_path / "large"
+    small.mkdir()
+    files.write_whole(large / "file", os.urandom(32 * MIB))
+    processes.run(Command(["mount", "-t", "tmpfs", "-o", "size=8M", "tmpfs", str(small)]))
+    try:
+        # Its file has no room for what the page cache takes.
+        make_file_system(small / "disk", 64 * MIB, ["mkfs.ext4", "-q", "-F", "-O", "^has_journal"])
+        with mounted(small / "disk", disk, direct=False), pytest.raises(LabError, match="disk"):
+            copies.copy_folder(large, disk / "copy")
+    finally:
+        processes.run(Command(["umount", str(small)]))
+
+
+@pytest.mark.parametrize(
+    ("cpuinfo", "name"),
+    [
+        ("processor\t: 0\nmodel\t\t: 106\nmodel name\t: Intel(R) Xeon(R) Platinum 8370C CPU @ 2.80GHz\n",
+         "Intel(R) Xeon(R) Platinum 8370C CPU @ 2.80GHz"),
+        ("processor\t: 0\nBogoMIPS\t: 50.00\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n\n"
+         "processor\t: 1\nBogoMIPS\t: 50.00\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n",
+         "aarch64, CPU implementer 0x41, CPU part 0xd0c, QEMU virt"),
+        ("processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd40\n",
+         "aarch64, CPU implementer 0x41, CPU part 0xd40, QEMU virt"),
+        ("", "aarch64, QEMU virt"),
+    ],
+)  # fmt: skip
+def test_cpus_without_a_model_name_are_told_apart(cpuinfo: str, name: str) -> None:
+    assert cpu_name(cpuinfo, "aarch64", "QEMU virt") == name
 
 
 def test_the_device_of_a_folder_that_is_mounted_again_is_named_alone(tmp_path: Path) -> None:
