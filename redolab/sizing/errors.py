@@ -169,7 +169,7 @@ _STRATA: Mapping[str, Callable[[Observation], bool]] = {
     "one batch": lambda each: each.batches == 1,
     "2 to 4 batches": lambda each: each.batches is not None and 1 < each.batches <= _SOME,
     "5 batches and more": lambda each: each.batches is not None and each.batches > _SOME,
-    "local SSD": lambda each: each.storage == HOME,
+    "virtual disk": lambda each: each.storage == HOME,
     "model of a disk": lambda each: each.storage != HOME,
 }
 """What recoveries of another run are told apart by: in a name, whether one is of that kind."""

@@ -448,7 +448,7 @@ def _of_version(asked: str, family: str, version: Version, measured_as: str, ser
 
 
 def _not_for(storage: str) -> str:
-    return ", not for a slower disk than a local SSD" if storage == HOME else ""
+    return ", not for a slower disk than the project's own" if storage == HOME else ""
 
 
 def _disk(calibration: Calibration, storage: str) -> DiskRates:
