@@ -98,7 +98,7 @@ def test_what_there_was_to_recover_is_told_apart(fitted: FittedRuns) -> None:
     lines = [[cell.strip() for cell in line.split("|")] for line in table.splitlines()]
     of_kinds = [(cells[1], cells[2], int(cells[4])) for cells in lines if len(cells) > 4 and cells[4].isdigit()]
     recoveries = {of_it: count for kind, of_it, count in of_kinds if kind == HeldOut.RUN}
-    assert recoveries["local SSD"] + recoveries["model of a disk"] == len(whole.errors)
+    assert recoveries["virtual disk"] + recoveries["model of a disk"] == len(whole.errors)
     assert sum(recoveries[f"log {size}"] for size in ("up to 512M", "of 1G")) + recoveries["larger log"] == len(
         whole.errors
     )
