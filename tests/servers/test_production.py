@@ -28,7 +28,7 @@ FOLLOWING = {
         *("character_set_client", "character_set_connection", "character_set_database", "character_set_results"),
         *("collation_connection", "collation_database", "collation_server"),
     ),
-    "innodb_buffer_pool_size": ("innodb_adaptive_hash_index_cells",),
+    "innodb_buffer_pool_size": ("innodb_adaptive_hash_index_cells", "innodb_buffer_pool_chunk_size"),
 }
 """Variables that a setting changes with it, without a line of their own."""
 OF_EACH_SERVER = {"server_uuid", "server_uid", "pseudo_thread_id", "timestamp", "rand_seed1", "rand_seed2"}
