@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.instances import bench_lab
 from redolab.lab import Lab
-from redolab.models.time_left import Done, time_left
+from redolab.models.time_left import Done, Way, time_left
 from redolab.servers.dialects import InstanceRequest, Purpose
 from redolab.servers.initialise import initialise
 from redolab.servers.instance import Instance
@@ -39,7 +39,8 @@ def main() -> None:
     known = experience()
     tracks = known.tracks("MySQL 9")
     done = Done(elapsed=20.0, total=2.0 * GIB, read=1.0 * GIB, reading_s=18.0)
-    took = _seconds(lambda: time_left(done, tracks, known.widening))
+    widening = known.widening_of(Way.PROCESS, "MySQL 9")
+    took = _seconds(lambda: time_left(done, tracks, widening))
     print(f"time left by {len(tracks)} recoveries {took * 1000:.1f} ms")
 
 
@@ -51,7 +52,7 @@ def _measured(lab: Lab, name: str, folder: Path) -> tuple[float, float]:
         instance.wait_ready(60)
         assert instance.pid is not None
         process = ServerProcess(instance.pid)
-        return _seconds(lambda: process.look(time.time())), _seconds(process.redo)
+        return _seconds(lambda: process.look(time.monotonic())), _seconds(process.redo)
 
 
 def _seconds(what: Callable[[], object]) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from redolab.results.committed import INTEL_MACHINE, SLOWER_MACHINE, THIRD_MACHINE
+from redolab.results.committed import FOLLOWED, INTEL_MACHINE, SLOWER_MACHINE, THIRD_MACHINE
 from redolab.results.rows import recovery_rows
 from redolab.runs.experiment import CheckCell, Experiment, Named, Noun, by_name
 
@@ -25,19 +25,7 @@ EXPERIMENT = Experiment(
         "stuck": Named(__name__, ".pages.stuck:page"),
     },
     page_runs={
-        "following": [
-            "following",
-            "model",
-            "generations",
-            "recovery",
-            "stuck",
-            "anatomy",
-            "production",
-            "throughput",
-            "settings",
-            SLOWER_MACHINE,
-            THIRD_MACHINE,
-        ],
+        "following": FOLLOWED,
         "generations": ["generations", THIRD_MACHINE],
         "recovery": ["model", SLOWER_MACHINE, THIRD_MACHINE],
         "storage": ["storage", "model", SLOWER_MACHINE],

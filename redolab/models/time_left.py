@@ -8,7 +8,7 @@ counts by how much alike the two have been. The time left is the weighted median
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -16,6 +16,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+ANY_KIND = ""
+"""Stands for all kinds of servers together."""
 POINTS = 50
 """At which a recovery that was recorded is kept, evenly over its time."""
 _PER_MILLE = 1000.0
@@ -137,21 +139,54 @@ class TimeLeft(msgspec.Struct, frozen=True, kw_only=True):
     """Of all its time, that has passed."""
     knows: Knows
 
-    def widened(self, factor: float) -> TimeLeft:
-        """With an interval that reaches so many times as far, in logarithms."""
-        low = self.seconds * math.exp(-factor * _reach(self.low, self.seconds))
-        high = self.seconds * math.exp(factor * _reach(self.high, self.seconds))
-        return msgspec.structs.replace(
-            self, low=max(low, min(self.least, self.low)), high=min(high, max(self.most, self.high))
-        )
+    def widened(self, by: Widening) -> TimeLeft:
+        """Return it with an interval that reaches as far as held for others."""
+        low = self.seconds * math.exp(-by.factor * _reach(self.low, self.seconds))
+        high = self.seconds * math.exp(by.factor * _reach(self.high, self.seconds))
+        lowest = min(self.least, self.low, self.seconds * math.exp(-by.reach))
+        highest = max(self.most, self.high, self.seconds * math.exp(by.reach))
+        return msgspec.structs.replace(self, low=max(low, lowest), high=min(high, highest))
+
+
+class Way(StrEnum):
+    """What a recovery is followed by."""
+
+    PROCESS = "log, redo log files and process"
+    PROCESS_ALONE = "redo log files and process"
+    FILES = "log and redo log files"
+    LOG = "log"
+
+
+class Widening(msgspec.Struct, frozen=True, kw_only=True):
+    """How far an interval must reach so that it holds eight times in ten, in natural logarithms."""
+
+    factor: float
+    """Times as far as the interval of the weighted quantiles."""
+    reach: float
+    """How far from the expected time left eight in ten true ones were: no interval reaches beyond this and all known recoveries."""
+
+
+class Held(msgspec.Struct, frozen=True, kw_only=True):
+    """How often intervals held, each made from recoveries of other runs alone; asked several times of each recovery."""
+
+    recoveries: int
+    asked: int
+    inside: int
 
 
 class Experience(msgspec.Struct, frozen=True, kw_only=True):
     """What recoveries before tell of others."""
 
     courses: tuple[Course, ...]
-    widening: dict[Knows, float]
-    """By what the intervals must be widened (a factor on their logarithms) so that eight in ten were inside."""
+    widening: dict[Way, dict[str, Widening]]
+    """Way → kind of server, or `ANY_KIND` → how far its intervals must reach."""
+    held: dict[Way, dict[str, Held]]
+    """Way → kind of server → how often its intervals then held."""
+
+    def widening_of(self, way: Way, kind: str | None) -> Widening | None:
+        """Return how far intervals must reach for that kind of server, or for any where it is unknown; None if nothing tells."""
+        known = self.widening.get(way, {})
+        return known.get(kind or ANY_KIND, known.get(ANY_KIND))
 
     def tracks(self, kind: str | None, *, shows_reading: bool = False) -> list[Track]:
         """The recoveries of such servers, or all where they are too few, or none is named.
@@ -185,8 +220,8 @@ def tracks_of(courses: Sequence[Course], kind: str | None) -> list[Track]:
     return [_track(each) for each in (alike if len(alike) >= _FEWEST else courses)]
 
 
-def time_left(done: Done, tracks: Sequence[Track], widening: Mapping[Knows, float]) -> TimeLeft:
-    """The time left by these recoveries, of which there is at least one."""
+def time_left(done: Done, tracks: Sequence[Track], widening: Widening | None = None) -> TimeLeft:
+    """Return the time left by these recoveries, of which there is at least one."""
     expected = [_as_that_went(done, each) for each in tracks]
     seconds = np.array([each.seconds for each in expected])
     weights = np.array([each.weight for each in expected])
@@ -206,16 +241,17 @@ def time_left(done: Done, tracks: Sequence[Track], widening: Mapping[Knows, floa
         share=share,
         knows=done.knows,
     )
-    return left.widened(widening.get(done.knows, 1.0))
+    return left if widening is None else left.widened(widening)
 
 
-def widening_for(shown: Sequence[tuple[TimeLeft, float]], share: float = _HIGH - _LOW) -> float:
-    """By what intervals that were not widened must be, so that this share of (expected, true seconds left) is inside."""
+def widening_for(shown: Sequence[tuple[TimeLeft, float]], share: float = _HIGH - _LOW) -> Widening:
+    """Return how far intervals must reach, so that this share of (expected, not widened; true seconds left) is inside."""
+    off = [abs(math.log(true / left.seconds)) for left, true in shown]
     scores = [
-        abs(math.log(true / left.seconds)) / _reach(left.high if true > left.seconds else left.low, left.seconds)
-        for left, true in shown
+        each / _reach(left.high if true > left.seconds else left.low, left.seconds)
+        for each, (left, true) in zip(off, shown, strict=True)
     ]
-    return float(np.quantile(scores, share)) if scores else 1.0
+    return Widening(factor=float(np.quantile(scores, share)), reach=float(np.quantile(off, share)))
 
 
 def _reach(end: float, median: float) -> float:

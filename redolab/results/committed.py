@@ -18,6 +18,17 @@ INTEL_MACHINE = "intel-machine"
 OTHER_MACHINES = (SLOWER_MACHINE, THIRD_MACHINE, INTEL_MACHINE)
 
 LEARNED_FROM = (*RECOVERY_PAGES, THIRD_MACHINE)
+FOLLOWED = (
+    "following",
+    *LEARNED_FROM,
+    "throughput",
+    "settings",
+    SLOWER_MACHINE,
+    INTEL_MACHINE,
+    "storage",
+    "source",
+)
+"""Folders of the recoveries that `redolab follow` compares one with, and is judged on, each by other runs."""
 NEVER_LEARNED_FROM = (SLOWER_MACHINE, "storage", INTEL_MACHINE)
 FIRST_MACHINE = "the first machine"
 _MACHINES = {

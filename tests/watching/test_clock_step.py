@@ -12,7 +12,6 @@ import msgspec
 import pytest
 
 from redolab.clock import process_start
-from redolab.models.time_left import Experience
 from redolab.runs.pages import measured_runs
 from redolab.watching.following import follow, log_tail
 from redolab.watching.following.follower import Followed, Follower
@@ -71,7 +70,7 @@ def followed(
 ) -> Iterator[tuple[Followed, float]]:
     """All that is told of a recovery until it is ready, with the wall time of each."""
     experience = follow.experience()
-    known = Experience(courses=experience.courses[::20], widening=experience.widening)
+    known = msgspec.structs.replace(experience, courses=experience.courses[::20])
     log.write_text("")
     clocks = Clocks(log, replay, step)
     for module in (follow, log_tail):

@@ -11,13 +11,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from redolab.lab import Lab
 from redolab.machine import copies
-from redolab.models.time_left import TimeLeft
+from redolab.models.time_left import TimeLeft, Way
 from redolab.project import PROJECT
 from redolab.records.recovery import STUCK_AFTER
+from redolab.runs.pages import measured_runs
 from redolab.servers.dialects import Purpose
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance, prepare_folder
@@ -30,7 +32,7 @@ from redolab.watching.following.follower import Followed, Follower, State
 from redolab.watching.following.log_tail import Said
 from redolab.watching.following.looks import Beginning, RecordedProcess, begun, looked_at, looks_of
 from redolab.watching.following.redo_files import redo_to_recover
-from redolab.watching.following.replayed import replays
+from redolab.watching.following.replayed import PAGE, replays, replays_of
 from redolab.watching.following.server_process import Look, option_in
 from redolab.watching.following.service import StartLimit
 from tests.command import redolab
@@ -110,6 +112,19 @@ def test_a_log_that_ends_within_a_recovery() -> None:
     assert 0 < last["left_low_s"] < last["left_s"] < last["left_high_s"]
     assert last["advice"] == "wait"
     assert "a restart begins again at the checkpoint" in last["words"][0]
+
+
+@pytest.mark.parametrize("server", ["mysql-9", "mariadb-10.2"])
+def test_it_says_how_often_intervals_held_for_such_servers(server: str) -> None:
+    """Once in words, and only where that is much less than eight times in ten; always for programs."""
+    recorded = [each for run in measured_runs(PAGE) for each in replays_of(run)]
+    replay = next(each for each in recorded if each.server == server)
+    given = "".join(f"{text}\n" for at, text in replay.lines if at < replay.ready / 2)
+    held = experience().held[Way.LOG][replay.kind]
+    last = json.loads(redolab("follow", "--json", "-", given=given).stdout.splitlines()[-1])
+    assert last["held"] == msgspec.to_builtins(held)
+    words = redolab("follow", "-", given=given).stdout
+    assert words.count(f"({held.recoveries} recoveries)") == (held.inside < 0.7 * held.asked) == (server != "mysql-9")
 
 
 def test_where_files_are_looked_at_it_says_how_many_and_for_how_long_at_least() -> None:

@@ -2,15 +2,52 @@
 
 from __future__ import annotations
 
+import msgspec
+
+from redolab.models.time_left import ANY_KIND, Way, Widening
+from redolab.project import PROJECT
+from redolab.records.recovery import Outcome
+from redolab.results.committed import FOLLOWED
+from redolab.watching.following.errors_view import LONG
 from redolab.watching.following.follow import experience
 from redolab.watching.following.judged import judged
-from redolab.watching.following.replayed import replays
+from redolab.watching.following.replayed import SHORTEST, replays
 
 
 def test_they_are_what_the_committed_runs_give() -> None:
     made, shipped = judged(replays()).experience, experience()
     assert made.courses == shipped.courses
-    # Quantiles of logarithms, which processors round in the last place.
-    assert {key: round(value, 6) for key, value in made.widening.items()} == {
-        key: round(value, 6) for key, value in shipped.widening.items()
-    }
+    assert made.held == shipped.held
+    assert made.widening.keys() == shipped.widening.keys()
+    for way, by_kind in made.widening.items():
+        # Quantiles of logarithms, which processors round in the last place.
+        assert rounded(by_kind) == rounded(shipped.widening[way])
+
+
+def rounded(by_kind: dict[str, Widening]) -> dict[str, tuple[float, float]]:
+    return {kind: (round(each.factor, 6), round(each.reach, 6)) for kind, each in by_kind.items()}
+
+
+def test_each_kind_of_server_has_intervals_of_its_own() -> None:
+    """Whichever way it is followed; what held for MySQL 9 is not taken for MariaDB 10.5."""
+    shipped = experience()
+    kinds = {each.kind for each in shipped.courses}
+    for way in Way:
+        assert shipped.widening[way].keys() == {ANY_KIND, *kinds}
+        assert shipped.held[way].keys() == kinds
+        assert shipped.widening_of(way, "MariaDB 10.2") != shipped.widening_of(way, "MySQL 9")
+        assert shipped.widening_of(way, None) == shipped.widening_of(way, "another") is not None
+
+
+def test_every_folder_with_recoveries_of_such_length_is_judged() -> None:
+    """Those over ten minutes are among them."""
+    found = dict[str, list[float]]()
+    for path in PROJECT.measured.glob("*/*/trials.jsonl"):
+        for line in path.read_text().splitlines():
+            trial = msgspec.json.decode(line)["trial"]
+            if trial.get("outcome") == Outcome.READY and (trial.get("seconds_to_ready") or 0) >= SHORTEST:
+                found.setdefault(path.parents[1].name, []).append(trial["seconds_to_ready"])
+    assert found.keys() <= set(FOLLOWED)
+    long = sum(seconds >= LONG for each in found.values() for seconds in each)
+    assert long > 0
+    assert sum(each.ready >= 10 * LONG for each in experience().courses) == long

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from redolab.models.time_left import POINTS, Course, Done, Knows, time_left, tracks_of, widening_for
+from redolab.models.time_left import POINTS, Course, Done, Knows, TimeLeft, Widening, time_left, tracks_of, widening_for
 from redolab.units import GIB
 
 KIND = "MySQL 9"
@@ -88,8 +88,8 @@ def test_the_truth_is_in_the_interval_eight_times_in_ten(mark: float, shows: boo
     def asked(each: Drawn) -> Done:
         return each.done(mark * each.ready, shows=shows)
 
-    earlier = [(time_left(asked(each), TRACKS, {}), (1 - mark) * each.ready) for each in drawn(120, 2)]
-    widening = dict.fromkeys(Knows, widening_for(earlier))
+    earlier = [(time_left(asked(each), TRACKS), (1 - mark) * each.ready) for each in drawn(120, 2)]
+    widening = widening_for(earlier)
     judged = [(time_left(asked(each), TRACKS, widening), (1 - mark) * each.ready, each.ready) for each in drawn(120, 3)]
     inside = sum(left.low <= true <= left.high for left, true, _ in judged) / len(judged)
     off = sorted(abs(left.seconds - true) / ready for left, true, ready in judged)
@@ -102,7 +102,7 @@ def test_a_disk_that_is_five_times_slower_is_seen_by_its_speed() -> None:
     judged = []
     for each in drawn(40, 4, slower=5.0):
         now = 0.5 * each.ready
-        judged.append((time_left(each.done(now), TRACKS, {}).seconds - 0.5 * each.ready) / each.ready)
+        judged.append((time_left(each.done(now), TRACKS).seconds - 0.5 * each.ready) / each.ready)
     assert abs(sorted(judged)[20]) < 0.15
 
 
@@ -110,12 +110,12 @@ def test_applying_that_shows_its_share_is_believed_more_than_others() -> None:
     """One that applies six times as long as others: at half of its apply it is known, at a tenth not yet."""
     slow = drawn(1, 5, turn=6.0)[0]
     now = slow.reading + 0.5 * slow.applying
-    left = time_left(slow.done(now), TRACKS, {})
+    left = time_left(slow.done(now), TRACKS)
     true = slow.ready - now
     assert left.knows is Knows.APPLYING_SHARE
     assert abs(left.seconds - true) / slow.ready < 0.15
 
-    blind = time_left(slow.done(now, shows=False), TRACKS, {})
+    blind = time_left(slow.done(now, shows=False), TRACKS)
     assert blind.knows is Knows.APPLYING
     assert blind.seconds < left.seconds
 
@@ -123,7 +123,7 @@ def test_applying_that_shows_its_share_is_believed_more_than_others() -> None:
 def test_a_size_that_is_not_known_makes_it_less_sure() -> None:
     each = drawn(1, 6)[0]
     now = 0.2 * each.reading
-    knows, does_not = (time_left(each.done(now, total=total), TRACKS, {}) for total in (True, False))
+    knows, does_not = (time_left(each.done(now, total=total), TRACKS) for total in (True, False))
     assert (knows.knows, does_not.knows) == (Knows.READING_OF, Knows.READING)
     assert does_not.high / does_not.low > knows.high / knows.low
 
@@ -132,14 +132,14 @@ def test_what_the_log_holds_bounds_what_is_not_known() -> None:
     """Nothing is read yet: of a log of 256M no recovery like those of 4G is expected."""
     small = Done(elapsed=1.0, most=GIB / 4)
     any_size = Done(elapsed=1.0)
-    assert time_left(small, TRACKS, {}).seconds < time_left(any_size, TRACKS, {}).seconds
+    assert time_left(small, TRACKS).seconds < time_left(any_size, TRACKS).seconds
 
 
 def test_there_is_always_something_left_and_the_ends_lie_around_it() -> None:
     """Before anything was read, at the end, and for one that takes longer than any other did."""
     each = drawn(1, 7)[0]
     for now in (0.0, each.ready - 0.01, 5 * each.ready):
-        left = time_left(each.done(now), TRACKS, dict.fromkeys(Knows, 1.3))
+        left = time_left(each.done(now), TRACKS, Widening(factor=1.3, reach=0.0))
         assert 0 < left.low < left.seconds < left.high
         assert 0 <= left.share < 1
 
@@ -147,3 +147,13 @@ def test_there_is_always_something_left_and_the_ends_lie_around_it() -> None:
 def test_other_servers_are_asked_where_a_kind_is_unknown() -> None:
     courses = [each.course() for each in drawn(8, 8)]
     assert len(tracks_of(courses, "MariaDB 10.6")) == len(tracks_of(courses, None)) == 8
+
+
+def test_an_interval_reaches_as_far_as_true_times_were_and_no_further() -> None:
+    """Beyond all recoveries that are known, where others like it were beyond them too."""
+    left = TimeLeft(seconds=10.0, low=9.0, high=11.0, least=8.0, most=12.0, share=0.5, knows=Knows.READING)
+    narrow = left.widened(Widening(factor=50.0, reach=0.0))
+    assert (narrow.low, narrow.high) == (8.0, 12.0)
+    wide = left.widened(Widening(factor=50.0, reach=1.0))
+    assert wide.low == pytest.approx(10 / np.e)
+    assert wide.high == pytest.approx(10 * np.e)

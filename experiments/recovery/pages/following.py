@@ -12,17 +12,26 @@ from pathlib import Path
 
 import numpy as np
 
+from redolab.models.time_left import Way
 from redolab.project import PROJECT
 from redolab.report.contents import Page, Plot
 from redolab.report.plots import WIDTH, plt, save
 from redolab.report.template import filled
 from redolab.results.committed import OTHER_MACHINES
 from redolab.runs.store import Run
-from redolab.watching.following.errors_view import by_server_table, by_sight_table, marks_table, ways
-from redolab.watching.following.judged import MARKS, Asked, judged
+from redolab.watching.following.errors_view import (
+    LONG,
+    by_length_table,
+    by_server_table,
+    by_sight_table,
+    marks_table,
+    ways,
+)
+from redolab.watching.following.judged import EARLY, MARKS, Asked, judged
 from redolab.watching.following.replayed import SHORTEST, replays_in
 
-from .live import live_table, read_live
+from .live import MARKS as LIVE_MARKS
+from .live import LiveRecovery, live_table, read_live
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
 _PICTURE = "errors"
@@ -45,13 +54,17 @@ def page(runs: Sequence[Run]) -> Page:
         "later": _later([each for _, asked in found[:1] for each in asked], runs),
         "shortest": f"{SHORTEST:.0f}",
         "servers": len({each.server for each in replays}),
-        "files": _percent(judgement.by_files),
-        "log": _percent(judgement.by_log),
+        "files": _percent(judgement.asked[Way.FILES]),
+        "log": _percent(judgement.asked[Way.LOG]),
+        "live_off": _live_off(live),
+        "long": _long(judgement.asked[Way.FILES]),
+        "longest": max(each.ready for each in replays),
         "ways": [
             {
                 "name": where,
                 "marks": marks_table(asked).as_markdown(),
                 "servers": by_server_table(asked).as_markdown(),
+                "lengths": by_length_table(asked).as_markdown(),
                 "sight": by_sight_table(asked).as_markdown(),
             }
             for where, asked in found
@@ -67,14 +80,34 @@ def page(runs: Sequence[Run]) -> Page:
 
 
 @dataclass(frozen=True, slots=True)
+class Long:
+    """Recoveries of `LONG` and more, from a quarter of their time on."""
+
+    recoveries: int
+    off: float
+    """Median error, a share of the whole time."""
+
+
+def _long(asked: Sequence[Asked]) -> Long:
+    own = [each for each in asked if each.replay.ready >= LONG and each.mark > EARLY]
+    return Long(len({id(each.replay) for each in own}), statistics.median(abs(each.off) for each in own))
+
+
+def _live_off(live: Sequence[LiveRecovery]) -> dict[str, str]:
+    """Return mark → the median error of recoveries that were followed live, in words."""
+    return {
+        f"{mark:.0%}": f"{statistics.median(abs(each.off(said)) for each in live if (said := each.at(mark))):.0%}"
+        for mark in LIVE_MARKS
+    }
+
+
+@dataclass(frozen=True, slots=True)
 class Later:
     """Of recoveries whose processes were looked at: those that were measured when the method was as it is."""
 
     recoveries: int
     off: Mapping[str, float]
     """Mark, as in `25%` → the median error, a share of the whole time."""
-    inside: float
-    """The share that was inside the 80 % interval."""
 
 
 def _later(asked: Sequence[Asked], runs: Sequence[Run]) -> Later:
@@ -83,7 +116,6 @@ def _later(asked: Sequence[Asked], runs: Sequence[Run]) -> Later:
     return Later(
         recoveries=len({id(each.replay) for each in own}),
         off={f"{mark:.0%}": statistics.median(abs(each.off) for each in own if each.mark == mark) for mark in MARKS},
-        inside=statistics.fmean(each.inside for each in own),
     )
 
 

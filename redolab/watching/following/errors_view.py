@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
@@ -12,13 +13,16 @@ from rich.console import Console
 
 from redolab.errors import InvalidInput
 from redolab.machine.files import write_whole
-from redolab.models.time_left import Knows
+from redolab.models.time_left import Knows, Way
 from redolab.report.table import Column, ReportTable
-from redolab.watching.following.judged import RULE_MB_S, Asked, Judgement, judged
+from redolab.units import format_duration
+from redolab.watching.following.judged import EARLY, RULE_MB_S, Asked, Judgement, judged
 from redolab.watching.following.replayed import SHORTEST, replays
 
-_EARLY = 0.2
-"""Share of its time up to which little is seen of a recovery."""
+LONG = 600.0
+"""Seconds from which on a recovery is a long one."""
+_ENDS = (60.0, 150.0, 300.0, LONG, math.inf)
+"""Seconds at which the lengths of recoveries that are shown together end."""
 
 
 def show_errors(console: Console, output: Path | None) -> None:
@@ -34,6 +38,7 @@ def show_errors(console: Console, output: Path | None) -> None:
         console.print(f"\nHow far off, {where}", style="bold", highlight=False, markup=False)
         marks_table(asked).show(console)
         by_server_table(asked).show(console)
+        by_length_table(asked).show(console)
         by_sight_table(asked).show(console)
     if output is not None:
         write_whole(output, msgspec.json.encode(judgement.experience) + b"\n")
@@ -43,13 +48,16 @@ def show_errors(console: Console, output: Path | None) -> None:
 def ways(judgement: Judgement) -> list[tuple[str, Sequence[Asked]]]:
     """What `follow` may have at hand, in words, and how that went; without those that nothing was judged of."""
     known = [
-        ("by the log, the redo log files and the process, as on the server's own machine", judgement.by_process),
+        (
+            "by the log, the redo log files and the process, as on the server's own machine",
+            judgement.asked[Way.PROCESS],
+        ),
         (
             "by the redo log files and the process alone, as of a server that logs nothing before it is ready",
-            judgement.without_log,
+            judgement.asked[Way.PROCESS_ALONE],
         ),
-        ("by the log and the redo log files", judgement.by_files),
-        ("by the log alone", judgement.by_log),
+        ("by the log and the redo log files", judgement.asked[Way.FILES]),
+        ("by the log alone", judgement.asked[Way.LOG]),
     ]
     return [each for each in known if each[1]]
 
@@ -78,7 +86,7 @@ def marks_table(asked: Sequence[Asked]) -> ReportTable:
         columns,
         [
             "Off: |expected end − true end| / whole time. Each recovery is predicted from other runs alone, with an 80 % "
-            "interval as wide as held for other runs.",
+            "interval as wide as held for servers of its kind in other runs.",
             "A straight line goes on as the phase at hand did, by the share of it that the log shows; median and 90th percentile.",
         ],
     )
@@ -86,13 +94,36 @@ def marks_table(asked: Sequence[Asked]) -> ReportTable:
 
 def by_server_table(asked: Sequence[Asked]) -> ReportTable:
     """A row for each server: medians from a quarter of its time on."""
-    late = [each for each in asked if each.mark > _EARLY]
+    late = [each for each in asked if each.mark > EARLY]
     return _table(
         "By server, from a quarter on",
         "server",
         _grouped(late, lambda each: each.replay.server),
         lambda rows: rows[0].replay.server,
     )
+
+
+def by_length_table(asked: Sequence[Asked]) -> ReportTable:
+    """Return a table with a row for recoveries of about the same length, from a quarter of their time on."""
+    late = [each for each in asked if each.mark > EARLY]
+    shorter = [SHORTEST, *_ENDS[:-1]]
+    groups = [
+        (low, high, [each for each in late if low <= each.replay.ready < high])
+        for low, high in zip(shorter, _ENDS, strict=True)
+    ]
+    names = {id(rows): _length_in_words(low, high) for low, high, rows in groups}
+    return _table(
+        "By how long it took, from a quarter on",
+        "it took",
+        [rows for _, _, rows in groups if rows],
+        lambda rows: names[id(rows)],
+    )
+
+
+def _length_in_words(low: float, high: float) -> str:
+    if math.isinf(high):
+        return f"{format_duration(low)} and more"
+    return f"{format_duration(low)} to {format_duration(high)}"
 
 
 def by_sight_table(asked: Sequence[Asked]) -> ReportTable:

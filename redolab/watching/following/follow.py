@@ -25,7 +25,7 @@ from redolab.watching.following.log_tail import LogTail
 from redolab.watching.following.looks import EVERY
 from redolab.watching.following.rollback import RollbackWatch
 from redolab.watching.following.server_process import ServerProcess, servers_here
-from redolab.watching.following.view import RollbackNow, block, for_programs, line, summary
+from redolab.watching.following.view import RollbackNow, block, caution_in_words, for_programs, line, summary
 
 SHORTEST = EVERY
 _NOTHING_AFTER = 10.0
@@ -180,9 +180,16 @@ def _shown(console: Console, every: float, as_json: bool) -> Iterator[Show]:
         with Live(console=console, auto_refresh=False, transient=True) as live:
             yield lambda followed, wall: live.update(block(followed, wall), refresh=True) if is_due(followed) else None
     else:
+        cautioned = ""
 
         def show_line(followed: Followed, wall: float) -> None:
+            nonlocal cautioned
             if is_due(followed):
+                # Said once, and again only where it has changed.
+                caution = caution_in_words(followed) or cautioned
+                if caution != cautioned:
+                    cautioned = caution
+                    console.print(caution, highlight=False, markup=False, soft_wrap=True)
                 console.print(line(followed, wall), highlight=False, markup=False, soft_wrap=True)
 
         yield show_line

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from redolab.errors import InvalidInput
-from redolab.models.time_left import Done, Experience, TimeLeft, Track, time_left
+from redolab.models.time_left import ANY_KIND, Done, Experience, Held, TimeLeft, Track, Way, time_left
 from redolab.records.recovery import STUCK_AFTER
 from redolab.servers.dialects import Dialect, Version, dialect_of, family_of
 from redolab.timeline.events import Family
@@ -65,6 +65,8 @@ class Followed:
     done: Done
     left: TimeLeft | None
     """None where nothing is to be waited for, or no recovery like it is known."""
+    held: Held | None
+    """How often such intervals held for servers of its kind; None where that is not known."""
     redo_rate: float | None
     """Bytes of redo read a second."""
     disk_rate: float | None
@@ -191,6 +193,7 @@ class Follower:
             batches=self._log.batches,
             done=done,
             left=left,
+            held=None if left is None else self._experience.held.get(self._way(), {}).get(self._kind() or ANY_KIND),
             redo_rate=redo_rate,
             disk_rate=disk_rate,
             files=files,
@@ -262,13 +265,21 @@ class Follower:
         return Phase.SCAN if self._course.has_read else Phase.DISCOVER
 
     def _left(self, done: Done) -> TimeLeft | None:
-        dialect = self._dialect()
-        kind = None if dialect is None else dialect.recovery_log
+        kind = self._kind()
         # What was recorded of servers whose logs keep silent is no measure for one that is seen reading.
         asked = kind, done.read > 0
         if self._tracks is None or self._tracks[0] != asked:
             self._tracks = asked, self._experience.tracks(kind, shows_reading=done.read > 0)
-        return time_left(done, self._tracks[1], self._experience.widening)
+        return time_left(done, self._tracks[1], self._experience.widening_of(self._way(), kind))
+
+    def _kind(self) -> str | None:
+        dialect = self._dialect()
+        return None if dialect is None else dialect.recovery_log
+
+    def _way(self) -> Way:
+        if self.process is None:
+            return Way.LOG
+        return Way.PROCESS if self._has_log else Way.PROCESS_ALONE
 
     def complains(self, now: float) -> bool:
         """Whether it says that it finds no free block."""

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from redolab.models.time_left import Course, Done, Experience, Knows, TimeLeft, time_left, tracks_of, widening_for
+from redolab.models.time_left import (
+    ANY_KIND,
+    Course,
+    Done,
+    Experience,
+    Held,
+    TimeLeft,
+    Way,
+    Widening,
+    time_left,
+    tracks_of,
+    widening_for,
+)
 from redolab.timeline.stamps import records
 from redolab.watching.following.follower import Follower
 from redolab.watching.following.log_tail import Said
@@ -14,6 +26,11 @@ from redolab.watching.following.replayed import Replay, course_of
 
 MARKS = (0.1, 0.25, 0.5, 0.75)
 """Shares of a recovery's time at which is asked how long still."""
+EARLY = 0.2
+"""Share of its time up to which little is seen of a recovery."""
+_FEWEST_RUNS = 2
+_FEWEST_ASKED = 10
+"""What a kind of server needs for an interval of its own."""
 RULE_MB_S = 6.0
 """The middle of "4 to 8 MB/s", the rule that is still quoted (docs/published.md)."""
 
@@ -68,51 +85,83 @@ def straight_line(done: Done) -> float | None:
 class Judgement:
     """All recoveries at each mark, by what is at hand; each is expected from recoveries of other runs alone."""
 
-    by_files: Sequence[Asked]
-    """By the log and the redo log files."""
-    by_log: Sequence[Asked]
-    """By the log alone."""
-    by_process: Sequence[Asked]
-    """By log, redo log files and process, of those whose process was looked at."""
-    without_log: Sequence[Asked]
-    """By redo log files and process, as of a server that logs nothing before it is ready."""
+    asked: Mapping[Way, Sequence[Asked]]
+    """By process only those whose process was looked at."""
     experience: Experience
     """What all of them tell of others."""
 
 
 def judged(replays: Sequence[Replay]) -> Judgement:
-    """Each recovery as `redolab follow` would have expected it, its interval widened by what held for other runs.
+    """Return each recovery as `redolab follow` would have expected it, its interval as wide as held for other runs.
 
     A recovery of which nothing shows at a mark is not asked there.
     """
     courses = tuple(course for each in replays if (course := course_of(each)) is not None)
-    files, log = ([asked for each in replays for asked in _asked(each, courses, knows)] for knows in (True, False))
-    narrow = [*files, *log]
-    runs = list(dict.fromkeys(each.run for each in replays))
-    widening = {run: _widening([asked for asked in narrow if asked.replay.run != run]) for run in runs}
-
-    def followed(*, has_log: bool) -> list[Asked]:
-        return [
-            asked
-            for each in replays
-            if each.process is not None
-            for asked in _followed(each, each.process, _without(courses, widening[each.run], each.run), has_log=has_log)
-        ]
-
+    asked = {way: _widened_by_others(_narrow(replays, courses, way)) for way in Way}
     return Judgement(
-        by_files=[_widened(each, widening[each.replay.run]) for each in files],
-        by_log=[_widened(each, widening[each.replay.run]) for each in log],
-        by_process=followed(has_log=True),
-        without_log=followed(has_log=False),
-        experience=Experience(courses=courses, widening=_widening(narrow)),
+        asked={way: [each for each, _ in found] for way, found in asked.items()},
+        experience=Experience(
+            courses=courses,
+            widening={way: _widenings([narrow for _, narrow in found]) for way, found in asked.items() if found},
+            held={way: _held([each for each, _ in found]) for way, found in asked.items() if found},
+        ),
     )
 
 
-def _without(courses: Sequence[Course], widening: dict[Knows, float], run: str) -> Experience:
-    return Experience(courses=tuple(each for each in courses if each.run != run), widening=widening)
+def _narrow(replays: Sequence[Replay], courses: Sequence[Course], way: Way) -> list[Asked]:
+    """Return all recoveries at each mark with intervals that are not widened."""
+    if way in (Way.FILES, Way.LOG):
+        return [asked for each in replays for asked in _asked(each, courses, way is Way.FILES)]
+    return [
+        asked
+        for each in replays
+        if each.process is not None
+        for asked in _followed(each, each.process, courses, has_log=way is Way.PROCESS)
+    ]
 
 
-def _followed(replay: Replay, process: RecordedProcess, known: Experience, *, has_log: bool) -> list[Asked]:
+def _widened_by_others(narrow: Sequence[Asked]) -> list[tuple[Asked, Asked]]:
+    """Return each with an interval as wide as held for other runs, and as it was."""
+    found = []
+    for run in dict.fromkeys(each.replay.run for each in narrow):
+        by = _widenings([each for each in narrow if each.replay.run != run])
+        for each in narrow:
+            if each.replay.run == run:
+                widening = by.get(each.replay.kind, by.get(ANY_KIND))
+                found.append((each if widening is None else replace(each, left=each.left.widened(widening)), each))
+    return found
+
+
+def _widenings(narrow: Sequence[Asked]) -> dict[str, Widening]:
+    """Return kind of server → how far its intervals must reach; a kind with too few recoveries has none of its own."""
+    found = {} if not narrow else {ANY_KIND: widening_for([(each.left, each.true) for each in narrow])}
+    for kind, own in _by_kind(narrow).items():
+        if len({each.replay.run for each in own}) >= _FEWEST_RUNS and len(own) >= _FEWEST_ASKED:
+            found[kind] = widening_for([(each.left, each.true) for each in own])
+    return found
+
+
+def _held(asked: Sequence[Asked]) -> dict[str, Held]:
+    late = _by_kind([each for each in asked if each.mark > EARLY])
+    return {
+        kind: Held(
+            recoveries=len({id(each.replay) for each in own}),
+            asked=len(own),
+            inside=sum(each.inside for each in own),
+        )
+        for kind, own in late.items()
+    }
+
+
+def _by_kind(asked: Sequence[Asked]) -> dict[str, list[Asked]]:
+    found: dict[str, list[Asked]] = {}
+    for each in sorted(asked, key=lambda each: each.replay.kind):
+        found.setdefault(each.replay.kind, []).append(each)
+    return found
+
+
+def _followed(replay: Replay, process: RecordedProcess, courses: Sequence[Course], *, has_log: bool) -> list[Asked]:
+    known = Experience(courses=tuple(each for each in courses if each.run != replay.run), widening={}, held={})
     follower = Follower(known, process, process.started, server=replay.server, has_log=has_log)
     lines = iter(replay.lines if has_log else ())
     looks = iter(process.looks)
@@ -141,16 +190,5 @@ def _asked(replay: Replay, courses: Sequence[Course], knows_redo: bool) -> list[
         now = mark * replay.ready
         total = replay.redo if knows_redo and replay.shows_end else None
         done = replay.log_at(now).done(now, total, replay.log_size if knows_redo else None)
-        found.append(Asked(replay, mark, done, time_left(done, tracks, {}), replay.ready - now))
+        found.append(Asked(replay, mark, done, time_left(done, tracks), replay.ready - now))
     return found
-
-
-def _widening(asked: Sequence[Asked]) -> dict[Knows, float]:
-    return {
-        knows: widening_for([(each.left, each.true) for each in asked if each.left.knows is knows])
-        for knows in sorted({each.left.knows for each in asked})
-    }
-
-
-def _widened(asked: Asked, widening: dict[Knows, float]) -> Asked:
-    return replace(asked, left=asked.left.widened(widening.get(asked.left.knows, 1.0)))

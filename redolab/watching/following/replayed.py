@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 from redolab.models.time_left import POINTS, Course, Done
 from redolab.records.recovery import Outcome, RecoveryTrial
-from redolab.results.committed import SLOWER_MACHINE, committed_recoveries
+from redolab.results.committed import FOLLOWED
 from redolab.results.crashes import crashes_of
 from redolab.runs.pages import measured_runs
 from redolab.runs.store import Run
 from redolab.servers.dialects import Version, dialect_of, family_of
-from redolab.sizing.trade import committed_loads
 from redolab.timeline.arrivals import arrivals_of, read_stamped_log
 from redolab.timeline.phases import Timeline
 from redolab.timeline.stamps import records
@@ -57,9 +56,8 @@ class Replay:
 
 
 def replays() -> list[Replay]:
-    """Those of the runs that are committed."""
-    slower = measured_runs(SLOWER_MACHINE)
-    return replays_in([*committed_recoveries(), *committed_loads(), *measured_runs(PAGE), *slower])
+    """Return those of the runs that are committed."""
+    return replays_in([run for folder in FOLLOWED for run in measured_runs(folder)])
 
 
 def replays_in(runs: Sequence[Run]) -> list[Replay]:

@@ -9,13 +9,15 @@ from rich.table import Table
 from rich.text import Text
 
 from redolab.clock import Instant
-from redolab.models.time_left import TimeLeft
+from redolab.models.time_left import Held, TimeLeft
 from redolab.timeline.phase import Phase
 from redolab.units import format_duration, format_size
 from redolab.watching.following.advice import Advice
 from redolab.watching.following.follower import Followed, State
 from redolab.watching.following.tablespace_files import FilesSeen
 
+_MUCH_LESS = 0.7
+"""Share of intervals of 80 % that held, below which they are not to be relied on."""
 _DOES = {
     Phase.DISCOVER: "starting",
     Phase.SCAN: "reading redo",
@@ -44,6 +46,8 @@ class FollowedNow(msgspec.Struct, frozen=True, kw_only=True):
     left_low_s: float | None
     left_high_s: float | None
     """Between these eight in ten are expected."""
+    held: Held | None
+    """How often such intervals held in recoveries of such servers that were measured."""
     share: float | None
     """Of its time, that has passed."""
     rests_on: str | None
@@ -86,6 +90,7 @@ def for_programs(followed: Followed, wall: float) -> FollowedNow:
         left_s=None if left is None else left.seconds,
         left_low_s=None if left is None else left.low,
         left_high_s=None if left is None else left.high,
+        held=followed.held,
         share=None if left is None else left.share,
         rests_on=None if left is None else str(left.knows),
         files_done=None if followed.files is None else followed.files.done,
@@ -125,6 +130,7 @@ def block(followed: Followed, wall: float) -> Table:
         ("redo", redo_in_words(followed)),
         ("disk", _disk_in_words(followed)),
         ("left", left_in_words(followed, wall)),
+        ("!", caution_in_words(followed)),
         *(("" if number else "so", word) for number, word in enumerate(followed.advised.words)),
     ]
     for name, value in rows:
@@ -186,6 +192,17 @@ def left_in_words(followed: Followed, wall: float) -> str | None:
     return (
         f"{left.share:.0%} of its time; ready in {format_duration(left.seconds)} "
         f"({format_duration(left.low)} to {format_duration(left.high)}), at {_clock(wall + left.seconds, wall)}"
+    )
+
+
+def caution_in_words(followed: Followed) -> str | None:
+    """Return how often such intervals held where that is much less than eight times in ten; None elsewhere."""
+    held = followed.held
+    if held is None or held.inside >= _MUCH_LESS * held.asked:
+        return None
+    return (
+        f"do not rely on this interval: for servers of this kind it held {held.inside / held.asked:.0%} of the time, "
+        f"not 80% ({held.recoveries} recoveries)"
     )
 
 
