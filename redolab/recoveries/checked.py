@@ -152,15 +152,16 @@ class _Running(Generic[T, V]):
             self.instance = starting.enter_context(Instance.start(task.server, self.folder, task.request, task.log))
             self._probe = Probe(self.instance, Stage(None, ""), self._place, task.stuck_after)
             self._held = starting.pop_all()
+        self._looking: Future[WatchedRecovery | None] | None = None
         self._end: WatchedRecovery | None = None
         self._judging: Future[V] | None = None
 
-    def result(self, judges: ThreadPoolExecutor) -> CheckedRecovery[T, V] | None:
+    def result(self, threads: ThreadPoolExecutor) -> CheckedRecovery[T, V] | None:
         """What came of it; None while it is not over."""
         if self._end is None:
-            self._end = looked(self.task, self.instance, self._probe, self._place)
+            self._look(threads)
             if self._end is not None and self._end.outcome in self._checks.judged_after:
-                self._judging = judges.submit(self._checks.judge, self.task, self.instance)
+                self._judging = threads.submit(self._checks.judge, self.task, self.instance)
         if self._end is None or (self._judging is not None and not self._judging.done()):
             return None
         if self._judging is not None:
@@ -169,6 +170,14 @@ class _Running(Generic[T, V]):
             verdict = self._checks.not_ready(self.task, self.instance, self._end.outcome)
         self.instance.end()
         return CheckedRecovery(self.task, self._end, verdict, self.folder)
+
+    def _look(self, threads: ThreadPoolExecutor) -> None:
+        """Look at it in a thread: a server that hangs answers no statement for as long as `stuck_after`."""
+        if self._looking is None:
+            self._looking = threads.submit(looked, self.task, self.instance, self._probe, self._place)
+        if self._looking.done():
+            looking, self._looking = self._looking, None
+            self._end = looking.result()
 
     def close(self) -> None:
         """End it and take it away."""
@@ -189,8 +198,8 @@ def recover_checked(
 ) -> None:
     """Recover and judge them, so many at once; `done` is told of each when it is over, before its files go.
 
-    Servers are started from this thread alone, which is the one with which they die; judges wait for their answers in
-    threads of their own. Raises `LabError`.
+    Servers are started from this thread alone, which is the one with which they die; whoever waits for a server's answer does
+    so in a thread of its own. Raises `LabError`.
     """
     waiting = list(tasks)
     total, over = len(waiting), 0
@@ -199,16 +208,16 @@ def recover_checked(
         lab.progress.stage(f"checking {total} recoveries, {min(jobs, total)} at a time", "check") as stage,
         ExitStack() as at_end,
     ):
-        judges = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="judge")
-        # Not waited for: what a judge waits for ends with its server.
-        at_end.callback(judges.shutdown, wait=False, cancel_futures=True)
+        threads = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="check")
+        # Not waited for: what a thread waits for ends with its server.
+        at_end.callback(threads.shutdown, wait=False, cancel_futures=True)
         at_end.callback(_close, running)
         wrong = 0
         while waiting or running:
             while waiting and len(running) < jobs:
                 running.append(_Running(waiting.pop(0), checks))
             for each in list(running):
-                if (checked := each.result(judges)) is None:
+                if (checked := each.result(threads)) is None:
                     continue
                 done(checked)
                 running.remove(each)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
@@ -95,13 +96,14 @@ class Probe:
         if self._instance.log:
             self._stage.say(self._instance.log[-1].text[-80:])
         self._follow()
-        if self._instance.is_ready:
+        was_ready = self._instance.is_ready
+        if was_ready:
             self._read_usage()
         try:
             self._knock()
         except pymysql.MySQLError as error:
             # One that is not ready may still become so; one that has ended is seen by whoever watches it.
-            if self._instance.is_ready and not self._instance.ends_within(_TO_END):
+            if was_ready and not self._instance.ends_within(_TO_END):
                 raise RefusedError(str(error)) from error
         if self._users_return is not None and self.written is not None and self._instance.is_ready:
             self._users_return()
@@ -120,12 +122,22 @@ class Probe:
         if self.connection is not None and self.written is None:
             # The line that says ready can come after the server takes connections: what the probe writes is not recovery.
             self._read_usage()
-            with self.connection.cursor() as cursor:
-                cursor.execute("SHOW GLOBAL STATUS LIKE 'Innodb_pages_read'")
-                row = cursor.fetchone()
-                self.pages_read = int(row[1]) if row else None
-                cursor.execute(f"INSERT INTO {PROBE_TABLE} (written) VALUES (CURRENT_TIMESTAMP)")
+            try:
+                self._write(self.connection)
+            except pymysql.MySQLError:
+                # It may have died: the next knock makes another, or a ready server would seem to refuse.
+                with suppress(pymysql.MySQLError):
+                    self.connection.close()
+                self.connection = None
+                raise
             self.written = self._since_server_start()
+
+    def _write(self, connection: Connection) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW GLOBAL STATUS LIKE 'Innodb_pages_read'")
+            row = cursor.fetchone()
+            self.pages_read = int(row[1]) if row else None
+            cursor.execute(f"INSERT INTO {PROBE_TABLE} (written) VALUES (CURRENT_TIMESTAMP)")
 
     def since_progress(self) -> SinceProgress:
         """What happened since it got on last."""

@@ -11,14 +11,18 @@ from redolab.machine.facts import MachineSample
 from redolab.workloads.data import WorkloadMoment
 
 
+def _rows(path: Path) -> list[dict[str, str]]:
+    """Return the rows that end in a line feed: a torn last line can end in a number cut short."""
+    whole, _, _ = path.read_bytes().rpartition(b"\n")
+    return list(csv.DictReader(whole.decode().splitlines()))
+
+
 def read_moments(path: Path) -> Sequence[WorkloadMoment]:
     """The reports in a file of them; a torn last line is left out."""
-    with path.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    return [moment for row in rows if (moment := _moment(row)) is not None]
+    return [moment for row in _rows(path) if (moment := _moment(row)) is not None]
 
 
-def _moment(row: dict[str, str | None]) -> WorkloadMoment | None:
+def _moment(row: dict[str, str]) -> WorkloadMoment | None:
     try:
         return WorkloadMoment(**{name: float(value) for name, value in row.items() if value})
     except (TypeError, ValueError):
@@ -27,8 +31,6 @@ def _moment(row: dict[str, str | None]) -> WorkloadMoment | None:
 
 def read_machine_samples(path: Path) -> Sequence[MachineSample]:
     """The samples in a CSV file of them; a torn last line is left out."""
-    with path.open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if None not in row.values()]
     return [
         MachineSample(
             monotonic=float(row["monotonic"]),
@@ -41,18 +43,16 @@ def read_machine_samples(path: Path) -> Sequence[MachineSample]:
             busy=float(row["busy"]),
             waited=float(row["waited"]),
         )
-        for row in rows
+        for row in _rows(path)
     ]
 
 
 def read_samples(path: Path) -> Sequence[Sample]:
     """The samples in a file that a `SampleFile` wrote; a torn last line is left out."""
-    with path.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    return [sample for row in rows if (sample := _sample(row)) is not None]
+    return [sample for row in _rows(path) if (sample := _sample(row)) is not None]
 
 
-def _sample(row: dict[str, str | None]) -> Sample | None:
+def _sample(row: dict[str, str]) -> Sample | None:
     if any(value is None for value in row.values()):
         return None
     clocks = {"monotonic", "wall"}

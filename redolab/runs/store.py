@@ -50,6 +50,8 @@ class Run:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._known: dict[tuple[str, Any], tuple[bytes, list[Any]]] = {}
+        """File and kind of its lines → what was read of it, and the records."""
 
     @property
     def name(self) -> str:
@@ -162,7 +164,14 @@ class Run:
 
     def lines(self, name: str, kind: type[T]) -> list[T]:
         """The lines of `NAME.jsonl`, which an experiment has added; a torn last one is left out. Raises `LabError`."""
-        return [self._read(f"{name}.jsonl", content, kind) for content in self._decoded(name)]
+        content = b"".join(self._lines(name))
+        known, records = self._known.get((name, kind), (b"", []))
+        # Each step reads them again: of what was read before, only what was added since is decoded.
+        if not content.startswith(known):
+            known, records = b"", []
+        records = records + [self._decoded(name, line, kind) for line in content[len(known) :].splitlines()]
+        self._known[name, kind] = (content, records)
+        return list(records)
 
     def add_line(self, name: str, content: msgspec.Struct | Mapping[str, object]) -> None:
         """Write one more line of `NAME.jsonl` to the disk."""
@@ -205,11 +214,11 @@ class Run:
             os.fsync(file.fileno())
 
     def _trial_records(self, kind: type[T]) -> list[TrialRecord[T]]:
-        return [self._read(f"{_TRIALS}.jsonl", line, TrialRecord[kind]) for line in self._decoded(_TRIALS)]  # type: ignore[valid-type]
+        return self.lines(_TRIALS, TrialRecord[kind])  # type: ignore[valid-type]
 
-    def _decoded(self, name: str) -> list[Any]:
+    def _decoded(self, name: str, line: bytes, kind: Any) -> Any:
         try:
-            return [msgspec.json.decode(line) for line in self._lines(name)]
+            return self._read(f"{name}.jsonl", msgspec.json.decode(line), kind)
         except msgspec.DecodeError as error:
             raise self._unreadable(f"{name}.jsonl", error) from error
 

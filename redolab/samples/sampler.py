@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -40,10 +41,19 @@ class CsvFile(Generic[R]):
 
 
 class SampleFile(CsvFile[Sample]):
-    """A CSV file of samples."""
+    """A CSV file of samples in the order of time, also where two threads write to it."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, Sample)
+        self._writing = threading.Lock()
+        self._newest = -math.inf
+
+    def append(self, row: Sample) -> None:
+        """Write one more; leave out one that is older than the last: counters that go back would pass for a restart."""
+        with self._writing:
+            if row.monotonic >= self._newest:
+                self._newest = row.monotonic
+                super().append(row)
 
 
 class Sampler:

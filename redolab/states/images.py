@@ -53,11 +53,13 @@ class ImageStore:
 
     def get(self, name: str) -> CrashImage:
         """The image of that name. Raises `InvalidInput`, which lists the names there are."""
-        there = {image.name: image for image in self.all()}
-        if name not in there:
+        # Each has the hashes of all its files: read only the one.
+        image = self.read(name) if name in self.names() else None
+        if image is None:
+            there = [each.name for each in self.all()]
             known = f"choose from {', '.join(there)}" if there else "'redolab run recovery' makes one"
             raise InvalidInput(f"there is no crash image '{name}'", known)
-        return there[name]
+        return image
 
     def find(self, spec: CrashSpec) -> CrashImage | None:
         """The newest image made to exactly this spec, on this machine where it is known on which."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pymysql
 import pytest
 
 from redolab.clock import now
 from redolab.machine.facts import CpuUse
 from redolab.progress import Stage
-from redolab.recoveries.probe import Probe
+from redolab.recoveries.probe import Probe, RefusedError
 from redolab.storage.place import Place
 
 
@@ -74,3 +75,49 @@ def test_usage_is_read_before_the_first_write_even_where_the_ready_line_comes_la
     assert probe.cpu is not None
     assert probe.cpu.seconds == 0.0
     assert probe.written == pytest.approx(now().monotonic - server.started.monotonic, abs=5)
+
+
+class Dying(EarlyServer):
+    """A server whose first connections die between the greeting and the first statement."""
+
+    def __init__(self, dying: int) -> None:
+        super().__init__()
+        self._dying = dying
+        self.closed = 0
+
+    def connect(self, _: float, __: float) -> EarlyServer:
+        self._dying -= 1
+        return DeadConnection(self) if self._dying >= 0 else self  # type: ignore[return-value]
+
+    def ends_within(self, _: float) -> bool:
+        return False
+
+
+class DeadConnection:
+    """A connection that was greeted and answers no more."""
+
+    def __init__(self, server: Dying) -> None:
+        self._server = server
+
+    def cursor(self) -> Cursor:
+        raise pymysql.err.OperationalError(2013, "Lost connection to MySQL server during query")
+
+    def close(self) -> None:
+        self._server.closed += 1
+
+
+def test_a_connection_that_died_before_ready_is_no_refusal_of_a_server_that_is_ready(tmp_path: Any) -> None:
+    server = Dying(1)
+    probe = Probe(server, Stage(None, ""), Place(name="native", folder=tmp_path), 120.0)  # type: ignore[arg-type]
+    assert not probe.recovered()
+    server.is_ready = True
+    assert probe.recovered()
+    assert server.closed == 1
+
+
+def test_a_server_that_is_ready_and_answers_no_new_connection_refuses(tmp_path: Any) -> None:
+    server = Dying(2)
+    server.is_ready = True
+    probe = Probe(server, Stage(None, ""), Place(name="native", folder=tmp_path), 120.0)  # type: ignore[arg-type]
+    with pytest.raises(RefusedError):
+        probe.recovered()

@@ -39,6 +39,20 @@ def test_what_is_written_is_read_back(store: RunStore) -> None:
     assert store.get("latest").name == store.get(run.name[:8]).name == run.name
 
 
+def test_lines_that_were_read_are_not_decoded_again(store: RunStore) -> None:
+    run = store.create("recovery", {}, new_session(MACHINE, "abc", {}))
+    run.add_group(GroupRecord(group=0, attempt=1, session=0, name="one", made=True, seconds=1.0))
+    (first,) = run.group_records()
+    run.add_group(GroupRecord(group=1, attempt=1, session=0, name="two", made=True, seconds=1.0))
+    again, second = run.group_records()
+    assert again is first
+    assert second.name == "two"
+    # Written by another, it is read anew.
+    path = run.folder / "groups.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"one", b"six"))
+    assert [record.name for record in run.group_records()] == ["six", "two"]
+
+
 def test_a_torn_last_trial_is_left_out(store: RunStore) -> None:
     run = create(store)
     run.add_trial(record())

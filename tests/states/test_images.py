@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+from msgspec.structs import replace
+
+from redolab.errors import InvalidInput
 from redolab.machine.clean_up_journal import Journal
-from redolab.records.crash import MARK
+from redolab.records.crash import MARK, CrashImage
 from redolab.states.images import ImageStore
 from tests.examples import image
 
@@ -39,3 +43,23 @@ def test_one_of_which_it_was_not_noted_is_taken(tmp_path: Path) -> None:
     (tmp_path / "instance" / "data").mkdir(parents=True)
     ImageStore(tmp_path).keep(made, tmp_path / "instance")
     assert ImageStore(tmp_path, "here").find(made.spec) == made
+
+
+def test_to_find_one_by_name_no_other_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, made = ImageStore(tmp_path), image()
+    for name in (made.name, "other"):
+        (tmp_path / "instance" / "data").mkdir(parents=True)
+        store.keep(replace(made, name=name), tmp_path / "instance")
+    read: list[str] = []
+    whole = ImageStore.read
+
+    def noted(self: ImageStore, name: str) -> CrashImage | None:
+        read.append(name)
+        return whole(self, name)
+
+    monkeypatch.setattr(ImageStore, "read", noted)
+    assert store.get(made.name) == made
+    assert read == [made.name]
+    for name in ("third", "../images/other", ""):
+        with pytest.raises(InvalidInput, match=made.name):
+            store.get(name)
