@@ -88,7 +88,7 @@ void cache_changed(struct cache *cache)
     pthread_rwlock_unlock(&cache->changing);
 }
 
-/* It is safe, or was taken back. */
+/* It is safe, was taken back, or has not come. */
 static void forget(struct cache *cache, struct change *change)
 {
     *(change->earlier != NULL ? &change->earlier->later : &cache->oldest) = change->later;
@@ -96,6 +96,14 @@ static void forget(struct cache *cache, struct change *change)
     if (change->answered != 0)
         cache->held -= change->length;
     free(change);
+}
+
+void cache_unchanged(struct cache *cache, struct change *change)
+{
+    pthread_mutex_lock(&cache->lock);
+    forget(cache, change);
+    pthread_mutex_unlock(&cache->lock);
+    pthread_rwlock_unlock(&cache->changing);
 }
 
 bool cache_answer(struct cache *cache, struct change *change)

@@ -29,6 +29,9 @@ struct cache *cache_create(int file, int64_t size);
 struct change *cache_change(struct cache *cache, int64_t offset, int64_t length);
 void cache_changed(struct cache *cache);
 
+/* Instead of cache_changed, where the place is not changed after all. */
+void cache_unchanged(struct cache *cache, struct change *change);
+
 /* To be called before the change is answered. False once the power was cut: then it has been taken back. */
 bool cache_answer(struct cache *cache, struct change *change);
 

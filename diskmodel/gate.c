@@ -24,45 +24,47 @@ struct gate {
     int64_t waking;     /* what of the overhead is a thread's waking after its time */
     int64_t next;       /* when the model has more to decide */
     int64_t sleeps_for; /* what the clock sleeps for */
-    struct held **heap; /* decided and ready, the first to be answered on top */
-    size_t count, room;
+    struct held *first; /* to be answered, of those that are decided and ready */
     int64_t requests[OPERATION_TRIM + 1], bytes[OPERATION_TRIM + 1];
     int64_t latency, late; /* ns that the modelled disk took for all requests, and that the client has them later */
 };
 
+/*
+ * What waits for its time is a pairing heap (Fredman and others, 1986), made of the requests themselves: it takes no memory of which
+ * there could be none left.
+ */
+static struct held *joined(struct held *one, struct held *other)
+{
+    if (one == NULL || other == NULL)
+        return one != NULL ? one : other;
+    struct held *first = other->leaves < one->leaves ? other : one, *second = first == one ? other : one;
+    second->sibling = first->child;
+    first->child = second;
+    return first;
+}
+
 static void heap_push(struct gate *gate, struct held *held)
 {
-    if (gate->count == gate->room) {
-        gate->room = gate->room > 0 ? gate->room * 2 : 256;
-        gate->heap = realloc(gate->heap, gate->room * sizeof(struct held *));
-        if (gate->heap == NULL)
-            abort();
-    }
-    size_t place = gate->count++;
-    while (place > 0 && gate->heap[(place - 1) / 2]->leaves > held->leaves) {
-        gate->heap[place] = gate->heap[(place - 1) / 2];
-        place = (place - 1) / 2;
-    }
-    gate->heap[place] = held;
+    held->child = held->sibling = NULL;
+    gate->first = joined(gate->first, held);
 }
 
 static struct held *heap_pop(struct gate *gate)
 {
-    struct held *top = gate->heap[0], *last = gate->heap[--gate->count];
-    size_t place = 0;
-    for (;;) {
-        size_t child = 2 * place + 1;
-        if (child >= gate->count)
-            break;
-        if (child + 1 < gate->count && gate->heap[child + 1]->leaves < gate->heap[child]->leaves)
-            child++;
-        if (gate->heap[child]->leaves >= last->leaves)
-            break;
-        gate->heap[place] = gate->heap[child];
-        place = child;
+    struct held *popped = gate->first, *pairs = NULL;
+    for (struct held *one = popped->child, *other, *rest; one != NULL; one = rest) {
+        other = one->sibling;
+        rest = other != NULL ? other->sibling : NULL;
+        struct held *pair = joined(one, other);
+        pair->sibling = pairs;
+        pairs = pair;
     }
-    gate->heap[place] = last;
-    return top;
+    gate->first = NULL;
+    for (struct held *rest; pairs != NULL; pairs = rest) {
+        rest = pairs->sibling;
+        gate->first = joined(gate->first, pairs);
+    }
+    return popped;
 }
 
 /*
@@ -137,7 +139,7 @@ static void *run_clock(void *argument)
         int64_t now = clock_now();
         if (gate->next <= now)
             gate->next = gate->timing->advance(gate->timing, now);
-        if (gate->count > 0 && gate->heap[0]->leaves <= now) {
+        if (gate->first != NULL && gate->first->leaves <= now) {
             struct held *held = heap_pop(gate);
             gate->late += lateness(gate, &held->request, now);
             pthread_mutex_unlock(&gate->lock);
@@ -146,8 +148,8 @@ static void *run_clock(void *argument)
             continue;
         }
         gate->sleeps_for = gate->next;
-        if (gate->count > 0 && gate->heap[0]->leaves < gate->sleeps_for)
-            gate->sleeps_for = gate->heap[0]->leaves;
+        if (gate->first != NULL && gate->first->leaves < gate->sleeps_for)
+            gate->sleeps_for = gate->first->leaves;
         clock_wait(&gate->sooner, &gate->lock, gate->sleeps_for);
         /* Awake, it looks for itself. */
         gate->sleeps_for = 0;

@@ -18,6 +18,7 @@ struct held {
     struct gate *gate;
     int64_t leaves; /* when the answer is to leave; known once it is decided and ready */
     bool limited, ready;
+    struct held *child, *sibling;
 };
 
 /* NULL if there is no memory or no thread for it. */

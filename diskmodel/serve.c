@@ -115,23 +115,10 @@ static void refuse(struct transfer *transfer, int failure)
     pthread_mutex_unlock(&spare_lock);
 }
 
-/* Keeps a request before it is carried out. False, with the request answered, where it cannot be kept. */
-static bool keep(const struct server *server, struct transfer *transfer, enum event event, int64_t offset, int64_t length,
-                 const void *bytes)
-{
-    if (server->record == NULL)
-        return true;
-    transfer->number = record_request(server->record, event, offset, length, bytes);
-    if (transfer->number < 0) {
-        /* What is not kept has not happened: whoever asks must not go on as if it had. */
-        refuse(transfer, ENOSPC);
-        return false;
-    }
-    transfer->record = server->record;
-    return true;
-}
-
-/* Lets the cache know what stands there before it is changed. False, with the request answered, where the power is gone. */
+/*
+ * Lets the cache know what stands there before it is changed, and before the change is kept: what the cache refuses never reaches
+ * the disk. False, with the request answered, where the power is gone, or no memory is left.
+ */
 static bool change(const struct server *server, struct transfer *transfer, int64_t offset, int64_t length)
 {
     if (server->cache == NULL)
@@ -142,6 +129,24 @@ static bool change(const struct server *server, struct transfer *transfer, int64
         return false;
     }
     transfer->cache = server->cache;
+    return true;
+}
+
+/* Keeps a request before it is carried out. False, with the request answered, where it cannot be kept. */
+static bool keep(const struct server *server, struct transfer *transfer, enum event event, int64_t offset, int64_t length,
+                 const void *bytes)
+{
+    if (server->record == NULL)
+        return true;
+    transfer->number = record_request(server->record, event, offset, length, bytes);
+    if (transfer->number < 0) {
+        /* What is not kept has not happened: whoever asks must not go on as if it had. */
+        if (transfer->change != NULL)
+            cache_unchanged(transfer->cache, transfer->change);
+        refuse(transfer, ENOSPC);
+        return false;
+    }
+    transfer->record = server->record;
     return true;
 }
 
@@ -350,8 +355,8 @@ static void on_write(fuse_req_t request, fuse_ino_t inode, const char *from, siz
     struct transfer *transfer = take_transfer(request, size);
     if (transfer == NULL)
         return;
-    if (!keep(server, transfer, EVENT_WRITE, offset, (int64_t)size, from) ||
-        !change(server, transfer, offset, (int64_t)size))
+    if (!change(server, transfer, offset, (int64_t)size) ||
+        !keep(server, transfer, EVENT_WRITE, offset, (int64_t)size, from))
         return;
     gate_enter(server->gate, &transfer->held, OPERATION_WRITE, offset, (int64_t)size);
     memcpy(transfer->data, from, size);
@@ -410,8 +415,8 @@ static void on_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t o
     if (transfer == NULL)
         return;
     /* What was punched out reads as zeroes, as what was zeroed does; only the one is a wish that a disk may leave undone. */
-    if (!keep(server, transfer, zeroes ? EVENT_ZERO : EVENT_TRIM, offset, length, NULL) ||
-        !change(server, transfer, offset, length))
+    if (!change(server, transfer, offset, length) ||
+        !keep(server, transfer, zeroes ? EVENT_ZERO : EVENT_TRIM, offset, length, NULL))
         return;
     gate_enter(server->gate, &transfer->held, OPERATION_TRIM, offset, length);
     transfer->failure = fallocate(server->buffered, mode, offset, length) == 0 ? 0 : errno;
@@ -461,13 +466,14 @@ static int mount_and_serve(const char *program, struct server *server, const cha
     if (session == NULL)
         return status;
     if (fuse_set_signal_handlers(session) == 0) {
-        if (fuse_session_mount(session, mountpoint) == 0) {
-            struct fuse_loop_config *config = fuse_loop_cfg_create();
+        struct fuse_loop_config *config = fuse_loop_cfg_create();
+        if (config == NULL) {
+            fprintf(stderr, "diskmodel: out of memory\n");
+        } else if (fuse_session_mount(session, mountpoint) == 0) {
             fuse_loop_cfg_set_clone_fd(config, 0);
             fuse_loop_cfg_set_max_threads(config, THREADS);
             fuse_loop_cfg_set_idle_threads(config, THREADS);
             status = fuse_session_loop_mt(session, config) == 0 ? 0 : 1;
-            fuse_loop_cfg_destroy(config);
             /* What it still holds the kernel answers with an error. */
             gate_stop(server->gate);
             if (server->record != NULL && !record_sync(server->record)) {
@@ -476,6 +482,8 @@ static int mount_and_serve(const char *program, struct server *server, const cha
             }
             fuse_session_unmount(session);
         }
+        if (config != NULL)
+            fuse_loop_cfg_destroy(config);
         fuse_remove_signal_handlers(session);
     }
     fuse_session_destroy(session);

@@ -116,6 +116,21 @@ static void one_round(int file, unsigned seed, int64_t size)
     free(cache);
 }
 
+/* What is not changed after all is nothing that a cut takes back, or waits for. */
+static void given_back(int file)
+{
+    unsigned char byte;
+    put(file, 0, 1, 1);
+    struct cache *cache = cache_create(file, CACHE_ANY);
+    struct change *first = cache_change(cache, 0, SECTOR);
+    check(first != NULL, "a change is taken");
+    cache_unchanged(cache, first);
+    put(file, 0, 1, 2);
+    check(cache_cut(cache), "the power is cut");
+    check(pread(file, &byte, 1, 0) == 1 && byte == 2, "nothing is taken back");
+    free(cache);
+}
+
 struct writer {
     pthread_t thread;
     struct cache *cache;
@@ -170,6 +185,7 @@ int main(void)
 
     check(file >= 0, "a file");
     unlink(path);
+    given_back(file);
     for (unsigned seed = 0; seed < ROUNDS; seed++)
         one_round(file, seed, seed % 3 == 0 ? CACHE_ANY : seed % 3 == 1 ? 6 * SECTOR : 0);
     for (int i = 0; i < 50; i++)

@@ -1,5 +1,7 @@
 /* What the gate counts as late, in virtual time: its thread sleeps without waiting, and wakes as late as a test says. */
 
+#define _GNU_SOURCE
+
 #include "clock.h"
 #include "gate.h"
 
@@ -9,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MICRO INT64_C(1000)
 #define PAGE INT64_C(16384)
@@ -16,6 +19,7 @@
 static int failures;
 static _Atomic int64_t now = 1000000000;
 static _Atomic int64_t waking; /* how long after its time a sleep ends */
+static atomic_bool stands; /* time does */
 
 int64_t clock_now(void)
 {
@@ -29,7 +33,11 @@ void clock_condition(pthread_cond_t *condition)
 
 void clock_wait(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t until)
 {
-    if (until == TIMING_NEVER)
+    if (stands) {
+        pthread_mutex_unlock(lock);
+        usleep(100);
+        pthread_mutex_lock(lock);
+    } else if (until == TIMING_NEVER)
         pthread_cond_wait(condition, lock);
     else if (until + waking > now)
         now = until + waking;
@@ -100,6 +108,52 @@ static void check_read(const struct read *read, struct gate **kept)
     timing->destroy(timing);
 }
 
+#define MANY 1000
+
+static struct asked many[MANY];
+static int order[MANY], answered;
+
+static void note(struct held *held)
+{
+    order[answered++] = (int)((struct asked *)held - many);
+    answer(held);
+}
+
+/* However many wait for their time, each is answered at it, in whatever order the file itself was read. */
+static void check_order(struct gate **kept)
+{
+    struct parameters parameters = {.kind = KIND_FLASH, .size = MANY * PAGE, .depth = 1, .spindles = 1, .mirrors = 1,
+                                    .read = 100 * MICRO, .read_on = 100 * MICRO};
+    struct timing *timing = timing_create(&parameters);
+    struct gate *gate = timing == NULL ? NULL : gate_create(timing);
+
+    if (gate == NULL || !gate_obey(gate, "limits on"))
+        exit(1);
+    *kept = gate;
+    waking = 0;
+    stands = true;
+    for (int i = 0; i < MANY; i++) {
+        many[i].held.answer = note;
+        sem_init(&many[i].answered, 0, 0);
+        gate_enter(gate, &many[i].held, OPERATION_READ, i * PAGE, PAGE);
+    }
+    /* 7 and MANY have no divisor in common: each comes once. */
+    for (int i = 0; i < MANY; i++)
+        if (gate_leave(gate, &many[i * 7 % MANY].held))
+            exit(1);
+    stands = false;
+    for (int i = 0; i < MANY; i++)
+        sem_wait(&many[i].answered);
+    for (int i = 0; i < MANY; i++)
+        failures += order[i] != i;
+    if (answered != MANY || failures != 0 || said(gate, "late_ns") != 0)
+        printf("of %d requests %d were answered, %d not in their turn, %" PRId64 " ns late\n", MANY, answered, failures,
+               said(gate, "late_ns"));
+    failures += said(gate, "late_ns") != 0;
+    gate_stop(gate);
+    timing->destroy(timing);
+}
+
 int main(void)
 {
     static const struct read reads[] = {
@@ -118,7 +172,8 @@ int main(void)
         {"no latency", 0, 83, 28, 28, 10, 10, 10},
     };
     /* A gate lives as long as its program: nothing frees it. */
-    static struct gate *gates[sizeof reads / sizeof *reads];
+    static struct gate *gates[sizeof reads / sizeof *reads + 1];
+    check_order(&gates[sizeof reads / sizeof *reads]);
     for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
         check_read(&reads[i], &gates[i]);
     if (failures == 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import signal
+import struct
 import subprocess
 import time
 from collections.abc import Iterator
@@ -222,6 +223,41 @@ def test_a_power_cut_takes_what_was_not_flushed_as_far_as_the_cache_goes(
         os.close(disk)
     content = (tmp_path / "file").read_bytes()
     assert content[0:1] + content[4096:4097] == kept
+
+
+def test_what_the_cache_refuses_is_not_recorded(sanitized: Path, tmp_path: Path) -> None:
+    recording = tmp_path / "recording"
+    recording.mkdir()
+    with serving(sanitized, tmp_path, [f"recording={recording}", "volatile=any", "kind=unlimited"]) as model:
+        disk = os.open(model.file, os.O_RDWR | os.O_DIRECT)
+        os.pwrite(disk, mmap.mmap(-1, 4096), 0)
+        model.tell("cut")
+        with pytest.raises(OSError, match="Input/output error"):
+            os.pwrite(disk, mmap.mmap(-1, 4096), 4096)
+        os.close(disk)
+    assert recorded_writes(recording) == [0]
+
+
+def test_what_cannot_be_recorded_is_refused_and_the_power_can_still_be_cut(sanitized: Path, tmp_path: Path) -> None:
+    recording = tmp_path / "recording"
+    recording.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64K", "x", str(recording)], check=False).returncode != 0:
+        pytest.skip("only root may mount")
+    try:
+        with serving(sanitized, tmp_path, [f"recording={recording}", "volatile=any", "kind=unlimited"]) as model:
+            disk = os.open(model.file, os.O_RDWR | os.O_DIRECT)
+            with pytest.raises(OSError, match="No space left"):
+                os.pwrite(disk, mmap.mmap(-1, 256 * 1024), 0)
+            os.close(disk)
+            model.tell("cut")
+    finally:
+        subprocess.run(["umount", str(recording)], check=True)
+
+
+def recorded_writes(recording: Path) -> list[int]:
+    """The offsets of the writes in a recording (`diskmodel/record.h`)."""
+    events = struct.iter_unpack("=5q2i", (recording / "events").read_bytes())
+    return [offset for _, _, offset, _, _, event, _ in events if event == 0]
 
 
 def test_without_a_volatile_cache_there_is_no_power_to_cut(program: Path, tmp_path: Path) -> None:
