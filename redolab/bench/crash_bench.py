@@ -73,7 +73,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         check_possible({name: profile for name, profile in profiles.items() if name in wanted})
         for crash in self._crashes(positions):
             if crash.image is None and crash_kind(crash.spec.crash).cuts_power:
-                check_can_be_cut()
+                check_can_be_cut(crash.spec.storage, profiles.get(crash.spec.storage))
             if crash.image is not None:
                 dialect = server_catalogue().get(crash.server).dialect()
                 check_format(self._images.get(crash.image), crash.server, dialect)

@@ -24,7 +24,15 @@ from redolab.storage.fio import FILE_SIZE, Fio
 from redolab.storage.folder import attached_folder, check_folder
 from redolab.storage.lab_disk import STAGED, LabDisk, ModelledPlace
 from redolab.storage.place import Place
-from redolab.storage.profiles import VOLATILE, FolderStorage, ModelledDisk, SpinningDisk, StorageProfile, TmpfsStorage
+from redolab.storage.profiles import (
+    HOME,
+    VOLATILE,
+    FolderStorage,
+    ModelledDisk,
+    SpinningDisk,
+    StorageProfile,
+    TmpfsStorage,
+)
 from redolab.units import GIB, MIB, format_size
 
 DISKS = "storage/disks"
@@ -42,8 +50,17 @@ def measure_overhead(fio: Fio, disk: LabDisk, program: Path) -> int:
         return max(0, round(fio.read(place).latency_us * 1000) - _CALIBRATE_NS)
 
 
-def check_can_be_cut() -> None:
-    """Raises `InvalidInput` if this machine can have no disk whose power can be cut, before anything is started."""
+def check_can_be_cut(name: str, profile: StorageProfile | None) -> None:
+    """Raises `InvalidInput` if this machine can have no disk whose power can be cut for a storage, before anything is started.
+
+    Such a disk is a file in the lab's folder. It may stand for the lab's own disk or for a modelled one: under the name of
+    another folder or of memory, rows would be of another disk than they say.
+    """
+    if name != HOME and not isinstance(profile, ModelledDisk):
+        raise InvalidInput(
+            f"the disk whose power is cut lies in the lab's folder, and not on {name}",
+            f"choose {HOME} or a modelled storage, or CRASH=kill; REDOLAB_LAB names another folder for the lab",
+        )
     if not processes.is_root():
         raise InvalidInput(
             "the disk whose power is cut is mounted, and only root may mount", "run as root, or CRASH=kill"
@@ -96,8 +113,8 @@ class Storages(AbstractContextManager["Storages"]):
     def attached(self, name: str, contents: Contents, *, to_be_cut: bool = False) -> Iterator[Place]:
         """While in it: the storage is there, with a copy of the contents on it if it is modelled.
 
-        One that is `to_be_cut` is a disk model, whose power can be cut, in any case: where the profile is none, one without
-        limits and with a volatile cache. Raises `LabError`.
+        One that is `to_be_cut` passed `check_can_be_cut`, and is a disk model in any case: for the lab's own disk one without
+        limits, with a volatile cache. Raises `LabError`.
         """
         profile = self._profiles.get(name)
         if to_be_cut:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from redolab.errors import InvalidInput
 from redolab.lab import Lab
+from redolab.machine.processes import is_root
 from redolab.runs.experiment import load_experiment
 from redolab.runs.factors import read_factors
+from redolab.storage.attaching import check_can_be_cut
+from redolab.storage.catalogue import storage_profile
+from redolab.storage.profiles import HOME
 
 _SMALL = {"server": "mariadb-10.11", "seed": "1"}
 _OF = {
@@ -27,3 +33,22 @@ def test_crashes_are_planned_of_the_kind_asked_for(lab: Lab, name: str) -> None:
     assert {group.spec.crash for group in groups} == {"disk-power"}
     with pytest.raises(InvalidInput, match="kind of crash"):
         read_factors(experiment.factors(), {**_SMALL, "crash": "freeze"})
+
+
+@pytest.mark.parametrize("storage", ["folder", "tmpfs"])
+def test_a_power_cut_of_a_disk_that_cannot_lie_there_is_refused(lab: Lab, tmp_path: Path, storage: str) -> None:
+    asked = str(tmp_path) if storage == "folder" else storage
+    factors = {**_SMALL, "log_size": "64M,128M", "storage": asked, "crash": "disk-power"}
+    experiment = load_experiment("throughput")
+    plan = experiment.plan(read_factors(experiment.factors(), factors), lab)
+    with pytest.raises(InvalidInput, match=f"lies in the lab's folder, and not on {asked}"):
+        experiment.bench(lab, plan).check(range(len(plan.steps)))
+    with pytest.raises(InvalidInput, match="not on"):
+        check_can_be_cut(asked, storage_profile(asked))
+
+
+@pytest.mark.parametrize("storage", [HOME, "hdd"])
+def test_the_power_of_the_labs_own_disk_and_of_a_modelled_one_can_be_cut(storage: str) -> None:
+    if not is_root():
+        pytest.skip("only root may mount")
+    check_can_be_cut(storage, storage_profile(storage))
