@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from redolab.errors import InvalidInput
+from redolab.errors import Busy, InvalidInput
 from redolab.machine import files, processes
 from redolab.machine.clean_up_journal import Journal
 from redolab.machine.description import read_machine
@@ -34,6 +34,8 @@ class Lab:
     journal: Journal
     tools: Tools
     servers: Servers
+    reads_only: bool = False
+    """Nothing is made, started or removed: a run may have the machine."""
     _told: set[str] = field(default_factory=set)
     """Servers of which it was said that they are of another version than expected."""
 
@@ -44,16 +46,22 @@ class Lab:
 
     def identity(self) -> str:
         """Which machine this is (`redolab.machine.identity`)."""
-        return machine_identity(self.folder, read_machine(self.home))
+        return machine_identity(self.folder, read_machine(self.home), keep=not self.reads_only)
 
     def server(self, name: str, version: str | None = None) -> InstalledServer:
         """A server of the catalogue, unpacked if it is not yet: of that version if it is there. Raises `LabError`."""
-        self.tools.require(["bwrap", "sysbench"], self.progress)
         entry = server_catalogue().get(name)
         planned = None if version is None else self.servers.of_version(name, Version.parse(version))
-        if planned is not None:
-            planned.sandbox.prepare()
-        found = planned or self.servers.install(name, entry, self.progress)
+        if self.reads_only:
+            there = planned or self.servers.installed(name, entry)
+            if there is None:
+                return self._unpacked(name)
+            found = there
+        else:
+            self.tools.require(["bwrap", "sysbench"], self.progress)
+            if planned is not None:
+                planned.sandbox.prepare()
+            found = planned or self.servers.install(name, entry, self.progress)
         if other_than_expected(found.version, entry.version) and name not in self._told:
             self._told.add(name)
             why = (
@@ -61,6 +69,14 @@ class Lab:
             )
             self.progress.note(f"{name} is {found.version}, and {entry.version} is expected of it: {why}")
         return found
+
+    def _unpacked(self, name: str) -> InstalledServer:
+        """Unpack a server for who else only reads. Raises `Busy` while a run has the machine, `LabError`."""
+        try:
+            with open_lab(self.progress, list) as lab:
+                return lab.server(name)
+        except Busy as error:
+            raise Busy(f"{name} is not unpacked yet, and {error.problem}", "try again when that has ended") from None
 
 
 def native_folder(lab_folder: Path) -> Path:
@@ -83,6 +99,23 @@ def servers_of(folder: Path) -> Servers:
     return Servers(folder / "servers", journal_of(folder), tools_of(folder))
 
 
+def lab_to_read(progress: Progress) -> Lab:
+    """Return the lab for a command that only reads, beside whatever has the machine. Raises `InvalidInput`."""
+    check_lab_folder(PROJECT.lab)
+    return _lab_in(PROJECT.lab, progress, reads_only=True)
+
+
+def _lab_in(folder: Path, progress: Progress, *, reads_only: bool = False) -> Lab:
+    return Lab(
+        folder=folder,
+        progress=progress,
+        journal=journal_of(folder),
+        tools=tools_of(folder),
+        servers=servers_of(folder),
+        reads_only=reads_only,
+    )
+
+
 @contextmanager
 def open_lab(progress: Progress, clean_up: Callable[[], list[str]], *, beside_others: bool = True) -> Iterator[Lab]:
     """While in it: this machine is the lab's alone. What a killed lab left is named and taken away first.
@@ -97,13 +130,7 @@ def open_lab(progress: Progress, clean_up: Callable[[], list[str]], *, beside_ot
     with alone(folder), unwinding():
         claim_lab_folder(folder)
         processes.go_first()
-        lab = Lab(
-            folder=folder,
-            progress=progress,
-            journal=journal_of(folder),
-            tools=tools_of(folder),
-            servers=servers_of(folder),
-        )
+        lab = _lab_in(folder, progress)
         # A lab of before the journal had its name may have been killed.
         for journal in (Journal(folder / JOURNAL_OF_EARLIER_LABS), lab.journal):
             for path in journal.strike_strangers():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redolab.lab import Lab
-from redolab.querylogs.plugin.building import built_slow_log_plugin
+from redolab.querylogs.plugin.building import built_slow_log_plugin, check_has_plugin
 from redolab.runs.plan import draw_in_blocks
 
 from .arms import Arm, Place
@@ -18,7 +18,10 @@ def plan(factors: Factors, lab: Lab) -> PluginPlan:
     """The plan; what is in a block is done close together in time. Raises `InvalidInput`, `LabError`."""
     factors.check()
     for name in factors.server:
-        built_slow_log_plugin(lab, lab.server(name))
+        server = lab.server(name)
+        check_has_plugin(name, server.dialect)
+        if not lab.reads_only:
+            built_slow_log_plugin(lab, server)
     blocks = [
         [group for server in factors.server for group in _groups(factors, server, number)]
         for number in range(1, factors.repeat + 1)

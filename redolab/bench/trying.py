@@ -26,9 +26,15 @@ _PATIENCE = 120.0
 def try_settings(lab: Lab, plan: CrashPlan, positions: Sequence[int]) -> None:
     """Start the servers of these steps once with each set of settings asked of their loads and recoveries.
 
-    Raises `InvalidInput` for what a server refuses: after hours of loading it would be too late.
+    Raises `InvalidInput` for what a server refuses: after hours of loading it would be too late. A lab that only reads
+    tries nothing.
     """
-    for name, requests in _requests(plan, positions).items():
+    wanted = _requests(plan, positions)
+    if lab.reads_only:
+        if wanted:
+            lab.progress.note(f"settings of {', '.join(wanted)} are tried when the run is started")
+        return
+    for name, requests in wanted.items():
         server = lab.server(name)
         folder = lab.home / "instances" / f"{name}-settings"
         with (

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from redolab.cluster.address import ClusterAddress
 from redolab.cluster.execution import Cluster, ClusterExecution, connected
 from redolab.errors import InvalidInput
-from redolab.lab import Lab, native_folder, open_lab
+from redolab.lab import Lab, lab_to_read, native_folder, open_lab
 from redolab.machine.commit import lab_commit
 from redolab.machine.description import read_machine
 from redolab.machine.interrupts import unwinding
@@ -32,8 +32,7 @@ def run_on_cluster(name: str, factors: CommonFactors, address: ClusterAddress, p
     experiment = load_experiment(name)
     _check_can_go(name, experiment)
     if factors.plan:
-        with open_lab(progress, RunStore().clear_unfinished) as lab:
-            plan = experiment.plan(factors, lab)
+        plan = experiment.plan(factors, lab_to_read(progress))
         progress.console.print()
         plan_table(plan, {}, Needs()).show(progress.console)
         return

@@ -22,10 +22,11 @@ class _KnownMachine(msgspec.Struct, frozen=True, kw_only=True):
     """As it was when it was given the id."""
 
 
-def machine_identity(lab: Path, machine: Machine) -> str:
+def machine_identity(lab: Path, machine: Machine, *, keep: bool = True) -> str:
     """The id of this machine, which has such a description, in this lab's folder; one is drawn where there is none.
 
-    A folder that was carried to a machine of another class does not bring the id of the first along.
+    A folder that was carried to a machine of another class does not bring the id of the first along. Without `keep` nothing
+    is written.
     """
     path = lab / MACHINE_FILE
     try:
@@ -34,5 +35,6 @@ def machine_identity(lab: Path, machine: Machine) -> str:
         known = None
     if known is None or not are_of_one_class(known.machine, machine):
         known = _KnownMachine(id=uuid.uuid4().hex, machine=machine)
-        files.write_whole(path, msgspec.json.format(msgspec.json.encode(known)))
+        if keep:
+            files.write_whole(path, msgspec.json.format(msgspec.json.encode(known)))
     return known.id

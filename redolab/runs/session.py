@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, Protocol
 
 from redolab.errors import FindingsMade, InvalidInput, LabError, StepsFailed
-from redolab.lab import Lab, open_lab
+from redolab.lab import Lab, lab_to_read, open_lab
 from redolab.machine.description import read_machine
 from redolab.progress import Progress
 from redolab.runs.beginning import session_here
@@ -52,7 +53,13 @@ def run_experiment(name: str, factors: CommonFactors, progress: Progress) -> Non
         resume_run(factors.resume, progress, beside_others=factors.beside_others)
         return
     experiment, store = load_experiment(name), RunStore()
-    with open_lab(progress, store.clear_unfinished, beside_others=factors.beside_others) as lab:
+    # A plan is drawn and shown beside a run that has the machine: it only reads.
+    opened = (
+        nullcontext(lab_to_read(progress))
+        if factors.plan
+        else open_lab(progress, store.clear_unfinished, beside_others=factors.beside_others)
+    )
+    with opened as lab:
         plan = experiment.plan(factors, lab)
         options = {**factors.in_words(), "seed": str(plan.seed)}
         start_run(lab, store, name, plan, options, only_shown=factors.plan)
@@ -75,7 +82,13 @@ def start_run(
     found = {group: there for group in range(len(plan.groups)) if (there := bench.find(group, None)) is not None}
     missing = [group for group in range(len(plan.groups)) if group not in found]
     needs = bench.needs(every, missing)
-    check_room(needs)
+    try:
+        check_room(needs)
+    except LabError as error:
+        if not only_shown:
+            raise
+        # What lacks now may be free when the run is started.
+        lab.progress.note(f"it could not start now: {error}")
     machine = read_machine(lab.home)
     experience = Experience.of_runs(store, machine)
     how_long = in_words(experience.estimate(plan, every, missing))

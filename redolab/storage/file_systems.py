@@ -26,12 +26,17 @@ _TRIAL = 512 * MIB
 
 
 def check_file_system(lab: Lab, folder: Path, name: str) -> None:
-    """Make and mount a small one in `folder`, which is there for that alone. Raises `InvalidInput` where this machine cannot."""
+    """Make and mount a small one in `folder`, which is there for that alone. Raises `InvalidInput` where this machine cannot.
+
+    A lab that only reads makes none.
+    """
     if not processes.is_root():
         raise InvalidInput(
             f"{name} is made on a disk of the lab's and mounted, and only root may mount",
             f"run as root, or FILESYSTEM={AS_IS} STORAGE=native",
         )
+    if lab.reads_only:
+        return
     program, *_ = MADE_BY[name]
     if program in PACKAGES:
         lab.tools.require([program], lab.progress)

@@ -370,14 +370,15 @@ def test_beside_another_database_server_it_wants_to_be_told(image: CrashImage, t
     shutil.copy(shutil.which("sleep") or "", other)
     with subprocess.Popen([other, "600"]) as server:
         try:
-            refused = redolab(*EXPERIMENT, "--plan")
-            told = redolab(*EXPERIMENT, "--plan", "--beside-others")
+            refused = redolab(*EXPERIMENT)
+            told = redolab(*EXPERIMENT, "--beside-others", "--resume", "none")
+            planned = redolab(*EXPERIMENT, "--plan")
         finally:
             server.kill()
     assert refused.returncode == 2
     assert f"redolab: mysqld (process {server.pid}) runs on this machine" in refused.stderr
-    assert told.returncode == 0, told.stderr
-    assert "Nothing was loaded, crashed or measured." in told.stdout
+    assert "there is no run 'none'" in told.stderr
+    assert planned.returncode == 0, planned.stderr
 
 
 def test_killed_on_a_folder_of_the_users_it_leaves_nothing_there(image: CrashImage, tmp_path: Path) -> None:

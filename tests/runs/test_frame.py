@@ -12,7 +12,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from redolab.lab import native_folder
+from redolab.lab import journal_of, native_folder
+from redolab.machine.lock import alone
 from redolab.project import PROJECT
 from redolab.runs.schema import FailureRecord, RunState
 from redolab.runs.store import Run, RunStore
@@ -79,6 +80,18 @@ def test_the_plan_is_shown_and_nothing_is_done() -> None:
     for words in ("to be made", "left, right", "SEED=6", "Nothing was loaded, crashed or measured."):
         assert words in done.stdout, words
     assert (runs(), list(BOX.glob("*"))) == ([], [])
+
+
+def test_a_plan_is_shown_beside_a_run_that_has_the_machine_and_touches_nothing_of_its() -> None:
+    assert dice("--sides", "6", "--seed", "6").returncode == 0
+    making = native_folder(PROJECT.lab) / "instances/of-the-run"
+    with alone(PROJECT.lab), journal_of(PROJECT.lab).making(making, "what the run is making"):
+        making.mkdir(parents=True)
+        before = {path: path.stat().st_mtime_ns for path in PROJECT.lab.rglob("*")}
+        done = dice("--sides", "6,20", "--seed", "6", "--plan")
+        assert {path: path.stat().st_mtime_ns for path in PROJECT.lab.rglob("*")} == before
+    assert done.returncode == 0, done.stderr
+    assert "12 throws" in done.stdout
 
 
 def test_it_is_measured_in_an_order_that_the_seed_repeats_and_estimated_the_next_time() -> None:
