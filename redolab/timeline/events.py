@@ -260,21 +260,12 @@ _ANY = re.compile("|".join(f"({text})" for text in _UNNAMED), re.ASCII)
 
 
 def event_in(text: str) -> LogEvent | None:
-    """What the message `text` tells, or None."""
-    number = row_of(text)
-    return None if number is None else event_of_row(number, text, 0, len(text))
-
-
-def row_of(text: str) -> int | None:
-    """The number of the row that the message `text` fits, or None."""
+    """Return what the message `text` tells, or None."""
     found = _ANY.match(text)
-    return found.lastindex - 1 if found and found.lastindex else None
-
-
-def event_of_row(number: int, text: str, begin: int, end: int) -> LogEvent:
-    """What the message from `begin` to `end` tells, which fits the row of that number."""
-    row = TABLE[number]
-    values = _PATTERNS[number].match(text, begin, end)
+    if found is None or not found.lastindex:
+        return None
+    row, pattern = TABLE[found.lastindex - 1], _PATTERNS[found.lastindex - 1]
+    values = pattern.match(text)
     return LogEvent(row.event, row.family, values.groupdict() if values else {})
 
 

@@ -14,8 +14,7 @@ from redolab.timeline.found import FoundStart, undecided
 from redolab.timeline.hearing import STAGES, UNDO, belongs, hear
 from redolab.timeline.moments import Clocks, LogMoment, between
 from redolab.timeline.phases import Timeline, timeline
-from redolab.timeline.recall import Recall, RecordText
-from redolab.timeline.stamps import MICROSECONDS, Clock, records
+from redolab.timeline.stamps import MICROSECONDS, Clock, Record, records
 from redolab.timeline.start import Heard, Reached, Start, StartKind
 
 # Writers followed at the same time; the one longest silent makes room.
@@ -41,19 +40,18 @@ def starts(lines: Iterable[Line]) -> Iterator[FoundStart]:
     """The starts that the lines tell of, each when it is known to be over, those of one server in the order in which they began."""
     streams: OrderedDict[str, _Stream] = OrderedDict()
     held = _Held()
-    recall = Recall()
     stream, name = None, ""
     number = -1
     for line in lines:
-        for said in recall.read(line.text):
+        for record in _records(line):
             number += 1
-            if stream is None or said.stream != name:
-                name = said.stream
+            if stream is None or record.stream != name:
+                name = record.stream
                 stream = streams.get(name)
                 if stream is None:
-                    stream = streams[name] = _Stream(said.group)
+                    stream = streams[name] = _Stream(record.group)
                 streams.move_to_end(name)
-            if over := stream.take(said, number, line.arrival):
+            if over := stream.take(record, number, line.arrival):
                 yield from held.after(over, streams.values())
         while len(streams) > _STREAMS:
             _, silent = streams.popitem(last=False)
@@ -65,9 +63,16 @@ def starts(lines: Iterable[Line]) -> Iterator[FoundStart]:
 
 def events(line: Line) -> Iterator[Event]:
     """What a line tells, for whoever watches a log as it grows: usually nothing or one event."""
-    for record in records(line.text) if matters(line.text) else ():
+    for record in _records(line):
         if log_event := event_in(record.text):
             yield log_event.event
+
+
+def _records(line: Line) -> Iterator[Record]:
+    """Return the records of a line that may matter; a NUL separates lines where a log was truncated while it was written."""
+    if matters(line.text):
+        for part in line.text.split("\0"):
+            yield from records(part)
 
 
 @dataclass(slots=True)
@@ -118,15 +123,19 @@ class _Stream:
     before: str | None = None
     """How the server before the one of `start` ended."""
 
-    def take(self, said: RecordText, number: int, arrival: float | None) -> FoundStart | None:
+    def take(self, record: Record, number: int, arrival: float | None) -> FoundStart | None:
         """Take in the next record; a start that it shows to be over comes out."""
-        moment = self.clocks.moment(number, said.server, said.collector, arrival)
+        moment = self.clocks.moment(number, record.server, record.collector, arrival)
         if self.first is None:
             self.first = number
         self.latest = number
-        log_event = said.event
-        if said.error and not (log_event and log_event.event in _LEAVING) and not said.error.startswith(_CONSEQUENCES):
-            self.error, self.error_moment = said.error[:_LONGEST_ERROR], moment
+        log_event = event_in(record.text)
+        if (
+            record.error
+            and not (log_event and log_event.event in _LEAVING)
+            and not record.text.startswith(_CONSEQUENCES)
+        ):
+            self.error, self.error_moment = record.text[:_LONGEST_ERROR], moment
         if log_event is None:
             return None
         event = log_event.event
@@ -154,7 +163,8 @@ class _Stream:
                 # Lines of a server whose start is not in the log.
                 self.before, self.leaving = self.leaving, None
         if start is not None:
-            hear(start, Heard(log_event, moment, said.late_form, said.process_form))
+            late_form = record.utc_form and not record.modern
+            hear(start, Heard(log_event, moment, late_form, record.process_form))
         self._take_connections(log_event)
         return over
 

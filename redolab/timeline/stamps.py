@@ -148,12 +148,6 @@ def records(text: str) -> Iterator[Record]:
         yield from _from_text(text[begin:], base)
 
 
-def leading_stamp(text: str) -> str:
-    """The server's stamp that a line begins with, as it stands there; nothing where it begins with none."""
-    found = _SERVER_STAMP.match(text)
-    return found[0] if found else ""
-
-
 def parse_stamp(text: str) -> Stamp | None:
     """The stamp that `text` is, or None where it is no possible date and time."""
     m = _STAMP_FIELDS.fullmatch(text)

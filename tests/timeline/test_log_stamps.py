@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 from redolab.timeline import timelines
 from redolab.timeline.events import Event, event_in, matters
 from redolab.timeline.logs import read_log
-from redolab.timeline.recall import Recall
 from redolab.timeline.stamps import Record, parse_stamp, records
-from tests.logs import ERROR_LOGS
 
 SHUT_DOWN = "InnoDB: Database was not shutdown normally!"
 
@@ -176,37 +174,6 @@ def test_stamps_in_the_middle_of_a_line(line: str, said: list[str]) -> None:
 def test_events(text: str, event: Event | None) -> None:
     found = event_in(text)
     assert (found and found.event) == event
-
-
-LOGS = Path(__file__).parent.parent / "logs"
-ALL_LINES = [
-    line for log in ERROR_LOGS for line in log.read_bytes().decode("utf-8", "replace").split("\n") if matters(line)
-]
-
-
-@given(
-    st.lists(st.tuples(st.sampled_from(ALL_LINES), st.integers(0, 30), st.sampled_from("0127 :.TZ+-\0")), max_size=40)
-)
-def test_a_line_says_the_same_whatever_was_read_before(lines: list[tuple[str, int, str]]) -> None:
-    recall = Recall()
-    for line, at, other in lines:
-        digits = line.translate(str.maketrans("0123456789", "9012384567"))
-        for text in (line, line[:at] + other + line[at + 1 :], line[:at] + digits[at:], digits[:at] + line[at:]):
-            assert list(recall.read(text)) == list(Recall().read(text))
-
-
-def test_a_text_seen_before_takes_its_time_from_its_own_stamp() -> None:
-    recall = Recall()
-    stamps = (
-        "2016-05-30T18:19:04.035978Z",
-        "2016-05-30T18:19:04.1234567Z",
-        "2016-05-30T18:19:04.035979Z",
-        "160530 18:19:04",
-    )
-    for stamp in (*stamps, *reversed(stamps)):
-        (said,) = recall.read(f"{stamp} 0 [Note] {SHUT_DOWN}" if "T" in stamp else f"{stamp} {SHUT_DOWN}")
-        assert said.event == event_in(SHUT_DOWN.removeprefix("InnoDB: "))
-        assert said.server == parse_stamp(stamp)
 
 
 LINE = f"2026-11-21  4:38:27 0 [Note] {SHUT_DOWN}".encode()
