@@ -13,7 +13,7 @@ VARIABLE = "_REDOLAB_COMPLETE"
 @click.argument("shell", type=click.Choice(SHELLS), metavar="SHELL")
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print what a shell reads to complete commands, options and names.
+    """Print what a shell reads to complete commands, experiments and options.
 
     SHELL is bash, zsh or fish. In bash: eval "$(redolab completion bash)".
     """
@@ -22,6 +22,4 @@ def completion(context: click.Context, shell: str) -> None:
     script = get_completion_class(shell)
     assert script is not None
     root = context.find_root()
-    source = script(root.command, {}, root.info_name or "redolab", VARIABLE).source()
-    # click's script for fish ends a value at its first comma, and lists of servers have some.
-    click.echo(source.replace('string split ","', 'string split --max 1 ","'))
+    click.echo(script(root.command, {}, root.info_name or "redolab", VARIABLE).source())

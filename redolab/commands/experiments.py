@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redolab.commands.completing import completed_by, list_completed_by
 from redolab.commands.console import progress
+from redolab.errors import InvalidInput
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -18,14 +18,6 @@ if TYPE_CHECKING:
 _MACHINE, _PROVIDER, _CLUSTER = "machine", "provider", "cluster"
 _SERVER, _IMAGE, _RESUME = "server", "image", "resume"
 """Fields of the factors of experiments that decide where one runs, and what a machine is brought."""
-_COMPLETED = {
-    _SERVER: list_completed_by("servers"),
-    "storage": list_completed_by("storages"),
-    "workload": list_completed_by("workloads"),
-    _RESUME: completed_by("runs"),
-    _MACHINE: completed_by("machines"),
-}
-"""Field of the factors of experiments → what completes it in a shell."""
 _MARGINS = 6
 """Characters that click leaves free in a line of its list of commands."""
 
@@ -45,12 +37,16 @@ class _Experiments(click.Group):
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
-        if ctx.resilient_parsing:
-            return _declared(cmd_name)
-        from redolab.runs.experiment import load_experiment
+        from redolab.runs.experiment import BrokenExperiment, load_experiment
         from redolab.runs.factors import factors_of
 
-        experiment = load_experiment(cmd_name)
+        try:
+            experiment = load_experiment(cmd_name)
+        except (BrokenExperiment, InvalidInput):
+            if ctx.resilient_parsing:
+                # A shell that completes a line takes no errors.
+                return click.Command(cmd_name)
+            raise
 
         def run(**given: str | None) -> None:
             _run_anywhere(cmd_name, given)
@@ -74,22 +70,6 @@ class _Experiments(click.Group):
             formatter.write(f"\n{each}\n")
 
 
-def _declared(name: str) -> click.Command:
-    """An experiment as completion needs it: with options by its source, as it takes seconds to load."""
-    from redolab.runs.declared import declared_factors
-
-    options: list[click.Parameter] = [
-        click.Option(
-            ["--" + each.name.replace("_", "-"), each.name],
-            help=each.about,
-            shell_complete=_COMPLETED.get(each.name),
-            **_switched(each.switch),
-        )
-        for each in declared_factors(name)
-    ]
-    return click.Command(name, params=options)
-
-
 def _option(factor: Factor) -> click.Option:
     default = f"  [default: {factor.default}]" if factor.default is not None and not factor.switch else ""
     return click.Option(
@@ -111,7 +91,7 @@ def run() -> None:
 
 
 @click.command("make-experiment", hidden=True)
-@click.argument("name", shell_complete=completed_by("experiments"))
+@click.argument("name")
 def make_experiment(name: str) -> None:
     """What `make experiment NAME VAR=value` calls: the variables are read from the environment."""
     from redolab.runs.experiment import load_experiment
@@ -124,7 +104,6 @@ def _run_anywhere(name: str, given: Mapping[str, str | None]) -> None:
     """Run an experiment with these texts of its factors, on the machine that one of them names."""
     from redolab.commands import cluster
     from redolab.commands.machines import run_on
-    from redolab.errors import InvalidInput
     from redolab.remote.address import LOCAL, parse_machine
     from redolab.runs.experiment import load_experiment
     from redolab.runs.factors import factors_of, read_factors
@@ -179,7 +158,6 @@ def _several(names: object) -> tuple[str, ...]:
     default="mariadb-11.8,mysql-9",
     help="Servers, with commas.  [default: mariadb-11.8,mysql-9]",
     metavar="NAME,…",
-    shell_complete=list_completed_by("servers"),
 )
 @click.option(
     "--for", "how_long", required=True, help="For how long, as in 2h; what is at hand then is finished.", metavar="TIME"

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from redolab.commands.completing import completed_by, list_completed_by
 from redolab.commands.console import progress, show_or_say
 from redolab.commands.machines import machine_option
 
@@ -26,19 +25,17 @@ def images() -> None:
 
 
 @click.command()
-@click.argument("image", metavar="IMAGE", shell_complete=completed_by("images"))
+@click.argument("image", metavar="IMAGE")
 @click.option(
     "--server",
     help="Another server of the same redo format.  [default: the one that crashed]",
     metavar="NAME",
-    shell_complete=completed_by("servers"),
 )
 @click.option("--pool", help="Buffer pool sizes, with commas.  [default: one that holds the tables]", metavar="SIZE,…")
 @click.option(
     "--storage",
     help="Storages to recover on, with commas.  [default: native]",
     metavar="NAME,…",
-    shell_complete=list_completed_by("storages"),
 )
 @click.option(
     "--settings",

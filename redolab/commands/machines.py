@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redolab.commands.completing import completed_by
 from redolab.commands.console import console, progress
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ def machine_option(verb: Callable[..., None]) -> Callable[..., None]:
         default="local",
         metavar="MACHINE",
         help="Where: local, ssh:HOST or vagrant.  [default: local]",
-        shell_complete=completed_by("machines"),
     )
     @functools.wraps(verb)
     def anywhere(machine: str, **given: Any) -> None:
@@ -66,7 +64,7 @@ def machines(context: click.Context) -> None:
 
 
 @machines.command("clean")
-@click.argument("name", metavar="MACHINE", shell_complete=completed_by("machines_been_on"))
+@click.argument("name", metavar="MACHINE")
 def machines_clean(name: str) -> None:
     """Remove all that the lab has left on a machine; what was fetched from there stays."""
     from redolab.remote.visit import clean
@@ -76,7 +74,7 @@ def machines_clean(name: str) -> None:
 
 
 @click.command()
-@click.argument("name", metavar="[MACHINE]", required=False, shell_complete=completed_by("machines_been_on"))
+@click.argument("name", metavar="[MACHINE]", required=False)
 def attach(name: str | None) -> None:
     """Show again what runs on another machine, and fetch its run.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from redolab.commands.completing import completed_by
 from redolab.commands.console import console, progress, show_or_say
 from redolab.commands.machines import machine_option
 
@@ -22,7 +21,7 @@ def runs() -> None:
 
 
 @click.command()
-@click.argument("name", metavar="RUN", shell_complete=completed_by("runs"))
+@click.argument("name", metavar="RUN")
 @click.option("--all", "all_tables", is_flag=True, help="With every table that explains the first.")
 def show(name: str, all_tables: bool) -> None:
     """Print a run's answer and table again.
@@ -36,7 +35,7 @@ def show(name: str, all_tables: bool) -> None:
 
 
 @click.command()
-@click.argument("name", metavar="RUN", shell_complete=completed_by("runs"))
+@click.argument("name", metavar="RUN")
 def report(name: str) -> None:
     """Make a run's tables and plots again.
 
@@ -48,7 +47,7 @@ def report(name: str) -> None:
 
 
 @click.command()
-@click.argument("name", metavar="RUN", shell_complete=completed_by("runs"))
+@click.argument("name", metavar="RUN")
 @click.option("--jobs", default="2", help="How many states at a time.  [default: 2]", metavar="N")
 def judge(name: str, jobs: str) -> None:
     """Judge a run again.
@@ -62,7 +61,7 @@ def judge(name: str, jobs: str) -> None:
 
 
 @click.command()
-@click.argument("name", metavar="NAME", shell_complete=completed_by("removable"))
+@click.argument("name", metavar="NAME")
 @machine_option
 def rm(name: str) -> None:
     """Remove a run with the crash images it made, one crash image, or a dataset.
@@ -76,13 +75,12 @@ def rm(name: str) -> None:
 
 
 @click.command()
-@click.argument("page", metavar="[PAGE]", required=False, shell_complete=completed_by("pages"))
+@click.argument("page", metavar="[PAGE]", required=False)
 @click.option(
     "--keep",
     multiple=True,
     metavar="RUN",
     help="Keep this run among those that the page is made from.",
-    shell_complete=completed_by("runs"),
 )
 def results(page: str | None, keep: tuple[str, ...]) -> None:
     """Make the pages of docs/results again, or one of them.

@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from redolab.commands.address import GivenServer, address_options
-from redolab.commands.completing import completed_by
 from redolab.commands.console import console
 
 
@@ -22,13 +21,11 @@ from redolab.commands.console import console
     show_default=True,
     metavar="NAME",
     help="Where it would recover: as for 'predict'.",
-    shell_complete=completed_by("storages"),
 )
 @click.option(
     "--workload",
     metavar="NAME",
     help="Whose kind of redo it is.  [default: the slowest known]",
-    shell_complete=completed_by("workloads"),
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Keep samples: .csv or .parquet.")
 def sample(

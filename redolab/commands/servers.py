@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from redolab.commands.completing import completed_by
 from redolab.commands.console import console, progress
 
 
@@ -40,7 +39,7 @@ def server_add(name: str, tarball: Path | None, sha256: str | None, path: Path |
 
 
 @server.command("fetch")
-@click.argument("name", shell_complete=completed_by("servers"))
+@click.argument("name")
 def server_fetch(name: str) -> None:
     """Fetch a server as its source has it today; other versions of it that are there stay."""
     from redolab.upkeep.housekeeping import fetch_server
@@ -49,7 +48,7 @@ def server_fetch(name: str) -> None:
 
 
 @server.command("rm")
-@click.argument("name", shell_complete=completed_by("own_servers"))
+@click.argument("name")
 def server_rm(name: str) -> None:
     """Forget a server of your own, and remove what was unpacked of it."""
     from redolab.upkeep.housekeeping import remove_server
@@ -63,7 +62,6 @@ def server_rm(name: str) -> None:
     "name",
     metavar="NAME",
     help="One server, with its option file lines.  [default: all]",
-    shell_complete=completed_by("servers"),
 )
 @click.option("--log-size", default="8G", metavar="SIZE", help="All redo log files together.  [default: 8G]")
 def capacity(name: str | None, log_size: str) -> None:

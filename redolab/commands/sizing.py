@@ -7,17 +7,14 @@ from pathlib import Path
 import click
 
 from redolab.commands.address import GivenServer, address_options
-from redolab.commands.completing import completed_by
 from redolab.commands.console import console
 
 _STORAGE = click.option(
     "--storage", default="native", metavar="NAME", show_default=True,
     help="A storage of the calibration that comes with redolab, or a calibration of your own: FILE, or FILE:STORAGE.",
-    shell_complete=completed_by("storages"),
 )  # fmt: skip
 _WORKLOAD = click.option(
     "--workload", metavar="NAME", help="Whose kind of redo it is.  [default: the slowest known]",
-    shell_complete=completed_by("workloads"),
 )  # fmt: skip
 _DIRTY = click.option(
     "--dirty-pages", type=click.IntRange(min=1), metavar="N", help="At the crash.  [default: as the workload]"
@@ -32,7 +29,6 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="For programs.")
     "--server",
     metavar="NAME",
     help="Of 'redolab servers', or as in mysql-8.4.3.  [default: the one that is asked]",
-    shell_complete=completed_by("servers"),
 )
 @click.option("--log-size", metavar="SIZE", help="Of the whole redo log, as in 8G.  [default: the asked server's]")
 @_STORAGE
@@ -123,7 +119,6 @@ def _predict_now(
     "--server",
     metavar="NAME",
     help="Of 'redolab servers', or as in mysql-8.4.3.  [default: the sampled one]",
-    shell_complete=completed_by("servers"),
 )
 @click.option(
     "--samples",
@@ -252,7 +247,7 @@ def size(
 
 
 @click.command()
-@click.argument("names", nargs=-1, metavar="[RUN…]", shell_complete=completed_by("runs"))
+@click.argument("names", nargs=-1, metavar="[RUN…]")
 @click.option(
     "-o",
     "--output",

@@ -6,7 +6,6 @@ import sys
 
 import click
 
-from redolab.commands.completing import completed_by
 from redolab.commands.console import console, progress
 from redolab.commands.machines import machine_option
 
@@ -26,7 +25,7 @@ def storage_list() -> None:
 
 
 @storage.command("check")
-@click.argument("names", nargs=-1, required=True, metavar="PROFILE…", shell_complete=completed_by("storages"))
+@click.argument("names", nargs=-1, required=True, metavar="PROFILE…")
 @click.option("--beside-others", is_flag=True, help="Even beside a database server that is not the lab's.")
 @machine_option
 def storage_check(names: tuple[str, ...], beside_others: bool) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from redolab.commands.address import GivenServer, address_options
-from redolab.commands.completing import completed_by
 from redolab.commands.console import console
 
 
@@ -27,19 +26,16 @@ from redolab.commands.console import console
     show_default=True,
     metavar="NAME",
     help="Where it would recover: as for 'predict'.",
-    shell_complete=completed_by("storages"),
 )
 @click.option(
     "--workload",
     metavar="NAME",
     help="Whose kind of redo it is.  [default: the slowest known]",
-    shell_complete=completed_by("workloads"),
 )
 @click.option(
     "--server",
     metavar="NAME",
     help="Whose figures are taken.  [default: what it says that it is]",
-    shell_complete=completed_by("servers"),
 )
 def export(
     server_at: GivenServer,
@@ -95,7 +91,6 @@ def export(
     "--server",
     metavar="NAME",
     help="As in mysql-9.7, where the log does not say which server it is.",
-    shell_complete=completed_by("servers"),
 )
 @click.option("--every", metavar="TIME", help="How often it is shown.  [default: 1s, as lines 10s]")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a look, for programs.")
