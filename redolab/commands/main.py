@@ -74,14 +74,19 @@ def _say_version(context: click.Context, _: click.Parameter, asked: bool) -> Non
     context.exit()
 
 
-class _InOrder(click.Group):
-    """Lists its commands in the order in which they are written here."""
+class _Sectioned(click.Group):
+    """Lists its commands under headings, in the order in which they are written here."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        margins = 6
+        width = formatter.width - max(map(len, self.commands)) - margins
+        for heading, verbs in _SECTIONS.items():
+            with formatter.section(heading):
+                listed = [(verb.name or "", verb.get_short_help_str(width)) for verb in verbs if not verb.hidden]
+                formatter.write_dl(listed)
 
 
-@click.group(cls=_InOrder, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(cls=_Sectioned, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.option("--debug", is_flag=True, help="On an error, show where in the lab it came from.")
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_say_version, help="Show version and commit."
@@ -90,41 +95,49 @@ def commands(debug: bool) -> None:
     """Crash real MySQL, MariaDB and Percona servers on purpose, time their recovery, size their redo logs."""
 
 
-_IN_THE_ORDER_OF_A_DAYS_WORK: tuple[click.Command, ...] = (
-    machine.doctor,
-    servers.servers,
-    servers.server,
-    servers.capacity,
-    experiments.run,
-    experiments.make_experiment,
-    experiments.torture,
-    runs.runs,
-    runs.show,
-    runs.report,
-    runs.judge,
-    runs.rm,
-    runs.results,
-    images.images,
-    images.recover,
-    storage.storage,
-    machines.machines,
-    machines.attach,
-    cluster.scheduler,
-    cluster.worker,
-    cluster.do_job,
-    virtual.vm,
-    timeline.timeline,
-    watching.follow,
-    slowlog.slowlog,
-    sample.sample,
-    watching.export,
-    sizing.predict,
-    sizing.size,
-    sizing.fit,
-    sizing.page,
-    completion.completion,
-    machine.clean,
-)
+_SECTIONS: dict[str, tuple[click.Command, ...]] = {
+    "A server is recovering, or has recovered": (watching.follow, timeline.timeline),
+    "Plan a redo log": (
+        sample.sample,
+        sizing.size,
+        sizing.predict,
+        servers.capacity,
+        watching.export,
+        sizing.page,
+        sizing.fit,
+    ),
+    "Query logs": (slowlog.slowlog,),
+    "Crash servers in the lab": (
+        machine.doctor,
+        experiments.run,
+        experiments.make_experiment,
+        experiments.torture,
+        servers.servers,
+        servers.server,
+        storage.storage,
+    ),
+    "Runs and crash images": (
+        runs.runs,
+        runs.show,
+        runs.report,
+        runs.judge,
+        runs.results,
+        images.images,
+        images.recover,
+        runs.rm,
+        machine.clean,
+    ),
+    "Other machines": (
+        machines.machines,
+        machines.attach,
+        virtual.vm,
+        cluster.scheduler,
+        cluster.worker,
+        cluster.do_job,
+    ),
+    "This command": (completion.completion,),
+}
 
-for _verb in _IN_THE_ORDER_OF_A_DAYS_WORK:
-    commands.add_command(_verb)
+for _verbs in _SECTIONS.values():
+    for _verb in _verbs:
+        commands.add_command(_verb)
