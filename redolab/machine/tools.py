@@ -15,7 +15,7 @@ from redolab.errors import LabError
 from redolab.machine import files, processes
 from redolab.machine.apt import PrivateApt, codename
 from redolab.machine.clean_up_journal import Journal
-from redolab.machine.distribution import how_to_install, installs_by_itself
+from redolab.machine.distribution import has_apt, how_to_install
 from redolab.machine.distribution import names as distribution_names
 from redolab.machine.processes import Command
 from redolab.progress import Progress
@@ -101,7 +101,7 @@ class Tools:
         if not missing:
             return
         packages = [PACKAGES[name] for name in missing]
-        if not installs_by_itself():
+        if not has_apt():
             raise _not_by_itself(packages)
         privilege = self._privilege()
         with progress.stage(f"getting {', '.join(packages)}"):
@@ -114,7 +114,7 @@ class Tools:
 
     def install(self, packages: Sequence[str], progress: Progress) -> None:
         """Have packages on this machine that come with no program of their name. Raises `LabError` if the lab may not."""
-        if not installs_by_itself():
+        if not has_apt():
             raise _not_by_itself(packages)
         privilege = self._privilege()
         if privilege is None:

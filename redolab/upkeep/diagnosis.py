@@ -12,7 +12,7 @@ from redolab.machine import processes
 from redolab.machine.apt import distribution
 from redolab.machine.copies import shares_blocks
 from redolab.machine.description import read_machine
-from redolab.machine.distribution import how_to_install, installs_by_itself
+from redolab.machine.distribution import has_apt, how_to_install
 from redolab.machine.lab_folder import check_lab_folder
 from redolab.machine.tools import PACKAGES
 from redolab.models.sizes import crash_and_recovery, data_directory, default_dataset, fill_pool
@@ -20,18 +20,10 @@ from redolab.project import PROJECT
 from redolab.report.table import Column, ReportTable
 from redolab.servers.catalogue import server_catalogue
 from redolab.servers.sandbox import Sandbox
-from redolab.storage.disk_model import BUILD_PACKAGES, can_build
 from redolab.units import GIB, format_size
 
 _FEWEST_CORES = 2
 _EVERY_RUN = ("bwrap", "sysbench")
-_TAKES = {
-    "bwrap": "every run takes it",
-    "sysbench": "every run takes it",
-    "fio": "storages are not measured without it (--check-disks off)",
-    "mkfs.xfs": "lab disks take it",
-}
-"""Program → what takes it, where the lab cannot get it. Maven and npm are of no use there: the libraries of their servers are Debian's."""
 _KERNEL = {"loop": Path("/dev/loop-control"), "fuse": Path("/dev/fuse")}
 
 
@@ -175,18 +167,11 @@ def _servers() -> Examination:
 def _tools() -> Iterator[Examination]:
     tools = tools_of(PROJECT.lab)
     versions = tools.versions()
-    by_itself = installs_by_itself()
+    apt = has_apt()
     for name, package in PACKAGES.items():
-        if not by_itself and name not in _TAKES:
-            continue
-        when = "the first run that wants it gets it, or" if by_itself else _TAKES[name]
-        remedy = f"{when}: {how_to_install([package])}"
-        needed = not by_itself and name in _EVERY_RUN
+        remedy = f"{'the first run that wants it gets it, or: ' if apt else ''}{how_to_install([package])}"
+        needed = not apt and name in _EVERY_RUN
         yield Examination(name, versions.get(name, "not there"), name in versions, needed, remedy)
-    if not by_itself:
-        can = can_build()
-        remedy = f"modelled disks (STORAGE=hdd and others): {how_to_install(BUILD_PACKAGES)}"
-        yield Examination("disk model", "can be built" if can else "cannot be built", can, False, remedy)
     bubblewrap = tools.find("bwrap")
     if bubblewrap is not None:
         try:
