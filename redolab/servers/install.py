@@ -32,8 +32,8 @@ class _Mark(msgspec.Struct, frozen=True):
     program: str
     share: str
     said: str
-    name: str = ""
-    """Empty in a folder of an earlier lab's, which is called like the server."""
+    name: str
+    """The server's name, which is not always that of its folder: the folder's has the version too."""
 
     def is_of(self, entry: CatalogueEntry) -> bool:
         """Whether it was made from this very entry."""
@@ -84,12 +84,7 @@ class Servers:
 
     def install(self, name: str, entry: CatalogueEntry, progress: Progress) -> InstalledServer:
         """The server, fetched and unpacked if no version of it is there yet. Raises `LabError`."""
-        self._take_over(name)
-        if there := self.installed(name, entry):
-            # What an earlier version of the lab unpacked may lack a file that servers look at now.
-            there.sandbox.prepare()
-            return there
-        return self.fetch(name, entry, progress)
+        return self.installed(name, entry) or self.fetch(name, entry, progress)
 
     def fetch(self, name: str, entry: CatalogueEntry, progress: Progress) -> InstalledServer:
         """The server as its source has it now, beside other versions that are there. Raises `LabError`."""
@@ -118,14 +113,12 @@ class Servers:
 
     def remove(self, name: str) -> None:
         """Remove what was unpacked of a server, all versions of it."""
-        self._take_over(name)
         for folder, _ in self._marked(name):
             files.remove_marked(folder, _MARK)
 
     def _made(
         self, name: str, entry: CatalogueEntry, progress: Progress, check: Callable[[InstalledServer], None]
     ) -> InstalledServer:
-        self._take_over(name)
         self._sandbox(self._folder / name, entry.source).check()
         self._tools.require(entry.source.tools, progress)
         making = self._folder / f"{name}.partial"
@@ -154,7 +147,7 @@ class Servers:
         found = []
         for folder in (self._folder / each for each in files.names(self._folder)):
             mark = _read_mark(folder)
-            if mark is not None and (mark.name or folder.name) == name:
+            if mark is not None and mark.name == name:
                 found.append((folder, mark))
         return found
 
@@ -176,27 +169,12 @@ class Servers:
     def _folder_of(self, server: InstalledServer) -> Path:
         return self._folder / f"{server.name}-{server.dialect.version}"
 
-    def _take_over(self, name: str) -> None:
-        """Give a folder that an earlier lab called like the server the name of its version; remove one that is not whole."""
-        old = self._folder / name
-        mark = _read_mark(old)
-        if mark is None or (mark.name or name) != name:
-            if mark is None:
-                files.remove(old)
-            return
-        to = self._folder_of(self._server(old, name, mark))
-        if to.exists():
-            files.remove_marked(old, _MARK)
-            return
-        files.write_whole(old / _MARK, msgspec.json.encode(msgspec.structs.replace(mark, name=name)))
-        files.move(old, to)
-
     def _check_its_own(self, folder: Path, name: str, made: InstalledServer) -> None:
         """Raises `LabError` if another server, whose name ends like this one's version, has the folder."""
         mark = _read_mark(folder)
-        if mark is not None and (mark.name or folder.name) != name:
+        if mark is not None and mark.name != name:
             raise LabError(
-                f"{name} {made.version} would lie in {folder}, where the server '{mark.name or folder.name}' lies",
+                f"{name} {made.version} would lie in {folder}, where the server '{mark.name}' lies",
                 "remove that with 'redolab server rm', and add it by another name",
             )
 

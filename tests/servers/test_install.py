@@ -1,9 +1,8 @@
-"""Versions of one server, side by side: which is taken, and folders of earlier labs."""
+"""Versions of one server, side by side: which is taken."""
 
 from __future__ import annotations
 
 import io
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -51,16 +50,6 @@ def expecting(source: Path, version: str) -> CatalogueEntry:
     return msgspec.structs.replace(entry_of_folder(source), version=version)
 
 
-def as_of_an_earlier_lab(folder: Path, version: str) -> Path:
-    """Its folder was called like the server, and its mark did not name it."""
-    old = folder / "servers/mine"
-    (folder / f"servers/mine-{version}").rename(old)
-    mark = json.loads((old / "server.json").read_bytes())
-    del mark["name"]
-    (old / "server.json").write_text(json.dumps(mark))
-    return old
-
-
 def test_versions_lie_side_by_side(servers: Servers, source: Path, tmp_path: Path) -> None:
     entry = expecting(source, "5.7.29")
     assert servers.installed("mine", entry) is None
@@ -81,45 +70,6 @@ def test_versions_lie_side_by_side(servers: Servers, source: Path, tmp_path: Pat
     assert servers.size("mine") > 0
     servers.remove("mine")
     assert files.names(tmp_path / "servers") == []
-
-
-def test_a_folder_of_an_earlier_lab_is_taken_over_without_its_source(
-    servers: Servers, source: Path, tmp_path: Path
-) -> None:
-    entry = expecting(source, "5.7.44")
-    servers.install("mine", entry, QUIET)
-    old = as_of_an_earlier_lab(tmp_path, "5.7.30")
-    files.remove(source)
-    there = servers.installed("mine", entry)
-    assert there is not None
-    assert there.folder == old
-    taken = servers.install("mine", entry, QUIET)
-    assert (taken.version, taken.folder) == ("5.7.30", tmp_path / "servers/mine-5.7.30")
-    assert files.names(tmp_path / "servers") == ["mine-5.7.30"]
-    there = servers.installed("mine", entry)
-    assert there is not None
-    assert there.folder == taken.folder
-
-
-def test_taking_over_that_was_broken_off_goes_on(servers: Servers, source: Path, tmp_path: Path) -> None:
-    entry = expecting(source, "5.7.30")
-    servers.install("mine", entry, QUIET)
-    # Marked already, and not moved yet.
-    (tmp_path / "servers/mine-5.7.30").rename(tmp_path / "servers/mine")
-    assert servers.install("mine", entry, QUIET).version == "5.7.30"
-    assert files.names(tmp_path / "servers") == ["mine-5.7.30"]
-
-
-def test_half_a_folder_of_an_earlier_lab_is_made_anew(servers: Servers, source: Path, tmp_path: Path) -> None:
-    entry = expecting(source, "5.7.30")
-    servers.install("mine", entry, QUIET)
-    old = as_of_an_earlier_lab(tmp_path, "5.7.30")
-    (old / "server.json").unlink()
-    (tmp_path / "servers/mine-5.7.30").mkdir()
-    assert servers.installed("mine", entry) is None
-    assert servers.install("mine", entry, QUIET).version == "5.7.30"
-    assert files.names(tmp_path / "servers") == ["mine-5.7.30"]
-    assert files.names(tmp_path / "servers/mine-5.7.30") == ["etc", "server.json"]
 
 
 def test_what_cannot_be_fetched_leaves_what_is_there(servers: Servers, source: Path, tmp_path: Path) -> None:
