@@ -58,6 +58,7 @@ def page(runs: Sequence[Run]) -> Page:
         "purged": _each(format_size(trial.cell.purged) for trial in trials),
         "cached": _each("left in the page cache" if trial.cell.cached else "not in the page cache" for trial in trials),
         "removals": len(trials),
+        "long_enough": sum(each.long_enough for each in found),
         "commands": [command(run, Factors(), always=("server", "file_system", "storage", "file_size")) for run in runs],
         "machines": measured_on(runs),
         "dates": _each(f"{run.record().began:%Y-%m-%d}" for run in runs),
