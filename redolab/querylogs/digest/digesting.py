@@ -15,7 +15,7 @@ from redolab.querylogs.digest.chunks import CHUNK, LONGEST, Chunk, chunks
 from redolab.querylogs.digest.classes import Amount, Digest, Distribution, Example, QueryClass, ReadFile
 from redolab.querylogs.digest.fingerprints import checksum
 from redolab.querylogs.digest.kinds import check_kind
-from redolab.querylogs.digest.records import Window
+from redolab.querylogs.digest.records import Window, as_text
 from redolab.querylogs.digest.sources import Stream, in_order
 from redolab.querylogs.digest.spill import Spill
 from redolab.querylogs.digest.stamps import MICROSECONDS
@@ -94,7 +94,7 @@ def _query_class(
     fingerprint = tallies.fingerprints[row["number"]]
     length = _amount(row, "bytes")
     return QueryClass(
-        fingerprint=fingerprint.decode("utf-8", "replace"),
+        fingerprint=as_text(fingerprint),
         id=checksum(fingerprint),
         count=row["count"],
         seconds=seconds,
@@ -121,7 +121,7 @@ def _amount(row: dict[str, Any], name: str, unit: int = 1) -> Amount | None:
 
 def _example(slowest: Slowest) -> Example:
     return Example(
-        text=slowest.text[:EXAMPLE_BYTES].decode("utf-8", "replace"),
+        text=as_text(slowest.text[:EXAMPLE_BYTES]),
         seconds=slowest.us / MICROSECONDS,
         lock_seconds=None if slowest.lock_us is None else slowest.lock_us / MICROSECONDS,
         rows_sent=slowest.sent,

@@ -17,6 +17,7 @@ from redolab.querylogs.digest.fingerprints import ADMINISTRATOR
 from redolab.querylogs.digest.lines import OPENING, RECORD, without_server_lines
 from redolab.querylogs.digest.stamps import MICROSECONDS, moments
 
+_ENCODING = "latin-1"
 _SPLIT = RECORD.decode()
 _TIME = "\n# Time: "
 # A line of a statement may begin so too, but then ends in its `;`.
@@ -32,7 +33,8 @@ _FIGURES = (
     r"Query_time: ([0-9]+(?:\.[0-9]+)?) +Lock_time: ([0-9]+(?:\.[0-9]+)?) +Rows_sent: ([0-9]+) +Rows_examined: ([0-9]+)"
 )
 _USE = r"\nuse ([^\n]*);\n"
-_SCHEMA = r"# (?:Thread_id: [0-9]+ +)?Schema: ([^\s:]+)[ \n]"
+# \s would be that of Unicode, to which a byte of a name in UTF-8 can belong.
+_SCHEMA = r"# (?:Thread_id: [0-9]+ +)?Schema: ([^ \t\n:]+)[ \n]"
 _EPOCH = r"\nSET [^\n]*timestamp=([0-9]+)"
 # A file that ends in the middle of the lines before a statement.
 _UNFINISHED = re.compile(rb"(?<=;\n)(?:#|/|[A-Z]:|[Tt][Cc][Pp] |Time[ \t])[^\n]*\Z")
@@ -63,17 +65,26 @@ class Records:
     """The records of a chunk.
 
     `table`: `text` without the server's `;`, `bytes` of it, `us` of query time, `lock_us`, `sent`, `examined`,
-    `database`, `at` and `zoned` (`redolab.querylogs.digest.stamps`), `row` in the log's order; `encoding`: in which
-    `text` gives the bytes of the log; the rest: `redolab.querylogs.digest.classes.Skipped`.
+    `database`, `at` and `zoned` (`redolab.querylogs.digest.stamps`), `row` in the log's order. Texts have one character
+    for each byte of the log (`as_bytes`). The rest: `redolab.querylogs.digest.classes.Skipped`.
     """
 
     table: pl.DataFrame
-    encoding: str
     cut_off: int
     without_time: int
     outside: int
     bytes_before: int
     last_database: str | None
+
+
+def as_bytes(text: str) -> bytes:
+    """Return the bytes in the log of a text of `Records`."""
+    return text.encode(_ENCODING)
+
+
+def as_text(logged: bytes) -> str:
+    """Return bytes of the log as a person reads them."""
+    return logged.decode("utf-8", "replace")
 
 
 def records(chunk: Chunk, window: Window) -> Records:
@@ -86,42 +97,37 @@ def records(chunk: Chunk, window: Window) -> Records:
     if chunk.last and (unfinished := _UNFINISHED.search(content)) and RECORD not in content[unfinished.start() - 1 :]:
         cut_off += content.startswith(b"#", unfinished.start())
         content = content[: unfinished.start()]
-    frame, encoding = _split(b"\n" + content)
+    frame = _split(b"\n" + content)
     # To look for the server's lines everywhere takes longer than to split.
     if not _all_end(frame) and OPENING in content:
-        frame, encoding = _split(b"\n" + without_server_lines(content))
+        frame = _split(b"\n" + without_server_lines(content))
     before = frame["piece"][0].lstrip("\n")
     frame = _whole(_with_own_stamps(frame, chunk.stamp.decode("ascii", "replace")))
     complete = frame.filter(pl.col("piece").str.ends_with(";"))
     cut_off += frame.height - complete.height + bool(before)
-    table = _columns(complete, encoding, with_epoch=window.has_offset)
+    table = _columns(complete, with_epoch=window.has_offset)
     timed = table.filter(pl.col("us").is_not_null())
     # Before rows go: a statement is of the database that the last line before it names.
     inside = timed.with_columns(pl.col("database").forward_fill()).filter(_within(window)) if window else timed
     return Records(
         table=inside.drop("epoch"),
-        encoding=encoding,
         cut_off=cut_off,
         without_time=table.height - timed.height,
         outside=timed.height - inside.height,
-        bytes_before=len(before.encode(encoding)),
+        bytes_before=len(before),
         last_database=table["database"].drop_nulls().tail(1).item() if table["database"].count() else None,
     )
 
 
-def _split(content: bytes) -> tuple[pl.DataFrame, str]:
-    """What stands before, between and behind the records' first lines, and the stamps that each `piece` ends with.
+def _split(content: bytes) -> pl.DataFrame:
+    """Split at the first line of each record: what stands before, between and behind, and the stamps that each `piece` ends with.
 
     `stamp`: the last of these that says anything; `ends`: whether a record ends here, and the next line begins one.
-    With it the encoding in which the pieces give the content's bytes.
     """
-    pieces, encoding = pl.Series("piece", content.split(RECORD), dtype=pl.Binary), "utf-8"
-    try:
-        pieces = pieces.cast(pl.String)
-    except pl.exceptions.PolarsError:
-        # Statements hold binary strings. So each byte is a character, and none is lost.
-        encoding = "latin-1"
-        pieces = pl.Series("piece", content.decode(encoding).split(_SPLIT))
+    # Statements hold binary strings, and text in any encoding. With one character a byte, and no other encoding for chunks
+    # that are UTF-8, a statement has one class wherever a chunk ends.
+    as_characters = content.decode(_ENCODING).encode()
+    pieces = pl.Series("piece", as_characters.split(RECORD), dtype=pl.Binary).cast(pl.String)
     frame = pieces.str.strip_chars_end("\n \t").to_frame()
     frame = frame.with_columns(length=pl.col("piece").str.find(_LAST_STAMP).cast(pl.Int64)).select(
         piece=_sliced("piece", pl.lit(0, pl.Int64), pl.col("length").fill_null(_ALL)),
@@ -131,7 +137,7 @@ def _split(content: bytes) -> tuple[pl.DataFrame, str]:
     )
     if not _all_end(frame):
         frame = frame.with_columns(pl.col("piece").str.replace(_STAMPS_BEFORE, "$1"))
-    return frame.with_columns(ends=pl.col("stamp").is_not_null() | pl.col("piece").str.ends_with(";")), encoding
+    return frame.with_columns(ends=pl.col("stamp").is_not_null() | pl.col("piece").str.ends_with(";"))
 
 
 def _all_end(frame: pl.DataFrame) -> bool:
@@ -166,7 +172,7 @@ def _whole(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _columns(frame: pl.DataFrame, encoding: str, with_epoch: bool) -> pl.DataFrame:
+def _columns(frame: pl.DataFrame, with_epoch: bool) -> pl.DataFrame:
     frame = frame.with_columns(header=pl.col("piece").str.extract(_HEADER, 0)).with_columns(
         text=_sliced("piece", pl.col("header").str.len_bytes().cast(pl.Int64), pl.lit(_ALL)).str.strip_suffix(";"),
     )
@@ -188,9 +194,7 @@ def _columns(frame: pl.DataFrame, encoding: str, with_epoch: bool) -> pl.DataFra
         epoch=pl.col("header").str.extract(_EPOCH).cast(pl.Int64, strict=False)
         if with_epoch
         else pl.lit(None, pl.Int64),
-        bytes=(pl.col("text").str.len_bytes() if encoding == "utf-8" else pl.col("text").str.len_chars()).cast(
-            pl.Int64
-        ),
+        bytes=pl.col("text").str.len_chars().cast(pl.Int64),
         row=pl.int_range(pl.len(), dtype=pl.UInt32),
     )
 

@@ -9,7 +9,7 @@ import polars as pl
 from redolab.querylogs.digest.chunks import Chunk
 from redolab.querylogs.digest.classes import Skipped
 from redolab.querylogs.digest.fingerprints import fingerprint
-from redolab.querylogs.digest.records import Window, records
+from redolab.querylogs.digest.records import Window, as_bytes, as_text, records
 from redolab.querylogs.digest.shapes import with_shapes
 
 EXAMPLE_BYTES = 65_536
@@ -43,7 +43,6 @@ class Summary:
     times: pl.DataFrame
     slowest: pl.DataFrame
     database: str | None
-    encoding: str
     skipped: Skipped
 
 
@@ -64,7 +63,6 @@ def summarise(chunk: Chunk, window: Window) -> Summary:
         times=table.group_by("shape", "us").agg(n=pl.len()),
         slowest=table[slowest].drop("place"),
         database=read.last_database,
-        encoding=read.encoding,
         skipped=Skipped(
             outside=read.outside, cut_off=read.cut_off, without_time=read.without_time, bytes=read.bytes_before
         ),
@@ -118,7 +116,7 @@ class Tallies:
         shapes = summary.slowest["shape"].to_list()
         for place, shape in enumerate(shapes):
             if shape not in self._of_shape:
-                text = summary.slowest["text"][place].encode(summary.encoding)
+                text = as_bytes(summary.slowest["text"][place])
                 self._of_shape[shape] = self._number(fingerprint(text))
         numbered = pl.DataFrame(
             {"shape": shapes, "number": [self._of_shape[shape] for shape in shapes]},
@@ -152,12 +150,12 @@ class Tallies:
             if best is not None and best.us >= row["us"]:
                 continue
             self.slowest[row["number"]] = Slowest(
-                text=row["text"].encode(summary.encoding)[: EXAMPLE_BYTES + 1],
+                text=as_bytes(row["text"])[: EXAMPLE_BYTES + 1],
                 us=row["us"],
                 lock_us=row["lock_us"],
                 sent=row["sent"],
                 examined=row["examined"],
-                database=row["database"] or self._database,
+                database=as_text(as_bytes(database)) if (database := row["database"] or self._database) else None,
                 at=row["at"],
                 zoned=row["zoned"],
             )

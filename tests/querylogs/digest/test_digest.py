@@ -246,6 +246,35 @@ def test_a_record_too_long_keeps_its_figures_and_is_said(tmp_path: Path) -> None
     assert found.notes
 
 
+def test_a_statement_has_one_class_whatever_encoding_stands_beside_it(tmp_path: Path) -> None:
+    """Two statements in UTF-8, two in latin-1, a binary string: the classes do not depend on where a chunk ends."""
+    head = b"# User@Host: a[a] @ b []\n# Query_time: 0.5  Lock_time: 0.0 Rows_sent: 0  Rows_examined: 0\n"
+    use = "use `à la carte`;\n".encode()
+    statements = ["select `é`".encode(), "select `é`".encode("latin-1"), b"select '\xff'"]
+    log = tmp_path / "mixed.log"
+    log.write_bytes(b"".join(head + use + each + b";\n" for each in [*statements[:2], *statements]))
+    whole = without_files(digest([log]))
+    assert {(each.fingerprint, each.count, each.bytes.max) for each in digest([log]).classes} == {
+        ("select `é`", 2, 11),
+        ("select `\N{REPLACEMENT CHARACTER}`", 2, 10),
+        ("select ?", 1, 10),
+    }
+    for chunk in (1, 150, 300, 400):
+        found = digest([log], chunk=chunk)
+        assert without_files(found) == whole
+        assert {each.example.database for each in found.classes} == {"à la carte"}
+
+
+def test_a_name_in_utf_8_is_whole(tmp_path: Path) -> None:
+    """The second byte of à is a blank of latin-1."""
+    log = tmp_path / "percona.log"
+    log.write_bytes(
+        "# User@Host: a[a] @ b []\n# Thread_id: 1  Schema: voilà  Last_errno: 0\n"
+        "# Query_time: 0.5  Lock_time: 0.0 Rows_sent: 0  Rows_examined: 0\nselect 1;\n".encode()
+    )
+    assert digest([log]).classes[0].example.database == "voilà"
+
+
 def test_what_comes_through_a_pipe_is_read_whole(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
