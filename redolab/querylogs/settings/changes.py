@@ -14,8 +14,11 @@ FILE = "slow_query_log_file"
 LOG = "slow_query_log"
 TIME = "long_query_time"
 OUTPUT = "log_output"
-QUIET = "2000"
-"""Seconds of long_query_time at which nothing is logged, as P. Boros sets it (data/published/query-logs.toml)."""
+QUIET = "2000.000471"
+"""Seconds of long_query_time at which nothing is logged: P. Boros's 2000 (data/published/query-logs.toml), with a fraction that
+nobody else sets."""
+CAPTURED = re.compile(r"-full-\d{14}")
+"""The part of a captured log's name that the usual log's lacks."""
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -107,9 +110,9 @@ def changes_to_be_quiet(variables: Mapping[str, str]) -> list[Change]:
 
 
 def left_behind(variables: Mapping[str, str]) -> str:
-    """What of a capture or a rotation is still in force on a server; empty if nothing is."""
+    """Return the setting of a capture or a rotation that is still in force on a server; empty if there is none."""
     file = file_of(variables)
-    if re.search(r"-full-\d{14}$", file):
+    if CAPTURED.search(file):
         return f"{FILE} = {file}"
     time = variables.get(TIME, "")
     return f"{TIME} = {time}" if same_value(time, QUIET) else ""

@@ -15,6 +15,7 @@ from redolab.querylogs.settings.note import Note
 from redolab.querylogs.settings.server import CLOCK_TOLERANCE, Restarted, UserServer
 
 _TRIES = 3
+_STILL_OURS = "accepted, but the variable still has the value that was set for a while"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +61,9 @@ def put_back(server: UserServer, path: Path, note: Note, telling: Telling) -> No
 
 
 def _undo(server: UserServer, path: Path, note: Note, telling: Telling) -> None:
-    failed: list[str] = []
+    refused: dict[str, str] = {}
+    todo = undoing(note.changes, server.variables())
     for _ in range(_TRIES):
-        todo = undoing(note.changes, server.variables())
-        failed = []
         if not todo.undo:
             break
         for change in todo.undo:
@@ -73,7 +73,9 @@ def _undo(server: UserServer, path: Path, note: Note, telling: Telling) -> None:
             except Restarted:
                 raise
             except LabError as error:
-                failed.append(f"{change.to_undo};   -- {error.problem}")
+                refused[change.name] = error.problem
+        # An accepted statement is no proof: somebody may have set the value again, a proxy may have answered.
+        todo = undoing(note.changes, server.variables())
     for change, now in todo.left:
         telling.note(
             f"{change.name} was set to {now!r} by somebody else meanwhile: left (it was {change.before!r} before)"
@@ -84,9 +86,11 @@ def _undo(server: UserServer, path: Path, note: Note, telling: Telling) -> None:
     if note.event is not None:
         event = note.event
         _if_it_can(lambda: drop_event(server, event), telling)
-    if failed:
+    if todo.undo:
         raise LabError(
-            f"not all is put back on {server.address}", f"the note stays in {path}; these remain to be done", failed
+            f"not all is put back on {server.address}",
+            f"the note stays in {path}; these remain to be done",
+            [f"{each.to_undo};   -- {refused.get(each.name, _STILL_OURS)}" for each in todo.undo],
         )
 
 

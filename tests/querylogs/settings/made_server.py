@@ -38,6 +38,9 @@ class World:
     done: list[str] = field(default_factory=list)
     """The SET GLOBALs, each with the server that it was carried out on."""
 
+    ignored: set[str] = field(default_factory=set)
+    """Variables that are not set although the statement is accepted, as by a proxy."""
+
     @property
     def address(self) -> Address:
         """The address."""
@@ -92,7 +95,8 @@ class _Cursor:
             if world.behind is not server:
                 raise pymysql.err.OperationalError(CR.CR_SERVER_LOST, "lost")
             name, _, value = statement.removeprefix("SET GLOBAL ").partition(" = ")
-            server.variables[name] = value.strip("'")
+            if name not in world.ignored:
+                server.variables[name] = value.strip("'")
             world.done.append(f"{server.variables['server_uuid']}: {name} = {value}")
         elif statement.startswith("SHOW GLOBAL VARIABLES"):
             self.rows = list(server.variables.items())

@@ -67,7 +67,9 @@ def test_bits_of_another_variable_are_left_to_that() -> None:
 def test_what_another_command_has_set_is_seen() -> None:
     assert left_behind(MYSQL_5_5) == ""
     assert left_behind({**MYSQL_5_5, "slow_query_log_file": "/d/slow.log-full-20261124201607"})
-    assert left_behind({**MYSQL_5_5, "long_query_time": "2000.000000"}) == "long_query_time = 2000.000000"
+    assert left_behind({**MYSQL_5_5, "long_query_time": "2000.000471"}) == "long_query_time = 2000.000471"
+    # A DBA's own value.
+    assert left_behind({**MYSQL_5_5, "long_query_time": "2000.000000"}) == ""
 
 
 def test_the_file_comes_first_so_that_the_file_in_use_gets_nothing_of_it() -> None:
@@ -114,11 +116,11 @@ def test_quiet_only_where_something_is_logged() -> None:
     assert changes_to_be_quiet(MYSQL_5_5) == []
     on = {**MYSQL_5_5, "slow_query_log": "ON"}
     assert changes_to_be_quiet(on) == [
-        Change("long_query_time", "10.000000", "2000"),
+        Change("long_query_time", "10.000000", "2000.000471"),
         Change("log_output", "FILE", "NONE"),
     ]
     # The general log goes where log_output says, too.
-    assert changes_to_be_quiet({**on, "general_log": "ON"}) == [Change("long_query_time", "10.000000", "2000")]
+    assert changes_to_be_quiet({**on, "general_log": "ON"}) == [Change("long_query_time", "10.000000", "2000.000471")]
     assert changes_to_be_quiet({**on, "long_query_time": "5000"}) == [Change("log_output", "FILE", "NONE")]
 
 

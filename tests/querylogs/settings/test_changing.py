@@ -115,6 +115,19 @@ def test_a_signal_at_any_statement_ends_it_with_all_put_back(at: int) -> None:
     assert note.all_notes() == []
 
 
+def test_a_note_stays_while_a_variable_has_our_value_although_the_server_said_yes() -> None:
+    world = World(happens={len(CHANGES): lambda world: world.ignored.add("long_query_time")})
+    with pytest.raises(LabError, match="not all could be put back") as raised:
+        change(world, [])
+    assert world.behind.variables == {**DEFAULTS, "long_query_time": "0"}
+    assert [each.partition(";")[0] for each in raised.value.details] == ["SET GLOBAL long_query_time = 10.000000"]
+    (path,) = note.all_notes()
+    world.ignored.clear()
+    put_back(UserServer(world.address), path, note.read(path), Telling(print, print))
+    assert world.behind.variables == DEFAULTS
+    assert note.all_notes() == []
+
+
 def test_one_command_at_a_time() -> None:
     server = UserServer(World().address)
     with alone_on(server), pytest.raises(Busy, match="is at this server"), alone_on(server):
