@@ -105,7 +105,7 @@ def rotate(
 ) -> None:
     """Rotate the slow query log while the server runs: rename it, have it opened anew.
 
-    Nothing is truncated, removed or signalled. With --wait logging is paused (long_query_time 2000) and put back as by capture;
+    Nothing is truncated, removed or signalled. With --wait logging is paused (long_query_time 2000.000471) and put back as by capture;
     statements of the pause are missing from the log. Needs RELOAD; with --wait all that capture needs.
     """
     from redolab.querylogs.rotation import logrotate_configuration

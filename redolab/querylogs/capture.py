@@ -54,6 +54,8 @@ class Captured:
     """As the server names it."""
     to_read: str
     """As it is named where the capture ran, or as the server does if it cannot be read there."""
+    mode: int | None
+    """Permission bits of the file; None where it cannot be seen from here."""
     size: int
     """Bytes."""
     size_is_estimate: bool
@@ -207,6 +209,7 @@ def _watch(progress: Progress, server: UserServer, guardian: Guardian, watched: 
     return Captured(
         file=watched.named,
         to_read=watched.log.to_read if watched.log is not None else watched.named,
+        mode=watched.log.mode if watched.log is not None else None,
         size=size,
         size_is_estimate=watched.log is None,
         seconds=took,
@@ -235,8 +238,10 @@ def in_words(captured: Captured) -> list[str]:
     """What a capture has left, for a person."""
     about = "about " if captured.size_is_estimate else ""
     rate = captured.size / captured.seconds if captured.seconds else 0.0
+    mode = "" if captured.mode is None else f"its mode is {captured.mode:04o}, and "
     return [
         f"{captured.file}: {about}{format_size(captured.size)} in {format_duration(captured.seconds)} "
         f"({format_size(rate)} and {captured.statements / max(captured.seconds, 0.001):,.0f} statements a second)",
+        f"{mode}it holds every literal of every statement: protect it as you protect the data",
         f"read it with: redolab slowlog digest {captured.to_read}",
     ]

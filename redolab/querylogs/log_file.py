@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import glob
 import os
+import stat
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from redolab.errors import LabError
+from redolab.querylogs.settings.changes import CAPTURED
 from redolab.querylogs.settings.server import UserServer
 
 
@@ -24,7 +28,7 @@ class LogFile:
         """Its name for whoever reads it on this machine: the server's own, unless that has a root of its own."""
         try:
             return self.named if self.here.samefile(self.named) else str(self.here)
-        except FileNotFoundError:
+        except OSError:
             return str(self.here)
 
     @property
@@ -35,27 +39,46 @@ class LogFile:
         except FileNotFoundError:
             return 0
 
-    def sync(self) -> None:
-        """Have what is written of it, under this name or the one that it was just renamed to, on its disk.
+    @property
+    def mode(self) -> int | None:
+        """Permission bits; None while it is not there."""
+        try:
+            return self.here.stat().st_mode & 0o777
+        except FileNotFoundError:
+            return None
 
-        MySQL does so itself when it closes the log, while all who write to it wait: what is on the disk already, it need not.
+    def sync(self) -> None:
+        """Write what the page cache holds of it to its disk, under this name or the one that it was just renamed to.
+
+        MySQL does so when it closes the log, while all who write to it wait: what is on the disk already, it need not.
         """
-        # A new one that nobody writes to yet is empty.
-        named = [
-            each
-            for each in self.here.parent.glob(f"{self.here.name}*")
-            if each.is_file() and not each.is_symlink() and each.stat().st_size
-        ]
         with suppress(OSError):
-            descriptor = os.open(max(named, key=lambda path: path.stat().st_mtime, default=self.here), os.O_RDONLY)
+            descriptor = os.open(self._last_written(), os.O_RDONLY)
             try:
                 os.fdatasync(descriptor)
             finally:
                 os.close(descriptor)
 
+    def _last_written(self) -> Path:
+        """Return the path of the log that was written to last: this one, or while that is empty, what it was renamed to."""
+        written = {}
+        for path in self.here.parent.glob(f"{glob.escape(self.here.name)}*"):
+            # logrotate may remove one meanwhile.
+            with suppress(FileNotFoundError):
+                found = path.lstat()
+                is_capture = CAPTURED.match(path.name, len(self.here.name))
+                if stat.S_ISREG(found.st_mode) and found.st_size and not is_capture:
+                    written[path] = found.st_mtime
+        return max(written, key=lambda path: written[path], default=self.here)
+
     def free_share(self) -> float:
-        """How much of its file system is free for the server, 0 to 1."""
-        found = os.statvfs(self.here.parent)
+        """Return the share of its file system that is free for the server, 0 to 1. Raises `LabError`."""
+        try:
+            found = os.statvfs(self.here.parent)
+        except OSError as error:
+            raise LabError(
+                f"{self.named} is no longer to be seen ({error.strerror})", "see whether the server runs"
+            ) from error
         return found.f_bavail / found.f_blocks if found.f_blocks else 1.0
 
 

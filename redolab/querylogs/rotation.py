@@ -128,17 +128,24 @@ def _open_anew(server: UserServer, telling: Telling, log: LogFile | None, stamp:
 
 
 def renamed_log(file: Path, old: Path) -> None:
-    """Rename a log and make an empty one of the same owner: where the server may not make files, it would switch its log off."""
-    was = file.stat()
+    """Rename a log and make an empty one of the same owner: where the server may not make files, it would switch its log off.
+
+    Raises `InvalidInput` for a link, a pipe or a device.
+    """
+    was = file.lstat()
+    if not stat.S_ISREG(was.st_mode):
+        raise _no_file(str(file))
+    # Never setuid or sticky bits, which a log has no use for.
+    mode = was.st_mode & 0o777
     file.rename(old)
     try:
-        descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, stat.S_IMODE(was.st_mode))
+        descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode)
     except FileExistsError:
         return
     try:
         with suppress(PermissionError):
             os.fchown(descriptor, was.st_uid, was.st_gid)
-        os.fchmod(descriptor, stat.S_IMODE(was.st_mode))
+        os.fchmod(descriptor, mode)
     finally:
         os.close(descriptor)
 
@@ -150,9 +157,13 @@ def _check_can_rename(log: LogFile | None, named: str, stamp: str) -> None:
             "run it on the server's machine as root, or rename it yourself and say --renamed",
         )
     if not log.here.is_file() or log.here.is_symlink():
-        raise InvalidInput(f"{named} is no file", "a log that is a link, a pipe or a device is not rotated")
+        raise _no_file(named)
     if log.here.with_name(f"{log.here.name}-{stamp}").exists():
         raise InvalidInput(f"{named}-{stamp} is there already", "wait a second")
+
+
+def _no_file(named: str) -> InvalidInput:
+    return InvalidInput(f"{named} is no file", "a log that is a link, a pipe or a device is not rotated")
 
 
 def logrotate_configuration(server: UserServer, command: str) -> str:
@@ -178,15 +189,17 @@ def _owner(path: Path) -> tuple[str, str]:
 
 
 _CONFIGURATION = """\
-# Never copytruncate: truncating blocks whoever writes to the log. Never kill -HUP: it flushes tables as well.
+# Never copytruncate: it loses what is written meanwhile. Never kill -HUP: it flushes tables as well.
+# The files hold every literal of every statement: keep no more of them than you need.
 "{file}" {{
     size 1G
-    rotate 150
+    rotate 14
     dateext
     dateformat -%Y%m%d%H%M%S
     missingok
     notifempty
-    nocompress
+    compress
+    delaycompress
     create 660 {owner}
     su {of_folder}
     postrotate

@@ -208,6 +208,16 @@ def test_from_afar_it_must_be_told_how_long_and_estimates(
         assert server.variables() == before
 
 
+@pytest.mark.usefixtures("state")
+def test_the_mode_of_what_was_captured_is_said(lab: Lab, tmp_path: Path) -> None:
+    with users_server(lab.server("mariadb-10.11"), tmp_path / "server", {}) as server:
+        address = Address(socket=str(server.socket), user="root")
+        limits = CaptureLimits(0.5, least_free=0.01)
+        captured = capture(Progress(Console(file=io.StringIO())), address, limits, lambda _: None)
+        assert captured.mode == Path(captured.to_read).stat().st_mode & 0o777
+        assert f"{captured.mode:04o}" in " ".join(in_words(captured))
+
+
 def test_after_a_restart_nothing_is_changed(lab: Lab, state: Path, tmp_path: Path) -> None:
     folder = tmp_path / "server"
     with users_server(lab.server("mariadb-10.11"), folder) as server:

@@ -6,11 +6,14 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
+from redolab.errors import InvalidInput, LabError
 from redolab.lab import Lab
+from redolab.project import PROJECT
 from redolab.querylogs.log_file import LogFile
 from redolab.querylogs.rotation import renamed_log
 from tests.querylogs.servers import users_server
@@ -47,8 +50,11 @@ def test_nothing_is_lost_and_everything_put_back(
         # As logrotate has it: it renames, and this opens anew.
         printed = slowlog("rotate", *server.arguments, "--logrotate").stdout
         directives = [line.strip() for line in printed.splitlines() if not line.startswith("#")]
-        assert not any(line.startswith(("copytruncate", "compress", "shred")) for line in directives)
-        assert "rotate 150" in directives
+        assert not any(line.startswith(("copytruncate", "shred")) for line in directives)
+        assert {"rotate 14", "compress", "delaycompress"} <= set(directives)
+        # The docs show it in full, for the log of a Debian package.
+        shown = (PROJECT.root / "docs/query-logs.md").read_text().split("```\n")
+        assert any(_alike(each) == _alike(printed) for each in shown)
         command = directives[directives.index("postrotate") + 1]
         assert "slowlog rotate --renamed" in command
         new.rename(new.with_name("renamed"))
@@ -60,6 +66,12 @@ def test_nothing_is_lost_and_everything_put_back(
         off = slowlog("rotate", *server.arguments)
         assert (off.returncode, len(off.stderr.splitlines())) == (2, 1)
         assert "there is nothing to rotate" in off.stderr
+
+
+def _alike(configuration: str) -> str:
+    """A configuration for logrotate without what differs from one server to another."""
+    lines = [line.strip() for line in configuration.splitlines()]
+    return "\n".join("of the server" if line.startswith(('"', "create", "su ", "setsid")) else line for line in lines)
 
 
 def test_without_a_pause_logging_is_never_changed_and_reload_is_enough(
@@ -99,6 +111,50 @@ def test_what_was_written_is_on_the_disk_before_the_server_closes_it(
     assert synced == [old.stat().st_ino]
 
 
+@pytest.mark.parametrize("name", ["slow.log", "slow[1].log", "slow*.log"])
+def test_only_the_log_itself_is_synced_whatever_its_name_and_whatever_lies_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    log = tmp_path / name
+    old = tmp_path / f"{name}-20261127000000"
+    old.write_text("SELECT 1;\n")
+    log.touch()
+    # Another command's capture, and a log that a pattern would take for this one.
+    for beside in (f"{name}-full-20261127000001", "slow1.log-20261127000002", "slow2.log"):
+        (tmp_path / beside).write_text("SELECT 2;\n")
+    (tmp_path / f"{name}.1").symlink_to("gone")
+    synced = []
+    monkeypatch.setattr("os.fdatasync", lambda descriptor: synced.append(os.fstat(descriptor).st_ino))
+    LogFile(str(log), log).sync()
+    assert synced == [old.stat().st_ino]
+
+
+def test_a_log_that_goes_meanwhile_ends_no_capture(tmp_path: Path) -> None:
+    """logrotate removes files, thousands of times while they are looked for."""
+    log = tmp_path / "slow.log"
+    done = threading.Event()
+
+    def rotates() -> None:
+        while not done.is_set():
+            log.write_text("SELECT 1;\n")
+            log.unlink()
+
+    thread = threading.Thread(target=rotates)
+    thread.start()
+    try:
+        for _ in range(3000):
+            LogFile(str(log), log).sync()
+    finally:
+        done.set()
+        thread.join()
+
+
+def test_a_server_that_goes_is_an_error_of_one_line(tmp_path: Path) -> None:
+    gone = tmp_path / "gone" / "slow.log"
+    with pytest.raises(LabError, match="is no longer to be seen"):
+        LogFile(str(gone), gone).free_share()
+
+
 def test_help_says_what_is_never_done() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "redolab", "slowlog", "rotate", "-h"], capture_output=True, text=True, check=True
@@ -110,9 +166,18 @@ def test_the_new_log_has_the_owner_of_the_old_one(tmp_path: Path) -> None:
     """In a folder where the server makes no files it would switch its log off, in silence."""
     log, old = tmp_path / "slow.log", tmp_path / "slow.log-1"
     log.write_text("SELECT 1;\n")
-    log.chmod(0o640)
     os.chown(log, 12_345, 12_346)
+    log.chmod(0o4640)
     renamed_log(log, old)
     assert old.read_text() == "SELECT 1;\n"
     made = log.stat()
     assert (made.st_size, made.st_uid, made.st_gid, stat.S_IMODE(made.st_mode)) == (0, 12_345, 12_346, 0o640)
+
+
+def test_a_link_that_was_put_in_the_logs_place_is_not_rotated(tmp_path: Path) -> None:
+    target, log = tmp_path / "target", tmp_path / "slow.log"
+    target.touch()
+    log.symlink_to(target)
+    with pytest.raises(InvalidInput):
+        renamed_log(log, tmp_path / "slow.log-1")
+    assert log.is_symlink()

@@ -25,6 +25,7 @@ from ..report import (
     flushed_table,
     lost_in_words,
     measured_in,
+    milliseconds,
     parts_table,
     stalls_in_words,
     stalls_table,
@@ -48,6 +49,7 @@ def page(runs: Sequence[Run]) -> Page:
         "flushed": flushed_in_words(every),
         "copied": copied.as_markdown() if (copied := copied_table(found)) is not None else "",
         "held": _held(found),
+        "unsynced": _unsynced(shown),
         "table": stalls_table(found, marks_of(runs), PAGE).as_markdown(),
         "tables": flushed_table(every).as_markdown(),
         "parts": parts_table([each for each in found if not each.cell.held]).as_markdown(),
@@ -81,6 +83,18 @@ def _held(found: Sequence[CellResult]) -> str:
     better = sum(one < other for one, other in pairs)
     compared = f" The longest time was shorter with it in {better} of {len(pairs)} cells." if pairs else ""
     return f"It leaves {unlogged:,.0f} statements out of the log, those of {unlogged / sent:.1f} s.{compared}"
+
+
+def _unsynced(found: Sequence[CellResult]) -> str:
+    """Return a sentence on the longest stall by rename and FLUSH alone; empty where that was not tried."""
+    plain = [each for each in found if each.cell.method is Method.RENAME_FLUSH]
+    if not plain:
+        return ""
+    worst = max(plain, key=lambda each: statistics.median(each.during))
+    stalls = [
+        f"{milliseconds(each.during)} ms on {each.cell.file_system}" for each in plain if each.label == worst.label
+    ]
+    return f"Rename and FLUSH without a sync before stalled {worst.label} for {', '.join(stalls)}."
 
 
 def _but_held(each: CellResult) -> tuple[object, ...]:
