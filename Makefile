@@ -75,7 +75,7 @@ test-thorough: $(VENV)/notebooks-installed $(VENV)/cluster-installed
 	@$(VENV)/bin/pytest -m 'thorough and not vm'
 
 test-vm: setup
-	@$(VENV)/bin/pytest -m vm --timeout=3600 tests/virtual tests/powercut
+	@$(VENV)/bin/pytest -m vm --timeout=3600 tests/virtual
 
 lint: $(VENV)/notebooks-installed $(VENV)/cluster-installed
 	@$(VENV)/bin/ruff format --check .

@@ -6,7 +6,7 @@ from functools import partial
 
 from redolab.runs.experiment import Experiment, Named, Noun, by_name
 
-from .rows import rows
+from .trial import rows
 
 EXPERIMENT = Experiment(
     question=__doc__.strip(),

@@ -13,15 +13,11 @@ import msgspec
 from redolab.errors import DiskFull, LabError
 from redolab.lab import Lab
 from redolab.machine import files
-from redolab.powercut.cuts import DrawnCut, cut_for_real, sampled_cuts, searched_cuts, without_cut
-from redolab.powercut.encryption import encryption_of
-from redolab.powercut.explaining import explained
-from redolab.powercut.explanation import Explanation
-from redolab.powercut.guest.machine import Guest, memory_of_guest
-from redolab.powercut.guest.parts import guest_parts
+from redolab.powercut.cuts import DrawnCut, sampled_cuts, searched_cuts, without_cut
+from redolab.powercut.explaining import Explanation, explained
 from redolab.powercut.kept_cut import KeptCut, keep_cut
 from redolab.powercut.ledger import Fault, judged
-from redolab.powercut.recorded import RecordedLoad, WantedLoad, cut_room, record, record_recovery
+from redolab.powercut.recorded import RecordedLoad, WantedLoad, cut_room, record
 from redolab.powercut.recovering import StateContent, StateTask, recover_states
 from redolab.powercut.states import DiskState, History
 from redolab.records.dataset import DatasetSpec
@@ -31,7 +27,7 @@ from redolab.runs.plan import Planned
 from redolab.runs.room import Needs
 from redolab.runs.schema import Finding
 from redolab.runs.store import Run
-from redolab.servers.dialects import Dialect, InstanceRequest, Purpose, Setting, UndoTruncation
+from redolab.servers.dialects import Dialect, InstanceRequest, Purpose
 from redolab.storage.catalogue import storage_profile
 from redolab.storage.disk_model import built_disk_model
 from redolab.storage.place import FULL
@@ -62,8 +58,6 @@ class _Recorded:
     load: RecordedLoad
     history: History
     wanted: WantedLoad
-    first_cut: int | None = None
-    """When the power was cut for the first time, if a recovery from that was recorded: the ledger is held against it."""
     contents: dict[str, StateContent] = field(default_factory=dict)
 
 
@@ -91,12 +85,9 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
     def needs(self, positions: Sequence[int], missing: Sequence[int]) -> Needs:
         """See `Bench`."""
         conditions = self._plan.conditions
-        pools = conditions.pool * conditions.jobs
-        in_guests = any(VARIATIONS[group.cell.variation].host_cache is not None for group in self._plan.groups)
-        guest = memory_of_guest(conditions.pool) if in_guests else 0
         return Needs(
-            memory=max(pools, guest),
-            memory_for=f"{conditions.jobs} servers at once" if pools >= guest else "a virtual machine",
+            memory=conditions.pool * conditions.jobs,
+            memory_for=f"{conditions.jobs} servers at once",
             disk={self._lab.home: _ROOM},
             disk_for={self._lab.home: "a recorded disk and its states"},
             remedy="choose a smaller LOGSIZE, POOL or JOBS",
@@ -127,8 +118,7 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
         planned = self._plan.groups[group]
         cell, conditions = planned.cell, self._plan.conditions
         variation, server = VARIATIONS[cell.variation], self._lab.server(cell.server)
-        encryption = encryption_of(self._lab, server) if variation.encrypted else None
-        request = _request(cell, conditions, server.dialect, () if encryption is None else encryption.settings)
+        request = _request(cell, conditions, server.dialect)
         workload = _workload(variation, server.dialect, request)
         workload.require(self._lab)
         profile = storage_profile(_DISK)
@@ -143,17 +133,13 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
                 data=workload.data(0),
                 open_transaction_rows=0,
             ),
-            data=workload.data(0),
             request=request,
             clients=Clients(connections=conditions.clients),
             seconds=conditions.seconds,
             parameters=profile.parameters(),
             cache=variation.cache,
             file_system=variation.file_system,
-            encryption=encryption,
-            first=_first(variation, server.dialect),
             replica=variation.replica,
-            guest=None if variation.host_cache is None else Guest(guest_parts(self._lab), variation.host_cache),
         )
         folder = self._folder(group)
         files.make_folder(folder)
@@ -162,27 +148,12 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
             commits = len(load.ledger.acknowledgements)
             changes, flushes = len(load.recording.changes), len(load.recording.flushes)
             stage.outcome = f"{commits:,} commits, {changes:,} writes, {flushes:,} flushes"
-        recorded = _Recorded(load, _history(load, variation), wanted)
-        self._recorded = self._recovery_of(recorded, planned, folder) if variation.twice else recorded
+        history = History(load.recording, variation.cache, obeys=variation.obeys)
+        self._recorded = _Recorded(load, history, wanted)
 
     def use(self, group: int, name: str, run: Run) -> None:
         """See `Bench`: another recording, for the states that are still to be judged."""
         self.make(group, run)
-
-    def _recovery_of(self, recorded: _Recorded, planned: PlannedRecording, folder: Path) -> _Recorded:
-        """A recovery from one cut of a load, recorded in its turn."""
-        load, variation = recorded.load, VARIATIONS[planned.cell.variation]
-        # By the coin, so that there is something to recover: the second of two.
-        _, first = sampled_cuts(load.recording, load.began, load.ended, 2, f"{self._plan.seed} {planned} first")
-        room = folder / "recovery"
-        files.make_folder(room)
-        state = recorded.history.state(first.cut)
-        again = record_recovery(built_disk_model(self._lab), room, recorded.wanted, load, recorded.history, state)
-        self._lab.progress.note(
-            f"a recovery of {(again.ended - again.began) / _NANOSECONDS:.2f} s was recorded: {len(again.recording.changes):,} writes, "
-            f"{len(again.recording.flushes):,} flushes"
-        )
-        return _Recorded(again, _history(again, variation), recorded.wanted, first.time)
 
     def measure(
         self,
@@ -253,7 +224,7 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
                 self._lab,
                 recorded.load,
                 recorded.history,
-                _workload_of(recorded),
+                recorded.wanted.workload,
                 tasks,
                 self._plan.conditions.jobs,
                 done,
@@ -291,7 +262,7 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
             return fault in unexpected(cell, _verdict(recorded, drawn, state, recorded.contents[state.hash]))
 
         progress.note(f"a cut {drawn.moment} {fault}: looking for the fewest lost writes that do it")
-        found = explained(recorded.load, recorded.history, drawn.cut, is_red, self._plan.conditions.explain)
+        found = explained(recorded.history, drawn.cut, is_red, self._plan.conditions.explain)
         progress.note(f"{found.writes} of {found.taken} lost writes do it ({found.tried} states tried)")
         for line in found.words:
             progress.note(f"  {line}")
@@ -334,7 +305,7 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
             case Cuts.KILLED:
                 return [without_cut(load.recording, load.killed)]
             case Cuts.MACHINE:
-                return [cut_for_real(load.recording, load.killed)]
+                raise AssertionError("no plan has it any more")
 
     def release(self, group: int, name: str) -> None:
         """See `Bench`: the recording goes."""
@@ -369,16 +340,14 @@ def _kept_cut(
         server=trial.cell.server,
         version=trial.version,
         request=recorded.wanted.request,
-        workload=_workload_of(recorded),
-        data=load.data,
+        workload=recorded.wanted.workload,
         file_system=variation.file_system,
         cache=variation.cache,
         obeys=variation.obeys,
-        encrypted=variation.encrypted,
         began=load.began,
         ended=load.ended,
         killed=load.killed,
-        time=recorded.first_cut or drawn.time,
+        time=drawn.time,
         fault=fault,
         explanation=verdict.explanation or whole,
         outcome=verdict.outcome,
@@ -388,36 +357,16 @@ def _kept_cut(
     )
 
 
-def _history(load: RecordedLoad, variation: Variation) -> History:
-    return History(load.recording, variation.cache, obeys=variation.obeys)
-
-
 def _workload(variation: Variation, dialect: Dialect, request: InstanceRequest) -> LedgerWorkload:
     if variation.defines is Defines.NOTHING:
-        return LedgerWorkload(about="", options=variation.table_options, indexed=variation.indexed)
+        return LedgerWorkload(about="", options=variation.table_options)
     resized = [dialect.resizing(size).statement for size in (request.log_size // 2, request.log_size)]
     rotated = ["FLUSH BINARY LOGS"] if request.binary_log else []
-    truncated = _undo(dialect).again if variation.truncates_undo else ()
-    between = (*(each.rstrip(";") for each in resized if each is not None), *rotated, *truncated)
+    between = (*(each.rstrip(";") for each in resized if each is not None), *rotated)
     return LedgerWorkload(about="", options=variation.table_options, defines=variation.defines, between=between)
 
 
-def _first(variation: Variation, dialect: Dialect) -> Sequence[str]:
-    return _undo(dialect).first if variation.truncates_undo else ()
-
-
-def _undo(dialect: Dialect) -> UndoTruncation:
-    assert dialect.undo_truncation is not None
-    return dialect.undo_truncation
-
-
-def _workload_of(recorded: _Recorded) -> LedgerWorkload:
-    return recorded.wanted.workload
-
-
-def _request(
-    cell: Cell, conditions: DurabilityConditions, dialect: Dialect, more: Sequence[Setting]
-) -> InstanceRequest:
+def _request(cell: Cell, conditions: DurabilityConditions, dialect: Dialect) -> InstanceRequest:
     variation, is_logged = VARIATIONS[cell.variation], cell.sync_binlog is not None
     return InstanceRequest(
         purpose=Purpose.PRODUCTION,
@@ -426,12 +375,7 @@ def _request(
         flush_log_at_trx_commit=cell.trx_commit,
         binary_log=is_logged,
         sync_binlog=cell.sync_binlog,
-        overrides=(
-            *variation.overrides,
-            *(_undo(dialect).settings if variation.truncates_undo else ()),
-            *more,
-            *(dialect.statements_in_binary_log if is_logged else ()),
-        ),
+        overrides=(*variation.overrides, *(dialect.statements_in_binary_log if is_logged else ())),
     )
 
 
@@ -443,7 +387,7 @@ def _verdict(recorded: _Recorded, drawn: DrawnCut, state: DiskState, content: St
         cut=drawn.cut,
         hash=state.hash,
         outcome=content.outcome,
-        ledger=None if found is None else judged(load.ledger, recorded.first_cut or drawn.time, found),
+        ledger=None if found is None else judged(load.ledger, drawn.time, found),
         failed=content.failed,
         said=content.said,
     )

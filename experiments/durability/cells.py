@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import msgspec
 
-from redolab.powercut.guest.host_cache import HostCache
 from redolab.servers.dialects import Setting
 from redolab.storage.profiles import PROTECTED, VOLATILE, Cache
 from redolab.workloads.data import Defines
@@ -52,18 +51,10 @@ class Variation:
     table_options: str = ""
     defines: Defines = Defines.NOTHING
     """What one more client makes, empties and drops; it also rotates the binary log and resizes the redo log."""
-    truncates_undo: bool = False
-    """Whether that client also has an undo tablespace truncated."""
     replica: bool = False
     """Whether a replica reads the binary log meanwhile, which has to be on."""
-    indexed: bool = False
-    """Whether the rows have an index whose entries come in no order."""
-    encrypted: bool = False
-    """Whether tables and redo log are encrypted."""
-    twice: bool = False
-    """Whether the power is cut again while the server recovers from the first cut."""
-    host_cache: HostCache | None = None
-    """The server runs in a virtual machine, whose disk QEMU opens so; None: it runs on this machine."""
+    is_past: bool = False
+    """Whether only runs of the past have it: they stay on the page, and the lab makes no more of them."""
     must_lose: bool = False
     """Whether it is a control: a search that finds nothing here would find nothing anywhere."""
 
@@ -72,8 +63,11 @@ def _set(name: str, value: str) -> tuple[Setting, ...]:
     return (Setting(name, value, "as asked: what is varied"),)
 
 
-_EVERY_SERVER_FLUSHING = (*_set("innodb_max_dirty_pages_pct", "0"), *_set("innodb_io_capacity", "2000"))
-_FLUSHING = (*_EVERY_SERVER_FLUSHING, *_set("innodb_io_capacity_max", "4000"))
+_FLUSHING = (
+    *_set("innodb_max_dirty_pages_pct", "0"),
+    *_set("innodb_io_capacity", "2000"),
+    *_set("innodb_io_capacity_max", "4000"),
+)
 """Has pages written all the time: without any under way none can be torn."""
 
 VARIATIONS = {
@@ -94,13 +88,9 @@ VARIATIONS = {
     "compressed": Variation(
         about="ROW_FORMAT=COMPRESSED", overrides=_FLUSHING, table_options="ROW_FORMAT=COMPRESSED", torn=True
     ),
-    "encrypted": Variation(about="tables and redo log are encrypted", encrypted=True),
+    "encrypted": Variation(about="tables and redo log are encrypted", is_past=True),
     "replica": Variation(about="a replica reads the binary log meanwhile (bug 70669)", replica=True),
-    "indexed": Variation(
-        about="rows have an index whose entries come in no order (bug 79674)",
-        overrides=_EVERY_SERVER_FLUSHING,
-        indexed=True,
-    ),
+    "indexed": Variation(about="rows have an index whose entries come in no order (bug 79674)", is_past=True),
     "tables": Variation(
         about="one more client creates, rebuilds, empties and drops a table, and resizes the redo log",
         defines=Defines.TABLES,
@@ -109,12 +99,8 @@ VARIATIONS = {
         about="the same with a table that has partitions, of which single ones are emptied and dropped",
         defines=Defines.PARTITIONS,
     ),
-    "undo": Variation(
-        about="the same as tables, and undo tablespaces are truncated",
-        defines=Defines.TABLES,
-        truncates_undo=True,
-    ),
-    "twice": Variation(about="a second cut while the server recovers from the first", twice=True),
+    "undo": Variation(about="the same as tables, and undo tablespaces are truncated", is_past=True),
+    "twice": Variation(about="a second cut while the server recovers from the first", is_past=True),
     "ignores-flushes": Variation(about="control: a disk that ignores flushes", obeys=False, must_lose=True),
     "no-doublewrite": Variation(
         about="control: torn writes without the doublewrite buffer",
@@ -122,14 +108,10 @@ VARIATIONS = {
         torn=True,
         must_lose=True,
     ),
-    **{
-        f"machine-{cache}": Variation(
-            about=f"{'control: ' if cache is HostCache.UNSAFE else ''}in a virtual machine whose disk has cache={cache}",
-            host_cache=cache,
-            obeys=cache is not HostCache.UNSAFE,
-            must_lose=cache is HostCache.UNSAFE,
-        )
-        for cache in HostCache
-    },
+    "machine-none": Variation(about="in a virtual machine whose disk has cache=none", is_past=True),
+    "machine-writeback": Variation(about="in a virtual machine whose disk has cache=writeback", is_past=True),
+    "machine-unsafe": Variation(
+        about="control: in a virtual machine whose disk has cache=unsafe", obeys=False, must_lose=True, is_past=True
+    ),
 }
 """Name → what it changes."""

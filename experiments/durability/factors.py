@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from redolab.bench.checks import check_pool
 from redolab.bench.factors import check_log_sizes
 from redolab.errors import InvalidInput
-from redolab.powercut.guest.host_cache import HostCache
 from redolab.runs.factors import CommonFactors, factor, on_or_off, one_of, several, whole_number
 from redolab.servers.catalogue import server_names
 from redolab.units import parse_duration, parse_size
@@ -16,10 +15,7 @@ from redolab.units import parse_duration, parse_size
 from .cells import PLAIN, VARIATIONS, Cell
 
 _OFF = "off"
-_DISK, _MACHINE = "disk-power", "machine-power"
-_OF_DISKS = [name for name, each in VARIATIONS.items() if each.host_cache is None]
-_BY_NAME = ("replica", "indexed", "undo")
-"""Of bugs, or of some servers alone: looked at when they are asked for."""
+_MADE = [name for name, each in VARIATIONS.items() if not each.is_past]
 
 
 def _binary_log(text: str) -> int | None:
@@ -44,20 +40,10 @@ class Factors(CommonFactors):
     )
     variation: tuple[str, ...] = factor(
         "What is otherwise, one at a time, with the first of each of these two; plain: nothing, with all of them: "
-        f"{', '.join(_OF_DISKS)}.",
-        several(one_of("variation", lambda: _OF_DISKS)),
-        ",".join(name for name in _OF_DISKS if name not in _BY_NAME),
-    )
-    crash: tuple[str, ...] = factor(
-        f"Whose power is cut, with commas: {_DISK}, the disk's; {_MACHINE}, also that of a virtual machine in which the server runs, "
-        "with each HOSTCACHE instead of VARIATION.",
-        several(one_of("kind of power cut", lambda: [_DISK, _MACHINE])),
-        _DISK,
-    )
-    host_cache: tuple[str, ...] = factor(
-        "How QEMU opens that machine's disk, with commas: none, writeback, unsafe, which must lose.",
-        several(one_of("cache mode of QEMU", lambda: list(HostCache))),
-        ",".join(HostCache),
+        f"{', '.join(_MADE)}.",
+        several(one_of("variation", lambda: _MADE)),
+        # A replica needs a binary log, which is off at first.
+        ",".join(name for name in _MADE if not VARIATIONS[name].replica),
     )
     states: int = factor("States of each cell.", whole_number(4, 1_000_000), "100")
     recordings: int = factor("Recordings of each cell, of which these are.", whole_number(1, 1000), "4")
@@ -85,13 +71,12 @@ class Factors(CommonFactors):
         settings = [
             Cell(server=server, trx_commit=commit, sync_binlog=sync)
             for server, commit, sync in itertools.product(self.server, self.trx_commit, self.binary_log)
-            if _DISK in self.crash and PLAIN in self.variation
+            if PLAIN in self.variation
         ]
-        varied = [name for name in self.variation if _DISK in self.crash and name != PLAIN]
-        in_machines = [f"machine-{cache}" for cache in self.host_cache if _MACHINE in self.crash]
-        first = [
+        varied = [
             Cell(server=server, trx_commit=self.trx_commit[0], sync_binlog=self.binary_log[0], variation=name)
             for server in self.server
-            for name in (*varied, *in_machines)
+            for name in self.variation
+            if name != PLAIN
         ]
-        return [*settings, *first]
+        return [*settings, *varied]

@@ -4,34 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
 
 from redolab.report.labels import server_label
 from redolab.report.plots import LIMIT, MEASURED, WIDTH, head, plt, save
 
-from .cells import PLAIN, VARIATIONS, Cell
+from .cells import PLAIN, VARIATIONS
 from .promises import promise_of
+from .results import CellResult
 
 _A_SECOND = 1.0
 
 
-class Lost(Protocol):
-    """What a cell has lost."""
-
-    @property
-    def cell(self) -> Cell:
-        """Which it is."""
-
-    @property
-    def version(self) -> str:
-        """Of its server."""
-
-    @property
-    def seconds_back(self) -> list[float]:
-        """Of every state that lost something."""
-
-
-def plot_lost(folder: Path, cells: Sequence[Lost]) -> None:
+def plot_lost(folder: Path, cells: Sequence[CellResult]) -> None:
     """A row of points for each cell, a point each state that lost something; the manuals' second as a line: `lost.svg`, `.png`."""
     # What is varied beside the settings is shown where it lost something; a replica that reads along is no other way to lose it.
     shown = [

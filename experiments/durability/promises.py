@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from enum import Enum
 
 from redolab.powercut.ledger import Fault
 from redolab.runs.schema import Finding
@@ -17,42 +17,24 @@ _SYNCS = (1, OLD)
 """Values of innodb_flush_log_at_trx_commit with which every commit is synced."""
 
 
-@dataclass(frozen=True, slots=True)
-class Promise:
-    """That no acknowledged commit is lost, with who says so."""
+class Promise(Enum):
+    """That no acknowledged commit is lost."""
 
-    sentence: str
-    source: str
-    of_binary_log: bool = True
-    """Whether it is in the binary log too, where that is on."""
-
-
-_FULL = Promise(
-    "logs are written and flushed to disk at each transaction commit",
-    "MySQL 8.4 Reference Manual, innodb_flush_log_at_trx_commit=1; MariaDB's has the same",
-)
-_WITH_BINARY_LOG = Promise(
-    "for durability with the binary log, sync_binlog=1 and innodb_flush_log_at_trx_commit=1",
-    "MySQL 8.4 Reference Manual, innodb_flush_log_at_trx_commit and sync_binlog",
-)
-_OLD_GROUP_COMMIT = Promise(
-    "with 3, InnoDB syncs at commit whatever sync_binlog is; with 1 and sync_binlog=0 commits are not guaranteed durable",
-    "MariaDB Knowledge Base, Binary Log Group Commit and InnoDB Flushing Performance",
-    of_binary_log=False,
-)
-WHOLE = "InnoDB comes up, and transactions are there whole, in their order, and none that was never sent"
-"""What holds with every setting: what is lost is the end."""
+    COMMITS = "in the tables"
+    """With 3, InnoDB syncs at commit whatever sync_binlog is (MariaDB Knowledge Base, Binary Log Group Commit and InnoDB Flushing
+    Performance)."""
+    COMMITS_AND_BINARY_LOG = "in the tables, and in the binary log where that is on"
+    """The logs are written and flushed to disk at each transaction commit; with the binary log, also sync_binlog=1 is needed (MySQL
+    8.4 Reference Manual, innodb_flush_log_at_trx_commit and sync_binlog; MariaDB's has the same)."""
 
 
 def promise_of(cell: Cell) -> Promise | None:
     """What is promised of acknowledged commits; None where nothing is."""
     if cell.trx_commit not in _SYNCS or not VARIATIONS[cell.variation].obeys:
         return None
-    if cell.sync_binlog is None:
-        return _FULL
-    if cell.sync_binlog == 1:
-        return _WITH_BINARY_LOG
-    return _OLD_GROUP_COMMIT if cell.trx_commit == OLD else None
+    if cell.sync_binlog in (None, 1):
+        return Promise.COMMITS_AND_BINARY_LOG
+    return Promise.COMMITS if cell.trx_commit == OLD else None
 
 
 def unexpected(cell: Cell, verdict: CutVerdict) -> list[Fault]:
@@ -69,7 +51,7 @@ def findings(trial: DurabilityTrial) -> Sequence[Finding]:
     found = []
     for fault in Fault:
         verdicts = [each for each in trial.verdicts if fault in each.faults]
-        of_tables = fault is not Fault.APART or promise is None or promise.of_binary_log
+        of_tables = fault is not Fault.APART or promise is not Promise.COMMITS
         if verdicts and ((promised and of_tables) or fault is Fault.BROKEN):
             found.append(Finding(what=sentence(trial, fault, verdicts)))
     return found

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from redolab.powercut.explanation import Explanation
+from redolab.powercut.explaining import Explanation
+from redolab.powercut.ledger import LedgerVerdict
 from redolab.report.contents import Plot, Report
 from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable
 from redolab.runs.store import Run
 
-from .cells import VARIATIONS, Cell
+from .cells import VARIATIONS
 from .plots import plot_lost
 from .promises import promise_of, unexpected
-from .trial import Cuts, CutVerdict, DurabilityTrial
+from .results import CellResult, results
+from .trial import CutVerdict, DurabilityTrial
 
 _WORDS = 3
 """Of what had to be lost so many are named in a table."""
@@ -29,118 +31,6 @@ _TERMS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CellResult:
-    """All states of one cell."""
-
-    cell: Cell
-    version: str
-    trials: Sequence[DurabilityTrial]
-
-    @property
-    def is_control(self) -> bool:
-        """Whether it must lose."""
-        return VARIATIONS[self.cell.variation].must_lose
-
-    @property
-    def verdicts(self) -> list[CutVerdict]:
-        """Of all its states."""
-        return [each for trial in self._cut for each in trial.verdicts]
-
-    @property
-    def _cut(self) -> list[DurabilityTrial]:
-        return [trial for trial in self.trials if trial.cuts is not Cuts.KILLED]
-
-    @property
-    def killed(self) -> list[CutVerdict]:
-        """Of what SIGKILL has left of each recording, without a power cut."""
-        return [each for trial in self.trials if trial.cuts is Cuts.KILLED for each in trial.verdicts]
-
-    @property
-    def defining(self) -> int:
-        """States of cuts in the middle of a statement that defines a table."""
-        return sum(each.ledger is not None and each.ledger.defining for each in self.verdicts)
-
-    @property
-    def explanations(self) -> list[tuple[CutVerdict, Explanation]]:
-        """States of which it was looked for what had to be lost."""
-        return [(each, each.explanation) for each in self.verdicts if each.explanation is not None]
-
-    @property
-    def sampled(self) -> list[CutVerdict]:
-        """Of cuts at random moments."""
-        return [each for trial in self.trials if trial.cuts is Cuts.SAMPLED for each in trial.verdicts]
-
-    @property
-    def distinct(self) -> int:
-        """States with content of their own: what was recovered."""
-        return len({(trial.recording, each.hash) for trial in self._cut for each in trial.verdicts})
-
-    @property
-    def recordings(self) -> int:
-        """Loads that were recorded."""
-        return len({trial.recording for trial in self.trials})
-
-    @property
-    def lost(self) -> list[int]:
-        """Lost commits of every state that lost some."""
-        return [each.ledger.lost for each in self.verdicts if each.ledger is not None and each.ledger.lost]
-
-    @property
-    def seconds_back(self) -> list[float]:
-        """Of these, how long before the cut the oldest was acknowledged."""
-        return [each.ledger.seconds_back for each in self.verdicts if each.ledger is not None and each.ledger.lost]
-
-    @property
-    def seen_then_lost(self) -> int:
-        """States in which something is gone that another session had read."""
-        return sum(each.ledger is not None and each.ledger.seen_then_lost > 0 for each in self.verdicts)
-
-    @property
-    def apart(self) -> int:
-        """States in which tables and binary log hold something else."""
-        return sum(each.is_apart for each in self.verdicts)
-
-    @property
-    def binary_log_ahead(self) -> int:
-        """States in which the binary log, and so a replica, holds transactions that the tables have lost."""
-        return sum(each.ledger is not None and each.ledger.only_in_binary_log > 0 for each in self.verdicts)
-
-    @property
-    def tables_ahead(self) -> int:
-        """States in which the tables hold transactions that the binary log, and so every replica, lacks."""
-        return sum(each.ledger is not None and each.ledger.only_in_tables > 0 for each in self.verdicts)
-
-    @property
-    def only_on_replica(self) -> list[int]:
-        """Of each state after which a replica had transactions that the server has lost: how many."""
-        counts = [each.ledger.only_on_replica for each in self.verdicts if each.ledger is not None]
-        return [count for count in counts if count]
-
-    @property
-    def real(self) -> list[CutVerdict]:
-        """Of cuts of a whole machine, for real."""
-        return [each for trial in self.trials if trial.cuts is Cuts.MACHINE for each in trial.verdicts]
-
-    @property
-    def broken(self) -> int:
-        """States that did not come up, or contradict themselves."""
-        return sum(each.is_broken for each in self.verdicts)
-
-    @property
-    def has_red(self) -> bool:
-        """Whether anything was lost or broken."""
-        return bool(self.lost) or self.broken > 0
-
-
-def results(trials: Sequence[DurabilityTrial]) -> list[CellResult]:
-    """A result for each cell, in the order of the plan."""
-    cells: dict[Cell, list[DurabilityTrial]] = {}
-    for trial in trials:
-        cells.setdefault(trial.cell, []).append(trial)
-    return [CellResult(cell, of_it[0].version, of_it) for cell, of_it in cells.items()]
-
-
 def report(run: Run) -> Report:
     """The answer and the tables of a run."""
     trials = [record.trial for record in run.trials(DurabilityTrial)]
@@ -151,7 +41,6 @@ def report(run: Run) -> Report:
         details=[
             *replica_tables(found),
             controls_table(found),
-            *machine_tables(found),
             *killed_tables(found),
             *explained_tables(found),
         ],
@@ -250,30 +139,6 @@ def _more(row: CellResult) -> str:
     return f"{statistics.median(counts):.0f}, {max(counts)}" if counts else "–"
 
 
-def machine_tables(found: Sequence[CellResult]) -> list[ReportTable]:
-    """What cuts of whole virtual machines have lost; no table without any."""
-    rows = [each for each in found if each.real]
-    columns = [
-        Column[CellResult]("server", _label, shared=str),
-        Column[CellResult]("cache of the host", lambda row: str(VARIATIONS[row.cell.variation].host_cache)),
-        Column[CellResult]("cut for real", lambda row: str(len(row.real)), right=True),
-        Column[CellResult]("lost", lambda row: _of(row.real, lambda each: each.is_lost), right=True),
-        Column[CellResult]("broken", lambda row: _of(row.real, lambda each: each.is_broken), right=True),
-        Column[CellResult]("seconds back, most", lambda row: _most_back(row.real), right=True),
-        Column[CellResult]("other states", lambda row: str(len(row.verdicts) - len(row.real)), right=True),
-        Column[CellResult]("lost or broken", lambda row: _of(_others(row), lambda each: bool(each.faults)), right=True),
-    ]
-    return [ReportTable.of("Whole machines", rows, columns, [])] if rows else []
-
-
-def _others(row: CellResult) -> list[CutVerdict]:
-    return [each for trial in row.trials if trial.cuts is not Cuts.MACHINE for each in trial.verdicts]
-
-
-def _of(verdicts: Sequence[CutVerdict], has: Callable[[CutVerdict], bool]) -> str:
-    return str(sum(map(has, verdicts)))
-
-
 @dataclass(frozen=True, slots=True)
 class _Kills:
     """What SIGKILL left of one server's loads with one value of innodb_flush_log_at_trx_commit."""
@@ -358,41 +223,25 @@ def _high(values: Sequence[float]) -> float:
 
 
 def rows_of(trial: DurabilityTrial) -> list[dict[str, object]]:
-    """A row for each state, for programs."""
-    found = []
-    for each in trial.verdicts:
-        ledger = each.ledger
-        found.append(
-            {
-                "server": trial.cell.server,
-                "version": trial.version,
-                "trx_commit": trial.cell.trx_commit,
-                "sync_binlog": trial.cell.sync_binlog,
-                "variation": trial.cell.variation,
-                "recording": trial.recording,
-                "cuts": str(trial.cuts),
-                "moment": str(each.moment),
-                "cut_s": each.seconds,
-                "survivors": str(each.cut.survivors),
-                "place": each.cut.place,
-                "seed": each.cut.seed,
-                "state_hash": each.hash,
-                "outcome": str(each.outcome),
-                "acknowledged": None if ledger is None else ledger.acknowledged,
-                "lost": None if ledger is None else ledger.lost,
-                "seconds_back": None if ledger is None else ledger.seconds_back,
-                "holes": None if ledger is None else ledger.holes,
-                "torn": None if ledger is None else ledger.torn,
-                "wrong": None if ledger is None else ledger.wrong,
-                "money": None if ledger is None else ledger.money,
-                "only_in_tables": None if ledger is None else ledger.only_in_tables,
-                "only_in_binary_log": None if ledger is None else ledger.only_in_binary_log,
-                "misdefined": None if ledger is None else ledger.misdefined,
-                "definitions_lost": None if ledger is None else ledger.definitions_lost,
-                "in_a_definition": None if ledger is None else ledger.defining,
-                "seen_then_lost": None if ledger is None else ledger.seen_then_lost,
-                "only_on_replica": None if ledger is None else ledger.only_on_replica,
-                "failed_checks": len(each.failed),
-            }
-        )
-    return found
+    """Return a row for each state, for programs."""
+    return [
+        {
+            "server": trial.cell.server,
+            "version": trial.version,
+            "trx_commit": trial.cell.trx_commit,
+            "sync_binlog": trial.cell.sync_binlog,
+            "variation": trial.cell.variation,
+            "recording": trial.recording,
+            "cuts": str(trial.cuts),
+            "moment": str(each.moment),
+            "cut_s": each.seconds,
+            "survivors": str(each.cut.survivors),
+            "place": each.cut.place,
+            "seed": each.cut.seed,
+            "state_hash": each.hash,
+            "outcome": str(each.outcome),
+            **{name: each.ledger and getattr(each.ledger, name) for name in LedgerVerdict.__struct_fields__},
+            "failed_checks": len(each.failed),
+        }
+        for each in trial.verdicts
+    ]

@@ -7,10 +7,12 @@ from enum import StrEnum
 import msgspec
 
 from redolab.powercut.cuts import Moment
-from redolab.powercut.explanation import Explanation
+from redolab.powercut.explaining import Explanation
 from redolab.powercut.ledger import Fault, LedgerVerdict, faults_of
 from redolab.powercut.states import PowerCut
 from redolab.records.recovery import Outcome
+from redolab.runs.experiment import Rows
+from redolab.runs.store import Run
 from redolab.workloads.data import TableCheck
 
 from .cells import Cell
@@ -26,7 +28,7 @@ class Cuts(StrEnum):
     KILLED = "killed"
     """Not at all: what SIGKILL leaves, beside them."""
     MACHINE = "of the machine"
-    """Of a virtual machine, for real: its disk's first, then its own."""
+    """Of a virtual machine, for real: in runs of the past alone."""
 
 
 class CutVerdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -79,3 +81,25 @@ class DurabilityTrial(msgspec.Struct, frozen=True, kw_only=True):
     recovered_s: float
     """Seconds that all recoveries took together with building and judging."""
     verdicts: tuple[CutVerdict, ...]
+
+
+def rows(run: Run) -> Rows:
+    """Return the trials of a run for frames (docs/run-data.md), a row for each batch of states. Raises `LabError`."""
+    return [
+        (
+            record,
+            {
+                "server": record.trial.cell.server,
+                "version": record.trial.version,
+                "trx_commit": record.trial.cell.trx_commit,
+                "sync_binlog": record.trial.cell.sync_binlog,
+                "variation": record.trial.cell.variation,
+                "recording": record.trial.recording,
+                "cuts": str(record.trial.cuts),
+                "states": len(record.trial.verdicts),
+                "states_that_lost": sum(each.is_lost for each in record.trial.verdicts),
+                "broken": sum(each.is_broken for each in record.trial.verdicts),
+            },
+        )
+        for record in run.trials(DurabilityTrial)
+    ]

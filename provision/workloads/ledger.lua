@@ -19,7 +19,6 @@ sysbench.cmdline.options = {
    notes = { "Folder of the notes, a file for each client", "." },
    parts = { "Rows that each transaction inserts", 3 },
    accounts = { "Accounts between which money is moved", 500 },
-   indexed = { "Whether the rows' filler is random, as there is an index on it", false },
    defines = { "What one client defines: nothing, tables, partitions", "nothing" },
    between = { "Statements of that client between its own, with ; between them", "" },
 }
@@ -60,14 +59,10 @@ local function read_others()
    ffi.C.usleep(5000)
 end
 
-local function text()
-   return sysbench.opt.indexed and sysbench.rand.string(string.rep("@", 100)) or filler
-end
-
 local function transaction()
    local rows = {}
    for part = 1, sysbench.opt.parts do
-      rows[part] = string.format("(%d, %d, %d, '%s')", sysbench.tid, number, part, text())
+      rows[part] = string.format("(%d, %d, %d, '%s')", sysbench.tid, number, part, filler)
    end
    -- In the order of their numbers, so that two clients never wait for each other.
    local from = sysbench.rand.uniform(1, sysbench.opt.accounts - 1)

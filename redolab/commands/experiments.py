@@ -150,27 +150,3 @@ def _words(factor: Factor, text: str) -> list[str]:
 
 def _several(names: object) -> tuple[str, ...]:
     return tuple(map(str, names)) if isinstance(names, tuple) else (str(names),)
-
-
-@click.command()
-@click.option(
-    "--server",
-    default="mariadb-11.8,mysql-9",
-    help="Servers, with commas.  [default: mariadb-11.8,mysql-9]",
-    metavar="NAME,…",
-)
-@click.option(
-    "--for", "how_long", required=True, help="For how long, as in 2h; what is at hand then is finished.", metavar="TIME"
-)
-@click.option("--seed", help="Of all that is drawn.  [default: another each time]", metavar="N")
-def torture(server: str, how_long: str, seed: str | None) -> None:
-    """Cut the power of servers that promise every commit, at random, until the time is over; what is found is kept."""
-    import secrets
-
-    from redolab.runs.factors import whole_number
-    from redolab.servers.catalogue import server_names
-    from redolab.units import parse_duration
-    from redolab.upkeep.torture import torture as cut_until
-
-    drawn = secrets.randbelow(10**9) if seed is None else whole_number(0, 10**9)(seed)
-    cut_until(server_names(server), parse_duration(how_long), drawn, progress())

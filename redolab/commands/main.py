@@ -111,7 +111,6 @@ _SECTIONS: dict[str, tuple[click.Command, ...]] = {
         machine.doctor,
         experiments.run,
         experiments.make_experiment,
-        experiments.torture,
         servers.servers,
         servers.server,
         storage.storage,

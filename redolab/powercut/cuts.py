@@ -25,6 +25,7 @@ class Moment(StrEnum):
     INSIDE_FLUSH = "while a flush was under way"
     KILLED = "SIGKILL, and no power cut"
     MACHINE = "of the machine, for real"
+    """Of runs in which a virtual machine's power was cut, which the lab no longer does."""
     BESIDE_PAGES = "while pages were written and not yet flushed"
 
 
@@ -50,12 +51,6 @@ def without_cut(recording: Recording, killed: int) -> DrawnCut:
     """What SIGKILL of the server has left at the end of a recording: all that was ever written is there."""
     cut = PowerCut(place=recording.places, survivors=Survivors.ALL)
     return DrawnCut(moment=Moment.KILLED, time=killed, cut=cut)
-
-
-def cut_for_real(recording: Recording, killed: int) -> DrawnCut:
-    """What the disk held whose power was cut at the end of a recording, and then that of the machine."""
-    cut = PowerCut(place=recording.places, survivors=Survivors.NONE)
-    return DrawnCut(moment=Moment.MACHINE, time=killed, cut=cut)
 
 
 def sampled_cuts(recording: Recording, began: int, ended: int, count: int, seed: str) -> list[DrawnCut]:
@@ -122,13 +117,7 @@ class _Places:
 
     def has(self, moment: Moment) -> bool:
         """Whether there is such a moment."""
-        match moment:
-            case Moment.AFTER_COMMIT:
-                return bool(self.commits)
-            case Moment.BESIDE_PAGES:
-                return bool(self.pages)
-            case _:
-                return bool(self.flushes)
+        return bool({Moment.AFTER_COMMIT: self.commits, Moment.BESIDE_PAGES: self.pages}.get(moment, self.flushes))
 
     def drawn(self, moment: Moment, draw: random.Random) -> tuple[int, int]:
         """The place of a cut at such a moment, and its time."""

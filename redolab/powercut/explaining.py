@@ -1,23 +1,37 @@
-"""Why a state is bad: of all that the cut took the least that does it, each by what it was."""
+"""Why a state is bad: of all that the cut took the least that does it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from redolab.powercut.explanation import Explanation
-from redolab.powercut.images import DiskImages
+import msgspec
+
 from redolab.powercut.minimising import OutOfTries, fewest_losses
-from redolab.powercut.naming import Names, extents_of
-from redolab.powercut.recorded import INSTANCE, RecordedLoad, mount_options
-from redolab.powercut.states import DiskState, History, Lost, PowerCut
-from redolab.servers.instance import DATA
-from redolab.storage.loop import mounted
+from redolab.powercut.states import SECTOR, DiskState, History, Lost, PowerCut
 
 
-def explained(
-    recorded: RecordedLoad, history: History, cut: PowerCut, is_red: Callable[[DiskState], bool], tries: int
-) -> Explanation:
-    """What of a cut does it; `is_red` recovers a state. At most so many states are tried. Raises `LabError`."""
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """What had to be lost for what was found."""
+
+    place: int
+    """Of the cut in its recording."""
+    taken: int
+    """Writes that the cut took, in whole or in part."""
+    losses: tuple[Lost, ...]
+    """The fewest that still show it, as far as was tried; none where it shows without any."""
+    words: tuple[str, ...] = ()
+    """What these were, a line each."""
+    tried: int = 0
+    """States that were recovered to know."""
+
+    @property
+    def writes(self) -> int:
+        """Writes of which something had to be lost."""
+        return len({each.number for each in self.losses})
+
+
+def explained(history: History, cut: PowerCut, is_red: Callable[[DiskState], bool], tries: int) -> Explanation:
+    """Find out what of a cut does it; `is_red` recovers a state. At most so many states are tried. Raises `LabError`."""
     losses = history.losses(cut)
     known: dict[str, bool] = {}
 
@@ -34,20 +48,11 @@ def explained(
         place=cut.place,
         taken=len({each.number for each in losses}),
         losses=tuple(needed),
-        words=tuple(_named(recorded, history, cut, needed)),
+        words=tuple(_in_words(history, each) for each in needed),
         tried=len(known),
     )
 
 
-def _named(recorded: RecordedLoad, history: History, cut: PowerCut, losses: Sequence[Lost]) -> list[str]:
-    """By where files lay on a disk that had lost nothing."""
-    if not losses:
-        return []
-    file, at = recorded.folder / "whole", recorded.folder / "whole-mounted"
-    images = DiskImages(history, recorded.base, recorded.kept)
-    with (
-        images.image(history.state_without(cut.place, ()), file),
-        mounted(file, at, mount_options(recorded.file_system), direct=False),
-    ):
-        names = Names(history, recorded.kept, extents_of(at / INSTANCE / DATA))
-        return [line for each in losses for line in names.of(each)]
+def _in_words(history: History, lost: Lost) -> str:
+    first = int(history.recording.offset[lost.number]) // SECTOR + lost.first
+    return f"{lost.count} of {history.length(lost.number)} sectors of a write, at sector {first:,} of the disk"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,9 +11,8 @@ import numpy as np
 
 from redolab.machine.processes import Command, run
 from redolab.powercut.recording import DATA
-from redolab.powercut.states import SECTOR, DiskState, History
+from redolab.powercut.states import BASE, SECTOR, DiskState, History
 
-_AS_BEFORE = -1
 _AT_ONCE = 1024
 """Sectors written in one call."""
 
@@ -24,50 +22,28 @@ def share_blocks(file: Path, copy: Path) -> None:
     run(Command(["cp", "--reflink=always", "--sparse=auto", str(file), str(copy)]))
 
 
-class DiskImages:
-    """The states of one recording as files in a folder on a file system that can share blocks."""
-
-    def __init__(self, history: History, base: Path, recording: Path) -> None:
-        """`base`: the disk before the recording; `recording`: its folder."""
-        self._history = history
-        self._base = base
-        self._data = recording / DATA
-
-    @contextmanager
-    def image(self, state: DiskState, file: Path) -> Iterator[Path]:
-        """While in it: the state is in that file. Raises `LabError`."""
-        share_blocks(self._base, file)
-        try:
-            self._apply(state, file)
-            yield file
-        finally:
-            file.unlink(missing_ok=True)
-
-    def _apply(self, state: DiskState, file: Path) -> None:
-        with self._data.open("rb") as data, file.open("r+b", buffering=0) as disk:
-            size = os.fstat(data.fileno()).st_size
-            written = mmap.mmap(data.fileno(), size, access=mmap.ACCESS_READ) if size else None
-            try:
-                for first, count, source in runs(self._history, state):
-                    where = first * SECTOR
-                    if source < 0:
-                        disk_zeroes(disk.fileno(), where, count * SECTOR)
-                    else:
-                        assert written is not None
-                        os.pwrite(disk.fileno(), written[source * SECTOR : (source + count) * SECTOR], where)
-            finally:
-                if written is not None:
-                    written.close()
+@contextmanager
+def disk_image(history: History, state: DiskState, base: Path, recording: Path, file: Path) -> Iterator[Path]:
+    """While in it: the state is in that file. `base`: the disk before the recording; `recording`: its folder. Raises `LabError`."""
+    share_blocks(base, file)
+    try:
+        _apply(history, state, recording / DATA, file)
+        yield file
+    finally:
+        file.unlink(missing_ok=True)
 
 
-def disk_zeroes(disk: int, offset: int, length: int) -> None:
-    """Write zeroes to an open file."""
-    os.pwrite(disk, bytes(length), offset)
+def _apply(history: History, state: DiskState, written: Path, file: Path) -> None:
+    with written.open("rb") as data, file.open("r+b", buffering=0) as disk:
+        for first, count, source in runs(history, state):
+            size = count * SECTOR
+            content = bytes(size) if source < 0 else os.pread(data.fileno(), size, source * SECTOR)
+            os.pwrite(disk.fileno(), content, first * SECTOR)
 
 
 def runs(history: History, state: DiskState) -> Iterator[tuple[int, int, int]]:
     """What a state has otherwise than the base: first sector, how many, where their bytes are (or below 0: zeroes)."""
-    changed = np.flatnonzero(state.sources != _AS_BEFORE)
+    changed = np.flatnonzero(state.sources != BASE)
     if not len(changed):
         return
     sectors, sources = history.sectors[changed], state.sources[changed]

@@ -9,14 +9,14 @@ import msgspec
 from redolab.errors import InvalidInput, LabError
 from redolab.machine import files
 from redolab.machine.processes import Command, run
-from redolab.powercut.explanation import Explanation
+from redolab.powercut.explaining import Explanation
 from redolab.powercut.ledger import Fault, LedgerVerdict, read_ledger
 from redolab.powercut.recorded import BASE, RECORDING, RecordedLoad
 from redolab.powercut.recording import read_recording
 from redolab.records.recovery import Outcome
 from redolab.servers.dialects import InstanceRequest
 from redolab.storage.profiles import Cache
-from redolab.workloads.data import LedgerTables, TableCheck
+from redolab.workloads.data import TableCheck
 from redolab.workloads.ledger import NOTES, PARTS, LedgerWorkload
 
 KEPT_CUT_FORMAT = 1
@@ -34,11 +34,9 @@ class KeptCut(msgspec.Struct, frozen=True, kw_only=True):
     request: InstanceRequest
     """Of the server that was under load; its recoveries differ in their purpose alone."""
     workload: LedgerWorkload
-    data: LedgerTables
     file_system: str
     cache: Cache
     obeys: bool
-    encrypted: bool = False
     began: int
     ended: int
     killed: int
@@ -62,7 +60,7 @@ def keep_cut(kept: KeptCut, recorded: RecordedLoad, folder: Path) -> None:
     try:
         run(Command(["cp", "--sparse=always", str(recorded.base), str(folder / BASE)]))
         run(Command(["cp", "--recursive", str(recorded.kept), str(folder / RECORDING)]))
-        run(Command(["cp", "--recursive", str(recorded.notes), str(folder / NOTES)]))
+        run(Command(["cp", "--recursive", str(recorded.folder / NOTES), str(folder / NOTES)]))
         files.write_whole(folder / _STORY, msgspec.json.format(msgspec.json.encode(kept)))
     except BaseException:
         files.remove(folder)
@@ -97,8 +95,6 @@ def load_of(kept: KeptCut, folder: Path, room: Path) -> RecordedLoad:
         base=room / BASE,
         recording=read_recording(room / RECORDING),
         ledger=read_ledger(room / NOTES, PARTS, kept.workload.defines),
-        notes=room / NOTES,
-        data=kept.data,
         file_system=kept.file_system,
         began=kept.began,
         ended=kept.ended,

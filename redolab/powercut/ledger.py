@@ -145,11 +145,6 @@ class LedgerVerdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         """Whether tables and binary log hold the same; so where it is off."""
         return not (self.only_in_tables or self.only_in_binary_log)
 
-    @property
-    def keeps_its_promise(self) -> bool:
-        """Whether no acknowledged commit is lost either."""
-        return self.is_whole and not self.lost and not self.definitions_lost
-
 
 def faults_of(verdict: LedgerVerdict | None, failed: Sequence[TableCheck]) -> list[Fault]:
     """All that is wrong, whatever was promised; `verdict`: None of a server that did not come up, `failed`: what else is not right."""
@@ -269,11 +264,6 @@ def read_ledger(folder: Path, parts: int, defines: Defines = Defines.NOTHING) ->
             except (ValueError, KeyError):
                 raise LabError(f"a note of client {client} cannot be read: '{line}'", "record it again") from None
     return Ledger([*sent.values()], seen, parts, [*definitions.values()], defines, replicated)
-
-
-def has_acknowledgement(notes: str) -> bool:
-    """Whether a client has noted that a transaction of its was acknowledged."""
-    return any(line.startswith("A ") for line in notes.splitlines())
 
 
 def _take(what: str, key: tuple[int, int], time: int, sent: dict[tuple[int, int], Transaction]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -106,20 +105,3 @@ def read_recording(folder: Path) -> Recording:
         times=events["time"].copy(),
         failed=failed,
     )
-
-
-def recording_of(requests: Sequence[tuple[Event, int, int, int]], order: Sequence[int]) -> Recording:
-    """One from (event, offset, length, data) and an order of arrivals (n + 1) and answers (-n - 1): for tests and explanations."""
-    asked = np.zeros(len(requests), dtype=np.int64)
-    answered = np.full(len(requests), _NEVER)
-    for place, signed in enumerate(order):
-        number = abs(signed) - 1
-        if signed > 0:
-            asked[number] = place
-        else:
-            answered[number] = place + 1
-    columns = [np.array(column, dtype=np.int64) for column in zip(*requests, strict=True)]
-    return Recording(
-        event=columns[0].astype(np.int32), offset=columns[1], length=columns[2], data=columns[3], asked=asked,
-        answered=answered, times=np.arange(len(order), dtype=np.int64), failed=np.zeros(len(requests), dtype=bool),
-    )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from pymysql.cursors import Cursor
 
 from redolab.lab import Lab
 from redolab.machine.processes import Command, run
-from redolab.powercut.images import DiskImages
+from redolab.powercut.images import disk_image
 from redolab.powercut.ledger import Found
 from redolab.powercut.recorded import CHECKS, INSTANCE, RecordedLoad, mount_options
 from redolab.powercut.states import DiskState, History
@@ -26,9 +25,8 @@ from redolab.servers.install import InstalledServer
 from redolab.servers.instance import Instance
 from redolab.storage.loop import mounted
 from redolab.storage.place import Place
-from redolab.workloads.contract import Workload
 from redolab.workloads.data import DATABASE, LedgerTables, Rows, TableCheck
-from redolab.workloads.ledger import ACCOUNTS, DEFINED, ENTRIES, defined_rows
+from redolab.workloads.ledger import ACCOUNTS, DEFINED, ENTRIES, INSERTED, LedgerWorkload, defined_rows
 
 _CONNECT, _ANSWER = 10.0, 120.0
 _LAST_LINES = 15
@@ -37,7 +35,6 @@ _SAID = 500
 """Characters of a line of a log, or of what a damaged file system's program says."""
 _STUCK_AFTER = 15.0
 """Seconds: small logs, and no healthy recovery was quiet for more than 6.1 s (docs/recovery.md)."""
-_LOGGED = re.compile(rf"INSERT INTO {ENTRIES} VALUES \((\d+), (\d+), 1,")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,13 +74,12 @@ def recover_states(
     lab: Lab,
     recorded: RecordedLoad,
     history: History,
-    workload: Workload,
+    workload: LedgerWorkload,
     tasks: Sequence[StateTask],
     jobs: int,
     done: Callable[[CheckedRecovery[StateTask, StateContent]], None],
 ) -> None:
     """Recover them, so many at once; `done` is told of each when it is over. Raises `LabError`."""
-    images = DiskImages(history, recorded.base, recorded.kept)
     options = mount_options(recorded.file_system)
     damaged: dict[int, TableCheck] = {}
 
@@ -91,7 +87,7 @@ def recover_states(
     def prepare(task: StateTask) -> Iterator[Prepared]:
         file = recorded.folder / f"state-{task.number}"
         at = recorded.folder / f"state-{task.number}-mounted"
-        with images.image(task.state, file):
+        with disk_image(history, task.state, recorded.base, recorded.kept, file):
             if task.checks_file_system and (said := _damage(file, at, recorded.file_system)):
                 damaged[task.number] = TableCheck(
                     what=f"{recorded.file_system} of the disk", expected="whole", found=said
@@ -100,7 +96,7 @@ def recover_states(
                 yield Prepared(at / INSTANCE, Place(name="state", folder=at, device=device))
 
     def judge(task: StateTask, instance: Instance) -> StateContent:
-        content = _content(instance, recorded, workload)
+        content = _content(instance, workload)
         return replace(content, failed=(*content.failed, *((damaged[task.number],) if task.number in damaged else ())))
 
     checks = Checks(
@@ -122,11 +118,11 @@ def _damage(file: Path, at: Path, file_system: str) -> str:
     return "" if done.status == 0 else (done.out + done.err).strip()[-_SAID:]
 
 
-def _content(instance: Instance, recorded: RecordedLoad, workload: Workload) -> StateContent:
+def _content(instance: Instance, workload: LedgerWorkload) -> StateContent:
     try:
         with instance.connections.connect(_CONNECT, _ANSWER) as connection:
-            found = found_in(connection, recorded.data)
-            checks = workload.verify(connection, recorded.data, 1, lambda *_: None)
+            found = found_in(connection, workload.data(0))
+            checks = workload.verify(connection, workload.data(0), 1, lambda *_: None)
     except pymysql.MySQLError as error:
         refused = TableCheck(what="the server answers", expected="yes", found=str(error))
         return StateContent(Outcome.REFUSED, None, (refused,), _last_of(instance))
@@ -171,7 +167,7 @@ def logged_whole(events: Sequence[Sequence[object]]) -> set[tuple[int, int]]:
     """The ledger's transactions among the events of a file of the binary log that are there to their end; others commit nothing."""
     found, open_ones = set[tuple[int, int]](), set[tuple[int, int]]()
     for _, _, kind, _, _, info in events:
-        if match := _LOGGED.search(str(info)):
+        if match := INSERTED.search(str(info)):
             open_ones.add((int(match[1]), int(match[2])))
         elif kind == "Xid" or (kind == "Query" and str(info).startswith("COMMIT")):
             found |= open_ones

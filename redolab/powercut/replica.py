@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -19,10 +18,9 @@ from redolab.machine.processes import Command
 from redolab.powercut.ledger import REPLICA
 from redolab.servers.dialects import SOCKET
 from redolab.servers.instance import Instance
-from redolab.workloads.ledger import ENTRIES
+from redolab.workloads.ledger import INSERTED
 
 _SERVER_ID = 2
-_INSERTED = re.compile(rf"INSERT INTO {ENTRIES} VALUES \((\d+), (\d+), 1,")
 _CONNECTS_WITHIN, _ENDS_WITHIN = 30.0, 10.0
 _LOOK = 0.01
 
@@ -78,7 +76,7 @@ def _read(socket: str, noted: Path) -> None:
                     open_ones = []
                 case QueryEvent() | RowsQueryLogEvent():
                     said = event.query.decode(errors="replace") if isinstance(event.query, bytes) else event.query
-                    if found := _INSERTED.search(said):
+                    if found := INSERTED.search(said):
                         open_ones.append(f"{found[1]}:{found[2]}")
 
 

@@ -22,8 +22,8 @@ from redolab.powercut.recording import Event, Recording
 from redolab.storage.profiles import VOLATILE, Cache
 
 SECTOR = 512
-"""Bytes that are never torn, unless the disk says more."""
-_BASE, _ZEROES = -1, -2
+"""Bytes that are never torn."""
+BASE, _ZEROES = -1, -2
 """Sources of a sector: what was there before the recording, and nothing."""
 
 
@@ -78,14 +78,11 @@ class DiskState:
 class History:
     """What a recording makes of a disk, at each of its places."""
 
-    def __init__(
-        self, recording: Recording, cache: Cache = VOLATILE, sector: int = SECTOR, *, obeys: bool = True
-    ) -> None:
+    def __init__(self, recording: Recording, cache: Cache = VOLATILE, *, obeys: bool = True) -> None:
         """`obeys`: whether the disk does what a flush asks; one that does not answers it, and loses what it had."""
         self.recording = recording
         self._changes = recording.changes
         self._cache = cache
-        self._whole = sector // SECTOR
         self._obeys = obeys
         spans = [self._span(number) for number in self._changes]
         self.sectors: NDArray[np.int64] = np.unique(np.concatenate(spans)) if spans else np.zeros(0, dtype=np.int64)
@@ -116,10 +113,6 @@ class History:
             return np.full(len(self._changes), never)
         return np.append(earliest, never)[after]
 
-    def durable(self, place: int) -> NDArray[np.int64]:
-        """The numbers of the changes that are on the disk for certain after a cut there, in order."""
-        return np.asarray(self._changes[self._durable <= place])
-
     def at_risk(self, place: int) -> NDArray[np.int64]:
         """The numbers of those that may be there or not, in order: those that came, and are not durable."""
         asked = self.recording.asked[self._changes] < place
@@ -149,7 +142,7 @@ class History:
         return [
             Lost(number, first, count)
             for number in at_risk
-            for first, count in _gaps(_coins(draw, self.length(number), self._whole))
+            for first, count in _gaps(np.array([draw.random() < 0.5 for _ in range(self.length(number))]))
         ]
 
     def length(self, number: int) -> int:
@@ -161,7 +154,7 @@ class History:
         lost: dict[int, list[Lost]] = defaultdict(list)
         for each in losses:
             lost[each.number].append(each)
-        sources = np.full(len(self.sectors), _BASE, dtype=np.int64)
+        sources = np.full(len(self.sectors), BASE, dtype=np.int64)
         came = self._changes[self.recording.asked[self._changes] < place]
         # In the order of arrival: of one sector the last one counts.
         for number in came.tolist():
@@ -204,9 +197,3 @@ def _gaps(there: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """Where in a row of sectors some are missing: the first of each gap, and how many."""
     edges = np.flatnonzero(np.diff(np.concatenate([[True], there, [True]]).astype(np.int8)))
     return [(int(first), int(end - first)) for first, end in zip(edges[::2], edges[1::2], strict=True)]
-
-
-def _coins(draw: random.Random, count: int, whole: int) -> NDArray[np.bool_]:
-    """Whether each of so many sectors is there; `whole` of them in a row stand or fall together."""
-    tossed = [draw.random() < 0.5 for _ in range(-(-count // whole))]
-    return np.repeat(tossed, whole)[:count]

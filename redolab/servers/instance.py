@@ -103,33 +103,12 @@ class Instance(AbstractContextManager["Instance"]):
     def start(cls, server: InstalledServer, folder: Path, request: InstanceRequest, log: Path) -> Instance:
         """Start `server` on the instance folder `folder`, its error log copied to `log`. It is not ready yet."""
         prepare_folder(server, folder, request)
-        command = server.sandbox.command(server.program, server_arguments(server), folder)
-        return cls._started(server, folder, request, command, log, sandboxed_process)
-
-    @classmethod
-    def start_guest(
-        cls, server: InstalledServer, folder: Path, request: InstanceRequest, log: Path, command: Command
-    ) -> Instance:
-        """Start `server` by a command that boots a machine for it, prints its error log, and ends with it.
-
-        What is done to the server is done to that machine. Its socket is out of reach; clients run in `folder`.
-        """
-        return cls._started(server, folder, request, command, log, lambda process: process.identity)
-
-    @classmethod
-    def _started(
-        cls,
-        server: InstalledServer,
-        folder: Path,
-        request: InstanceRequest,
-        command: Command,
-        log: Path,
-        found: Callable[[Process], ProcessIdentity],
-    ) -> Instance:
+        arguments = [f"--defaults-file={INSTANCE / OPTIONS}", *server.sandbox.user_arguments()]
+        command = server.sandbox.command(server.program, arguments, folder)
         started = now()
         instance = cls(server, folder, request, processes.start(command, log, arrivals=arrivals_of(log)), started)
         try:
-            instance._server_process = found(instance._process)
+            instance._server_process = sandboxed_process(instance._process)
         except BaseException:
             instance.end()
             raise
@@ -239,15 +218,15 @@ class Instance(AbstractContextManager["Instance"]):
         """What the server has used of the processors; None if it has ended."""
         return None if self._server_process is None else processes.cpu_use(self._server_process)
 
-    def open_to_network(self, client: str = "127.0.0.1") -> NetworkAddress:
-        """Let clients in that reach it over TCP, and come from `client` as it sees them; where. Once it is ready.
+    def open_to_network(self) -> NetworkAddress:
+        """Let clients in that reach it over TCP; where. Once it is ready.
 
         The account stays in the data directory: it is made once.
         """
         address = NetworkAddress()
         with self.answering(), self.connections.connect() as connection, connection.cursor() as cursor:
-            cursor.execute(f"CREATE USER {address.user}@'{client}'")
-            cursor.execute(f"GRANT ALL PRIVILEGES ON *.* TO {address.user}@'{client}' WITH GRANT OPTION")
+            cursor.execute(f"CREATE USER {address.user}@'127.0.0.1'")
+            cursor.execute(f"GRANT ALL PRIVILEGES ON *.* TO {address.user}@'127.0.0.1' WITH GRANT OPTION")
         return address
 
     def in_its_network(self, command: Command) -> Command:
@@ -360,11 +339,6 @@ def _short(socket: Path) -> Iterator[str]:
         yield f"/proc/self/fd/{folder}/{socket.name}"
     finally:
         os.close(folder)
-
-
-def server_arguments(server: InstalledServer) -> list[str]:
-    """With which a server's program is started on the instance that it sees at `INSTANCE`."""
-    return [f"--defaults-file={INSTANCE / OPTIONS}", *server.sandbox.user_arguments()]
 
 
 def prepare_folder(server: InstalledServer, folder: Path, request: InstanceRequest | None = None) -> None:

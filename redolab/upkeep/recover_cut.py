@@ -7,7 +7,6 @@ from pathlib import Path
 
 from redolab.errors import FindingsMade
 from redolab.lab import Lab, open_lab
-from redolab.powercut.encryption import allow_keys
 from redolab.powercut.kept_cut import KeptCut, load_of, read_kept_cut
 from redolab.powercut.ledger import LedgerVerdict, faults_of, judged
 from redolab.powercut.recorded import cut_room
@@ -36,8 +35,6 @@ def recover_kept(lab: Lab, kept: KeptCut, folder: Path, server: str | None) -> N
     progress = lab.progress
     with cut_room(lab) as room:
         recovering = lab.server(server or kept.server)
-        if kept.encrypted:
-            allow_keys(recovering)
         load = load_of(kept, folder, room)
         history = History(load.recording, kept.cache, obeys=kept.obeys)
         task = StateTask(

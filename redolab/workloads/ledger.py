@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from redolab.lab import Lab
 from redolab.machine import files, processes
 from redolab.machine.processes import Command, Process
 from redolab.machine.tools import Tools
-from redolab.servers.instance import Instance, NetworkAddress
+from redolab.servers.instance import Instance
 from redolab.workloads.contract import Follow, RunningWorkload, check_pages, check_value
 from redolab.workloads.data import DATABASE, Clients, Defines, LedgerTables, Rows, TableCheck
 from redolab.workloads.plain import PlainWorkload
@@ -23,15 +24,16 @@ from redolab.workloads.source_code import code_alone
 from redolab.workloads.sysbench import SCRIPTS, connection_arguments, moment_of
 
 ENTRIES, ACCOUNTS, DEFINED = "ledger_entries", "ledger_accounts", "ledger_defined"
+INSERTED = re.compile(rf"INSERT INTO {ENTRIES} VALUES \((\d+), (\d+), 1,")
+"""Client and number of a transaction, in the statement that inserts its rows."""
 PARTS = 3
 """Rows that each transaction inserts."""
 NOTES = "notes"
 """The folder of the notes, beside the file of what the clients say."""
 _SCRIPT = "ledger.lua"
-_INDEX = ", KEY (filler)"
 _CREATE = (
     "CREATE TABLE {entries} (client INT NOT NULL, number BIGINT NOT NULL, part TINYINT NOT NULL, filler VARCHAR(200) NOT NULL, "
-    "PRIMARY KEY (client, number, part){index}) ENGINE=InnoDB {options}",
+    "PRIMARY KEY (client, number, part)) ENGINE=InnoDB {options}",
     "CREATE TABLE {accounts} (id INT NOT NULL PRIMARY KEY, balance BIGINT NOT NULL) ENGINE=InnoDB {options}",
 )
 
@@ -40,9 +42,7 @@ class LedgerWorkload(PlainWorkload, frozen=True, kw_only=True, tag="ledger"):
     """A sysbench script of the project's, whose first client reads what the others write."""
 
     options: str = ""
-    """Of its tables, as in `ENCRYPTION='Y'`."""
-    indexed: bool = False
-    """Whether rows have an index whose entries come in no order."""
+    """Of its tables, as in `ROW_FORMAT=COMPRESSED`."""
     defines: Defines = Defines.NOTHING
     """What one more client does meanwhile."""
     between: tuple[str, ...] = ()
@@ -50,8 +50,7 @@ class LedgerWorkload(PlainWorkload, frozen=True, kw_only=True, tag="ledger"):
 
     def content(self) -> str:
         """See `Workload`."""
-        index = [_INDEX] if self.indexed else []
-        return "\n".join([code_alone(SCRIPTS / _SCRIPT), self.options, *index, self.defines, *self.between])
+        return "\n".join([code_alone(SCRIPTS / _SCRIPT), self.options, self.defines, *self.between])
 
     def require(self, lab: Lab) -> None:
         """See `Workload`."""
@@ -64,10 +63,7 @@ class LedgerWorkload(PlainWorkload, frozen=True, kw_only=True, tag="ledger"):
     def schema(self, data: LedgerTables) -> Sequence[str]:
         """See `Workload`: `load` has nothing left to do."""
         values = ", ".join(f"({number}, {data.balance})" for number in range(1, data.accounts + 1))
-        index = _INDEX if self.indexed else ""
-        created = [
-            each.format(entries=ENTRIES, accounts=ACCOUNTS, options=self.options, index=index) for each in _CREATE
-        ]
+        created = [each.format(entries=ENTRIES, accounts=ACCOUNTS, options=self.options) for each in _CREATE]
         return (*created, f"INSERT INTO {ACCOUNTS} VALUES {values}")
 
     def load(self, tools: Tools, instance: Instance, data: LedgerTables, output: Path) -> Process:
@@ -80,7 +76,7 @@ class LedgerWorkload(PlainWorkload, frozen=True, kw_only=True, tag="ledger"):
     ) -> Iterator[RunningWorkload]:
         """See `Workload`: notes go into a folder beside `output`."""
         sysbench = tools.get("sysbench")
-        notes, is_remote = output.with_name(NOTES), instance.request.network
+        notes = output.with_name(NOTES)
         files.make_folder(notes)
         arguments = [
             # One more: the reader; and who defines tables.
@@ -88,16 +84,14 @@ class LedgerWorkload(PlainWorkload, frozen=True, kw_only=True, tag="ledger"):
                 sysbench,
                 SCRIPTS / _SCRIPT,
                 clients.connections + 1 + (self.defines is not Defines.NOTHING),
-                NetworkAddress() if is_remote else None,
             ),
             *(f"--notes={notes}", f"--parts={PARTS}", f"--accounts={data.accounts}"),
-            f"--indexed={'on' if self.indexed else 'off'}",
             f"--defines={self.defines}",
             f"--between={';'.join(self.between)}",
             *("--time=0", "--events=0", f"--report-interval={max(1, round(clients.report_every))}", "run"),
         ]
         command = Command(arguments, folder=instance.folder, environment=sysbench.environment)
-        process = processes.start(instance.in_its_network(command) if is_remote else command, output)
+        process = processes.start(command, output)
         try:
             yield ReportingRun("sysbench", process, moment_of)
         finally:

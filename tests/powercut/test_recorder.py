@@ -16,7 +16,7 @@ from redolab.errors import LabError
 from redolab.lab import Lab
 from redolab.machine import processes
 from redolab.machine.processes import Command
-from redolab.powercut.images import DiskImages, share_blocks
+from redolab.powercut.images import disk_image, share_blocks
 from redolab.powercut.recorded import CHECKS, cut_room
 from redolab.powercut.recording import Event, Recording, read_recording
 from redolab.powercut.states import History, PowerCut, Survivors
@@ -77,7 +77,7 @@ def test_all_that_was_kept_makes_the_disk_again(lab: Lab, room: Path, file_syste
     recording = read_recording(room / "recording")
     history = History(recording)
     cut = PowerCut(place=recording.places, survivors=Survivors.ALL)
-    with DiskImages(history, room / "base", room / "recording").image(history.state(cut), room / "made") as made:
+    with disk_image(history, history.state(cut), room / "base", room / "recording", room / "made") as made:
         assert _same(made, room / "disk")
     # Cleanly unmounted, so that nothing that the file system asked for is at risk but what it never flushed.
     assert len(recording.changes) > 50
@@ -93,7 +93,6 @@ def test_states_in_the_middle_mount_and_are_whole_file_systems(lab: Lab, room: P
         _change(folder)
     recording = read_recording(room / "recording")
     history = History(recording)
-    images = DiskImages(history, room / "base", room / "recording")
     hashes = set()
     for number, kind in enumerate(Survivors):
         if kind is Survivors.TORN:
@@ -101,7 +100,7 @@ def test_states_in_the_middle_mount_and_are_whole_file_systems(lab: Lab, room: P
         cut = PowerCut(place=recording.places * (number + 1) // 8, survivors=kind, seed=number)
         state = history.state(cut)
         hashes.add(state.hash)
-        with images.image(state, room / "made") as made:
+        with disk_image(history, state, room / "base", room / "recording", room / "made") as made:
             with mounted(made, room / "state", "noatime,nouuid", direct=False):
                 assert (room / "state").is_dir()
             # After the journal was replayed, by the mount.

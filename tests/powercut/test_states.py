@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from redolab.powercut.recording import Event, Recording, recording_of
+from redolab.powercut.recording import Event, Recording
 from redolab.powercut.states import SECTOR, History, Lost, PowerCut, Survivors, survivors_of
 from redolab.storage.profiles import Cache
+from tests.powercut.recordings import recording_of
 
 _SECTORS = 12
 _RECORDINGS = 100
@@ -100,8 +101,8 @@ def test_of_a_torn_write_each_sector_is_the_old_or_the_new_one() -> None:
             history.state(PowerCut(place=place, survivors=kind, seed=seed)).sources
             for kind in (Survivors.NONE, Survivors.ALL, Survivors.TORN)
         )
-        durable = set(history.durable(place).tolist())
         came = [n for n in recording.changes.tolist() if recording.asked[n] < place]
+        durable = set(came) - set(history.at_risk(place).tolist())
         for position, sector in enumerate(history.sectors.tolist()):
             possible = {-1} if not any(_covers(recording, n, sector) for n in durable) else set()
             for number in came:
@@ -136,15 +137,6 @@ def test_from_when_on_a_write_is_safe() -> None:
     write, flush = (Event.WRITE, 0, SECTOR, 0), (Event.FLUSH, 0, 0, 0)
     assert History(recording_of([write, flush], [1, -1, 2, -2])).at_risk_until(0) == 4
     assert History(recording_of([write], [1, -1])).at_risk_until(0) > 10**9
-
-
-def test_what_is_never_torn_on_a_4kn_disk_stands_or_falls_together() -> None:
-    recording = recording_of([(Event.WRITE, 0, 16 * SECTOR, 0)], [1, -1])
-    history = History(recording, sector=8 * SECTOR)
-    for seed in range(20):
-        there = history.state(PowerCut(place=2, survivors=Survivors.TORN, seed=seed)).sources >= 0
-        assert there[:8].all() or not there[:8].any()
-        assert there[8:].all() or not there[8:].any()
 
 
 def test_a_flush_covers_what_was_answered_before_it_came_and_holds_from_its_own_answer() -> None:

@@ -19,15 +19,13 @@ from ..cells import PLAIN, VARIATIONS
 from ..plots import plot_lost
 from ..promises import OLD, promise_of
 from ..report import (
-    CellResult,
     controls_table,
     explained_tables,
     killed_tables,
     lost_table,
-    machine_tables,
     replica_tables,
-    results,
 )
+from ..results import CellResult, results
 from ..trial import DurabilityTrial
 
 _A_TENTH = 0.1
@@ -42,27 +40,26 @@ def page(runs: Sequence[Run]) -> Page:
     """The page and its picture."""
     found = results([trial for number, run in enumerate(runs) for trial in _numbered(run, number)])
     shown = [each for each in found if not each.is_control]
+    plain = [each for each in shown if each.cell.variation == PLAIN]
     # What everybody sets; another value that promises as much has a sentence of its own.
     promised = [each for each in shown if each.cell.trx_commit == 1 and promise_of(each.cell) is not None]
     values = {
         "promised": sum(len(each.verdicts) for each in promised),
-        "plain": sum(len(each.verdicts) for each in promised if each.cell.variation == PLAIN),
-        "recordings": _recordings([each for each in promised if each.cell.variation == PLAIN]),
+        "plain": sum(len(each.verdicts) for each in promised if each in plain),
+        "recordings": _recordings([each for each in promised if each in plain]),
         "promised_lost": sum(len(each.lost) for each in promised),
         "promised_broken": sum(each.broken for each in promised),
         "broken": [_broken(each) for each in promised if each.broken],
-        "commit_two": _range([each for each in shown if _has_commit(each, 2)]),
-        "commit_zero": _range([each for each in shown if _has_commit(each, 0)]),
-        "risks": _risks(shown),
-        "settings": lost_table([each for each in shown if each.cell.variation == PLAIN]).as_markdown(),
+        "commit_two": _range([each for each in plain if each.cell.trx_commit == 2]),
+        "commit_zero": _range([each for each in plain if each.cell.trx_commit == 0]),
+        "risks": _risks(plain, shown),
+        "settings": lost_table(plain).as_markdown(),
         "varied": [(name, VARIATIONS[name].about) for name in _varied(shown)],
-        "varied_lost": lost_table(
-            [each for each in shown if each.cell.variation != PLAIN], with_terms=False
-        ).as_markdown(),
+        "past": [name for name in _varied(shown) if VARIATIONS[name].is_past],
+        "varied_lost": lost_table([each for each in shown if each not in plain], with_terms=False).as_markdown(),
         "defining": [each for each in shown if each.defining],
         "explained": [table.as_markdown() for table in explained_tables(found)],
         "replicas": [table.as_markdown() for table in replica_tables(found)],
-        "whole_machines": [table.as_markdown() for table in machine_tables(found)],
         "killed": [table.as_markdown() for table in killed_tables(found)],
         "controls": controls_table(found).as_markdown(),
         "not_red": [each for each in found if each.is_control and not each.has_red],
@@ -99,9 +96,8 @@ def _varied(shown: Sequence[CellResult]) -> list[str]:
     return [name for name in VARIATIONS if name in there and name != PLAIN]
 
 
-def _risks(shown: Sequence[CellResult]) -> list[str]:
+def _risks(plain: Sequence[CellResult], shown: Sequence[CellResult]) -> list[str]:
     """A sentence for each way of syncing: what a power cut takes, and what a crash of the server alone."""
-    plain = [each for each in shown if each.cell.variation == PLAIN]
     found = []
     kept = [each for each in plain if each.cell.trx_commit == 1 and promise_of(each.cell) is not None]
     if kept:
@@ -109,7 +105,7 @@ def _risks(shown: Sequence[CellResult]) -> list[str]:
         found.append(
             f"**1, and the binary log off or `sync_binlog=1`**: a power cut loses {lost}, as the manuals promise."
         )
-    apart = [each for each in plain if _is(each, 1, 0)]
+    apart = [each for each in plain if (each.cell.trx_commit, each.cell.sync_binlog) == (1, 0)]
     if apart:
         found.append(
             f"**1, and `sync_binlog=0`**: a power cut loses {_lost_of(apart)}{_further_back(apart, shown)}, though InnoDB has synced "
@@ -202,15 +198,6 @@ def _share(count: int, cells: Sequence[CellResult]) -> str:
 def _killed(cells: Sequence[CellResult]) -> str:
     killed = [each for cell in cells for each in cell.killed]
     return f" ({sum(each.is_lost for each in killed)} of {len(killed)} kills lost some)" if killed else ""
-
-
-def _is(result: CellResult, trx_commit: int, sync_binlog: int | None) -> bool:
-    cell = result.cell
-    return (cell.trx_commit, cell.sync_binlog, cell.variation) == (trx_commit, sync_binlog, PLAIN)
-
-
-def _has_commit(result: CellResult, trx_commit: int) -> bool:
-    return result.cell.trx_commit == trx_commit and result.cell.variation == PLAIN
 
 
 def _range(cells: Sequence[CellResult]) -> str:

@@ -54,11 +54,6 @@ def packaged_plugin(lab: Lab, server: InstalledServer, file_name: str) -> Path:
     return plugin
 
 
-def has_packaged_plugins(server: str) -> bool:
-    """Whether the plugins of a server of the catalogue can be fetched."""
-    return _of_debian(server) is not None
-
-
 def _package(server: InstalledServer, file_name: str) -> tuple[str, DebianSource]:
     """The package that has the plugins of a server whose core package is unpacked: `mariadb-server`, `mariadb-server-10.5`."""
     if (found := _of_debian(server.name)) is not None:

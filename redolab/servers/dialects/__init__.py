@@ -64,15 +64,6 @@ class Purpose(StrEnum):
         return self in (Purpose.PRODUCTION, Purpose.PRODUCTION_1000)
 
 
-class KeySource(StrEnum):
-    """Where the keys of a server that encrypts come from; the value is the name of what reads them from a file."""
-
-    PLUGIN = "file_key_management"
-    """Of MariaDB: https://mariadb.com/kb/en/file-key-management-encryption-plugin/"""
-    COMPONENT = "component_keyring_file"
-    """Of MySQL: https://dev.mysql.com/doc/refman/8.4/en/keyring-file-component.html"""
-
-
 @dataclass(frozen=True, slots=True)
 class Setting:
     """A line of an option file; `value` None stands for an option without one."""
@@ -130,18 +121,6 @@ class Resizing:
     """What does it while the server runs; None where it takes a restart."""
     steps: Sequence[str]
     """With a restart, or what to know of the statement, in order; the way back is the same with the old size."""
-
-
-@dataclass(frozen=True, slots=True)
-class UndoTruncation:
-    """How statements have an undo tablespace truncated."""
-
-    first: Sequence[str]
-    """To be run once: they make what the others need."""
-    again: Sequence[str]
-    """To be run in order as often as one is to be truncated, with time in between for the purge threads to do it."""
-    settings: Sequence[Setting]
-    """Without which purge would not, or only after some time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,10 +182,6 @@ class Dialect(Protocol):
     """Whether SIGUSR1 has it open its error, general and slow query log anew, and does nothing else."""
     counts_digests: bool
     """Whether performance_schema counts statements by their digests."""
-    key_source: KeySource | None
-    """None where the lab knows none: MySQL before 8.0.24."""
-    undo_truncation: UndoTruncation | None
-    """None where the lab knows no way."""
     takes_audit_plugins: bool
     """Whether it loads MariaDB's audit plugins."""
     statements_in_binary_log: Sequence[Setting]

@@ -13,12 +13,10 @@ from redolab.servers.dialects import (
     Dialect,
     Initialisation,
     InstanceRequest,
-    KeySource,
     Resizing,
     Setting,
     SlowLogDetail,
     StartTimeout,
-    UndoTruncation,
     Version,
     format_since,
     innodb,
@@ -59,25 +57,6 @@ _IMPATIENT = StartTimeout(
     shipped="MariaDB's unit of that version has no TimeoutStartSec, so systemd's default holds, 90 s, which has killed recoveries "
     "(MDEV-17934)",
 )
-# No statement does it, but purge truncates one that has grown beyond 10 MiB, the least there is, and that no transaction
-# uses: https://mariadb.com/kb/en/innodb-undo-log/. An UPDATE of 12,000 rows of 1,000 bytes writes as much undo.
-_UNDO_TRUNCATION = UndoTruncation(
-    (
-        "CREATE DATABASE redolab_undo",
-        "CREATE TABLE redolab_undo.filler (id INT NOT NULL PRIMARY KEY, filler VARCHAR(1000) NOT NULL) ENGINE=InnoDB",
-        "INSERT INTO redolab_undo.filler SELECT seq, REPEAT('a', 1000) FROM redolab_undo.seq_1_to_12000",
-    ),
-    (
-        "UPDATE redolab_undo.filler SET filler = REPEAT(IF(LEFT(filler, 1) = 'a', 'b', 'a'), 1000)",
-        "DO SLEEP(0.5)",
-    ),
-    (
-        Setting("innodb_undo_log_truncate", "ON", "undo tablespaces are to be truncated"),
-        Setting("innodb_max_undo_log_size", str(10 * MIB), "the least there is: the sooner one is truncated"),
-    ),
-)
-_TWO_UNDO_TABLESPACES_SINCE = Version(11, 0, 0)
-"""By default, without which none is truncated (MDEV-29986)."""
 _REWRITTEN_SINCE = Version(10, 11, 3)
 _REWRITTEN_IN_10_6 = Version(10, 6, 13)
 """Recovery was rewritten in these (MDEV-29911), whatever the format of redo."""
@@ -92,7 +71,6 @@ class MariaDB(Dialect):
     flushes_logs_on_usr1 = False
     counts_digests = True
     takes_audit_plugins = True
-    key_source = KeySource.PLUGIN
     log_buffer = 16 * MIB
 
     def __init__(self, version: Version) -> None:
@@ -106,7 +84,6 @@ class MariaDB(Dialect):
         self.dumps_pool = True
         self.caches_queries = True
         self.statements_in_binary_log = ()
-        self.undo_truncation = _UNDO_TRUNCATION if version >= _TWO_UNDO_TABLESPACES_SINCE else None
         self._one_file = version >= Version(10, 5, 0)
         self._status_names = version >= Version(10, 5, 0)
         self._plain_header = version < Version(10, 8, 0)

@@ -22,12 +22,10 @@ from redolab.servers.dialects import (
     Dialect,
     Initialisation,
     InstanceRequest,
-    KeySource,
     Resizing,
     Setting,
     SlowLogDetail,
     StartTimeout,
-    UndoTruncation,
     Version,
     format_since,
     innodb,
@@ -85,21 +83,6 @@ _STATEMENTS_BESIDE_ROWS = (
     ),
 )
 
-_UNDO_TRUNCATION = UndoTruncation(
-    ("CREATE UNDO TABLESPACE redolab_undo ADD DATAFILE 'redolab_undo.ibu'",),
-    (
-        "ALTER UNDO TABLESPACE redolab_undo SET INACTIVE",
-        "DO SLEEP(0.5)",
-        "ALTER UNDO TABLESPACE redolab_undo SET ACTIVE",
-    ),
-    (
-        Setting(
-            "innodb_purge_rseg_truncate_frequency", "1", "purge looks for undo to truncate each time, not each 128th"
-        ),
-    ),
-)
-# https://dev.mysql.com/doc/refman/8.4/en/innodb-undo-tablespaces.html: an inactive one is truncated when purge needs nothing of it.
-
 _SLOW_LOG_DETAIL = SlowLogDetail("log_slow_extra", none="0", all="1")
 
 
@@ -137,8 +120,6 @@ class MySQL(Dialect):
         # WL#13689.
         self.flushes_logs_on_usr1 = version >= Version(8, 0, 19)
         self.counts_digests = self._has_metrics
-        self.key_source = KeySource.COMPONENT if version >= Version(8, 0, 24) else None
-        self.undo_truncation = _UNDO_TRUNCATION if version >= Version(8, 0, 14) else None
         self.statements_in_binary_log = _STATEMENTS_BESIDE_ROWS if version >= Version(5, 6, 2) else ()
         self.largest_log = 512 * GIB if self._has_metrics else _LARGEST_LOG_5_5
         # What starts without being raised (tried on 5.5.9, 5.6.24, 5.7.22, 8.0.15, 9.7.4).
