@@ -317,7 +317,8 @@ def test_the_command_itself_and_a_signal_open_a_new_log_and_flush_no_table(
             rotation = rotating.rotate(
                 method, running.instance, connection, log, held=False, scratch=tmp_path / "state"
             )
-        running.do("SELECT 'after'")
+        # A statement is logged after its answer, before the connection's next one.
+        running.do("SELECT 'after'", "DO 1")
         assert rotation.old is not None
         assert "SELECT 'before'" in rotation.old.read_text()
         assert "SELECT 'after'" not in rotation.old.read_text()

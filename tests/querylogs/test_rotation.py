@@ -6,7 +6,7 @@ import os
 import stat
 import subprocess
 import sys
-import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -36,7 +36,8 @@ def test_nothing_is_lost_and_everything_put_back(
             done = slowlog("rotate", *server.arguments, "--wait", "100ms", "-v")
             assert done.returncode == 0, done.stderr
             cursor.execute("SELECT 'after, by one who was there'")
-        server.do("SELECT 'after'")
+        # A statement is logged after its answer, before the connection's next one.
+        server.do("SELECT 'after'", "DO 1")
         assert server.variables() == before
         assert notes(tmp_path / "state") == []
         old, new = sorted((tmp_path / "server/data").glob("*slow.log*"), key=lambda path: -len(path.name))
@@ -85,7 +86,8 @@ def test_without_a_pause_logging_is_never_changed_and_reload_is_enough(
         done = slowlog("rotate", *arguments, "-v")
         assert done.returncode == 0, done.stderr
         assert not list((tmp_path / "state").glob("redolab/slowlog/rotate-*"))
-        server.do("SELECT 'after'")
+        # A statement is logged after its answer, before the connection's next one.
+        server.do("SELECT 'after'", "DO 1")
         old, new = sorted((tmp_path / "server/data").glob("*slow.log*"), key=lambda path: -len(path.name))
         assert "SELECT 'before'" in old.read_text()
         assert "SELECT 'after'" in new.read_text()
@@ -130,23 +132,24 @@ def test_only_the_log_itself_is_synced_whatever_its_name_and_whatever_lies_besid
 
 
 def test_a_log_that_goes_meanwhile_ends_no_capture(tmp_path: Path) -> None:
-    """logrotate removes files, thousands of times while they are looked for."""
+    """logrotate removes files: another process does so all the time while they are looked for."""
     log = tmp_path / "slow.log"
-    done = threading.Event()
-
-    def rotates() -> None:
-        while not done.is_set():
-            log.write_text("SELECT 1;\n")
-            log.unlink()
-
-    thread = threading.Thread(target=rotates)
-    thread.start()
+    rotates = (
+        "import os, sys\n"
+        "while True:\n"
+        "    for number in range(20):\n"
+        "        with open(f'{sys.argv[1]}.{number}', 'w') as file:\n"
+        "            file.write('SELECT 1;')\n"
+        "        os.unlink(f'{sys.argv[1]}.{number}')\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", rotates, str(log)])
     try:
-        for _ in range(3000):
+        until = time.monotonic() + 5
+        while time.monotonic() < until:
             LogFile(str(log), log).sync()
     finally:
-        done.set()
-        thread.join()
+        process.kill()
+        process.wait()
 
 
 def test_a_server_that_goes_is_an_error_of_one_line(tmp_path: Path) -> None:
