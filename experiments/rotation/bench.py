@@ -11,11 +11,11 @@ from pathlib import Path
 
 from pymysql.connections import Connection
 
+from redolab.bench.disk_checks import record_disks
 from redolab.errors import LabError, WorkloadFailed
 from redolab.lab import Lab
 from redolab.machine import files
 from redolab.progress import Stage
-from redolab.results.storages import STORAGES, storages_of
 from redolab.runs.bench import Bench, Measured
 from redolab.runs.plan import Planned
 from redolab.runs.room import Needs
@@ -24,7 +24,6 @@ from redolab.servers.dialects import SLOW_LOG, InstanceRequest, Purpose, Setting
 from redolab.servers.initialise import initialise
 from redolab.servers.instance import Instance, prepare_folder
 from redolab.storage.attaching import DISKS, Storages, check_possible
-from redolab.storage.figures import DiskCheck, StorageRecord, figures_off
 from redolab.storage.file_systems import AS_IS, check_file_system
 from redolab.storage.fio import FILES_SIZE
 from redolab.storage.place import Place
@@ -118,7 +117,8 @@ class RotationBench(Bench[PlannedInstance, PlannedRotation, RotationTrial]):
     def opened(self, run: Run) -> Iterator[None]:
         """See `Bench`: at its end no instance runs, and nothing is mounted."""
         with self._storages, self._of_instance:
-            self._check_disks(run)
+            conditions = self._plan.conditions
+            record_disks(run, self._storages, conditions.storages, self._lab.progress, look=conditions.check_disks)
             yield
 
     def make(self, group: int, run: Run) -> str:
@@ -315,26 +315,6 @@ class RotationBench(Bench[PlannedInstance, PlannedRotation, RotationTrial]):
             self._plan.groups[group]
             for group in dict.fromkeys(self._plan.steps[position].group for position in positions)
         ]
-
-    def _check_disks(self, run: Run) -> None:
-        """Record every storage that the run has not recorded yet, as fio finds it if it is to look; say which is not as asked."""
-        session = len(run.record().sessions) - 1
-        known = storages_of(run).on_machine_of(session)
-        self._storages.check_same_disks(known)
-        self._storages.overhead_from([each.check for each in known if each.check is not None])
-        conditions = self._plan.conditions
-        unknown = [name for name in conditions.storages if name not in {each.storage for each in known}]
-        looked = self._storages.disk_checks(unknown) if conditions.check_disks else ()
-        checks: dict[str, DiskCheck] = {each.storage: each for each in looked}
-        for name in unknown:
-            check = checks.get(name)
-            about, lies_on = conditions.storages[name].about, self._storages.lies_on(name)
-            run.add_line(
-                STORAGES, StorageRecord(storage=name, about=about, lies_on=lies_on, check=check, session=session)
-            )
-            if check is not None and (off := figures_off(check)):
-                which = ", ".join(figure.name for figure in off)
-                self._lab.progress.note(f"{name} is not as asked: {which}; rows measured on it are marked")
 
 
 def _disk_size(log_file: int) -> int:

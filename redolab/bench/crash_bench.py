@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from redolab.bench.checks import SMALLER
+from redolab.bench.disk_checks import record_disks
 from redolab.bench.findings import bad_outcome, bad_verdict, recovered
 from redolab.bench.judging import judge_positions, next_turn, unjudged
 from redolab.bench.planning import shares_load
@@ -31,7 +32,6 @@ from redolab.recoveries.recovery import recover
 from redolab.recoveries.task import Recorder, RecoveryTask
 from redolab.results.crashes import CRASHES, crashes_of
 from redolab.results.recoveries import WARM
-from redolab.results.storages import STORAGES, storages_of
 from redolab.runs.bench import Bench, Measured
 from redolab.runs.plan import Planned
 from redolab.runs.room import Needs
@@ -43,7 +43,6 @@ from redolab.servers.install import InstalledServer
 from redolab.states.datasets import find_dataset, remove_dataset
 from redolab.states.images import ImageStore, check_format
 from redolab.storage.attaching import DISKS, Contents, Storages, check_can_be_cut, check_possible
-from redolab.storage.figures import DiskCheck, StorageRecord, figures_off
 from redolab.storage.fio import FILES_SIZE
 from redolab.storage.profiles import HOME, FolderStorage, ModelledDisk, TmpfsStorage
 from redolab.units import format_size
@@ -154,7 +153,8 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
             stack.callback(self._remove_datasets)
             stack.callback(self._remove_made_ahead, run)
             stack.enter_context(self._storages)
-            self._check_disks(run)
+            conditions = self._plan.conditions
+            record_disks(run, self._storages, conditions.storages, self._lab.progress, look=conditions.check_disks)
             yield
 
     def catch_up(self, run: Run) -> None:
@@ -420,30 +420,6 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
             earlier = each if each.last_sample.monotonic < image.last_sample.monotonic else image
             for name in STORY:
                 files.remove(run.folder / CRASHES / earlier.name / name)
-
-    def _check_disks(self, run: Run) -> None:
-        """Record every storage that the run has not recorded yet, as fio finds it if it is to look; say which is not as asked."""
-        known = storages_of(run).on_machine_of(len(run.record().sessions) - 1)
-        self._storages.check_same_disks(known)
-        self._storages.overhead_from([each.check for each in known if each.check is not None])
-        profiles = self._plan.conditions.storages
-        unknown = [name for name in profiles if name not in {each.storage for each in known}]
-        if not self._plan.conditions.check_disks:
-            for name in unknown:
-                self._record(run, name, None)
-            return
-        for check in self._storages.disk_checks(unknown):
-            self._record(run, check.storage, check)
-            names = ", ".join(figure.name for figure in figures_off(check))
-            if names:
-                self._lab.progress.note(f"{check.storage} is not as asked: {names}; rows measured on it are marked")
-
-    def _record(self, run: Run, name: str, check: DiskCheck | None) -> None:
-        about = self._plan.conditions.storages[name].about
-        lies_on = self._storages.lies_on(name)
-        session = len(run.record().sessions) - 1
-        record = StorageRecord(storage=name, about=about, lies_on=lies_on, check=check, session=session)
-        run.add_line(STORAGES, record)
 
 
 def _most_datasets_beside(specs: Sequence[CrashSpec]) -> int:
