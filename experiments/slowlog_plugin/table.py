@@ -246,7 +246,7 @@ def finding(rows: Sequence[CostRow]) -> str:
 
 
 def _taken_by_plugin(rows: Sequence[CostRow]) -> str:
-    """Of the throughput, and of what the built-in log takes, with the widest of the intervals."""
+    """Say what it takes of the throughput and of what the built-in log takes, each with the widest interval."""
     found = [row.relative for row in rows if row.relative is not None]
     shares = sorted(each.share for each in found)
     if shares[-1] <= 0:
@@ -262,9 +262,16 @@ def _label(row: CostRow) -> str:
 
 
 def _taken(rows: Sequence[CostRow]) -> str:
-    found = sorted(-100 * row.change.change for row in rows if row.change is not None)
-    low, high = (f"{value:.0f}" for value in (found[0], found[-1]))
-    return f"{low} %" if low == high else f"{low} to {high} %"
+    """Say the loss in percent with the widest 95 % interval, and whether any row's interval leaves out no loss."""
+    changes = [row.change for row in rows if row.change is not None]
+    found = sorted(-100 * each.change for each in changes)
+    smallest, largest = (f"{value:.0f}" for value in (found[0], found[-1]))
+    taken = f"{smallest} %" if smallest == largest else f"{smallest} to {largest} %"
+    if any(math.isnan(each.low) for each in changes):
+        return taken
+    low, high = -100 * max(each.high for each in changes), -100 * min(each.low for each in changes)
+    resolved = "" if any(each.excludes_zero for each in changes) else ", not significant"
+    return f"{taken} (95 %: {low:.0f} to {high:.0f}{resolved})"
 
 
 def _share_columns() -> list[Column[CostRow]]:

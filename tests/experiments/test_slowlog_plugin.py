@@ -16,6 +16,7 @@ from experiments.slowlog_plugin.table import answer, cost_rows, cost_table, kill
 from experiments.slowlog_plugin.trial import PluginTrial
 from redolab.errors import InvalidInput
 from redolab.machine import files
+from redolab.models.intervals import Ratio
 from redolab.project import PROJECT
 from redolab.report.table import SCREEN
 from redolab.runs.factors import read_factors
@@ -139,12 +140,16 @@ def test_costs_are_those_of_the_same_blocks() -> None:
     assert [row.lost for row in killed] == [[100]]
     said = answer(rows, killed)
     assert re.search(
-        r"takes 40 % of the throughput of SELECT 1, the plugin 10 %: 0\.26 of that \(95 %: 0\.2\d to 0\.\d\d\)\. No",
+        r"takes 40 % \(95 %: \d\d to \d\d\) of the throughput of SELECT 1, the plugin 10 % \(95 %: \d+ to \d+\): "
+        r"0\.26 of that \(95 %: 0\.2\d to 0\.\d\d\)\. No",
         said,
     )
     unclear = [replace(row, connections=1, relative=None) for row in rows if row.arm is Arm.PLUGIN]
     assert "With 1 the built-in log's cost is not resolved" in answer([*rows, *unclear], killed)
     assert "lost up to 100 lines" in said
+    uncertain = Ratio(-0.1, -0.3, 0.1, 3)
+    widened = [replace(row, change=uncertain) if row.arm is Arm.PLUGIN else row for row in rows]
+    assert "the plugin 10 % (95 %: -10 to 30, not significant): " in answer(widened, killed)
     assert cost_table(rows).width <= SCREEN
 
 
