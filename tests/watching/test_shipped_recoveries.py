@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from redolab.models.time_left import ANY_KIND, Way, Widening
 from redolab.project import PROJECT
@@ -14,7 +15,9 @@ from redolab.watching.following.judged import judged
 from redolab.watching.following.replayed import SHORTEST, replays
 
 
+@pytest.mark.timeout(1200)
 def test_they_are_what_the_committed_runs_give() -> None:
+    """Minutes of a CPU: each recovery is compared at each mark with all others of its kind."""
     made, shipped = judged(replays()).experience, experience()
     assert made.courses == shipped.courses
     assert made.held == shipped.held
