@@ -11,6 +11,7 @@ from pathlib import Path
 from redolab.records.crash import CrashSpec
 from redolab.report.contents import Page, Plot
 from redolab.report.template import filled
+from redolab.runs.confounded import confounded_with_time
 from redolab.runs.store import Run
 from redolab.storage.profiles import HOME
 from redolab.units import format_size
@@ -60,7 +61,22 @@ def page(runs: Sequence[Run]) -> Page:
     drawn = _of_whole_baselines(first.effects)
     title = "Ready after " + "; ".join(map(_longest, _by_label(drawn).values()))
     return Page(
-        filled(_TEMPLATE, {"first": first, "others": others, "home": HOME}),
+        filled(
+            _TEMPLATE,
+            {
+                "first": first,
+                "others": others,
+                "home": HOME,
+                "confounded": confounded_with_time(
+                    [run for own in kinds.values() for run in own],
+                    AnatomyPlan,
+                    {
+                        "servers": lambda crash: crash.server,
+                        "levels that need a crash of their own (the baseline first)": lambda crash: crash.spec.alike(),
+                    },
+                ),
+            },
+        ),
         [Plot("effects", partial(plot_effects, effects=drawn, title=title))],
     )
 

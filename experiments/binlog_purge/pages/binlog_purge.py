@@ -13,12 +13,14 @@ from redolab.project import PROJECT
 from redolab.report.contents import Page, Plot
 from redolab.report.table import Column, ReportTable
 from redolab.report.template import filled
+from redolab.runs.confounded import confounded_with_time
 from redolab.runs.machines import measured_on
 from redolab.runs.repeat_command import command
 from redolab.runs.store import Run
 from redolab.units import format_size
 
 from ..factors import Factors
+from ..planned import PurgePlan
 from ..plots import plot_waits
 from ..results import CellResult, answer, milliseconds, results
 from ..table import commits_table, waits_table
@@ -61,6 +63,15 @@ def page(runs: Sequence[Run]) -> Page:
         "long_enough": sum(each.long_enough for each in found),
         "commands": [command(run, Factors(), always=("server", "file_system", "storage", "file_size")) for run in runs],
         "machines": measured_on(runs),
+        "confounded": confounded_with_time(
+            runs,
+            PurgePlan,
+            {
+                "servers": lambda instance: instance.server,
+                "storages": lambda instance: instance.storage,
+                "file systems": lambda instance: instance.file_system,
+            },
+        ),
         "dates": _each(f"{run.record().began:%Y-%m-%d}" for run in runs),
     }
     return Page(filled(_TEMPLATE, values), [Plot("waits", partial(plot_waits, found=found))])

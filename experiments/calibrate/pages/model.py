@@ -10,11 +10,13 @@ from pathlib import Path
 from redolab.models.recovery_time.fit import Observation
 from redolab.models.recovery_time.held_out import HeldOut
 from redolab.records.crash import filled_to
+from redolab.records.plan import CrashPlan
 from redolab.report.contents import Page, Plot
 from redolab.report.labels import server_label
 from redolab.report.template import filled
 from redolab.results.committed import NEVER_LEARNED_FROM
 from redolab.results.crashes import crashes_of
+from redolab.runs.confounded import confounded_with_time
 from redolab.runs.store import Run
 from redolab.sizing.calibrated_elsewhere import fit_of_machines
 from redolab.sizing.calibration import Calibration, on_its_machine, shipped_calibration
@@ -74,6 +76,15 @@ def page(runs: Sequence[Run]) -> Page:
         "others": found.calibration.other_machines,
         "large": in_words(large) if large else "",
         "large_table": large_logs_table(large).as_markdown() if large else "",
+        "confounded": confounded_with_time(
+            learned,
+            CrashPlan,
+            {
+                "servers": lambda crash: crash.server,
+                "log sizes": lambda crash: crash.spec.instance.log_size,
+                "workloads": lambda crash: crash.spec.workload,
+            },
+        ),
         "pools_of": _MANY_POOLS,
         "machine": f"{calibration.machine.in_words()}, {calibration.machine.system}",
         "date": f"{calibration.made:%Y-%m-%d}",

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from redolab.records.crash import filled_to
+from redolab.records.plan import CrashPlan
 from redolab.records.recovery import Outcome
 from redolab.report.contents import Page
 from redolab.report.labels import server_label
 from redolab.report.template import filled
 from redolab.results.alike import keyed_recoveries
 from redolab.results.crashes import crashes_of
+from redolab.runs.confounded import confounded_with_time
 from redolab.runs.store import Run
 from redolab.units import MIB, format_size
 
@@ -58,6 +60,9 @@ def page(runs: Sequence[Run]) -> Page:
             f"{number} of {row.n + sum(row.bad.values())} recoveries of {_name(row)}"
             for row in short.rows
             if (number := row.bad.get(Outcome.STUCK, 0))
+        ),
+        "confounded": confounded_with_time(
+            [_only(runs, *kind) for kind in (_SAME, _SHORT, _FULL)], CrashPlan, {"servers": lambda crash: crash.server}
         ),
         "worst_spread": max(_spread(row) for shown in (same, short, full) for row in shown.rows),
     }

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from redolab.machine.machine_class import MachineClass
 from redolab.records.crash import filled_to
+from redolab.records.plan import CrashPlan
 from redolab.report.contents import Page, Plot
 from redolab.report.template import filled
 from redolab.results.alike import Keyed, Keys, keyed_recoveries, keys_of
@@ -19,6 +20,7 @@ from redolab.results.committed import SLOWER_MACHINE
 from redolab.results.crashes import crashes_of
 from redolab.results.marks import Off, marks_of, storage_label
 from redolab.results.storages import storages_of
+from redolab.runs.confounded import confounded_with_time
 from redolab.runs.store import Run
 from redolab.sizing.calibration import on_its_machine, shipped_calibration
 from redolab.sizing.judged_own import OwnCalibration, judged_by_own
@@ -108,6 +110,14 @@ def page(runs: Sequence[Run]) -> Page:
     values = {
         "matrix": matrix,
         "others": [_others(keys_of(of_others), machine, own) for machine, own in _by_machine(of_others, (HOME, CLOUD))],
+        "confounded": confounded_with_time(
+            [*of_matrix, *of_others],
+            CrashPlan,
+            {
+                "servers": lambda crash: crash.server,
+                "log sizes": lambda crash: crash.spec.instance.log_size,
+            },
+        ),
         "home": HOME,
         "cloud": storage_profile(CLOUD).about,
         "filled_to": filled_to([image for run in runs for image in crashes_of(run) if image.spec.kill.fills_up]),

@@ -11,6 +11,7 @@ from redolab.report.contents import Page, Plot
 from redolab.report.table import PAGE
 from redolab.report.template import filled
 from redolab.results.marks import marks_of
+from redolab.runs.confounded import confounded_with_time
 from redolab.runs.machines import measured_on
 from redolab.runs.repeat_command import command
 from redolab.runs.store import Run
@@ -18,6 +19,7 @@ from redolab.units import format_size
 
 from ..factors import Factors
 from ..methods import Method
+from ..planned import RotationPlan
 from ..plots import plot_stalls
 from ..report import (
     copied_table,
@@ -62,6 +64,15 @@ def page(runs: Sequence[Run]) -> Page:
         "dirty_s": _dirty(runs),
         "commands": [command(run, Factors(), always=["server"]) for run in runs],
         "machines": measured_on(runs),
+        "confounded": confounded_with_time(
+            runs,
+            RotationPlan,
+            {
+                "servers": lambda instance: instance.server,
+                "storages": lambda instance: instance.storage,
+                "file systems": lambda instance: instance.file_system,
+            },
+        ),
         "dates": ", ".join(dict.fromkeys(f"{run.record().began:%Y-%m-%d}" for run in runs)),
     }
     return Page(filled(_TEMPLATE, values), [Plot("stalls", partial(plot_stalls, cells=shown))])

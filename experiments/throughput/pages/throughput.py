@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redolab.records.crash import filled_to
+from redolab.records.plan import CrashPlan
 from redolab.report.contents import Page
 from redolab.report.template import filled
 from redolab.results.gains import Conditions
 from redolab.results.loads import found_in
 from redolab.results.marks import Off, marks_of
+from redolab.runs.confounded import confounded_with_time
 from redolab.runs.machines import measured_on
 from redolab.runs.repeat_command import command
 from redolab.runs.store import Run
@@ -53,6 +55,7 @@ def page(runs: Sequence[Run]) -> Page:
     kinds = [_kind(name, of_workload[name], off, runs, is_first=name == workloads[0]) for name in first]
     values = {
         "kinds": kinds,
+        "confounded": confounded_with_time(runs, CrashPlan, {"servers": lambda crash: crash.server}),
         "filled_to": filled_to([each.image for each in found.worst]),
         "commands": [command(run, Factors(), always=("server", "log_size")) for run in runs],
     }
