@@ -153,7 +153,7 @@ def _effect(
     base: Sequence[RecoveryTrial],
     spread: tuple[float, int],
 ) -> FactorEffect:
-    ready = [trial for trial in trials if trial.seconds_to_ready is not None]
+    ready = [trial for trial in trials if trial.ready_s is not None]
     difference = _Difference(_by_image(trials), _by_image(base), spread)
     is_base = factor == BASELINE
     return FactorEffect(
@@ -245,8 +245,8 @@ def _logarithms(seconds: Mapping[str, Sequence[float]]) -> Mapping[str, float]:
 def _by_image(trials: Sequence[RecoveryTrial]) -> Mapping[str, list[float]]:
     seconds: dict[str, list[float]] = defaultdict(list)
     for trial in trials:
-        if trial.seconds_to_ready is not None:
-            seconds[trial.image].append(trial.seconds_to_ready)
+        if trial.ready_s is not None:
+            seconds[trial.image].append(trial.ready_s)
     return seconds
 
 
@@ -272,15 +272,15 @@ def phases_of(measured: Sequence[MeasuredCase], effect: FactorEffect) -> Mapping
 
 def _phases(trial: RecoveryTrial) -> Mapping[Phase, float | None]:
     # Of a server that was ready, a log that ends before that was not understood: its few phases would pass for all.
-    if trial.seconds_to_ready is not None and trial.timeline is not None and trial.timeline.seconds_to_ready is None:
+    if trial.ready_s is not None and trial.timeline is not None and trial.timeline.seconds_to_ready is None:
         return {}
     return {} if trial.timeline is None else {time.phase: time.seconds for time in trial.timeline.phases}
 
 
 def _start(trial: RecoveryTrial) -> float | None:
-    if trial.timeline is None or trial.seconds_to_ready is None or trial.timeline.seconds_to_ready is None:
+    if trial.timeline is None or trial.ready_s is None or trial.timeline.seconds_to_ready is None:
         return None
-    return trial.seconds_to_ready - trial.timeline.seconds_to_ready
+    return trial.ready_s - trial.timeline.seconds_to_ready
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

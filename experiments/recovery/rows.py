@@ -18,6 +18,7 @@ from redolab.records.crash import undo_pages
 from redolab.records.plan import CrashPlan
 from redolab.records.recovery import Outcome, RecoveryTrial, WarmTime
 from redolab.results.alike import Keyed
+from redolab.results.recoveries import median_back
 from redolab.runs.store import Run
 from redolab.timeline import Phase
 
@@ -106,7 +107,7 @@ class RecoveryRow:
     first_commit_median_s: float | None
     """To the first transaction that succeeded, from the start of the server's process."""
     back_median_s: float | None
-    """To where throughput was back at 90 % of its mean before; None if in half of them it was not while they were followed."""
+    """To where throughput was back at 90 % of its mean before (`median_back`)."""
     not_back: int
     """Of how many it was not."""
     best_share: float | None
@@ -195,11 +196,7 @@ def order_of(run: Run) -> list[CellKey]:
 def _row(machine: str, keyed: Sequence[Keyed]) -> RecoveryRow:
     recoveries = [each.recovery for each in keyed]
     cell = [each.trial for each in recoveries]
-    ready = [
-        trial.seconds_to_ready
-        for trial in cell
-        if trial.seconds_to_ready is not None and trial.outcome is Outcome.READY
-    ]
+    ready = [trial.ready_s for trial in cell if trial.ready_s is not None]
     median = statistics.median(ready) if ready else None
     # Phases of one real recovery add up to its time to ready; medians taken phase by phase would not.
     chosen = min(keyed, key=lambda each: _distance(each.trial, median))
@@ -237,7 +234,7 @@ def _row(machine: str, keyed: Sequence[Keyed]) -> RecoveryRow:
         ready_median_s=median,
         ready_min_s=min(ready, default=None),
         ready_max_s=max(ready, default=None),
-        start_s=None if logged is None else max(0.0, (typical.seconds_to_ready or logged) - logged),
+        start_s=None if logged is None else max(0.0, (typical.ready_s or logged) - logged),
         discover_s=phases.get(Phase.DISCOVER),
         scan_s=phases.get(Phase.SCAN),
         apply_s=phases.get(Phase.APPLY),
@@ -252,7 +249,7 @@ def _row(machine: str, keyed: Sequence[Keyed]) -> RecoveryRow:
         busiest_thread_s=None if typical.cpu is None else typical.cpu.busiest_thread,
         lab_cpu_s=typical.lab_cpu_seconds,
         cores=None if typical.cpu is None else typical.cpu.cores,
-        typical_ready_s=typical.seconds_to_ready,
+        typical_ready_s=typical.ready_s,
         **_warm([each.warm for each in recoveries if each.warm is not None], shown.warm),
         late_share=max((trial.late_share for trial in cell if trial.late_share is not None), default=None),
         took_median_s=median_of_known([each.record.took for each in recoveries]),
@@ -265,14 +262,13 @@ def _row(machine: str, keyed: Sequence[Keyed]) -> RecoveryRow:
 
 def _warm(cell: Sequence[WarmTime], typical: WarmTime | None) -> dict[str, Any]:
     """What is said of the clients that were followed."""
-    back = median_of_known([math.inf if each.back is None else each.back for each in cell])
     orders = None if typical is None else typical.new_orders_before
     return {
         "followed": len(cell),
         "commits_before_per_s": None if typical is None else typical.commits_before,
         "notpm_before": None if orders is None else 60 * orders,
         "first_commit_median_s": median_of_known([each.first_commit for each in cell]),
-        "back_median_s": None if back is None or math.isinf(back) else back,
+        "back_median_s": median_back(cell),
         "not_back": sum(each.back is None for each in cell),
         "best_share": None if typical is None else typical.best_share,
         "followed_s": None if typical is None else typical.followed,
@@ -283,9 +279,9 @@ def _warm(cell: Sequence[WarmTime], typical: WarmTime | None) -> dict[str, Any]:
 
 def _distance(trial: RecoveryTrial, median: float | None) -> float:
     """How far from the median of those that were ready; one that was not is farther than all."""
-    if trial.seconds_to_ready is None or median is None or trial.outcome is not Outcome.READY:
+    if trial.ready_s is None or median is None:
         return math.inf
-    return abs(trial.seconds_to_ready - median)
+    return abs(trial.ready_s - median)
 
 
 def _ranges(cell: Sequence[RecoveryTrial]) -> dict[str, tuple[float, float]]:

@@ -54,7 +54,7 @@ def recovery_table(rows: Sequence[RecoveryRow], crashes: Sequence[CrashImage], o
         notes.append(
             "first trx, 90 % again: seconds from the start of the server until clients, stopped at the crash and started anew at "
             f"ready, completed a first transaction, and until {WINDOW:g} s began with {100 * BACK:g} % of the throughput before the crash "
-            "(medians; docs/workloads.md)."
+            "(medians, in which throughput that did not come back counts as never; docs/workloads.md)."
         )
     if any(row.scan_s is None or row.apply_s is None for row in rows):
         notes.append("A dash: the log does not say ('--all' has the reason).")

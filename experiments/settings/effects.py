@@ -125,7 +125,7 @@ def measured_in(runs: Sequence[Run]) -> list[MeasuredLoad]:
 
 def _measured(load: Load, change: PlannedChange) -> MeasuredLoad:
     late = [load.image.late_share, *(each.trial.late_share for each in load.recoveries)]
-    times = [each.trial.seconds_to_ready for each in load.recoveries]
+    times = [each.trial.ready_s for each in load.recoveries]
     return MeasuredLoad(
         load.run,
         load.machine,

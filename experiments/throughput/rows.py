@@ -10,6 +10,7 @@ from redolab.models.plateau import Plateau
 from redolab.results.gains import Conditions, LoadCell, load_series
 from redolab.results.load_figures import LoadFigures
 from redolab.results.loads import Load, MeasuredLoads, WorstCase
+from redolab.results.recoveries import median_back
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,14 +132,14 @@ def _row(made: Conditions, cell: LoadCell, worst: Sequence[WorstCase]) -> Throug
         figures=typical.figures,
         load_seconds=typical.image.fill_seconds,
         redo_at_crash=_whole(median_of_known([load.image.last_sample.checkpoint_age for load in loads])),
-        ready=median_of_known([each.trial.seconds_to_ready for each in recoveries]),
+        ready=median_of_known([each.trial.ready_s for each in recoveries]),
         first_commit=median_of_known([each.first_commit for each in warm]),
-        back=median_of_known([each.back for each in warm]),
+        back=median_back(warm),
         not_back=sum(each.back is None for each in warm),
         recoveries=len(recoveries),
         filled_redo=_whole(median_of_known([each.image.last_sample.checkpoint_age for each in beside])),
-        filled_ready=median_of_known([each.trial.seconds_to_ready for each in of_worst]),
-        filled_back=median_of_known([each.warm.back for each in of_worst if each.warm is not None]),
+        filled_ready=median_of_known([each.trial.ready_s for each in of_worst]),
+        filled_back=median_back([each.warm for each in of_worst if each.warm is not None]),
         filled_short=bool(of_worst) and any(each.image.stopped_short for each in beside),
         late_share=max((share for share in late if share is not None), default=None),
         buffered=any(each.buffered for each in trials),

@@ -45,7 +45,8 @@ def throughput_table(series: Sequence[ThroughputSeries], workloads: Sequence[str
         f"share of the median; stalls: seconds with {100 * STALLED:g} % of it at most. age: mean checkpoint age, as a share of that at "
         "which statements wait; of several loads, p95 to age are of that with the median throughput. redo, ready, again: redo at the "
         "crash at the load's end, under production flushing, and seconds from the start of the server until it is ready, and until "
-        "throughput is back at 90 %. log filled up: ready "
+        "throughput is back at 90 %: the median over all, in which one that did not come back counts as never (not: it did not in "
+        "half of them). log filled up: ready "
         "after a crash with flushing held back until the age reaches its target or grows no more, and that redo.",
         *_remarks(series, off),
         *(caveat for name in workloads for caveat in workload_catalogue().get(name).caveats),

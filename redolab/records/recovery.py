@@ -114,7 +114,10 @@ class RecoveryTrial(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the operating system's page cache was emptied before: without root it is not."""
     outcome: Outcome = Outcome.READY
     seconds_to_ready: float | None
-    """To the arrival of the line that says it takes connections; None, as what follows, if it never did."""
+    """To the arrival of the line that says it takes connections; None, as what follows, if it never did.
+
+    A server can die after that line: readers take `ready_s`.
+    """
     first_connection: float | None
     first_write: float | None
     rollback_ended: float | None
@@ -144,6 +147,11 @@ class RecoveryTrial(msgspec.Struct, frozen=True, kw_only=True):
     """What others took of the processors, from the start to ready; None where that was not looked at."""
     looked_at: bool = False
     """Whether its process was looked at meanwhile as `redolab follow` does: no model learns from it."""
+
+    @property
+    def ready_s(self) -> float | None:
+        """Recovery time: seconds to ready of a recovery that ended well; None of any other, also if its log said ready."""
+        return self.seconds_to_ready if self.outcome is Outcome.READY else None
 
     @property
     def is_disturbed(self) -> bool:

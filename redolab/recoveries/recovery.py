@@ -154,8 +154,8 @@ def _used(instance: Instance, probe: Probe) -> UsedInstance:
 
 
 def _in_words(trial: RecoveryTrial) -> str:
-    if trial.outcome is Outcome.READY and trial.seconds_to_ready is not None:
-        return f"ready after {format_duration(trial.seconds_to_ready)}"
+    if trial.ready_s is not None:
+        return f"ready after {format_duration(trial.ready_s)}"
     where = "" if trial.unfinished is None else f" at {trial.unfinished.where}"
     return f"{trial.outcome}{where}"
 

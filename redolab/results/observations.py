@@ -161,9 +161,9 @@ class _Told:
 
 def _tables_told(recoveries: Sequence[Keyed]) -> Mapping[str, Mapping[str, list[_Told]]]:
     ready = [
-        (each.key, (each.trial.storage, each.image, each.trial.seconds_to_ready))
+        (each.key, (each.trial.storage, each.image, each.trial.ready_s))
         for each in recoveries
-        if each.trial.outcome is Outcome.READY and each.trial.seconds_to_ready is not None and not each.trial.settings
+        if each.trial.ready_s is not None and not each.trial.settings
     ]
     found: dict[str, dict[str, list[_Told]]] = defaultdict(lambda: defaultdict(list))
     for key, measured in grouped(ready, "spec.dataset.empty_tables").items():
@@ -263,7 +263,7 @@ def _observation(
     run: str, trial: RecoveryTrial, image: CrashImage, crash: Crash, disk: DiskRates
 ) -> Observation | None:
     timeline = trial.timeline
-    if trial.outcome is not Outcome.READY or trial.seconds_to_ready is None or timeline is None or trial.settings:
+    if trial.ready_s is None or timeline is None or trial.settings:
         return None
     return Observation(
         run=run,
@@ -278,8 +278,8 @@ def _observation(
         disk=disk,
         batches=timeline.batches,
         pages=_pages(trial, timeline, crash),
-        stretches=_stretches(trial.seconds_to_ready, timeline),
-        ready=trial.seconds_to_ready,
+        stretches=_stretches(trial.ready_s, timeline),
+        ready=trial.ready_s,
         struck=_struck(image.spec),
         is_judged=trial.disturbance is not None,
     )

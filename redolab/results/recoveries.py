@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from redolab.models.intervals import median_of_known
 from redolab.records.recovery import RecoveryTrial, WarmRecord, WarmTime
 from redolab.records.verdict import Judgement
 from redolab.runs.schema import TrialRecord
@@ -32,6 +35,15 @@ class Recovery:
     def is_wrong(self) -> bool:
         """Whether the server did not hold what it must."""
         return self.judgement is not None and bool(self.judgement.failed_checks)
+
+
+def median_back(followed: Sequence[WarmTime]) -> float | None:
+    """Return the median seconds until throughput was back, over all recoveries whose clients were followed.
+
+    Throughput that did not come back counts as never. None: it did not come back in half of them, or none was followed.
+    """
+    median = median_of_known([math.inf if each.back is None else each.back for each in followed])
+    return None if median is None or math.isinf(median) else median
 
 
 def recoveries_of(run: Run) -> list[Recovery]:

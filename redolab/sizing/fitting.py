@@ -379,10 +379,10 @@ def _last_session(keys: Keys, machine: MachineClass) -> Session:
 def _replicates(recoveries: Sequence[Keyed]) -> Replicates:
     """What alike cells come to in several runs on one machine, hours or days apart."""
     ready = [
-        (each.key, (each.identity, each.run, each.trial.seconds_to_ready))
+        (each.key, (each.identity, each.run, each.trial.ready_s))
         for each in recoveries
         if each.trial.outcome is Outcome.READY
-        and each.trial.seconds_to_ready is not None
+        and each.trial.ready_s is not None
         and each.trial.disturbance is not None
         and not each.trial.is_disturbed
         # Crashes at moments drawn at random differ by the moment.

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from redolab.errors import InvalidInput
 from redolab.models.recovery_time.predict import Prediction
 from redolab.models.recovery_time.spread import coverage
-from redolab.records.recovery import Outcome
 from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable
 from redolab.results.alike import Keyed
@@ -30,7 +29,7 @@ class JudgedRecovery:
     @property
     def ready(self) -> float | None:
         """Seconds; None of one that never was."""
-        return self.keyed.trial.seconds_to_ready if self.keyed.trial.outcome is Outcome.READY else None
+        return self.keyed.trial.ready_s
 
     @property
     def ratio(self) -> float | None:

@@ -207,9 +207,7 @@ def _trade(series: LoadSeries) -> Trade:
                 lost=_lost(_with_interval(series.beside_largest.get(cell.log_size))),
                 device_per_commit=median_of_known([load.figures.device_per_commit for load in cell.loads]),
                 loads=len(cell.loads),
-                ready_s=median_of_known(
-                    [each.trial.seconds_to_ready for load in cell.loads for each in load.recoveries]
-                ),
+                ready_s=median_of_known([each.trial.ready_s for load in cell.loads for each in load.recoveries]),
             )
             for cell in series.cells
         ),
@@ -294,7 +292,7 @@ def _override(name: str) -> str:
 
 
 def _ready(load: Load) -> float | None:
-    return median_of_known([each.trial.seconds_to_ready for each in load.recoveries])
+    return median_of_known([each.trial.ready_s for each in load.recoveries])
 
 
 def _with_interval(ratio: Ratio | None) -> Ratio | None:

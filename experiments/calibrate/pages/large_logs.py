@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from redolab.models.recovery_time.held_out import FITTED_UP_TO
-from redolab.records.recovery import Outcome
 from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable
 from redolab.results.alike import keyed_recoveries
@@ -98,9 +97,9 @@ def _redo(row: LargeLog) -> str:
 
 def _ready(row: LargeLog) -> str:
     trial = row.by_others.keyed.trial
-    if trial.outcome is not Outcome.READY or trial.seconds_to_ready is None:
+    if trial.ready_s is None:
         return str(trial.outcome)
-    return f"{trial.seconds_to_ready:.1f}{' (disturbed)' if trial.is_disturbed else ''}"
+    return f"{trial.ready_s:.1f}{' (disturbed)' if trial.is_disturbed else ''}"
 
 
 def _predicted(judged: JudgedRecovery | None) -> str:

@@ -164,7 +164,7 @@ def _crashes(recoveries: Sequence[Keyed], elsewhere: Mapping[str, str]) -> list[
         own = [each for each in recoveries if each.run == run]
         for row in recovery_rows(own):
             cell = [each.trial for each in own if _is_of(each, row)]
-            seconds = [trial.seconds_to_ready for trial in cell if trial.seconds_to_ready is not None]
+            seconds = [trial.ready_s for trial in cell if trial.ready_s is not None]
             images = {trial.image for trial in cell}
             began = min(each.trial.started for each in own if each.trial.image in images)
             found.append(Crash(f"{began:%Y-%m-%d %H:%M}", row, seconds, elsewhere.get(run, "")))

@@ -90,7 +90,7 @@ def _cell(trials: Sequence[RecoveryTrial], ages: Mapping[str, int]) -> Cell:
         settings=first.settings,
         redo=max(ages[image] for image in images),
         crashes=len(images),
-        seconds=tuple(trial.seconds_to_ready for trial in trials if trial.seconds_to_ready is not None),
+        seconds=tuple(trial.ready_s for trial in trials if trial.ready_s is not None),
         stuck=sum(trial.outcome is Outcome.STUCK for trial in trials),
         batches=max((count for count in batches if count is not None), default=None),
     )

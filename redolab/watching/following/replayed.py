@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from redolab.models.time_left import POINTS, Course, Done
-from redolab.records.recovery import Outcome, RecoveryTrial
+from redolab.records.recovery import RecoveryTrial
 from redolab.results.committed import FOLLOWED
 from redolab.results.crashes import crashes_of
 from redolab.runs.pages import measured_runs
@@ -71,9 +71,9 @@ def replays_of(run: Run) -> Iterator[Replay]:
     of_files = {image.name for image in crashes_of(run) if image.spec.dataset.empty_tables}
     for record in run.trials(RecoveryTrial):
         trial = record.trial
-        if trial.outcome is not Outcome.READY or trial.seconds_to_ready is None or record.position is None:
+        if trial.ready_s is None or record.position is None:
             continue
-        if trial.seconds_to_ready < SHORTEST or trial.image in of_files:
+        if trial.ready_s < SHORTEST or trial.image in of_files:
             continue
         logs = sorted((run.files / "logs").glob(f"{record.position + 1:03}-*.log"))
         if not logs or not arrivals_of(logs[-1]).exists():
@@ -86,7 +86,7 @@ def replays_of(run: Run) -> Iterator[Replay]:
             server=trial.server,
             kind=dialect.recovery_log,
             lines=lines,
-            ready=trial.seconds_to_ready,
+            ready=trial.ready_s,
             redo=redo,
             log_size=trial.log_size,
             shows_end=dialect.redo_in_blocks,
