@@ -20,6 +20,8 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|)", re.IGNORECASE)
 _MOST_WHOLE = 10_000
 _MINUTE = 60
 _HOUR = 3600
+_LEAST_CHANCE = 0.0005
+_NEARLY = 0.995
 
 
 def parse_size(text: str) -> int:
@@ -68,6 +70,15 @@ def format_duration(seconds: float) -> str:
     if seconds < _HOUR:
         return f"{minutes} min {rest} s"
     return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def format_chance(chance: float) -> str:
+    """Return it as in `0.3 %`, `12 %`, `under 0.1 %`: no more digits than it is worth."""
+    if chance < _LEAST_CHANCE:
+        return "under 0.1 %"
+    if chance > _NEARLY:
+        return "nearly all"
+    return f"{100 * chance:.1f} %" if chance < 0.1 else f"{100 * chance:.0f} %"
 
 
 def parse_percent(text: str) -> float:

@@ -21,6 +21,13 @@ _DIRTY = click.option(
 )
 _UNDO = click.option("--undo-rows", type=click.IntRange(min=0), metavar="N", help="Rows to roll back.")
 _TABLES = click.option("--tables", type=click.IntRange(min=0), metavar="N", help="Tables, each in a file of its own.")
+_READ_THREADS = click.option(
+    "--read-io-threads",
+    "read_threads",
+    type=click.IntRange(1, 64),
+    metavar="N",
+    help="innodb_read_io_threads of the recovering server.  [default: the asked server's, else 4]",
+)
 _JSON = click.option("--json", "as_json", is_flag=True, help="For programs.")
 
 
@@ -37,6 +44,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="For programs.")
 @_DIRTY
 @_TABLES
 @_UNDO
+@_READ_THREADS
 @click.option("--age", metavar="SIZE", help="Redo at the crash.  [default: the worst, where statements wait]")
 @address_options
 @_JSON
@@ -49,6 +57,7 @@ def predict(
     dirty_pages: int | None,
     tables: int | None,
     undo_rows: int | None,
+    read_threads: int | None,
     age: str | None,
     server_at: GivenServer,
     as_json: bool,
@@ -63,7 +72,7 @@ def predict(
     from redolab.units import parse_size
 
     if server_at.is_named:
-        if any(each is not None for each in (log_size, pool, dirty_pages, tables, undo_rows, age)):
+        if any(each is not None for each in (log_size, pool, dirty_pages, tables, undo_rows, read_threads, age)):
             raise click.UsageError("a server that is asked tells log, pool and age itself: give no other")
         _predict_now(server_at, storage, workload, server, as_json=as_json)
         return
@@ -79,6 +88,7 @@ def predict(
         dirty_pages=dirty_pages,
         tables=tables,
         undo_rows=undo_rows,
+        read_threads=read_threads,
     )
     found = predicted(model_for(question), parse_size(log_size), parse_size(age) if age else None)
     if as_json:
@@ -162,6 +172,7 @@ def _predict_now(
 @_STORAGE
 @click.option("--pool", metavar="SIZE", help="Buffer pool of the recovering server.  [default: the sampled server's]")
 @_WORKLOAD
+@_READ_THREADS
 @_JSON
 def size(
     server: str | None,
@@ -179,6 +190,7 @@ def size(
     storage: str,
     pool: str | None,
     workload: str | None,
+    read_threads: int | None,
     as_json: bool,
 ) -> None:
     """Say which size of redo log to set.
@@ -219,6 +231,7 @@ def size(
         asked = server_at.address()
         told = sampled_server(asked)
         server, buffer_pool = server or told.name, parse_size(pool) if pool else told.buffer_pool
+        read_threads = read_threads or told.read_threads
     else:
         server, buffer_pool = server or "", parse_size(pool or "")
     question = Question(
@@ -228,6 +241,7 @@ def size(
         workload=workload,
         tables=tables,
         undo_rows=undo_rows,
+        read_threads=read_threads,
         until=Until(until),
     )
     model = model_for(question)

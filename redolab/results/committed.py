@@ -15,6 +15,11 @@ THIRD_MACHINE = "third-machine"
 """The folder of runs on one more of that class, which is as fast as the first: learned from with it, and predicted by it alone."""
 INTEL_MACHINE = "intel-machine"
 """The folder of runs on a machine of another class, with another processor: predicted, and never learned from."""
+READ_THREADS = "read-threads"
+"""The folder of recoveries with several numbers of read threads, on one more machine of the first class.
+
+How many got stuck is learned from them, their times are not: read threads are no term of the model.
+"""
 OTHER_MACHINES = (SLOWER_MACHINE, THIRD_MACHINE, INTEL_MACHINE)
 
 LEARNED_FROM = (*RECOVERY_PAGES, THIRD_MACHINE)
@@ -48,6 +53,11 @@ def committed_recoveries() -> list[Run]:
 def other_committed_recoveries() -> list[Run]:
     """Those that it only predicts, to see how far off that is. Raises `LabError` if there are none."""
     return [run for folder in NEVER_LEARNED_FROM for run in measured_runs(folder)]
+
+
+def recoveries_by_read_threads() -> list[Run]:
+    """Return those with several numbers of read threads. Raises `LabError` if there are none."""
+    return measured_runs(READ_THREADS)
 
 
 def machine_of(run: Run) -> str:

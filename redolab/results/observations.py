@@ -16,6 +16,7 @@ from redolab.models.recovery_time.fit import Observation, Struck, Subject
 from redolab.models.recovery_time.held_out import ENOUGH_CRASHES
 from redolab.models.recovery_time.rollback import Rollback
 from redolab.models.recovery_time.spread import LEAST_SPREAD, Spread, spread_of
+from redolab.models.recovery_time.stuck import FEW_THREADS, StuckCount, StuckCounts, class_of
 from redolab.models.recovery_time.terms import DiskRates, Part
 from redolab.models.recovery_time.work import Crash
 from redolab.models.sizes import default_dataset
@@ -24,7 +25,7 @@ from redolab.records.crash import SAME_FILES, CrashImage, CrashSpec
 from redolab.records.recovery import Outcome, RecoveryTrial
 from redolab.results.alike import Keyed, Keys
 from redolab.results.storages import storages_of
-from redolab.servers.dialects import family_of
+from redolab.servers.dialects import Version, dialect_of, family_of
 from redolab.storage.figures import MeasuredDisk
 from redolab.timeline import Phase, Timeline
 
@@ -184,6 +185,53 @@ def _tables_told(recoveries: Sequence[Keyed]) -> Mapping[str, Mapping[str, list[
 def _each_adds(told: Sequence[_Told]) -> float:
     """Seconds for each table, by least squares through 0."""
     return max(0.0, sum(each.tables * each.seconds for each in told) / sum(each.tables**2 for each in told))
+
+
+def stuck_counts(recoveries: Sequence[Keyed], server: str, workloads: Sequence[str]) -> StuckCounts:
+    """Count a server's recoveries in several batches under these workloads, and those that got stuck.
+
+    Of recoveries with other settings than the default ones none counts, but for the number of read threads.
+    """
+    by_class: dict[int, list[Keyed]] = defaultdict(list)
+    for each in recoveries:
+        threads = read_threads_of(each)
+        is_of_it = each.trial.server == server and each.image.spec.workload in workloads
+        if is_of_it and threads is not None and is_of_several_batches(each.trial):
+            by_class[class_of(threads)].append(each)
+    few = by_class.pop(FEW_THREADS, [])
+    more: dict[int, StuckCount] = {}
+    known = list(few)
+    for least, of_class in sorted(by_class.items()):
+        got_stuck = {
+            (each.trial.image, each.trial.buffer_pool) for each in known if each.trial.outcome is Outcome.STUCK
+        }
+        count = _counted([each for each in of_class if (each.trial.image, each.trial.buffer_pool) in got_stuck])
+        if count.crashes:
+            more[least] = count
+        known += of_class
+    by_workload = {name: _counted([each for each in few if each.image.spec.workload == name]) for name in workloads}
+    return StuckCounts({name: count for name, count in by_workload.items() if count.crashes}, more)
+
+
+def _counted(recoveries: Sequence[Keyed]) -> StuckCount:
+    by_crash: dict[str, list[bool]] = defaultdict(list)
+    for each in recoveries:
+        by_crash[each.trial.image].append(each.trial.outcome is Outcome.STUCK)
+    return StuckCount(
+        stuck=sum(map(sum, by_crash.values())),
+        recoveries=len(recoveries),
+        crashes=len(by_crash),
+        crashes_stuck=math.fsum(statistics.fmean(of_crash) for of_crash in by_crash.values()),
+    )
+
+
+def read_threads_of(each: Keyed) -> int | None:
+    """Return innodb_read_io_threads of a recovery; None of one with any other setting than the default."""
+    if not each.trial.settings:
+        version = Version.parse(each.trial.version)
+        return dialect_of(family_of(each.trial.version), version).default_read_threads(each.key.machine.cores)
+    name, _, value = each.trial.settings.partition("=")
+    return int(value) if name == "innodb_read_io_threads" and value.isdigit() else None
 
 
 def is_of_several_batches(trial: RecoveryTrial) -> bool:

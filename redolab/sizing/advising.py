@@ -12,6 +12,7 @@ from redolab.errors import InvalidInput
 from redolab.models.intervals import Ratio
 from redolab.models.recovery_time.moments import PossibleCrash, chance_beyond, seconds_within
 from redolab.models.recovery_time.predict import Until
+from redolab.models.recovery_time.stuck import ChanceOfStuck
 from redolab.models.sizing import Advice, Basis, Limits, SizeRow, advise
 from redolab.sizing.demand import Demand
 from redolab.sizing.paste import Lines, lines_for
@@ -23,6 +24,9 @@ from redolab.units import GIB, format_duration, format_size
 
 _NOISE = 0.07
 """Share by which the median prediction is off at best, as crashes and recoveries made alike differ: less is no effect."""
+
+_MOST_READ_THREADS = 64
+"""The largest innodb_read_io_threads."""
 
 
 class Moment(StrEnum):
@@ -105,6 +109,8 @@ class Sized(msgspec.Struct, frozen=True, kw_only=True):
     is_trade_of_this_load: bool
     """Whether it was measured with a load of this kind: else it decides nothing."""
     lines: tuple[Lines, ...]
+    chance_of_stuck: ChanceOfStuck | None
+    """Of a recovery in several batches; None where none gets stuck, or nothing tells how often."""
     rests_on: str
     warnings: tuple[str, ...]
 
@@ -134,6 +140,7 @@ def sized(
             "of this version the log has to be ten times as large as the BLOBs and TEXTs of your largest row: larger rows are refused, by "
             "5.5 they overwrite the last checkpoint (MySQL bug 69477)"
         )
+    beyond += [each for each in model.of_stuck(found.rows[-1].log_size) if each not in beyond]
     falls_short = answer is None or found.basis is Basis.TIME
     return Sized(
         server=model.question.server,
@@ -166,6 +173,7 @@ def sized(
         trade=asked.trade,
         is_trade_of_this_load=asked.own_trade is not None,
         lines=lines_for(model.dialect, answer.log_size, answer.prediction) if answer else (),
+        chance_of_stuck=model.chance_of_stuck,
         rests_on=rests_on(model),
         warnings=(*demand.warnings, *model.warnings, *beyond),
     )
@@ -259,6 +267,11 @@ class _Asked:
             if larger < (1 - _NOISE) * now:
                 effect = self._effect(larger, now, wanted)
                 said.append(f"buffer pool: with {format_size(pool)}, which holds the redo in one batch, {effect}")
+        if self.model.chance_of_stuck is not None:
+            threads = self._within(self.model.with_read_threads(_MOST_READ_THREADS), wanted)
+            if threads < (1 - _NOISE) * now:
+                effect = self._effect(threads, now, wanted)
+                said.append(f"read threads: with innodb_read_io_threads = {_MOST_READ_THREADS}, {effect}")
         elsewhere = {name: self._within(self.model.on_storage(name), wanted) for name in self._other_storages()}
         said += [
             f"storage: on {name}, {self._effect(seconds, now, wanted)}"
@@ -299,7 +312,7 @@ class _Asked:
         too_long = f", still over {format_duration(self.limits.rto)}" if seconds > self.limits.rto else ""
         keeps = f"{format_size(row.log_size)} keeps to {format_duration(seconds)}{too_long}"
         return (
-            f"{keeps}, and gets stuck no more"
+            f"{keeps}, where now too many get stuck"
             if math.isinf(instead_of)
             else f"{keeps} instead of {format_duration(instead_of)}"
         )

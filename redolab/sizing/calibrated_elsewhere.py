@@ -7,10 +7,16 @@ from dataclasses import replace
 
 import msgspec
 
+from redolab.machine.machine_class import are_of_one_class
 from redolab.models.recovery_time.held_out import FITTED_UP_TO, HeldOut, HeldOutPrediction
 from redolab.results.alike import keyed_recoveries, keys_of
-from redolab.results.committed import by_machine, committed_recoveries, other_committed_recoveries
-from redolab.results.observations import known_disks, observations_of
+from redolab.results.committed import (
+    by_machine,
+    committed_recoveries,
+    other_committed_recoveries,
+    recoveries_by_read_threads,
+)
+from redolab.results.observations import known_disks, observations_of, stuck_counts
 from redolab.runs.store import Run
 from redolab.sizing.calibration import Calibration, spreads_of
 from redolab.sizing.fitting import FittedRuns, but_anatomies, calibrations_among, fit_runs, named, rates_of
@@ -22,7 +28,19 @@ def fit_committed(machine: str | None = None) -> FittedRuns:
 
     Raises `LabError`, or `InvalidInput` if there is no such machine.
     """
-    return fit_of_machines(committed_recoveries(), other_committed_recoveries(), machine)
+    found = fit_of_machines(committed_recoveries(), other_committed_recoveries(), machine)
+    return replace(found, calibration=with_counts_of(found.calibration, recoveries_by_read_threads()))
+
+
+def with_counts_of(calibration: Calibration, runs: Sequence[Run]) -> Calibration:
+    """Add how many recoveries of these runs got stuck, of servers of the same version, on machines of the same class."""
+    alike = [run for run in runs if are_of_one_class(run.record().sessions[0].machine, calibration.machine)]
+    known, servers = keyed_recoveries(alike), {}
+    for name, server in calibration.servers.items():
+        own = [each for each in known if each.trial.version.split("-")[0] == server.version]
+        counts = server.in_several_batches + stuck_counts(own, name, list(server.workloads))
+        servers[name] = msgspec.structs.replace(server, in_several_batches=counts)
+    return msgspec.structs.replace(calibration, servers=servers)
 
 
 def fit_of_machines(learned_from: Sequence[Run], others: Sequence[Run], machine: str | None = None) -> FittedRuns:

@@ -26,11 +26,12 @@ from redolab.models.recovery_time.held_out import (
 )
 from redolab.models.recovery_time.rollback import RollbackRate
 from redolab.models.recovery_time.spread import LEAST_SPREAD, Spread, spread_by_distance, spread_of, wider
+from redolab.models.recovery_time.stuck import StuckCounts
 from redolab.models.recovery_time.terms import DiskRates
 from redolab.models.recovery_time.work import DirtyPages, Memory, dirty_pages_of
 from redolab.project import PROJECT
 
-CALIBRATION_FORMAT = 5
+CALIBRATION_FORMAT = 6
 BY_DISTANCE = (HeldOut.LOG_SIZE, HeldOut.CALIBRATED_LARGER)
 """What is the less sure the larger the log."""
 
@@ -49,15 +50,11 @@ class CalibratedWorkload(msgspec.Struct, frozen=True, kw_only=True):
     """The smallest and the largest that were measured, as for `pools`."""
     pools: tuple[int, int]
     storages: tuple[str, ...]
-    stuck: int = 0
-    """Recoveries that got stuck; they are not among `recoveries`."""
     scaled_by: int = 0
     """By how many recoveries of this machine the rates, which are of another, were scaled; 0: they are of this one."""
     moments: Mapping[str, Mapping[int, tuple[float, ...]]] = {}
     """Storage → log size → checkpoint ages at random moments of loads under production's settings, as shares of the hard limit,
     from the least to the most; without those with which no such load was measured."""
-    several_batches: int = 0
-    """Recoveries that took more than one batch, those included that got stuck: no other did."""
     known_up_to: int = 0
     """Bytes of the largest log of which, with still larger ones, enough crashes were measured; 0: of the largest measured."""
 
@@ -71,11 +68,6 @@ class CalibratedWorkload(msgspec.Struct, frozen=True, kw_only=True):
         """Bytes of the largest log of which predictions are as sure as of others."""
         return self.known_up_to or self.log_sizes[1]
 
-    @property
-    def chance_of_stuck(self) -> float:
-        """How likely a recovery with more than one batch never ends, by those that were measured."""
-        return self.stuck / self.several_batches if self.several_batches else 0.0
-
 
 class CalibratedServer(msgspec.Struct, frozen=True, kw_only=True):
     """What was learnt of one server."""
@@ -83,6 +75,8 @@ class CalibratedServer(msgspec.Struct, frozen=True, kw_only=True):
     family: str
     version: str
     workloads: Mapping[str, CalibratedWorkload]
+    in_several_batches: StuckCounts = StuckCounts()
+    """How many recoveries with more than one batch got stuck, with the default settings but for read threads."""
     rollback_on: Mapping[str, RollbackRate] = {}
     """Storage → how fast it rolls back there."""
     seconds_per_table_on: Mapping[str, float] = {}
@@ -129,16 +123,13 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
 def calibrated_workload(
     observations: Sequence[Observation],
     fitted: Fitted,
-    stuck: int = 0,
-    several_batches: int = 0,
     moments: Mapping[str, Mapping[int, tuple[float, ...]]] | None = None,
     *,
     of_one_load: bool = False,
 ) -> CalibratedWorkload:
     """What these recoveries of one server under one workload tell, with what was learnt from them and from others of its family.
 
-    `stuck`, `several_batches` and `moments`: see `CalibratedWorkload`; `of_one_load`: whether they are crashes of one load, on
-    tables of one size.
+    `moments`: see `CalibratedWorkload`; `of_one_load`: whether they are crashes of one load, on tables of one size.
     """
     logs, pools = [each.log_size for each in observations], [each.pool for each in observations]
     largest_first = sorted({each.crash_name: each.log_size for each in observations}.values(), reverse=True)
@@ -153,9 +144,7 @@ def calibrated_workload(
         log_sizes=(min(logs), max(logs)),
         pools=(min(pools), max(pools)),
         storages=measured_storages(observations),
-        stuck=stuck,
         moments=moments or {},
-        several_batches=several_batches,
         known_up_to=largest_first[ENOUGH_CRASHES - 1] if len(largest_first) >= ENOUGH_CRASHES else 0,
     )
 

@@ -31,11 +31,11 @@ from redolab.results.observations import (
     Disks,
     are_of_one_load,
     disk_figures,
-    is_of_several_batches,
     known_disks,
     moments_of,
     observations_of,
     rollback_of,
+    stuck_counts,
     table_rates,
     tables_spread,
 )
@@ -207,14 +207,13 @@ def _rates(
                 workload: calibrated_workload(
                     own,
                     fitted[of, workload],
-                    _stuck(kept, of, workload),
-                    _several_batches(kept, of, workload),
                     moments_of(kept, of, workload),
                     of_one_load=are_of_one_load(kept, of, workload),
                 )
                 for (of, workload), own in subjects.items()
                 if of == server
             },
+            in_several_batches=stuck_counts(kept, server, [workload for of, workload in subjects if of == server]),
             rollback_on=of_rollback.get(server, {}),
             seconds_per_table_on=of_tables.get(server, {}),
         )
@@ -393,26 +392,6 @@ def _replicates(recoveries: Sequence[Keyed]) -> Replicates:
         for identity, run, seconds in measured:
             cells[key, identity].append((run, seconds))
     return replicates(list(cells.values()))
-
-
-def _stuck(recoveries: Sequence[Keyed], server: str, workload: str) -> int:
-    """How many of its recoveries with its own settings got stuck."""
-    return sum(
-        each.trial.server == server
-        and each.image.spec.workload == workload
-        and each.trial.outcome is Outcome.STUCK
-        and not each.trial.settings
-        for each in recoveries
-    )
-
-
-def _several_batches(recoveries: Sequence[Keyed], server: str, workload: str) -> int:
-    """How many of them took more than one batch, or got stuck on the way: no other did."""
-    return sum(
-        is_of_several_batches(each.trial)
-        for each in recoveries
-        if (each.trial.server, each.image.spec.workload) == (server, workload) and not each.trial.settings
-    )
 
 
 def _family(server: str) -> str:

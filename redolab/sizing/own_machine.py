@@ -49,14 +49,11 @@ def on_own_machine(found: FittedRuns, known: Calibration) -> Calibration:
         rates = {} if elsewhere is None else {each: learnt.fitted for each, learnt in elsewhere.workloads.items()}
         own = [each for each in found.observations if each.server == name and each.workload in rates]
         if elsewhere is None or not own or not _is_same(server, elsewhere) or len(_crashes(own)) >= _ENOUGH:
-            servers[name] = _with_stuck_elsewhere(server, known)
+            servers[name] = server
             has_own_rates = True
             continue
         factors = scaling((rates[each.workload], each) for each in own)
-        scaled = {
-            workload: _scaled(learnt, factors, own, server.workloads.get(workload))
-            for workload, learnt in elsewhere.workloads.items()
-        }
+        scaled = {workload: _scaled(learnt, factors, own) for workload, learnt in elsewhere.workloads.items()}
         # Tables were not calibrated; what they add on the model of a disk is the same on each machine.
         of_models = {storage: s for storage, s in elsewhere.seconds_per_table_on.items() if storage != HOME}
         servers[name] = msgspec.structs.replace(
@@ -72,6 +69,7 @@ def on_own_machine(found: FittedRuns, known: Calibration) -> Calibration:
         # One for all servers of the calibration: that of the server it is the least sure of.
         within = [spreads[HeldOut.CRASH]] if HeldOut.CRASH in spreads else []
         spreads[HeldOut.CRASH] = reduce(wider, [*of_crashes, *within])
+    servers = {name: _with_stuck_elsewhere(server, known) for name, server in servers.items()}
     return msgspec.structs.replace(calibration, servers=servers, spreads=spreads)
 
 
@@ -86,15 +84,11 @@ def _of_scaled(known: Calibration) -> dict[HeldOut, Spread]:
     return spreads
 
 
-def _scaled(
-    learnt: CalibratedWorkload, factors: Scaling, own: Sequence[Observation], here: CalibratedWorkload | None
-) -> CalibratedWorkload:
-    """It goes beyond what was measured where it goes beyond what was measured here; what got stuck here counts too."""
+def _scaled(learnt: CalibratedWorkload, factors: Scaling, own: Sequence[Observation]) -> CalibratedWorkload:
+    """It goes beyond what was measured where it goes beyond what was measured here."""
     logs, pools = [each.log_size for each in own], [each.pool for each in own]
     return msgspec.structs.replace(
         learnt,
-        stuck=learnt.stuck + (0 if here is None else here.stuck),
-        several_batches=learnt.several_batches + (0 if here is None else here.several_batches),
         rates=factors.of(learnt.fitted).rates,
         scaled_by=len(own),
         storages=measured_storages(own),
@@ -110,23 +104,12 @@ def _with_stuck_elsewhere(server: CalibratedServer, known: Calibration) -> Calib
     That none of a few got stuck does not say that none does, and they got stuck with pools that a calibration does not try.
     """
     code = dialect_of(server.family, Version.parse(server.version)).recovery_code
-    relatives = [
-        each
+    seen = [
+        each.in_several_batches
         for each in known.servers.values()
         if dialect_of(each.family, Version.parse(each.version)).recovery_code == code
     ]
-    workloads = {}
-    for name, learnt in server.workloads.items():
-        seen = [each.workloads[name] for each in relatives if name in each.workloads]
-        seen = seen or [
-            max(each.workloads.values(), key=lambda workload: workload.chance_of_stuck) for each in relatives
-        ]
-        workloads[name] = msgspec.structs.replace(
-            learnt,
-            stuck=learnt.stuck + sum(each.stuck for each in seen),
-            several_batches=learnt.several_batches + sum(each.several_batches for each in seen),
-        )
-    return msgspec.structs.replace(server, workloads=workloads)
+    return msgspec.structs.replace(server, in_several_batches=sum(seen, server.in_several_batches))
 
 
 def _left_out(own: Sequence[Observation], rates: Mapping[str, Fitted]) -> Spread | None:

@@ -16,6 +16,7 @@ import scipy
 
 from redolab.errors import LabError
 from redolab.models.capacity import PAGE_SIZE
+from redolab.models.recovery_time.stuck import THREAD_CLASSES
 from redolab.models.recovery_time.work import CROWDED, ROOMY, SURE_OF_ONE_BATCH
 from redolab.models.sizes import SMALLEST_POOL
 from redolab.models.sizing import SHOWN, possible_sizes
@@ -27,7 +28,7 @@ from redolab.sizing.calibration import Calibration
 from redolab.sizing.errors import ALL_SERVERS, ErrorRow, errors_table
 from redolab.sizing.paste import Lines, templates
 from redolab.sizing.predicting import rests_on
-from redolab.sizing.question import BEYOND, Question, model_of, slowest_workload, storages_of_family
+from redolab.sizing.question import BEYOND, Model, Question, in_words, model_of, slowest_workload, storages_of_family
 from redolab.storage.profiles import HOME
 from redolab.units import GIB
 
@@ -92,6 +93,7 @@ def calculator_data(calibration: Calibration) -> Mapping[str, object]:
         "shown": SHOWN,
         "spreads": calibration.spreads,
         "quantiles": _quantiles(calibration, stuck=0.0),
+        "thread_classes": THREAD_CLASSES,
         "storages": calibration.storages,
         "servers": {name: _server(calibration, name, sizes) for name in calibration.servers},
     }
@@ -111,16 +113,25 @@ def _server(calibration: Calibration, name: str, sizes: Sequence[int]) -> Mappin
         "label": server_label(name, server.version),
         "storages_of_family": storages_of_family(calibration, server.family),
         "slowest": slowest_workload(server),
-        "stuck_quantiles": {
-            workload: _quantiles(calibration, model.chance_of_stuck) for workload, model in models.items()
+        "stuck": {
+            workload: {least: _stuck(calibration, model.with_read_threads(least)) for least in THREAD_CLASSES}
+            for workload, model in models.items()
         },
-        "chances_of_stuck": {workload: model.chance_of_stuck for workload, model in models.items()},
         "workloads": {
             workload: {**msgspec.to_builtins(server.workloads[workload]), "rests_on": rests_on(model)}
             for workload, model in models.items()
         },
         "ages": [first.worst_age(size) if can else None for size, can in zip(sizes, possible, strict=True)],
         **_lines(dialect),
+    }
+
+
+def _stuck(calibration: Calibration, model: Model) -> Mapping[str, object]:
+    """How likely a recovery in several batches gets stuck, in words, and what that leaves for those that end."""
+    chance = model.chance_of_stuck
+    return {
+        "said": None if chance is None else in_words(chance),
+        "quantiles": _quantiles(calibration, 0.0 if chance is None else chance.mean),
     }
 
 

@@ -8,6 +8,7 @@ import msgspec
 from rich.console import Console
 
 from redolab.models.recovery_time.predict import Until
+from redolab.models.recovery_time.stuck import ChanceOfStuck
 from redolab.models.recovery_time.terms import Part
 from redolab.report.table import Column, ReportTable
 from redolab.sizing.question import Model, span
@@ -43,6 +44,8 @@ class Predicted(msgspec.Struct, frozen=True, kw_only=True):
     """From the start of recovery to the end of rollback, as for its intervals."""
     rolled_back_half: Interval | None
     rolled_back_ninety: Interval | None
+    chance_of_stuck: ChanceOfStuck | None
+    """Of a recovery in several batches; None where none gets stuck, or nothing tells how often."""
     rests_on: str
     warnings: tuple[str, ...]
 
@@ -73,6 +76,7 @@ def predicted(model: Model, log_size: int, age: int | None) -> Predicted:
         rolled_back_s=None if whole is None else whole.seconds,
         rolled_back_half=None if whole is None else Interval(*whole.half),
         rolled_back_ninety=None if whole is None else Interval(*whole.ninety),
+        chance_of_stuck=model.chance_of_stuck,
         rests_on=rests_on(model),
         warnings=(*model.warnings, *model.beyond_at(log_size)),
     )

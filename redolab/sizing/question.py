@@ -15,11 +15,12 @@ from redolab.models.recovery_time.moments import PossibleCrash
 from redolab.models.recovery_time.predict import Prediction, Until, prediction
 from redolab.models.recovery_time.rollback import RollbackRate, slowest_of_family
 from redolab.models.recovery_time.spread import Spread, of_a_sum, together
+from redolab.models.recovery_time.stuck import THREAD_CLASSES, ChanceOfStuck, chance_of_stuck
 from redolab.models.recovery_time.terms import DiskRates, Part
 from redolab.models.recovery_time.work import Crash, Work
 from redolab.models.sizes import SMALLEST_POOL
 from redolab.servers.catalogue import server_catalogue
-from redolab.servers.dialects import Dialect, Version, dialect_of, later_differ
+from redolab.servers.dialects import Dialect, GetsStuck, Version, dialect_of, later_differ
 from redolab.sizing.calibration import (
     CalibratedServer,
     CalibratedWorkload,
@@ -29,15 +30,12 @@ from redolab.sizing.calibration import (
 )
 from redolab.sizing.relatives import nearest_first
 from redolab.storage.profiles import HOME
-from redolab.units import GIB, format_duration, format_size
+from redolab.units import GIB, format_chance, format_duration, format_size
 
 _FAMILIES = {"mysql": "mysql", "percona": "mysql", "mariadb": "mariadb"}
 _NAME = re.compile(r"(mysql|percona|mariadb)[- ]?(\d+\.\d+(?:\.\d+)?)", re.IGNORECASE)
 _STALE = timedelta(days=365)
 _BY_STORAGE = (HeldOut.STORAGE, HeldOut.UNSEEN_STORAGE, *OF_MACHINES)
-_TELL_OF_STUCK = 60
-"""Recoveries with more than one batch: that none of so many got stuck says, 95 % sure, that less than 5 % do (the rule
-of three, Hanley and Lippman-Hand 1983)."""
 _REDO = (GIB, 4 * GIB, 16 * GIB)
 """Bytes: one workload can be the slowest at 1 GiB, and another from 4 GiB on."""
 _POOL_SHARES = (0.5, 1, 4)
@@ -58,6 +56,8 @@ class Question:
     dirty_pages: int | None = None
     undo_rows: int | None = None
     tables: int | None = None
+    read_threads: int | None = None
+    """Its innodb_read_io_threads; None: the default on up to 8 CPUs."""
     until: Until = Until.READY
     """What ends the outage: with ROLLED_BACK predictions have the rollback of `undo_rows` in them."""
 
@@ -127,19 +127,38 @@ class Model:
 
     def crashes_at(self, log_size: int, ages: Sequence[int]) -> list[PossibleCrash]:
         """Crashes with a log of that size at these checkpoint ages in bytes, each as likely as the others."""
-        crashes = []
+        chance, crashes = self.chance_of_stuck, []
         for age in ages:
-            stuck = self.chance_of_stuck if self.may_take_batches(age) else 0.0
+            stuck = 0.0 if chance is None or not self.may_take_batches(age) else chance.mean
             expected = self.at(log_size, age)
             crashes.append(PossibleCrash(1.0, expected.seconds, expected.spread, stuck))
         return crashes
 
     @property
-    def chance_of_stuck(self) -> float:
-        """How likely a recovery with more than one batch never ends; under the worst workload where its own had few."""
-        if self.learnt.several_batches >= _TELL_OF_STUCK:
-            return self.learnt.chance_of_stuck
-        return max(each.chance_of_stuck for each in self.server.workloads.values())
+    def chance_of_stuck(self) -> ChanceOfStuck | None:
+        """How likely a recovery with more than one batch never ends; None where none does, or nothing tells how often."""
+        if not self._may_get_stuck or not self._measured_may_get_stuck:
+            return None
+        return chance_of_stuck(self.server.in_several_batches, self.workload, self.read_threads)
+
+    @property
+    def read_threads(self) -> int:
+        """Return innodb_read_io_threads as given, else the version's default on a host with few CPUs."""
+        return self.question.read_threads or self.dialect.default_read_threads(cpus=1)
+
+    @property
+    def _may_get_stuck(self) -> bool:
+        """By the code of the version that is asked about, or as was seen of a server that recovers by the same."""
+        return self.dialect.gets_stuck is not GetsStuck.NO or (
+            HeldOut.SERVER not in self.beyond and self._measured_may_get_stuck
+        )
+
+    @property
+    def _measured_may_get_stuck(self) -> bool:
+        """By the code of the server whose rates are taken, or as was seen of it."""
+        measured = dialect_of(self.server.family, Version.parse(self.server.version))
+        seen = self.server.in_several_batches.few_threads.values()
+        return measured.gets_stuck is not GetsStuck.NO or any(each.stuck for each in seen)
 
     def rollback_s(self) -> float | None:
         """Seconds of rollback of the rows asked about; None where none were, or their rate is not known."""
@@ -178,6 +197,10 @@ class Model:
         """The same with another end."""
         return replace(self, question=replace(self.question, until=end))
 
+    def with_read_threads(self, read_threads: int) -> Model:
+        """The same with another number of read threads."""
+        return replace(self, question=replace(self.question, read_threads=read_threads))
+
     def with_pool(self, pool: int) -> Model:
         """The same with another buffer pool."""
         return replace(self, question=replace(self.question, pool=pool))
@@ -210,12 +233,23 @@ class Model:
         least, most = self.learnt.pools
         if not least / BEYOND <= self.question.pool <= most * BEYOND:
             said.append(f"pools of {span(self.learnt.pools)} were measured, not {format_size(self.question.pool)}")
-        stuck = self.learnt.stuck or max(each.stuck for each in self.server.workloads.values())
-        if stuck and self.may_take_batches(self.worst_age(log_size)):
-            others = "" if self.learnt.stuck else f" under other loads than {self.workload}"
+        return [*said, *self.of_stuck(log_size)]
+
+    def of_stuck(self, log_size: int) -> list[str]:
+        """What is to be known where a recovery with a log of that size may get stuck, as it may take several batches."""
+        if not self._may_get_stuck or not self.may_take_batches(self.worst_age(log_size)):
+            return []
+        asked, chance = self.question.server, self.chance_of_stuck
+        may = f"a recovery of {asked} with more than one batch may get stuck for ever (docs/results/stuck.md has the way out)"
+        if chance is None:
+            return [f"{may}: how often was not measured"]
+        said = [f"{may}: {in_words(chance)}"]
+        if self.dialect.gets_stuck is GetsStuck.NOT_KNOWN:
+            said.append(f"whether {asked} gets stuck as {self.server.version} does was not tried")
+        if self.question.read_threads is None:
             said.append(
-                f"{self.measured_as} {self.server.version} got stuck in {stuck} recoveries with more than one batch{others}, for ever "
-                "(docs/results/stuck.md has the way out)"
+                f"innodb_read_io_threads = {self.read_threads} is assumed, the default on up to 8 CPUs; on more it is CPUs / 2: "
+                "--read-io-threads N"
             )
         return said
 
@@ -316,6 +350,22 @@ def span(sizes: Iterable[int]) -> str:
     """As in `256M to 1G`, or `1G` where all are one."""
     known = set(sizes)
     return " to ".join(format_size(size) for size in dict.fromkeys((min(known), max(known))))
+
+
+def in_words(chance: ChanceOfStuck) -> str:
+    """As in `chance to get stuck 12 % (95 %: 5 % to 24 %; 26 of 108 recoveries in several batches, of 29 crashes, under …)`."""
+    low, mean, high = (format_chance(each) for each in (chance.low, chance.mean, chance.high))
+    few, more = chance.few_threads, chance.more_threads
+    seen = (
+        f"{few.stuck} of {few.recoveries} recoveries in several batches, of {few.crashes} crashes, under "
+        f"{' and '.join(chance.workloads)} with fewer than {THREAD_CLASSES[1]} read threads"
+    )
+    if more is None:
+        return f"chance to get stuck {mean} (95 %: {low} to {high}; {seen})"
+    of_those = (
+        f"with {chance.at_least} or more {more.stuck} of {more.recoveries} of crashes and pools that then got stuck"
+    )
+    return f"chance to get stuck {mean} (95 %: {low} to {high}; {seen}; {of_those})"
 
 
 def _of_rollback(model: Model, rows: int) -> list[str]:

@@ -23,13 +23,16 @@ class RunningServer:
     """Its family and version, as in mariadb-10.11.19."""
     buffer_pool: int
     """Bytes."""
+    read_threads: int | None
+    """Its innodb_read_io_threads."""
 
 
 def server_at(address: Address) -> RunningServer:
     """The server there. Raises `LabError` if it cannot be asked."""
     server = LiveServer(address)
     server.close()
-    return RunningServer(f"{family_of(server.version)}-{Version.parse(server.version)}", server.buffer_pool)
+    name = f"{family_of(server.version)}-{Version.parse(server.version)}"
+    return RunningServer(name, server.buffer_pool, server.read_threads)
 
 
 def demand_of_server(console: Console, address: Address, seconds: float) -> Demand:

@@ -14,12 +14,11 @@ from redolab.report.table import Column, ReportTable
 from redolab.sizing.advising import Sized, SizeLine
 from redolab.sizing.trade import Trade
 from redolab.sizing.usual import UsualRecovery
-from redolab.units import KIB, format_duration, format_size
+from redolab.units import KIB, format_chance, format_duration, format_size
 
 _SHOWN_CHANCE = 0.0005
 _SHORT = 100
 """Minutes; beyond it hours say more."""
-_NEARLY = 0.995
 _END = {Until.READY: "ready", Until.ROLLED_BACK: "rolled back"}
 _RECOVERY = {Until.READY: "recovery", Until.ROLLED_BACK: "recovery to the end of rollback"}
 _NOT_EQUAL = " No gain is claimed for sizes that were measured in other minutes of their loads: throughput changes in these, too."
@@ -71,7 +70,7 @@ def _answer(found: Sized) -> str:
     if found.size is None or found.expected is None:
         smallest = format_size(found.smallest)
         return (
-            f"No size recovers in time: even with {smallest} {chance_in_words(found.smallest_chance)} of recoveries take longer than "
+            f"No size recovers in time: even with {smallest} {format_chance(found.smallest_chance)} of recoveries take longer than "
             f"{format_duration(found.rto_s)}, and {_percent(found.most_chance)} may."
         )
     typical, upper = format_duration(found.expected.recovery_s), format_duration(found.expected.ninety.high_s)
@@ -98,7 +97,7 @@ def _why(found: Sized, chosen: SizeLine) -> str:
     # Of a random moment all parts follow in a sentence of their own.
     stuck = "" if is_usual else _stuck(chosen)
     return (
-        f"{reason}, and {chance_in_words(chosen.chance)} {whose} take longer than {format_duration(found.rto_s)} to recover (less than "
+        f"{reason}, and {format_chance(chosen.chance)} {whose} take longer than {format_duration(found.rto_s)} to recover (less than "
         f"{_percent(found.most_chance)} may){stuck}"
     )
 
@@ -118,7 +117,7 @@ def _at_a_random_moment(found: Sized, usual: UsualRecovery) -> str:
     surer = "" if usual.ninety_nine_s is None else f", 99 % sure {_time(usual.ninety_nine_s, 'less than ')}"
     return (
         f"After a crash at a random moment (ages {found.usual_from}) it typically takes {_time(usual.half_s)}, "
-        f"95 % sure {_time(usual.ninety_five_s, 'less than ')}{surer}; {chance_in_words(usual.chance_too_long)} take longer than "
+        f"95 % sure {_time(usual.ninety_five_s, 'less than ')}{surer}; {format_chance(usual.chance_too_long)} take longer than "
         f"{format_duration(found.rto_s)}{of_these}."
     )
 
@@ -130,7 +129,7 @@ def _rule(found: Sized) -> str:
     row = found.rule
     return (
         f"The rule of an hour of peak redo ({_peak(found)}) asks for {format_size(row.log_size)}: typically "
-        f"{format_duration(row.recovery_s)} after the worst crash, {chance_in_words(row.chance)} over "
+        f"{format_duration(row.recovery_s)} after the worst crash, {format_chance(row.chance)} over "
         f"{format_duration(found.rto_s)}{_stuck(row)}."
     )
 
@@ -139,7 +138,7 @@ def _stuck(row: SizeLine) -> str:
     """What of a chance is of recoveries that never end."""
     if row.stuck < _SHOWN_CHANCE:
         return ""
-    return f", {chance_in_words(row.stuck)} as they get stuck in more than one batch (docs/results/stuck.md)"
+    return f", {format_chance(row.stuck)} as they get stuck in more than one batch (docs/results/stuck.md)"
 
 
 def _gained(found: Sized) -> str:
@@ -202,7 +201,7 @@ def _table(found: Sized) -> ReportTable:
             if found.usual_from is not None
             else ()
         ),
-        Column[SizeLine](f"over {format_duration(found.rto_s)}", lambda row: chance_in_words(row.chance), right=True),
+        Column[SizeLine](f"over {format_duration(found.rto_s)}", lambda row: format_chance(row.chance), right=True),
         *(
             (
                 Column[SizeLine]("throughput lost", lambda row: _loss(row, found), right=True),
@@ -226,15 +225,6 @@ def _table(found: Sized) -> ReportTable:
 
 def _percent(share: float) -> str:
     return f"{100 * share:g} %"
-
-
-def chance_in_words(chance: float) -> str:
-    """As in `0.3 %`, `12 %`, `under 0.1 %`: no more digits than it is worth."""
-    if chance < _SHOWN_CHANCE:
-        return "under 0.1 %"
-    if chance > _NEARLY:
-        return "nearly all"
-    return f"{100 * chance:.1f} %" if chance < 0.1 else f"{100 * chance:.0f} %"
 
 
 def _loss(row: SizeLine, found: Sized) -> str:

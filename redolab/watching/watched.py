@@ -94,7 +94,13 @@ class WatchedServer:
         self._learnt = self._live.version, self._live.buffer_pool, self._live.log_size
         self.version, self.buffer_pool, self.log_size = self._learnt
         self.name = server or f"{family_of(self.version)}-{Version.parse(self.version)}"
-        question = Question(server=self.name, storage=storage, pool=self.buffer_pool, workload=workload)
+        question = Question(
+            server=self.name,
+            storage=storage,
+            pool=self.buffer_pool,
+            workload=workload,
+            read_threads=self._live.read_threads,
+        )
         self.expectations: Expectations = expectations(question, self.log_size)
 
     def close(self) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from redolab.models.recovery_time.fit import fit
+from redolab.models.recovery_time.fit import Observation, fit
 from redolab.models.recovery_time.held_out import HeldOut, judged
 from redolab.models.recovery_time.rollback import RollbackRate
 from redolab.models.recovery_time.spread import Spread
+from redolab.models.recovery_time.stuck import StuckCount, StuckCounts
 from redolab.sizing.calibration import (
     CALIBRATION_FORMAT,
     CalibratedServer,
@@ -23,6 +25,12 @@ from tests.examples import MACHINE
 from tests.models.recovery_time.examples import DISKS, observations
 
 SERVERS = {"mariadb-10.11": ("mariadb", "10.11.19"), "mysql-9": ("mysql", "9.7.4")}
+
+
+def _counted(of: Sequence[Observation], stuck: int) -> StuckCount:
+    """Those that took several batches, and some more that got stuck, each of a crash of its own."""
+    n = stuck + sum((each.batches or 0) > 1 for each in of)
+    return StuckCount(stuck, n, n, float(stuck))
 
 
 def calibration(made: datetime | None = None) -> Calibration:
@@ -43,10 +51,9 @@ def calibration(made: datetime | None = None) -> Calibration:
                     "bulk-update": calibrated_workload(
                         small[name],
                         fit(small[name]),
-                        stuck=7 * (family == "mysql"),
-                        several_batches=7 * (family == "mysql") + sum((each.batches or 0) > 1 for each in small[name]),
                     )
                 },
+                in_several_batches=StuckCounts({"bulk-update": _counted(small[name], 7 * (family == "mysql"))}),
                 rollback_on=dict.fromkeys(DISKS, RollbackRate(rows_per_s=300_000.0, most_rows=1_000_000)),
             )
             for name, (family, version) in SERVERS.items()

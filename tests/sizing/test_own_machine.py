@@ -11,6 +11,7 @@ import pytest
 
 from redolab.models.recovery_time.held_out import HeldOut
 from redolab.models.recovery_time.spread import Spread
+from redolab.models.recovery_time.stuck import StuckCount, StuckCounts
 from redolab.results.committed import committed_recoveries
 from redolab.sizing.calibration import Calibration, shipped_calibration
 from redolab.sizing.fitting import FittedRuns, fit_runs
@@ -97,15 +98,18 @@ def test_enough_crashes_speak_for_themselves(rest: FittedRuns) -> None:
 def test_recoveries_that_got_stuck_elsewhere_count_for_rates_of_ones_own_too(few: FittedRuns, rest: FittedRuns) -> None:
     """None of a handful says little, and a calibration does not try the pools with which they got stuck."""
     known = rest.calibration
-    of_few = few.calibration.servers[SERVER].workloads["bulk-update"]
-    stuck = msgspec.structs.replace(known.servers[SERVER].workloads["bulk-update"], stuck=3, several_batches=12)
-    relative = msgspec.structs.replace(known.servers[SERVER], version="8.4.0", workloads={"bulk-update": stuck})
+    of_few = few.calibration.servers[SERVER].in_several_batches
+    seen = StuckCounts({"tpcc": StuckCount(3, 12, 6, 1.5)}, {16: StuckCount(0, 5, 2, 0.0)})
+    relative = msgspec.structs.replace(known.servers[SERVER], version="9.2.0", in_several_batches=seen)
     found = on_own_machine(few, msgspec.structs.replace(known, servers={SERVER: relative}))
-    learnt = found.servers[SERVER].workloads["bulk-update"]
-    assert (learnt.stuck, learnt.several_batches) == (of_few.stuck + 3, of_few.several_batches + 12)
-    of_another_code = msgspec.structs.replace(relative, version="8.0.15")
-    found = on_own_machine(few, msgspec.structs.replace(known, servers={SERVER: of_another_code}))
-    assert found.servers[SERVER].workloads["bulk-update"].stuck == of_few.stuck
+    assert found.servers[SERVER].in_several_batches == of_few + seen
+    for version in ("8.0.15", "8.4.0"):
+        of_another_code = msgspec.structs.replace(relative, version=version)
+        found = on_own_machine(few, msgspec.structs.replace(known, servers={SERVER: of_another_code}))
+        assert found.servers[SERVER].in_several_batches == of_few
+    scaled = on_own_machine(few, known).servers[SERVER]
+    assert scaled.workloads["bulk-update"].scaled_by
+    assert scaled.in_several_batches == of_few + known.servers[SERVER].in_several_batches
 
 
 def test_a_calibration_is_no_surer_than_of_the_server_that_keeps_its_own_rates(

@@ -114,7 +114,7 @@ def test_by_keyboard_the_answer_follows_what_is_asked(opened: Page, calibration:
     while (name := opened.evaluate("document.activeElement.id")) != "lines" and len(reached) < 20:
         reached.append(name)
         opened.keyboard.press("Tab")
-    assert [name for name in reached if name] == ["server", "storage", "workload", "pool", "redo", "rto"]
+    assert [name for name in reached if name] == ["server", "storage", "workload", "pool", "threads", "redo", "rto"]
     opened.focus("#server")
     opened.keyboard.type("MariaDB 10.11")
     opened.focus("#redo")

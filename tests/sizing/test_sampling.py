@@ -7,8 +7,10 @@ import threading
 from pathlib import Path
 
 from redolab.lab import Lab
+from redolab.servers.address import Address
 from redolab.servers.dialects import SOCKET, Version
 from redolab.servers.install import InstalledServer
+from redolab.sizing.sampling import server_at
 from redolab.units import MIB
 from tests.command import redolab
 from tests.samples.live.watched import REQUEST, fresh, load, option_file, running
@@ -23,6 +25,7 @@ def test_a_running_server_says_what_it_is_and_gets_a_size(lab: Lab, mariadb: Ins
         asked = ("size", "--defaults-file", str(option_file(folder)), "--for", "3s", "--rto", "10m", "--json")
         answer = redolab(*asked)
         loading.join()
+        assert server_at(Address(defaults_file=option_file(folder))).read_threads == 4
         refused = redolab("size", "--socket", str(folder / SOCKET), "--for", "3s", "--rto", "0s")
         nobody = redolab("size", "--socket", str(folder / "no.sock"), "--rto", "60s")
     assert answer.returncode == 0, answer.stderr

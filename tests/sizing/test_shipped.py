@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
 import pytest
 
 from redolab.models.recovery_time.fit import Struck
 from redolab.models.recovery_time.held_out import HeldOut
+from redolab.models.recovery_time.stuck import StuckCount, StuckCounts
 from redolab.project import PROJECT
-from redolab.results.committed import FIRST_MACHINE, by_machine, committed_recoveries, other_committed_recoveries
-from redolab.sizing.calibrated_elsewhere import fit_committed
+from redolab.results.committed import (
+    FIRST_MACHINE,
+    by_machine,
+    committed_recoveries,
+    other_committed_recoveries,
+    recoveries_by_read_threads,
+)
+from redolab.sizing.calibrated_elsewhere import fit_committed, with_counts_of
 from redolab.sizing.calibration import shipped_calibration
 from redolab.sizing.errors import ALL_SERVERS, error_rows, errors_by_stratum, errors_table
 from redolab.sizing.fitting import FittedRuns
@@ -36,6 +44,8 @@ def test_it_is_what_the_committed_runs_give(fitted: FittedRuns) -> None:
     for name, server in shipped.servers.items():
         of_tables = dict(again.servers[name].seconds_per_table_on)
         assert dict(server.seconds_per_table_on) == pytest.approx(of_tables, rel=1e-3)
+        counts = again.servers[name].in_several_batches
+        assert server.in_several_batches == counts, f"'redolab fit -o provision/calibration.json' ({name})"
         for workload, learnt in server.workloads.items():
             rates = again.servers[name].workloads[workload].rates
             assert _determined(learnt.rates, workload) == pytest.approx(
@@ -47,6 +57,21 @@ def test_it_is_what_the_committed_runs_give(fitted: FittedRuns) -> None:
         assert again.spreads[kind].deviation == pytest.approx(spread.deviation, rel=1e-3)
     for kind, spread in shipped.rollback_spreads.items():
         assert again.rollback_spreads[kind].deviation == pytest.approx(spread.deviation, rel=1e-3)
+
+
+def test_recoveries_with_several_read_threads_count_among_those_that_may_get_stuck() -> None:
+    calibration = shipped_calibration()
+    (workload,) = {name for name in calibration.servers["mysql-9"].workloads if name == "oltp_write_only"}
+    without = {
+        name: msgspec.structs.replace(server, in_several_batches=StuckCounts())
+        for name, server in calibration.servers.items()
+    }
+    found = with_counts_of(msgspec.structs.replace(calibration, servers=without), recoveries_by_read_threads())
+    of_it = found.servers["mysql-9"].in_several_batches
+    # 11 of 12 pools with the smaller log, and 4 of those that were measured with the larger.
+    assert of_it == StuckCounts({workload: StuckCount(2, 15, 2, 2 / 11)}, of_it.more_threads)
+    assert {least: (each.stuck, each.crashes) for least, each in of_it.more_threads.items()} == {8: (0, 1), 16: (0, 1)}
+    assert found.servers["mariadb-10.11"].in_several_batches == StuckCounts()
 
 
 def test_machines_that_calibrated_themselves_are_judged_by_that(fitted: FittedRuns) -> None:

@@ -89,6 +89,7 @@ class LiveServer:
         self._hard_limit = None if capacity is None else capacity.hard_limit
         self.sync_flush_point = None if capacity is None else capacity.sync_flush_point
         self.buffer_pool = int(self.variables.get("innodb_buffer_pool_size", 0))
+        self.read_threads = int(self.variables.get("innodb_read_io_threads", 0)) or None
 
     def _version_and_variables(self) -> tuple[str, dict[str, str]]:
         assert self._connection is not None
@@ -96,7 +97,7 @@ class LiveServer:
             cursor.execute(
                 "SHOW GLOBAL VARIABLES WHERE Variable_name = 'version' OR Variable_name LIKE 'innodb%log%' "
                 "OR Variable_name LIKE 'innodb_max_dirty_pages%' OR Variable_name LIKE 'innodb_adaptive_flushing%' "
-                "OR Variable_name = 'innodb_buffer_pool_size'"
+                "OR Variable_name IN ('innodb_buffer_pool_size', 'innodb_read_io_threads')"
             )
             variables = {name.lower(): str(value) for name, value in cursor.fetchall()}
             cursor.execute(f"SHOW GLOBAL STATUS LIKE '{CAPACITY_IN_FORCE}'")

@@ -113,6 +113,17 @@ class Initialisation:
     """A data directory that came with the server, beside its share folder, of which a copy is made first."""
 
 
+class GetsStuck(StrEnum):
+    """What is known of recoveries in more than one batch that never end (docs/results/stuck.md)."""
+
+    NO = "no"
+    """The source has the wait that prevents it, or other code recovers, and no recovery of it got stuck."""
+    YES = "yes"
+    """The wait is missing in the source, and recoveries got stuck."""
+    NOT_KNOWN = "not known"
+    """The release was not tried and its source was not read; the nearest ones with known source differ, or get stuck."""
+
+
 @dataclass(frozen=True, slots=True)
 class Resizing:
     """How a redo log is given another size on a server in production."""
@@ -190,6 +201,8 @@ class Dialect(Protocol):
     """Servers with the same word here can recover each other's crash images."""
     recovery_code: str
     """Servers with the same word here recover by the same code, as far as a rewrite of it is known: their times are alike."""
+    gets_stuck: GetsStuck
+    """Whether a recovery in more than one batch may never end."""
     redo_in_blocks: bool
     """Whether its redo log is of numbered blocks, which show where it ends."""
     recovery_log: str
@@ -212,6 +225,9 @@ class Dialect(Protocol):
 
     def log_settings(self, log_size: int) -> Sequence[Setting]:
         """The lines of an option file that give a redo log of so many bytes."""
+
+    def default_read_threads(self, cpus: int) -> int:
+        """Return the default of innodb_read_io_threads on a host with that many CPUs."""
 
     def resizing(self, log_size: int) -> Resizing:
         """How a server in production gets a redo log of so many bytes."""

@@ -11,6 +11,7 @@ from redolab.models.capacity import RedoCapacity, RedoLayout, capacity_before_8_
 from redolab.models.inflation import LogWriter
 from redolab.servers.dialects import (
     Dialect,
+    GetsStuck,
     Initialisation,
     InstanceRequest,
     Resizing,
@@ -71,6 +72,7 @@ class MariaDB(Dialect):
     flushes_logs_on_usr1 = False
     counts_digests = True
     takes_audit_plugins = True
+    gets_stuck = GetsStuck.NO
     log_buffer = 16 * MIB
 
     def __init__(self, version: Version) -> None:
@@ -133,6 +135,10 @@ class MariaDB(Dialect):
         if not self._one_file:
             return innodb.two_log_files(layout.file_size)
         return [Setting("innodb_log_file_size", str(layout.file_size), "the redo log under test")]
+
+    def default_read_threads(self, cpus: int) -> int:
+        """See `Dialect`."""
+        return 4
 
     def resizing(self, log_size: int) -> Resizing:
         """See `Dialect`."""

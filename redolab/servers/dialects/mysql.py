@@ -20,6 +20,7 @@ from redolab.models.inflation import LogWriter
 from redolab.servers.dialects import (
     CAPACITY_IN_FORCE,
     Dialect,
+    GetsStuck,
     Initialisation,
     InstanceRequest,
     Resizing,
@@ -46,6 +47,14 @@ _REDO_FORMATS = [
 ]
 # "combined size of log files must be < 4 GB" (5.5); 512 GB since 5.6.3.
 _LARGEST_LOG_5_5 = 2 * (2 * GIB - MIB)
+
+_NO_WAIT_SINCE = Version(9, 0, 0)
+"""buf_read_recv_pages() (buf0rea.cc) waits while many reads are pending in the sources of 5.6, 8.0 and 8.4.8, and does not in
+that of 9.7.2. The sources of 9.0 to 9.6 were not read."""
+_GOT_STUCK = Version(9, 7, 0)
+"""The series in which recoveries got stuck."""
+_READ_THREADS_BY_CPUS_SINCE = Version(8, 4, 0)
+"""https://dev.mysql.com/doc/refman/8.4/en/innodb-performance-multiple_io_threads.html: CPUs / 2, at least 4; 64 is the maximum."""
 
 _RESIZES_ITSELF = Version(5, 6, 8)
 """Since then a start makes the log anew if its size is another."""
@@ -100,6 +109,11 @@ class MySQL(Dialect):
         self._has_capacity = version >= Version(8, 0, 30)
         changed = format_since(version, _REDO_FORMATS)
         self.redo_format = self.recovery_code = f"MySQL {changed}"
+        self.gets_stuck = GetsStuck.NO
+        if version >= _NO_WAIT_SINCE:
+            self.recovery_code = f"{self.redo_format}, without the wait for pending reads"
+            is_seen = (version.major, version.minor) == (_GOT_STUCK.major, _GOT_STUCK.minor)
+            self.gets_stuck = GetsStuck.YES if is_seen else GetsStuck.NOT_KNOWN
         self.redo_in_blocks = True
         self.recovery_log = f"MySQL {version.major}"
         self.old_log_files = () if self._has_metrics else ("ib_logfile0", "ib_logfile1")
@@ -154,6 +168,10 @@ class MySQL(Dialect):
         if self._has_capacity:
             return [Setting("innodb_redo_log_capacity", str(log_size), "the redo log under test")]
         return innodb.two_log_files(self.layout(log_size).file_size)
+
+    def default_read_threads(self, cpus: int) -> int:
+        """See `Dialect`."""
+        return min(64, max(4, cpus // 2)) if self.version >= _READ_THREADS_BY_CPUS_SINCE else 4
 
     def resizing(self, log_size: int) -> Resizing:
         """See `Dialect`."""

@@ -83,6 +83,11 @@ function spreadFor(logSize, question, learnt) {
   return { above: addedUp("above"), below: addedUp("below"), count: Math.min(within.count, ...beyond.map((each) => each.count)) };
 }
 
+function stuckOf(question) {
+  const least = Math.max(...DATA.thread_classes.filter((each) => each <= question.readThreads));
+  return DATA.servers[question.server].stuck[question.workload][least];
+}
+
 function predict(logSize, question) {
   const server = DATA.servers[question.server], learnt = server.workloads[question.workload];
   const disk = DATA.storages[question.storage].disk;
@@ -95,7 +100,7 @@ function predict(logSize, question) {
   const reach = DATA.quantiles[spread.count];
   // What may get stuck has to end sooner, so that as many recoveries end in time; null: too many get stuck.
   const mayTakeBatches = DATA.sure_of_one_batch * needed(learnt.memory, crash) > question.pool;
-  const stuck = mayTakeBatches ? server.stuck_quantiles[question.workload] : DATA.quantiles;
+  const stuck = mayTakeBatches ? stuckOf(question).quantiles : DATA.quantiles;
   const sure = stuck === null ? Infinity : ready * Math.exp(stuck[spread.count] * spread.above);
   return { logSize, age, ready, low: ready * Math.exp(-reach * spread.below), high: ready * Math.exp(reach * spread.above), sure,
     mayTakeBatches, batches: work.batches, minutes: (age / question.redoPerHour) * 60 };
@@ -144,7 +149,7 @@ function round(seconds) {
 
 function reservations(question, learnt, logSize) {
   // As `Model.beyond_at` (redolab/sizing/question.py).
-  const server = DATA.servers[question.server], most = learnt.log_sizes[1], [least, largest] = learnt.pools;
+  const most = learnt.log_sizes[1], [least, largest] = learnt.pools;
   const said = [];
   if (logSize > most * DATA.beyond) said.push(`${size(logSize)} is more than the largest log measured, ${size(most)}.`);
   else if (logSize > (learnt.known_up_to || most) * DATA.beyond) said.push(`Few crashes with logs of more than ${size(learnt.known_up_to)} were measured.`);
@@ -153,8 +158,9 @@ function reservations(question, learnt, logSize) {
     said.push(`Pools of ${span} were measured, not ${size(question.pool)}.`);
   }
   const row = predict(logSize, question);
-  if (row.mayTakeBatches && Object.values(server.chances_of_stuck).some((chance) => chance > 0)) {
-    said.push("Recoveries of this server with more than one batch got stuck for ever (docs/results/stuck.md has the way out).");
+  const { said: chance } = stuckOf(question);
+  if (row.mayTakeBatches && chance !== null) {
+    said.push(`A recovery of this server with more than one batch may get stuck for ever (docs/results/stuck.md has the way out): ${chance}.`);
   }
   if (DATA.spreads["another machine"]) said.push("Calibrated on redolab's machines, not on yours: the upper end allows for that.");
   return said.map((each) => `${each} `).join("");
@@ -192,7 +198,7 @@ function asked() {
   const value = (name) => document.getElementById(name).value;
   return {
     server: value("server"), storage: value("storage"), workload: value("workload"),
-    pool: Number(value("pool")) * GIB, redoPerHour: Number(value("redo")) * GIB, rto: Number(value("rto")),
+    pool: Number(value("pool")) * GIB, readThreads: Number(value("threads")), redoPerHour: Number(value("redo")) * GIB, rto: Number(value("rto")),
   };
 }
 
@@ -225,6 +231,10 @@ function show() {
   const out = document.getElementById("answer"), table = document.getElementById("sizes");
   if (!(question.pool > 0 && question.redoPerHour > 0 && question.rto > 0)) {
     refuse("Pool, redo and recovery time have to be greater than 0.");
+    return;
+  }
+  if (!(question.readThreads >= 1 && question.readThreads <= 64)) {
+    refuse("innodb_read_io_threads is 1 to 64.");
     return;
   }
   if (question.pool < DATA.smallest_pool) {
@@ -265,7 +275,7 @@ function start() {
   fill("storage", Object.entries(DATA.storages).map(([name, storage]) => [name, `${name}: ${storage.about}`]));
   byServer();
   document.getElementById("server").addEventListener("input", byServer);
-  for (const name of ["server", "storage", "workload", "pool", "redo", "rto"]) document.getElementById(name).addEventListener("input", show);
+  for (const name of ["server", "storage", "workload", "pool", "threads", "redo", "rto"]) document.getElementById(name).addEventListener("input", show);
   show();
 }
 
