@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from redolab.results.committed import FOLLOWED, INTEL_MACHINE, SLOWER_MACHINE, THIRD_MACHINE
+from redolab.results.committed import FOLLOWED, INTEL_MACHINE, READ_THREADS, SLOWER_MACHINE, THIRD_MACHINE
 from redolab.results.rows import recovery_rows
 from redolab.runs.experiment import CheckCell, Experiment, Named, Noun, by_name
 
@@ -29,7 +29,7 @@ EXPERIMENT = Experiment(
         "generations": ["generations", THIRD_MACHINE],
         "recovery": ["model", SLOWER_MACHINE, THIRD_MACHINE],
         "storage": ["storage", "model", SLOWER_MACHINE],
-        "stuck": ["stuck", INTEL_MACHINE],
+        "stuck": ["stuck", READ_THREADS, INTEL_MACHINE],
     },
     check=CheckCell(Named(__name__, ".check:check"), "ready_s", "s to ready with a log of 64M"),
     group=Noun("crash", "crashes"),

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+import scipy
+
 from redolab.records.alike import grouped
 from redolab.records.crash import filled_to
 from redolab.records.plan import CrashPlan
@@ -20,17 +23,23 @@ from redolab.report.plots import plt, save
 from redolab.report.table import Column, ReportTable
 from redolab.report.template import filled
 from redolab.results.alike import keyed_recoveries
-from redolab.results.committed import INTEL_MACHINE
+from redolab.results.committed import INTEL_MACHINE, READ_THREADS
 from redolab.results.crashes import crashes_of
 from redolab.runs.store import Run
 from redolab.servers.dialects import Version
 from redolab.storage.profiles import HOME
-from redolab.units import format_size
+from redolab.units import MIB, format_size
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
 _PICTURE = "map"
 _REMEDY = "innodb_read_io_threads=64"
 _WORKLOAD = "oltp_write_only"
+_THREADS = "innodb_read_io_threads="
+_SMALL_LOG = 512 * MIB
+_MANY = 16
+"""Read threads."""
+_LEAST_DEFAULT = 4
+"""Read threads: the default on hosts with few CPUs (8.4 Reference Manual, 17.8.5)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +106,29 @@ def _cell(trials: Sequence[RecoveryTrial], ages: Mapping[str, int]) -> Cell:
 
 
 def page(runs: Sequence[Run]) -> Page:
-    """The page and its picture; the machine of another class has a table of its own."""
-    elsewhere = [run for run in runs if run.folder.parent.name == INTEL_MACHINE]
-    runs = [run for run in runs if run not in elsewhere]
-    known = cells(runs)
+    """The page and its picture; read threads, and the machine of another class, have tables of their own."""
+    elsewhere, by_threads = (
+        [run for run in runs if run.folder.parent.name == folder] for folder in (INTEL_MACHINE, READ_THREADS)
+    )
+    runs = [run for run in runs if run not in elsewhere and run not in by_threads]
+    known, threaded = cells(runs), cells(by_threads)
     plans: list[CrashPlan] = [run.plan(CrashPlan) for run in runs]
     asked = [cell for cell in known if not cell.settings]
     affected = _by_server(cell for cell in asked if cell.stuck)
     healthy = {server: of for server, of in _by_server(asked).items() if server not in affected}
     stuck_at = {(cell.server, cell.log_size, cell.pool) for cell in asked if cell.stuck}
     tried = [cell for cell in known if cell.settings and (cell.server, cell.log_size, cell.pool) in stuck_at]
+    many = [cell for cell in tried if _THREADS in cell.settings and _read_threads(cell) >= _MANY]
+    few, more = (
+        _stuck_of(
+            [
+                cell
+                for cell in threaded
+                if cell.log_size == _SMALL_LOG and (_read_threads(cell) == _LEAST_DEFAULT) == is_few
+            ]
+        )
+        for is_few in (True, False)
+    )
     larger = [
         cell for cell in cells(elsewhere) if cell.server in affected and cell.log_size > max(_logs(asked, cell.server))
     ]
@@ -121,6 +143,16 @@ def page(runs: Sequence[Run]) -> Page:
         "stuck_cells": _stuck_table([cell for cell in asked if cell.stuck]).as_markdown(),
         "earlier": _stuck_table(cells(runs, filled_up=False)).as_markdown(),
         "settings": _settings_table(_by_settings(tried)).as_markdown(),
+        "threads": _threads_table(threaded).as_markdown(),
+        "threads_few": few,
+        "threads_more": more,
+        "threads_p": fisher(few, more),
+        "filling": [_filled(of_runs, _SMALL_LOG) for of_runs in (runs, by_threads)],
+        "threads_many": _stuck_of(many),
+        "threads_many_crashes": max(cell.crashes for cell in many),
+        "threads_recoveries": sum(run.trial_count() for run in by_threads),
+        "threads_planned": [_planned(run) for run in by_threads],
+        "threads_machine": by_threads[0].record().sessions[0].machine.in_words(),
         "larger": _settings_table(larger).as_markdown() if larger else "",
         "larger_stuck": _stuck_of([cell for cell in larger if not cell.settings]),
         "larger_helped": _ready_of([cell for cell in larger if cell.settings == _REMEDY]),
@@ -160,6 +192,23 @@ def _by_server(of: Iterable[Cell]) -> dict[str, list[Cell]]:
     for cell in of:
         servers[cell.server].append(cell)
     return dict(servers)
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """What a load did until the log was full."""
+
+    seconds: float
+    pages_written: int
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """How many recoveries of a run were measured, and planned."""
+
+    log: str
+    measured: int
+    planned: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +273,69 @@ def _settings_table(of: Sequence[Cell]) -> ReportTable:
         Column[Cell]("ready after, s", lambda cell: ", ".join(f"{each:.1f}" for each in sorted(cell.seconds)) or "–"),
     ]
     return ReportTable.of("Settings", of, columns, ())
+
+
+def _read_threads(cell: Cell) -> int:
+    """Of a cell with no other setting."""
+    return int(cell.settings.removeprefix(_THREADS))
+
+
+def _by_threads(of: Iterable[Cell]) -> dict[int, list[Cell]]:
+    found: dict[int, list[Cell]] = defaultdict(list)
+    for cell in sorted(of, key=_read_threads):
+        found[_read_threads(cell)].append(cell)
+    return dict(found)
+
+
+def _threads_table(of: Sequence[Cell]) -> ReportTable:
+    """Read threads over logs: how many pools got stuck."""
+    logs = sorted({cell.log_size for cell in of})
+
+    def stuck(log: int, with_so_many: Sequence[Cell]) -> str:
+        of_log = [cell for cell in with_so_many if cell.log_size == log]
+        return f"{sum(cell.stuck for cell in of_log)} of {sum(cell.n for cell in of_log)}" if of_log else "–"
+
+    columns = [
+        Column[list[Cell]]("innodb_read_io_threads", lambda of: str(_read_threads(of[0])), right=True),
+        Column[list[Cell]]("the default since 8.4 on", lambda of: _hosts(_read_threads(of[0]))),
+        *(Column[list[Cell]](f"stuck, log {format_size(log)}", partial(stuck, log), right=True) for log in logs),
+    ]
+    return ReportTable.of("Read threads", list(_by_threads(of).values()), columns, ())
+
+
+def _hosts(read_threads: int) -> str:
+    """On which hosts it is the default: CPUs / 2, at least 4."""
+    return "up to 8 CPUs" if read_threads == _LEAST_DEFAULT else f"{2 * read_threads} CPUs"
+
+
+def fisher(some: tuple[int, int], others: tuple[int, int]) -> float:
+    """Return how likely at least so many of some would get stuck if others did as often: Fisher's exact test, one-sided."""
+    (stuck, n), (stuck_others, n_others) = some, others
+    table = np.array([[stuck, n - stuck], [stuck_others, n_others - stuck_others]])
+    return float(scipy.stats.fisher_exact(table, alternative="greater").pvalue)
+
+
+def _filled(runs: Sequence[Run], log_size: int) -> Filled:
+    """The medians over the affected server's crashes with a full log of that size."""
+    images = [
+        image
+        for run in runs
+        for image in crashes_of(run)
+        if image.spec.kill.fills_up
+        and image.spec.instance.log_size == log_size
+        and image.spec.dataset.server == "mysql-9"
+    ]
+    last = [image.last_sample for image in images]
+    return Filled(
+        statistics.median(each.uptime or 0 for each in last),
+        round(statistics.median(each.pages_written or 0 for each in last)),
+    )
+
+
+def _planned(run: Run) -> Planned:
+    plan: CrashPlan = run.plan(CrashPlan)
+    log = next(image.spec.instance.log_size for image in crashes_of(run))
+    return Planned(format_size(log), run.trial_count(), len(plan.steps))
 
 
 def _stuck_of(of: Sequence[Cell]) -> tuple[int, int]:
