@@ -80,17 +80,18 @@ def opened(lab: Lab, report: Path) -> Iterator[Page]:
 
 def test_the_calculator_says_what_the_command_says(opened: Page, calibration: Calibration) -> None:
     asked = [
-        (server, workload, storage, pool, redo, rto)
+        (server, workload, storage, pool, redo, rto, threads)
         for server in ("mariadb-10.11", "mysql-9", "mysql-5.5")
         for workload, learnt in calibration.servers[server].workloads.items()
+        for threads in ((4, 16) if server == "mysql-9" else (4,))
         for storage, pool, redo, rto in itertools.product(learnt.storages, (0.5, 8.0), (0.3, 20.0), (30.0, 600.0))
     ]
-    names = ("server", "workload", "storage", "pool", "redoPerHour", "rto")
-    questions = [dict(zip(names, (*each[:3], each[3] * GIB, each[4] * GIB, each[5]), strict=True)) for each in asked]
+    names = ("server", "workload", "storage", "pool", "redoPerHour", "rto", "readThreads")
+    questions = [dict(zip(names, (*each[:3], each[3] * GIB, each[4] * GIB, *each[5:]), strict=True)) for each in asked]
     for each, answer in zip(asked, opened.evaluate(_ADVISE, questions), strict=True):
         *sizes, lines, rows = answer
-        server, workload, storage, pool, redo, rto = each
-        found = _answer(_model(calibration, server, workload, storage, pool), redo, rto)
+        server, workload, storage, pool, redo, rto, threads = each
+        found = _answer(_model(calibration, server, workload, storage, pool).with_read_threads(threads), redo, rto)
         assert sizes == [found.holds_an_hour, found.within_rto, found.within_rto_median, found.size], each
         assert lines == "\n\n".join("\n".join([f"# {at.where}: {at.why}", *at.lines]) for at in found.lines), each
         expected = [(row.log_size, row.recovery_s, row.ninety.low_s, row.ninety.high_s) for row in found.table]

@@ -40,7 +40,10 @@ def test_it_is_what_the_committed_runs_give(fitted: FittedRuns) -> None:
     shipped, again = shipped_calibration(), fitted.calibration
     assert set(shipped.servers) == set(again.servers)
     assert shipped.runs == again.runs
-    assert shipped.other_machines == again.other_machines
+    for there, here in zip(shipped.other_machines, again.other_machines, strict=True):
+        assert (there.machine, there.recoveries) == (here.machine, here.recoveries)
+        # The last digit depends on the processor.
+        assert there.times == pytest.approx(dict(here.times))
     for name, server in shipped.servers.items():
         of_tables = dict(again.servers[name].seconds_per_table_on)
         assert dict(server.seconds_per_table_on) == pytest.approx(of_tables, rel=1e-3)
