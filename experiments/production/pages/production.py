@@ -8,10 +8,12 @@ from functools import partial
 from pathlib import Path
 
 from redolab.models.recovery_time.held_out import OF_MACHINES
+from redolab.records.plan import CrashPlan
 from redolab.report.contents import Page, Plot
 from redolab.report.template import filled
 from redolab.results.alike import keyed_recoveries
 from redolab.results.committed import LEARNED_FROM, OTHER_MACHINES, by_machine, machine_of
+from redolab.runs.confounded import confounded_with_time
 from redolab.runs.repeat_command import command
 from redolab.runs.store import Run
 from redolab.sizing.calibration import Calibration, on_its_machine
@@ -92,6 +94,16 @@ def page(runs: Sequence[Run]) -> Page:
             for each in judged
             if any(load.planned is not None for load in each.loads)
         ],
+        "confounded": confounded_with_time(
+            [each.run for each in judged],
+            CrashPlan,
+            {
+                "servers": lambda crash: crash.server,
+                "storages": lambda crash: crash.spec.storage,
+                "log sizes": lambda crash: crash.spec.instance.log_size,
+                "workloads": lambda crash: crash.spec.workload,
+            },
+        ),
         "commands": [command(each.run, Factors(), always=["server"]) for each in judged],
     }
     panels = [(f"{each.date}{f', {each.machine}' if each.is_elsewhere else ''}", each.recoveries) for each in judged]
