@@ -38,6 +38,10 @@ class CommandFailed(LabError):
     """A program that the lab ran ended with an error."""
 
 
+class NotInArchive(LabError):
+    """A package that the distribution's archive does not have, or does not hand out."""
+
+
 class DiskFull(LabError):
     """There is not, or no longer, room enough."""
 

@@ -46,28 +46,25 @@ void LogFile::close() noexcept {
 }
 
 bool LogFile::append(char *data, std::size_t size, std::uint64_t records) noexcept {
-    if (cut_off_.load(std::memory_order_relaxed) && cut_off_.exchange(false)) {
+    const bool mends = cut_off_.load(std::memory_order_relaxed) && cut_off_.exchange(false);
+    if (mends) {
         *--data = '\n';
         size++;
     }
-    std::size_t written = 0;
-    while (written < size) {
-        const ssize_t done = ::write(descriptor_, data + written, size - written);
-        if (done < 0) {
-            if (errno == EINTR) continue;
-            errors.add(1);
-            break;
-        }
-        written += static_cast<std::size_t>(done);
-        if (written < size) short_writes.add(1);
-        if (done == 0) break;
-    }
+    ssize_t done;
+    do {
+        done = ::write(descriptor_, data, size);
+    } while (done < 0 && errno == EINTR);
+    if (done < 0) errors.add(1);
+    const std::size_t written = done < 0 ? 0 : static_cast<std::size_t>(done);
     bytes.add(written);
     if (written == size) {
         lines.add(records);
         return true;
     }
-    if (written > 0) cut_off_ = true;
+    if (done >= 0) short_writes.add(1);
+    /* The rest is not written: it would stand behind the records that others have appended meanwhile. */
+    if (written > 0 || mends) cut_off_ = true;
     dropped.add(records);
     return false;
 }

@@ -1,9 +1,10 @@
 /* A file that many threads append to without a lock, and that can be opened anew under them.
 
-   A record is one write() on a descriptor opened with O_APPEND: the kernel puts it behind all others, whole. The
-   descriptor's number never changes while the log is open. Opening anew puts the new file behind that number by dup3(),
-   which is atomic: at no moment is the number free, so nobody else's open() can be given it, and a write that has begun
-   goes on in the file that it began in. So nobody needs to know how many are writing, and nobody waits. */
+   A record is one write() on a descriptor opened with O_APPEND: the kernel puts it behind all others. A write that falls
+   short, as on a full disk, is not continued, so no record ever stands within another. The descriptor's number never
+   changes while the log is open. Opening anew puts the new file behind that number by dup3(), which is atomic: at no
+   moment is the number free, so nobody else's open() can be given it, and a write that has begun goes on in the file that
+   it began in. So nobody needs to know how many are writing, and nobody waits. */
 #pragma once
 
 #include <atomic>
@@ -40,7 +41,7 @@ public:
     Counter lines;        /* records that were written whole */
     Counter bytes;        /* bytes that were written */
     Counter errors;       /* writes that ended with an error */
-    Counter short_writes; /* writes that wrote a part: the rest followed, or was dropped */
+    Counter short_writes; /* writes that wrote a part: the rest was dropped */
     Counter dropped;      /* records that are not in the file, or not whole */
 
 private:

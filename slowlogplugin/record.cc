@@ -50,7 +50,7 @@ std::string_view Second::text(std::time_t second) {
 }
 
 void format(const Statement &statement, Second &second, std::string &to) {
-    to.append("# Time: ").append(second.text(statement.ended));
+    to.append("# Time: ").append(second.text(statement.stamp));
     to.append("\n# User@Host: ").append(statement.user_host);
     to.append("\n# Thread_id: ");
     number(to, statement.thread_id);
@@ -74,7 +74,7 @@ void format(const Statement &statement, Second &second, std::string &to) {
         to += ';';
     }
     to.append("\nSET timestamp=");
-    number(to, static_cast<std::uint64_t>(statement.ended < 0 ? 0 : statement.ended));
+    number(to, static_cast<std::uint64_t>(statement.stamp < 0 ? 0 : statement.stamp));
     to.append(";\n").append(statement.text).append(";\n");
 }
 

@@ -20,7 +20,7 @@ struct Statement {
     std::uint64_t rows_examined = 0;
     std::uint64_t rows_affected = 0;
     std::uint64_t bytes_sent = 0;
-    std::time_t ended = 0;
+    std::time_t stamp = 0; /* as the server's own log has it */
     std::string_view text;
 };
 

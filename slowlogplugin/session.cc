@@ -1,100 +1,65 @@
+#define MYSQL_SERVER 1
+#include <my_global.h>
+
+#include <sql_class.h>
+#include <sql_parse.h>
+
 #include "session.h"
-
-#include <cstring>
-
-#include "server_layout.h"
-
-extern "C" {
-/* Functions of the server, by the names that its compiler gave them. */
-[[gnu::weak]] void *find_variable(const char *name, std::size_t length) __asm__("_Z19intern_find_sys_varPKcm");
-[[gnu::weak]] unsigned char *place_in_session(const void *variable, void *thd, const void *base) __asm__(
-    "_ZNK7sys_var17session_value_ptrEP3THDPK25st_mysql_const_lex_string");
-}
 
 namespace slowlog {
 
 namespace {
 
-constexpr unsigned long FROM_QUERY_CACHE = 0x80;
-constexpr double MICROSECONDS = 1e6;
+constexpr char COMPILED_FOR[] = MYSQL_SERVER_VERSION MYSQL_SERVER_SUFFIX_DEF;
+constexpr std::uint64_t MICROSECONDS = 1000000;
 
-/* Where the session's own values lie in a THD. */
-std::ptrdiff_t long_query_time_at;
-std::ptrdiff_t examined_limit_at;
-
-template <typename Type>
-Type at(const void *thd, std::ptrdiff_t place) {
-    Type value;
-    std::memcpy(&value, static_cast<const char *>(thd) + place, sizeof value);
-    return value;
-}
-
-std::uint64_t hashed(const unsigned char *code, std::size_t size) {
-    std::uint64_t hash = 0xcbf29ce484222325U;
-    for (std::size_t place = 0; place < size; place++) hash = (hash ^ code[place]) * 0x100000001b3U;
-    return hash;
-}
-
-/* Where a session's value of a variable lies in its THD; negative if there is no such variable. */
-std::ptrdiff_t place_of(const char *name) {
-    if (find_variable == nullptr || place_in_session == nullptr) return -1;
-    const void *const variable = find_variable(name, std::strlen(name));
-    if (variable == nullptr) return -1;
-    /* It adds to the address and reads nothing there. */
-    unsigned char somewhere;
-    return place_in_session(variable, &somewhere, nullptr) - &somewhere;
-}
-
-/* As the built-in log of MariaDB 10.11 and later has it by default: no commands without a statement, as Quit, nothing that
-   is only prepared, nothing within a stored routine. */
-bool is_logged(const void *thd, const server::GeneralEvent &event) {
-    static constexpr char PREPARE[] = "Prepare";
-    const bool prepares = event.command_length == sizeof PREPARE - 1 &&
-                          std::memcmp(event.command, PREPARE, sizeof PREPARE - 1) == 0;
-    return event.query != nullptr && event.query_length > 0 && !prepares &&
-           at<const void *>(thd, layout::ROUTINE) == nullptr;
+/* Decide as log_slow_statement() in sql/sql_parse.cc, which runs after the audit plugins, but without slow_query_log. */
+bool is_logged(const THD &thd) {
+    if (thd.in_sub_stmt || !thd.enable_slow_log) return false;
+    const auto &variables = thd.variables;
+    auto plan = thd.query_plan_flags;
+    bool slow = (thd.server_status & SERVER_QUERY_WAS_SLOW) != 0;
+    if ((thd.server_status & (SERVER_QUERY_NO_INDEX_USED | SERVER_QUERY_NO_GOOD_INDEX_USED)) && !(plan & QPLAN_STATUS) &&
+        (variables.log_slow_filter & QPLAN_NOT_USING_INDEX)) {
+        plan |= QPLAN_NOT_USING_INDEX;
+        slow = true;
+    }
+    if (!slow) return false;
+    if (thd.get_examined_row_count() < variables.min_examined_row_limit) return false;
+    if ((plan & QPLAN_ADMIN) && (variables.log_slow_disabled_statements & LOG_SLOW_DISABLE_ADMIN)) return false;
+    if (variables.log_slow_rate_limit > 1 && global_query_id % variables.log_slow_rate_limit != 0) return false;
+    return variables.log_slow_filter == 0 || (variables.log_slow_filter & plan) != 0;
 }
 
 }  // namespace
 
-std::string check_server() {
-    for (const layout::Code &code : layout::CODE) {
-        if (code.there == nullptr || hashed(code.there, code.size) != code.hash)
-            return std::string("it was built for MariaDB ") + layout::SERVER + ", and this is another server";
-    }
-    long_query_time_at = place_of("long_query_time");
-    examined_limit_at = place_of("min_examined_row_limit");
-    if (long_query_time_at < 0 || examined_limit_at < 0) return "the server has no long_query_time";
-    return "";
+std::string wrong_server() {
+    const std::string here = server_version;
+    const std::size_t length = sizeof COMPILED_FOR - 1;
+    /* A server that logs adds "-log", one of Debian 13 " from Debian". */
+    const bool begins = here.compare(0, length, COMPILED_FOR) == 0;
+    if (begins && (here.size() == length || here[length] == '-' || here[length] == ' ')) return "";
+    return std::string("it was compiled for ") + COMPILED_FOR + ", and this is " + here;
 }
 
-bool read_statement(const void *thd, const server::GeneralEvent &event, Statement &statement, bool &matches) {
-    matches = at<unsigned long>(thd, layout::THREAD_ID) == event.thread_id &&
-              at<const char *>(thd, layout::SCHEMA) == event.database.data;
-    if (!matches || !is_logged(thd, event)) return false;
-    const auto began = at<std::uint64_t>(thd, layout::START_UTIME);
-    const auto locked = at<std::uint64_t>(thd, layout::UTIME_AFTER_LOCK);
-    const auto ended = at<std::uint64_t>(thd, layout::UTIME_AFTER_QUERY);
-    const auto limit = static_cast<std::uint64_t>(at<double>(thd, long_query_time_at) * MICROSECONDS);
-    if (ended < locked + limit) return false;
-    statement.rows_examined = at<std::uint64_t>(thd, layout::ROWS_EXAMINED);
-    if (statement.rows_examined < at<unsigned long>(thd, examined_limit_at)) return false;
-
-    statement.query_us = ended > began ? ended - began : 0;
-    statement.lock_us = locked > began ? locked - began : 0;
-    statement.rows_sent = at<std::uint64_t>(thd, layout::ROWS_SENT);
-    statement.rows_affected = at<std::uint64_t>(thd, layout::ROWS_AFFECTED);
-    statement.bytes_sent = at<std::uint64_t>(thd, layout::BYTES_SENT) - at<std::uint64_t>(thd, layout::BYTES_SENT_OLD);
-    statement.from_query_cache = (at<unsigned long>(thd, layout::QUERY_PLAN) & FROM_QUERY_CACHE) != 0;
-    const auto begun_us = at<std::uint64_t>(thd, layout::START_MICROSECOND);
-    statement.ended = at<std::time_t>(thd, layout::START_SECOND) +
-                      static_cast<std::time_t>((begun_us + statement.query_us) / static_cast<std::uint64_t>(MICROSECONDS));
-
-    statement.user_host = {event.user, event.user_length};
-    statement.thread_id = event.thread_id;
-    statement.schema = {event.database.data == nullptr ? "" : event.database.data,
-                        event.database.data == nullptr ? 0 : event.database.length};
-    statement.text = {event.query, event.query_length};
+bool read_statement(const THD &thd, Statement &statement) {
+    /* The server logs these commands by name: Quit, Init DB. */
+    if (thd.query() == nullptr || thd.query_length() == 0 || thd.get_command() == COM_STMT_PREPARE) return false;
+    if (!is_logged(thd)) return false;
+    const std::uint64_t began = thd.start_utime;
+    statement.thread_id = thd.thread_id;
+    statement.schema = {thd.db.str == nullptr ? "" : thd.db.str, thd.db.str == nullptr ? 0 : thd.db.length};
+    statement.from_query_cache = (thd.query_plan_flags & QPLAN_QC) != 0;
+    statement.query_us = thd.utime_after_query - began;
+    statement.lock_us = thd.utime_after_lock - began;
+    statement.rows_sent = thd.get_sent_row_count();
+    statement.rows_examined = thd.get_examined_row_count();
+    statement.rows_affected = thd.get_affected_rows();
+    statement.bytes_sent = thd.status_var.bytes_sent - thd.bytes_sent_old;
+    /* MariaDB 10.5 stamps a record with the end of its statement, 10.11 with its start. */
+    const std::uint64_t until_stamp = MYSQL_VERSION_ID < 100600 ? statement.query_us : 0;
+    statement.stamp = thd.start_time + static_cast<std::time_t>((thd.start_time_sec_part + until_stamp) / MICROSECONDS);
+    statement.text = {thd.query(), thd.query_length()};
     return true;
 }
 

@@ -1,23 +1,22 @@
-/* What a session's THD says of its statement, read at the places that the server's own slow log reads.
+/* A statement that has just ended, read from its session by the conditions of the server's own slow log.
 
-   A THD differs from version to version and from build to build, and Debian has no package with the headers that declare
-   it. So where its members are was read out of the machine code of one server's binary, when this was built for that
-   server (redolab/querylogs/plugin/layout.py writes server_layout.h). Any other server is refused when this is loaded:
-   the code of the functions that the places were read from must be the same, byte for byte. */
+   Only this file and plugin.cc know the server: they are compiled in the source tree of one version of MariaDB. */
 #pragma once
 
 #include <string>
 
-#include "interface.h"
 #include "record.h"
+
+class THD;
 
 namespace slowlog {
 
-/* Find the variables of the server that decide what is slow. What is wrong with this server, empty if nothing. */
-std::string check_server();
+/* Say why this server is not the one that the plugin was compiled for; empty if it is. Members of a session move between
+   versions, and the server itself checks only the plugin interface. */
+std::string wrong_server();
 
-/* What the server says of the statement that has just ended; false if it is too quick, has looked at too few rows, or
-   is none. `matches` is false where the THD is not as expected: then nothing of it was used. */
-bool read_statement(const void *thd, const server::GeneralEvent &event, Statement &statement, bool &matches);
+/* Read the statement that has just ended into `statement`. Return false for a statement that the server's own slow log
+   would leave out. */
+bool read_statement(const THD &thd, Statement &statement);
 
 }  // namespace slowlog

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from redolab.errors import CommandFailed, LabError
+from redolab.errors import CommandFailed, LabError, NotInArchive
 from redolab.machine import files, processes
 from redolab.machine.distribution import names, os_release
 from redolab.machine.processes import Command
@@ -33,12 +33,16 @@ class PrivateApt:
     folder: Path
 
     @classmethod
-    def prepare(cls, folder: Path, suite: str, *, beside_installed: bool = False) -> PrivateApt:
+    def prepare(
+        cls, folder: Path, suite: str, *, beside_installed: bool = False, source_packages: bool = False
+    ) -> PrivateApt:
         """Set it up for one suite (and its security updates where the machine's own mirrors have them).
 
-        With `beside_installed` only what the machine itself lacks is fetched.
+        With `beside_installed` only what the machine itself lacks is fetched. `source_packages` adds their lists.
         """
         lists, how_reached = sources(suite)
+        if source_packages:
+            lists += "".join(f"deb-src{line.removeprefix('deb')}" for line in lists.splitlines(keepends=True))
         for name in ("lists/partial", "cache/archives/partial", "etc/preferences.d", "etc/apt.conf.d"):
             files.make_folder(folder / name)
         files.write_whole(folder / "status", _INSTALLED.read_bytes() if beside_installed else b"")
@@ -72,10 +76,39 @@ class PrivateApt:
         files.remove(to / name)
         return version
 
-    def _run(self, *arguments: str, folder: Path | None = None) -> None:
-        environment = {"APT_CONFIG": str(self.folder / "apt.conf"), "DEBIAN_FRONTEND": "noninteractive"}
+    def source_versions(self, package: str) -> list[str]:
+        """Return the versions in which the archive lists a source package."""
+        listed = processes.run(Command(["apt-cache", "madison", package], environment=self._environment)).out
+        rows = [[part.strip() for part in line.split("|")] for line in listed.splitlines()]
+        return [version for name, version, where in rows if name == package and where.endswith("Sources")]
+
+    def unpack_source(self, package: str, version: str, tree: Path) -> None:
+        """Download a source package and unpack it, with the distribution's patches, into `tree`.
+
+        Raises `NotInArchive` if the archive does not hand it out.
+        """
+        to = self.folder / "source"
+        files.make_folder(to)
         try:
-            processes.run(Command(["apt-get", "--quiet", *arguments], environment=environment, folder=folder))
+            self._run("source", "--download-only", "--only-source", f"{package}={version}", folder=to)
+        except LabError as error:
+            raise NotInArchive(
+                f"the source package {package} {version} could not be fetched",
+                "try again when the mirror of this machine's apt has it",
+                error.details,
+            ) from error
+        (description,) = [name for name in files.names(to) if name.endswith(".dsc")]
+        # apt has compared the files with the hashes of the signed list.
+        processes.run(Command(["dpkg-source", "--no-check", "--extract", str(to / description), str(tree)]))
+        files.remove(to)
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        return {"APT_CONFIG": str(self.folder / "apt.conf"), "DEBIAN_FRONTEND": "noninteractive"}
+
+    def _run(self, *arguments: str, folder: Path | None = None) -> None:
+        try:
+            processes.run(Command(["apt-get", "--quiet", *arguments], environment=self._environment, folder=folder))
         except CommandFailed as error:
             remedy = "check that apt-get update works on this machine"
             raise LabError(f"apt-get {arguments[0]} failed", remedy, error.details) from error

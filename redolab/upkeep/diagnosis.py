@@ -17,6 +17,7 @@ from redolab.machine.lab_folder import check_lab_folder
 from redolab.machine.tools import PACKAGES
 from redolab.models.sizes import crash_and_recovery, data_directory, default_dataset, fill_pool
 from redolab.project import PROJECT
+from redolab.querylogs.plugin.building import lacking_packages
 from redolab.report.table import Column, ReportTable
 from redolab.servers.catalogue import server_catalogue
 from redolab.servers.sandbox import Sandbox
@@ -172,6 +173,11 @@ def _tools() -> Iterator[Examination]:
         remedy = f"{'the first run that wants it gets it, or: ' if apt else ''}{how_to_install([package])}"
         needed = not apt and name in _EVERY_RUN
         yield Examination(name, versions.get(name, "not there"), name in versions, needed, remedy)
+    if apt:
+        lacking = lacking_packages()
+        found = f"lacks {', '.join(lacking)}" if lacking else "can be built from Debian's source packages"
+        remedy = f"the first run that wants it gets them, or: {how_to_install(lacking)}"
+        yield Examination("slow log plugin", found, not lacking, False, remedy)
     bubblewrap = tools.find("bwrap")
     if bubblewrap is not None:
         try:

@@ -78,7 +78,7 @@ Log plain(File &file) {
 Log gathered(LogFile &file) {
     Log log = plain(file);
     log.reopen = [&file](const char *path) {
-        slowlog::flush_all();
+        slowlog::flush_all(file);
         return file.reopen(path);
     };
     log.logger = [&file] {

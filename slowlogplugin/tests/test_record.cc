@@ -37,7 +37,7 @@ int main() {
     statement.rows_examined = 18446744073709551615U;
     statement.rows_affected = 2;
     statement.bytes_sent = 11;
-    statement.ended = 1795552334;
+    statement.stamp = 1795552334;
     statement.text = "select 1";
     check("a statement", formatted(statement),
           "# Time: 261124 20:32:14\n# User@Host: root[root] @ localhost []\n# Thread_id: 3  Schema: a`b  QC_hit: No\n"
@@ -45,7 +45,7 @@ int main() {
           "# Rows_affected: 2  Bytes_sent: 11\nuse `a``b`;\nSET timestamp=1795552334;\nselect 1;\n");
     statement.schema = "";
     statement.text = "select 2";
-    statement.ended = 3;
+    statement.stamp = 3;
     statement.from_query_cache = true;
     statement.query_us = 0;
     statement.rows_examined = 0;

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import polars
 import pytest
+from rich.console import Console
 
 from experiments.slowlog_plugin.arms import Arm, Place
 from experiments.slowlog_plugin.factors import Factors
@@ -15,14 +16,18 @@ from experiments.slowlog_plugin.load import answered
 from experiments.slowlog_plugin.table import answer, cost_rows, cost_table, killed_rows, relative_cost
 from experiments.slowlog_plugin.trial import PluginTrial
 from redolab.errors import InvalidInput
+from redolab.lab import open_lab
 from redolab.machine import files
 from redolab.models.intervals import Ratio
+from redolab.progress import Progress
 from redolab.project import PROJECT
+from redolab.report.labels import server_label
 from redolab.report.table import SCREEN
 from redolab.runs.factors import read_factors
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
 from tests.command import lab_processes, redolab
+from tests.querylogs.plugin.instances import buildable, in_catalogue
 
 REPORT = """
 Latency histogram (values are in milliseconds)
@@ -40,11 +45,14 @@ General statistics:
 
 @pytest.fixture(scope="module")
 def run() -> Run:
+    with open_lab(Progress(Console(quiet=True)), RunStore().clear_unfinished) as lab:
+        server = buildable(lab, "mariadb-10.11")
     before = {each.name for each in RunStore().all()}
-    done = redolab(
-        *("run", "slowlog-plugin", "--server", "mariadb-10.11", "--connections", "3", "--repeat", "1"),
-        *("--seconds", "1", "--log", "disk", "--buffer", "4K"),
-    )
+    with in_catalogue(server):
+        done = redolab(
+            *("run", "slowlog-plugin", "--server", server.name, "--connections", "3", "--repeat", "1"),
+            *("--seconds", "1", "--log", "disk", "--buffer", "4K"),
+        )
     assert done.returncode == 0, done.stderr
     (made,) = [each for each in RunStore().all() if each.name not in before]
     return made
@@ -84,7 +92,8 @@ def test_its_report_is_there_and_nothing_else_is_left(run: Run) -> None:
     frame = polars.read_parquet(run.folder / "table.parquet")
     assert set(frame["arm"]) == {arm.value for arm in Arm}
     text = (run.folder / "table.txt").read_text()
-    assert "MariaDB 10.11" in text
+    (first, *_) = (record.trial for record in run.trials(PluginTrial))
+    assert server_label(first.server, first.version) in text
     assert "Lines lost at SIGKILL" in (run.folder / "all-tables.txt").read_text() or "answered and not" in text
     for ending in ("svg", "png"):
         assert (run.folder / "plots" / f"costs.{ending}").stat().st_size > 5000

@@ -8,21 +8,96 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
+import pytest
+
+from redolab.errors import NotInArchive
 from redolab.lab import Lab
+from redolab.machine.apt import PrivateApt
 from redolab.project import PROJECT
-from redolab.querylogs.plugin.building import built_slow_log_plugin
+from redolab.querylogs.plugin.building import SOURCE_PACKAGES, built_slow_log_plugin
 from redolab.querylogs.plugin.installing import installed
+from redolab.servers.catalogue import own_servers, server_catalogue
+from redolab.servers.dialects import Version
+from redolab.servers.install import InstalledServer
+from redolab.servers.sources.debian import DebianSource
 from tests.beside import folder_of_tests
 from tests.querylogs.servers import UsersServer, users_server
 
 PLUGIN = "redolab_slow_log"
 _PATIENCE = 20.0
+_OLDER = "-with-source"
+
+
+def buildable(lab: Lab, name: str) -> InstalledServer:
+    """Return a server of the catalogue's entry in the newest version whose source the archive hands out.
+
+    A mirror can lack the newest source package: then an older version of the suite, NAME-with-source, stands in. Skips
+    the test, with the archive's words, if there is none. Tests without a network go by the words kept then.
+    """
+    if older := lab.servers.versions(f"{name}{_OLDER}"):
+        return older[0]
+    if (refusal := refusal_of(lab, name)).exists():
+        pytest.skip(refusal.read_text())
+    server = lab.server(name)
+    try:
+        built_slow_log_plugin(lab, server)
+    except NotInArchive as refused:
+        return _older(lab, name, refused)
+    return server
+
+
+def _older(lab: Lab, name: str, refused: NotInArchive) -> InstalledServer:
+    entry = server_catalogue().get(name)
+    source = entry.source
+    assert isinstance(source, DebianSource)
+    (binary,) = source.packages
+    lists = lab.folder / "tools/slowlogplugin.partial"
+    with lab.journal.making(lists, "lists of packages"):
+        apt = PrivateApt.prepare(lists, source.suite_here(), source_packages=True)
+        versions = sorted(apt.source_versions(SOURCE_PACKAGES[binary]), key=Version.parse, reverse=True)
+    why = [str(refused)]
+    for version in versions[1:]:
+        pinned = msgspec.structs.replace(source, packages=[f"{binary}={version}"])
+        older = msgspec.structs.replace(entry, source=pinned)
+        server = lab.servers.install(f"{name}{_OLDER}", older, lab.progress)
+        try:
+            built_slow_log_plugin(lab, server)
+        except NotInArchive as error:
+            lab.servers.remove(server.name)
+            why.append(str(error))
+            continue
+        return server
+    refusal_of(lab, name).write_text("; ".join(why))
+    pytest.skip("; ".join(why))
+
+
+def refusal_of(lab: Lab, name: str) -> Path:
+    """Return the file with the archive's reasons, if it had no source of any version of that server."""
+    return lab.tools.own(f"slowlogplugin-{name}-refused.txt")
+
+
+@contextmanager
+def in_catalogue(server: InstalledServer) -> Iterator[None]:
+    """While in it: commands know the server by its name, also where it is none of the catalogue."""
+    if server.name in server_catalogue().names():
+        yield
+        return
+    entry = server_catalogue().get(server.name.removesuffix(_OLDER))
+    source = msgspec.json.decode((server.folder / "server.json").read_bytes())["source"]
+    own_servers().keep(
+        server.name, msgspec.structs.replace(entry, source=msgspec.convert(source, DebianSource)), server
+    )
+    try:
+        yield
+    finally:
+        own_servers().forget(server.name)
 
 
 @contextmanager
 def server_with_plugin(lab: Lab, name: str, folder: Path, **settings: str) -> Iterator[UsersServer]:
     """While in it: a server in `folder` that finds the plugin; every statement is slow there."""
-    server = lab.server(name)
+    server = buildable(lab, name)
     plugin_dir = installed(folder, [built_slow_log_plugin(lab, server)])
     wanted = {
         "long_query_time": "0",
@@ -45,7 +120,7 @@ def until(is_so: Callable[[], bool]) -> None:
 
 
 def built_stress() -> Path:
-    """Where the stress test is built, once for all: that takes longer under three sanitizers than to run it."""
+    """Return where the tests without a server are built: that takes longer under three sanitizers than to run them."""
     build = folder_of_tests() / "lab/tools/slowlogplugin-tests"
     make = ["make", "--silent", f"--directory={PROJECT.slow_log_plugin}", f"BUILD={build}", "tests-built"]
     subprocess.run(make, check=True, capture_output=True)
@@ -53,7 +128,7 @@ def built_stress() -> Path:
 
 
 def status(server: UsersServer) -> dict[str, int]:
-    """What the plugin counts, without its prefix."""
+    """Return what the plugin counts, without its prefix."""
     with server.instance.connections.connect() as connection, connection.cursor() as cursor:
         cursor.execute("SET SESSION long_query_time = 1000")
         cursor.execute(f"SHOW GLOBAL STATUS LIKE '{PLUGIN}%'")

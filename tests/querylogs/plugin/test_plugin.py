@@ -3,25 +3,42 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pymysql
 import pytest
+from rich.console import Console
 
-from redolab.lab import Lab
+from redolab.errors import InvalidInput
+from redolab.lab import Lab, open_lab
 from redolab.machine import files
+from redolab.progress import Progress
 from redolab.project import PROJECT
 from redolab.querylogs.digest.digesting import digest
 from redolab.querylogs.plugin.building import PLUGIN as PLUGIN_FILE
 from redolab.querylogs.plugin.building import built_slow_log_plugin
 from redolab.querylogs.plugin.installing import installed
 from redolab.querylogs.plugin.packaged import server_audit_plugin
-from tests.querylogs.plugin.instances import PLUGIN, built_stress, server_with_plugin, status, until
-from tests.querylogs.servers import UsersServer
+from redolab.runs.store import RunStore
+from redolab.servers.dialects import Version, dialect_of
+from redolab.servers.install import InstalledServer
+from tests.querylogs.plugin.instances import (
+    PLUGIN,
+    buildable,
+    built_stress,
+    in_catalogue,
+    server_with_plugin,
+    status,
+    until,
+)
+from tests.querylogs.servers import UsersServer, users_server
 
 STATEMENTS = (
     "CREATE TABLE mysql.t (id INT PRIMARY KEY AUTO_INCREMENT, a INT) ENGINE=InnoDB",
@@ -35,6 +52,7 @@ STATEMENTS = (
     "SET @one = 1",
     "EXECUTE p USING @one",
     "SELECT SLEEP(0.05)",
+    "SELECT SLEEP(1.1)",
     "USE information_schema",
     "ANALYZE TABLE mysql.t",
     "SELECT nonsense",
@@ -88,6 +106,99 @@ def test_records_are_those_of_the_built_in_log(lab: Lab, name: str, tmp_path: Pa
     texts = [(tmp_path / "data" / file).read_text() for file in ("plugin.log", "built-in.log")]
     affected = [[line for line in text.splitlines() if line.startswith("# Rows_affected: 16 ")] for text in texts]
     assert affected[0] == affected[1] != []
+    stamps = [re.findall(r"SET timestamp=(\d+);\nSELECT SLEEP\(1\.1\);", text) for text in texts]
+    assert len(stamps[0]) == 1
+    assert stamps[0] == stamps[1]
+
+
+def test_what_the_server_leaves_out_is_left_out(lab: Lab, tmp_path: Path) -> None:
+    with server_with_plugin(lab, "mariadb-10.11", tmp_path) as server:
+        server.do(f"INSTALL SONAME '{PLUGIN}'", f"SET GLOBAL {PLUGIN}_file = 'plugin.log'")
+        server.do("CREATE TABLE mysql.t (id INT PRIMARY KEY, a INT) ENGINE=InnoDB", "INSERT INTO mysql.t VALUES (1, 1)")
+        server.do("CREATE PROCEDURE mysql.p() SELECT 'within'")
+        # 'sp' off: statements of a procedure are logged too.
+        server.do("SET GLOBAL slow_query_log = 1", "SET GLOBAL log_slow_disabled_statements = ''")
+        statements = (
+            "SET SESSION log_slow_filter = 'full_scan,admin'",
+            "SELECT 'by its key' FROM mysql.t WHERE id = 1",
+            "SELECT 'a full scan' FROM mysql.t",
+            "ANALYZE TABLE mysql.t",
+            "SET SESSION log_slow_filter = 'not_using_index', long_query_time = 100",
+            "SELECT 'without an index' FROM mysql.t",
+            "SELECT 'quick'",
+            "SET SESSION log_slow_filter = '', long_query_time = 0, log_slow_disabled_statements = 'admin'",
+            "ANALYZE TABLE mysql.t",
+            "SET SESSION log_slow_disabled_statements = ''",
+            "CALL mysql.p()",
+            "SELECT 'last'",
+        )
+        _do(server, statements)
+        until(lambda: "'last'" in (tmp_path / "data/plugin.log").read_text())
+        until(lambda: "'last'" in (tmp_path / "data/built-in.log").read_text())
+    texts = [(tmp_path / "data" / file).read_text() for file in ("plugin.log", "built-in.log")]
+    logged = [
+        [line for line in text.splitlines() if line.rstrip(";") in statements or "within" in line] for text in texts
+    ]
+    assert logged[0][-len(logged[1]) :] == logged[1]
+    for said, times in (("by its key", 0), ("a full scan", 1), ("ANALYZE", 1), ("without an index", 1), ("quick", 0)):
+        assert sum(said in line for line in logged[1]) == times, said
+    assert sum("'within'" in line and "CREATE" not in line for line in logged[0]) == 1
+
+
+def test_a_failed_statement_changes_nothing_and_default_is_the_default(lab: Lab, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with server_with_plugin(lab, "mariadb-10.11", tmp_path, plugin_load_add=PLUGIN) as server:
+        with pytest.raises(pymysql.MySQLError):
+            server.do(f"SET GLOBAL {PLUGIN}_file = 'other.log', GLOBAL long_query_time = 'nonsense'")
+        assert server.variables()[f"{PLUGIN}_file"] == "redolab-slow.log"
+        assert not (data / "other.log").exists()
+        server.do(f"SET GLOBAL {PLUGIN}_file = 'other.log'", "SELECT 'in the other'")
+        until(lambda: "in the other" in (data / "other.log").read_text())
+        server.do(f"SET GLOBAL {PLUGIN}_file = DEFAULT", "SELECT 'in the usual'")
+        until(lambda: "in the usual" in (data / "redolab-slow.log").read_text())
+        assert server.variables()[f"{PLUGIN}_file"] == "redolab-slow.log"
+        # What is opened anew is what is shown.
+        (data / "redolab-slow.log").rename(data / "rotated.log")
+        server.do(f"SET GLOBAL {PLUGIN}_reopen = 1", "SELECT 'after the rotation'")
+        until(lambda: "after the rotation" in (data / "redolab-slow.log").read_text())
+        server.do(f"SET GLOBAL {PLUGIN}_enabled = DEFAULT, GLOBAL {PLUGIN}_buffer = DEFAULT")
+        # A file that cannot be opened only then is an error too, and the log goes on.
+        (data / "redolab-slow.log").rename(data / "rotated.log")
+        (data / "redolab-slow.log").mkdir()
+        with pytest.raises(pymysql.MySQLError, match=r"cannot open redolab-slow\.log"):
+            server.do(f"SET GLOBAL {PLUGIN}_reopen = 1")
+        server.do("SELECT 'goes on'")
+        until(lambda: "goes on" in (data / "rotated.log").read_text())
+
+
+def test_a_stalled_disk_holds_up_no_connection(lab: Lab, tmp_path: Path) -> None:
+    with server_with_plugin(lab, "mariadb-10.11", tmp_path, plugin_load_add=PLUGIN) as server:
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        pipe.chmod(0o666)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            server.do(f"SET GLOBAL {PLUGIN}_file = '/instance/pipe'", f"SET GLOBAL {PLUGIN}_buffer = 16777216")
+            with server.instance.connections.connect() as gathering, gathering.cursor() as cursor:
+                cursor.execute(f"SELECT LENGTH('{'x' * 1_000_000}')")
+                # Later connections write nothing that could stall by itself.
+                server.do("SET GLOBAL long_query_time = 1000")
+                stalled = threading.Thread(target=server.do, args=(f"SET GLOBAL {PLUGIN}_buffer = 0",))
+                stalled.start()
+                time.sleep(0.5)
+                assert stalled.is_alive()
+                began = time.monotonic()
+                with server.instance.connections.connect() as other, other.cursor() as asking:
+                    asking.execute("SET GLOBAL max_connections = 100")
+                    asking.execute("SHOW GLOBAL VARIABLES LIKE 'max_connections'")
+                assert time.monotonic() - began < 5
+                assert stalled.is_alive()
+                while stalled.is_alive():
+                    with suppress(BlockingIOError):
+                        os.read(reader, 1 << 20)
+            server.do(f"SET GLOBAL {PLUGIN}_enabled = 0", f"SET GLOBAL {PLUGIN}_file = DEFAULT")
+        finally:
+            os.close(reader)
 
 
 def test_only_slow_statements_of_a_session_are_logged(lab: Lab, tmp_path: Path) -> None:
@@ -192,24 +303,45 @@ def test_a_full_disk_does_not_hurt_the_server(lab: Lab, tmp_path: Path) -> None:
 
 
 def test_another_server_refuses_it(lab: Lab, tmp_path: Path) -> None:
-    with server_with_plugin(lab, "mariadb-11.8", tmp_path) as server:
-        built_for_another = built_slow_log_plugin(lab, lab.server("mariadb-10.11"))
-        installed(tmp_path, [built_for_another, server_audit_plugin(lab, lab.server("mariadb-11.8"))])
+    another, server = buildable(lab, "mariadb-10.11"), lab.server("mariadb-11.8")
+    plugin_dir = installed(tmp_path, [built_slow_log_plugin(lab, another), server_audit_plugin(lab, server)])
+    with users_server(server, tmp_path, {str(plugin_dir.name): str(plugin_dir.value)}) as running:
+        with pytest.raises(pymysql.MySQLError, match=PLUGIN):
+            running.do(f"INSTALL SONAME '{PLUGIN}'")
+        running.do("SELECT 1")
+        # The server's own audit plugin is there too.
+        running.do("INSTALL SONAME 'server_audit'")
+        running.instance.look(0.2)
+
+
+def test_another_revision_refuses_it(lab: Lab, tmp_path: Path) -> None:
+    other = "10.11.1-MariaDB-0+deb12u1"
+    with server_with_plugin(lab, "mariadb-10.11", tmp_path, version=other) as server:
         with pytest.raises(pymysql.MySQLError, match="REDOLAB_SLOW_LOG"):
             server.do(f"INSTALL SONAME '{PLUGIN}'")
         server.do("SELECT 1")
-        # The server's own audit plugin is there too.
-        server.do("INSTALL SONAME 'server_audit'")
         server.instance.look(0.2)
-    assert "it was built for MariaDB 10.11" in (tmp_path / "error.log").read_text()
+        text = (tmp_path / "error.log").read_text()
+    assert f"it was compiled for {buildable(lab, 'mariadb-10.11').version}, and this is {other}" in text
+
+
+def test_a_server_that_is_not_mariadb_has_none(lab: Lab, mariadb: InstalledServer) -> None:
+    mysql = replace(mariadb, name="mysql-5.7", dialect=dialect_of("mysql", Version(5, 7, 22)))
+    with pytest.raises(InvalidInput, match=r"is for MariaDB, and mysql-5\.7 is of the family mysql"):
+        built_slow_log_plugin(lab, mysql)
+    with pytest.raises(InvalidInput, match="is not from MariaDB's packages"):
+        server_audit_plugin(lab, mysql)
 
 
 def test_it_is_put_where_a_person_wants_it(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [PROJECT.root / ".venv/bin/redolab", "slowlog", "plugin", "mariadb-10.11", "-o", tmp_path],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert f"{tmp_path / PLUGIN_FILE} is for mariadb-10.11 10.11." in done.stdout
+    with open_lab(Progress(Console(quiet=True)), RunStore().clear_unfinished) as lab:
+        server = buildable(lab, "mariadb-10.11")
+    with in_catalogue(server):
+        done = subprocess.run(
+            [PROJECT.root / ".venv/bin/redolab", "slowlog", "plugin", server.name, "-o", tmp_path],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    assert f"{tmp_path / PLUGIN_FILE} is for {server.name} {server.version}" in done.stdout
     assert files.names(tmp_path) == [PLUGIN_FILE]
     none = subprocess.run(
         [PROJECT.root / ".venv/bin/redolab", "slowlog", "plugin", "mysql-5.7", "-o", tmp_path],
