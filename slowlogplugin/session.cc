@@ -11,7 +11,6 @@ namespace slowlog {
 namespace {
 
 constexpr char COMPILED_FOR[] = MYSQL_SERVER_VERSION MYSQL_SERVER_SUFFIX_DEF;
-constexpr std::uint64_t MICROSECONDS = 1000000;
 
 /* Decide as log_slow_statement() in sql/sql_parse.cc, which runs after the audit plugins, but without slow_query_log. */
 bool is_logged(const THD &thd) {
@@ -56,9 +55,7 @@ bool read_statement(const THD &thd, Statement &statement) {
     statement.rows_examined = thd.get_examined_row_count();
     statement.rows_affected = thd.get_affected_rows();
     statement.bytes_sent = thd.status_var.bytes_sent - thd.bytes_sent_old;
-    /* MariaDB 10.5 stamps a record with the end of its statement, 10.11 with its start. */
-    const std::uint64_t until_stamp = MYSQL_VERSION_ID < 100600 ? statement.query_us : 0;
-    statement.stamp = thd.start_time + static_cast<std::time_t>((thd.start_time_sec_part + until_stamp) / MICROSECONDS);
+    statement.stamp = thd.start_time;
     statement.text = {thd.query(), thd.query_length()};
     return true;
 }

@@ -34,7 +34,7 @@ def test_every_program_can_be_had_on_this_machine(lab: Lab) -> None:
 
 
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("name", ["mariadb-10.5", "mariadb-10.11", "mariadb-11.8"])
+@pytest.mark.parametrize("name", ["mariadb-10.11", "mariadb-11.8"])
 def test_the_slow_log_plugin_can_be_built_on_this_machine(name: str, lab: Lab) -> None:
     refusal_of(lab, name).unlink(missing_ok=True)
     assert built_slow_log_plugin(lab, buildable(lab, name)).is_file()

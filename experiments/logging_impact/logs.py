@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from redolab.querylogs.plugin import why_no_slow_log_plugin
 from redolab.servers.dialects import Dialect, Setting
 from redolab.servers.sandbox import INSTANCE
 
@@ -49,6 +50,8 @@ class QueryLog:
 
     def why_not(self, dialect: Dialect) -> str | None:
         """Why a server does not have it; None if it has."""
+        if self.plugin is Plugin.SLOW_LOG:
+            return why_no_slow_log_plugin(dialect)
         if self.plugin is not None and not dialect.takes_audit_plugins:
             return "a plugin of MariaDB"
         if self.name == VERBOSE and dialect.slow_log_detail is None:

@@ -20,6 +20,7 @@ from redolab.machine import files, processes
 from redolab.machine.apt import PrivateApt
 from redolab.machine.processes import Command
 from redolab.project import PROJECT
+from redolab.querylogs.plugin import why_no_slow_log_plugin
 from redolab.servers.catalogue import server_catalogue
 from redolab.servers.dialects import Dialect, Version
 from redolab.servers.install import InstalledServer
@@ -32,8 +33,8 @@ BUILD_PACKAGES = (
 _TARGET = "redolab_slow_log"
 _BUILT = "slowlogplugin"
 _DIGEST = "[0-9a-f]{16}"
-SOURCE_PACKAGES = {"mariadb-server-core": "mariadb", "mariadb-server-core-10.5": "mariadb-10.5"}
-"""Package with the server's binary → its source package."""
+_BINARY, SOURCE_PACKAGE = "mariadb-server-core", "mariadb"
+"""The package with the server's binary, and the source package that it is built from."""
 _BRAND = "-MariaDB"
 _PATIENCE = 3600.0
 _AS_DEBIAN = ("-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DBUILD_CONFIG=mysql_release", "-DDEB=Debian")
@@ -41,19 +42,16 @@ _AS_DEBIAN = ("-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DBUILD_CONFIG=mysql_release
 _ELSEWHERE = ("-DIGNORE_AIO_CHECK=ON", "-DHAVE_SYSTEM_LIBFMT_EXITCODE=0", "-DWITH_SBOM=NO", "-DWITH_UNIT_TESTS=OFF")
 """Options for parts that the target does not take; a version that lacks one ignores it."""
 _LEFT_OUT = (
-    "AUTH_PAM", "AWS_KEY_MANAGEMENT", "CASSANDRA", "COLUMNSTORE", "CONNECT", "MROONGA", "OQGRAPH", "ROCKSDB", "S3",
-    "SPIDER", "TOKUDB",
+    "AUTH_PAM", "AWS_KEY_MANAGEMENT", "COLUMNSTORE", "CONNECT", "MROONGA", "OQGRAPH", "ROCKSDB", "S3",
+    "SPIDER",
 )  # fmt: skip
 """Plugins that are libraries of their own: leaving them out saves their libraries, and changes no header."""
 
 
 def check_has_plugin(name: str, dialect: Dialect) -> None:
     """Raise `InvalidInput` if there is no such plugin for servers of this dialect."""
-    if not dialect.takes_audit_plugins:
-        raise InvalidInput(
-            f"the slow log plugin is for MariaDB, and {name} is of the family {dialect.family}",
-            "name a MariaDB server (redolab servers)",
-        )
+    if (why := why_no_slow_log_plugin(dialect)) is not None:
+        raise InvalidInput(f"{name} cannot load the slow log plugin, {why}", "name mariadb-10.11 or mariadb-11.8")
 
 
 def lacking_packages() -> list[str]:
@@ -73,7 +71,7 @@ def built_slow_log_plugin(lab: Lab, server: InstalledServer) -> Path:
     be had, `LabError` if this machine cannot build it.
     """
     check_has_plugin(server.name, server.dialect)
-    suite, package = _source_package(server)
+    suite = _suite(server)
     folder = lab.tools.own(f"{_BUILT}-{server.name}-{_digest(server)}")
     plugin = folder / PLUGIN
     if plugin.exists():
@@ -84,7 +82,8 @@ def built_slow_log_plugin(lab: Lab, server: InstalledServer) -> Path:
     with lab.journal.making(making, "the half-built slow log plugin"):
         with lab.progress.stage(f"getting the source of {server.name} {server.version}"):
             apt = PrivateApt.prepare(making / "apt", suite, source_packages=True)
-            apt.unpack_source(package, _source_version(server, package, apt.source_versions(package)), making / "tree")
+            version = _source_version(server, apt.source_versions(SOURCE_PACKAGE))
+            apt.unpack_source(SOURCE_PACKAGE, version, making / "tree")
         with lab.progress.stage(f"building the slow log plugin for {server.name} {server.version}"):
             built = _build(making / "tree", making / "build", _suffix(server))
         files.make_folder(making / "plugin")
@@ -116,28 +115,28 @@ def _build(tree: Path, build: Path, suffix: str) -> Path:
     return build / "plugin" / _TARGET / PLUGIN
 
 
-def _source_package(server: InstalledServer) -> tuple[str, str]:
-    """Return the suite and the source package of a server by its version: a server of the user's own may be Debian's."""
+def _suite(server: InstalledServer) -> str:
+    """Return the suite of a server by its version: a server of the user's own may be Debian's."""
     ours = server.dialect.version
     for entry in dict(server_catalogue().items()).values():
         version, source = Version.parse(entry.version), entry.source
         same = entry.family == server.dialect.family and (version.major, version.minor) == (ours.major, ours.minor)
-        if same and isinstance(source, DebianSource) and source.packages[0] in SOURCE_PACKAGES:
-            return source.suite_here(), SOURCE_PACKAGES[source.packages[0]]
+        if same and isinstance(source, DebianSource) and source.packages[0].partition("=")[0] == _BINARY:
+            return source.suite_here()
     raise InvalidInput(
         f"{server.name} {server.version} is not one of Debian's servers, and the plugin is built from Debian's sources",
-        "name a MariaDB server of Debian's (mariadb-10.5, mariadb-10.11, mariadb-11.8)",
+        "name a MariaDB server of Debian's (mariadb-10.11, mariadb-11.8)",
     )
 
 
-def _source_version(server: InstalledServer, package: str, versions: list[str]) -> str:
+def _source_version(server: InstalledServer, versions: list[str]) -> str:
     """Return the version of the source package that the server was built from."""
     for version in versions:
         revision = f"-{version.rpartition('-')[2]}"
         if Version.parse(version) == server.dialect.version and _suffix(server) == revision:
             return version
     raise NotInArchive(
-        f"the archive has the source package {package} as {', '.join(versions) or 'nothing'}, and {server.name} here is "
+        f"the archive has the source package {SOURCE_PACKAGE} as {', '.join(versions) or 'nothing'}, and {server.name} here is "
         f"{server.version}",
         f"redolab server fetch {server.name}",
     )

@@ -15,7 +15,7 @@ from redolab.errors import NotInArchive
 from redolab.lab import Lab
 from redolab.machine.apt import PrivateApt
 from redolab.project import PROJECT
-from redolab.querylogs.plugin.building import SOURCE_PACKAGES, built_slow_log_plugin
+from redolab.querylogs.plugin.building import SOURCE_PACKAGE, built_slow_log_plugin
 from redolab.querylogs.plugin.installing import installed
 from redolab.servers.catalogue import own_servers, server_catalogue
 from redolab.servers.dialects import Version
@@ -55,7 +55,7 @@ def _older(lab: Lab, name: str, refused: NotInArchive) -> InstalledServer:
     lists = lab.folder / "tools/slowlogplugin.partial"
     with lab.journal.making(lists, "lists of packages"):
         apt = PrivateApt.prepare(lists, source.suite_here(), source_packages=True)
-        versions = sorted(apt.source_versions(SOURCE_PACKAGES[binary]), key=Version.parse, reverse=True)
+        versions = sorted(apt.source_versions(SOURCE_PACKAGE), key=Version.parse, reverse=True)
     why = [str(refused)]
     for version in versions[1:]:
         pinned = msgspec.structs.replace(source, packages=[f"{binary}={version}"])
