@@ -115,7 +115,7 @@ def test_only_what_would_be_done_is_shown(run: Run) -> None:
     (image,) = crashes_of(run)
     assert image.name in done.stdout
     assert "4 recoveries, 0 crashes to make first: about" in done.stdout
-    assert "The order is drawn with SEED=3" in done.stdout
+    assert "The order of all steps is drawn with SEED=3" in done.stdout
     assert len(RunStore().all()) == runs
 
 

@@ -18,9 +18,12 @@ from redolab.machine.lock import alone, is_locked, locked
 from redolab.project import PROJECT
 
 HOLD = """
+import signal
 import sys
 from pathlib import Path
 from redolab.machine.lock import locked
+# A shell starts what runs in its background with SIGINT ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 with locked(Path(sys.argv[1])):
     print("inside", flush=True)
     sys.stdin.readline()
