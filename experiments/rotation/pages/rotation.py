@@ -46,6 +46,7 @@ def page(runs: Sequence[Run]) -> Page:
     # The table has what holding the log changes.
     shown = [each for each in found if not each.cell.held] or found
     values = {
+        "own": _own(found),
         "stalls": stalls_in_words(found),
         "lost": lost_in_words(found),
         "flushed": flushed_in_words(every),
@@ -76,6 +77,24 @@ def page(runs: Sequence[Run]) -> Page:
         "dates": ", ".join(dict.fromkeys(f"{run.record().began:%Y-%m-%d}" for run in runs)),
     }
     return Page(filled(_TEMPLATE, values), [Plot("stalls", partial(plot_stalls, cells=shown))])
+
+
+def _own(found: Sequence[CellResult]) -> dict[str, object] | None:
+    """Return what `redolab slowlog rotate` does to clients; None where it was not tried."""
+    own = [each for each in found if each.cell.method is Method.RENAME_SYNC_FLUSH and not each.cell.held]
+    if not own:
+        return None
+    during = [each for cell in own for each in cell.during]
+    without = [each for cell in own for each in cell.without]
+    return {
+        "during": f"{min(during):.0f} to {max(during):.0f}",
+        "without": f"{min(without):.0f} to {max(without):.0f}",
+        "rotations": sum(len(each.trials) for each in own),
+        "lost": sum(trial.check.lost + trial.check.torn for each in own for trial in each.trials),
+        "servers": list(dict.fromkeys(each.label for each in own)),
+        "systems": list(dict.fromkeys(each.cell.file_system for each in own)),
+        "storage": own[0].cell.storage,
+    }
 
 
 def _held(found: Sequence[CellResult]) -> str:
