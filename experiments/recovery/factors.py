@@ -13,6 +13,7 @@ from redolab.records.kill_rule import KillRule, Uniform
 from redolab.records.recovery import STUCK_AFTER
 from redolab.runs.factors import (
     factor,
+    factors_of,
     on_or_off,
     one_of,
     several,
@@ -27,6 +28,11 @@ from redolab.workloads.catalogue import workload_catalogue
 
 _FOLLOWED = 60.0
 """Seconds."""
+_OF_RECOVERIES = {
+    *("image", "storage", "pool", "settings", "warmup", "stuck_after", "follow", "check_disks", "repeat"),
+    *("seed", "plan", "resume", "beside_others", "machine", "provider"),
+}
+"""Names of the factors that can be chosen of more recoveries from a kept crash image."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +59,11 @@ class Factors(CrashFactors):
         "compare; none is the lab's own.",
         several(asked_settings),
         "none",
+    )
+    image: str | None = factor(
+        "Recover this kept crash image ('redolab images') instead of crashing a server; it decides all that is of the crash, and the "
+        "server unless SERVER is another of the same redo format.",
+        str,
     )
     workload: str = factor(
         "What fills the log.", one_of("workload", lambda: workload_catalogue().names()), "bulk-update"
@@ -115,6 +126,20 @@ class Factors(CrashFactors):
 
     def check(self) -> None:
         """Refuse what makes no sense, before anything is started. Raises `InvalidInput`."""
+        if refused := [each.variable for each in factors_of(Factors) if each.name in self._decided() & self.given]:
+            raise InvalidInput(f"with IMAGE there is nothing to choose of {', '.join(refused)}", "leave that out")
+        for pool in self.pool or ():
+            check_pool(pool)
+        if not 0.1 <= self.sample_every <= 60:
+            raise InvalidInput(f"a sample every {self.sample_every} s is not possible", "choose 0.1s to 60s")
+        if not 5 <= self.stuck_after <= 6 * 3600:
+            raise InvalidInput(f"stuck after {self.stuck_after:g} s is not possible", "choose 5s to 6h")
+        check_warm_up(self.warmup or 0.0)
+        if self.image is None:
+            self._check_crash()
+
+    def _check_crash(self) -> None:
+        """Refuse a crash that a server or the workload does not have. Raises `InvalidInput`."""
         for name, size in itertools.product(self.server, self.log_size):
             dialect = server_catalogue().get(name).dialect()
             if size < dialect.smallest_log:
@@ -127,19 +152,8 @@ class Factors(CrashFactors):
                     f"a redo log of {format_size(size)} is too large for {name}",
                     f"it takes {dialect.largest_log // MIB}M at most",
                 )
-        for pool in self.pool or ():
-            check_pool(pool)
-        if not 0.1 <= self.sample_every <= 60:
-            raise InvalidInput(f"a sample every {self.sample_every} s is not possible", "choose 0.1s to 60s")
-        if not 5 <= self.stuck_after <= 6 * 3600:
-            raise InvalidInput(f"stuck after {self.stuck_after:g} s is not possible", "choose 5s to 6h")
         self.rule()
-        self._check_workload()
-
-    def _check_workload(self) -> None:
-        """Refuse what the workload or a server does not have. Raises `InvalidInput`."""
         check_load(self.workload, warehouses=self.warehouses, dataset=self.dataset, think_time=self.think_time)
-        check_warm_up(self.warmup or 0.0)
         for name in self.server:
             if any(self.pool_dump) and not server_catalogue().get(name).dialect().dumps_pool:
                 raise InvalidInput(f"{name} cannot dump its buffer pool", "leave it out, or POOLDUMP=off")
@@ -152,12 +166,19 @@ class Factors(CrashFactors):
             raise InvalidInput("a drawn moment leaves nothing for KILLAT and KILLAFTER to decide", "give one of them")
         return KillRule(moment=self.moment)
 
-    def warm_for(self) -> float:
-        """Seconds for which clients are followed at most; 0: they are not started anew."""
+    def warm_for(self, workload: str) -> float:
+        """Return the seconds for which the workload's clients are followed at most; 0: they are not started anew."""
         if self.warmup is not None:
             return self.warmup
-        return _FOLLOWED if workload_catalogue().get(self.workload).bytes_per_warehouse else 0.0
+        return _FOLLOWED if workload_catalogue().get(workload).bytes_per_warehouse else 0.0
 
     def in_words(self) -> dict[str, str]:
-        """See `CommonFactors`: so that it can be read again, the lab's own settings have their name."""
-        return {**super().in_words(), "settings": words(tuple(each or NONE for each in self.settings))}
+        """Return what was asked; so that it can be read again, the lab's own settings have their name."""
+        asked = {**super().in_words(), "settings": words(tuple(each or NONE for each in self.settings))}
+        return {name: text for name, text in asked.items() if name not in self._decided()}
+
+    def _decided(self) -> set[str]:
+        """Return the names of the factors that a kept crash image decides."""
+        if self.image is None:
+            return set()
+        return {each.name for each in factors_of(Factors)} - _OF_RECOVERIES - (self.given & {"server"})

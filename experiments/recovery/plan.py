@@ -8,8 +8,11 @@ from redolab.bench.checks import check_memory
 from redolab.bench.planning import LOADS_POOL, crash_blocks, load_of, usual_pools
 from redolab.crashes.wanted import WantedCrash, crash_spec
 from redolab.lab import Lab
+from redolab.records.crash import CrashSpec
 from redolab.records.plan import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
 from redolab.runs.plan import draw_plan
+from redolab.servers.catalogue import server_catalogue
+from redolab.states.images import ImageStore, check_format
 from redolab.storage.attaching import check_possible
 from redolab.workloads.catalogue import workload_catalogue
 
@@ -20,6 +23,38 @@ def plan(factors: Factors, lab: Lab) -> CrashPlan:
     """The plan of all combinations, each crash with the largest log its server takes. Raises `LabError`."""
     factors.check()
     check_possible(factors.profiles())
+    crashes = _crashes(factors, lab) if factors.image is None else _of_image(factors.image, factors, lab)
+    conditions = CrashConditions(
+        storages=factors.profiles(),
+        sample_every=factors.sample_every,
+        new_crash=factors.new_crash,
+        check_disks=factors.check_disks,
+        stuck_after=factors.stuck_after,
+        warm_for=factors.warm_for(crashes[0].spec.workload),
+        looked_at=factors.follow,
+    )
+    return draw_plan(
+        crash_blocks([(crash, _recoveries(factors, crash.spec)) for crash in crashes]),
+        repeat=factors.repeat,
+        seed=factors.drawn_seed(),
+        conditions=conditions,
+        keep=factors.keep,
+        together=load_of,
+    )
+
+
+def _of_image(name: str, factors: Factors, lab: Lab) -> list[PlannedCrash]:
+    """A kept crash image for each server that is to recover it. Raises `LabError`."""
+    image = ImageStore(lab.home).get(name)
+    servers = factors.server if "server" in factors.given else (image.spec.dataset.server,)
+    for server in servers:
+        check_format(image, server, server_catalogue().get(server).dialect())
+        lab.server(server)
+    return [PlannedCrash(server=server, spec=image.spec, image=name) for server in servers]
+
+
+def _crashes(factors: Factors, lab: Lab) -> list[PlannedCrash]:
+    """The crashes that are to be made, each once. Raises `LabError`."""
     wanted = [
         WantedCrash(
             log_size=log_size,
@@ -40,33 +75,19 @@ def plan(factors: Factors, lab: Lab) -> CrashPlan:
     ]
     check_memory(wanted, factors.pool or ())
     workload_catalogue().get(factors.workload).require(lab)
-    crashes: list[tuple[PlannedCrash, list[PlannedRecovery]]] = []
-    for name, each in itertools.product(factors.server, wanted):
-        spec = crash_spec(lab.server(name), each)
-        planned = PlannedCrash(server=name, spec=spec)
-        steps = [
-            PlannedRecovery(storage=storage, pool=pool, settings="+".join(filter(None, (settings, loaded))))
-            for storage in factors.storage
-            for pool in factors.pool or usual_pools(spec)
-            for settings in factors.settings
-            for loaded in (LOADS_POOL if dump else "" for dump in factors.pool_dump)
-        ]
-        if (planned, steps) not in crashes:
-            crashes.append((planned, steps))
-    conditions = CrashConditions(
-        storages=factors.profiles(),
-        sample_every=factors.sample_every,
-        new_crash=factors.new_crash,
-        check_disks=factors.check_disks,
-        stuck_after=factors.stuck_after,
-        warm_for=factors.warm_for(),
-        looked_at=factors.follow,
+    every = itertools.product(factors.server, wanted)
+    # All logs beyond a server's largest are one crash.
+    return list(
+        dict.fromkeys(PlannedCrash(server=name, spec=crash_spec(lab.server(name), each)) for name, each in every)
     )
-    return draw_plan(
-        crash_blocks(crashes),
-        repeat=factors.repeat,
-        seed=factors.drawn_seed(),
-        conditions=conditions,
-        keep=factors.keep,
-        together=load_of,
-    )
+
+
+def _recoveries(factors: Factors, spec: CrashSpec) -> list[PlannedRecovery]:
+    """The recoveries of a crash."""
+    return [
+        PlannedRecovery(storage=storage, pool=pool, settings="+".join(filter(None, (settings, loaded))))
+        for storage in factors.storage
+        for pool in factors.pool or usual_pools(spec)
+        for settings in factors.settings
+        for loaded in (LOADS_POOL if dump else "" for dump in factors.pool_dump)
+    ]

@@ -75,9 +75,9 @@ def judge_positions(lab: Lab, run: Run, plan: CrashPlan, positions: Sequence[int
         if image is None:
             gone[name] = None
             continue
-        timed = versions.get(position)
+        timed = versions[position]
         server = lab.server(plan.groups[planned.group].server, timed)
-        if timed is not None and other_than_expected(server.version, timed):
+        if other_than_expected(server.version, timed):
             lab.progress.note(
                 f"{name}: recovered by {server.name} {timed}, and only {server.version} is here: another version's verdict "
                 "would be of another recovery"

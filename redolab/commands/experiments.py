@@ -131,11 +131,12 @@ def _run_anywhere(name: str, given: Mapping[str, str | None]) -> None:
         for word in _words(each, text)
     ]
     servers: tuple[str, ...] = ()
-    if given.get(_RESUME) is None and not given.get(_IMAGE):
+    if given.get(_RESUME) is None:
         servers = tuple(
             wanted
             for each in factors_of(factors)
-            if each.name == _SERVER and (text := given.get(_SERVER) or each.default)
+            # Without another one, the server of a crash image recovers it, and was brought for its crash.
+            if each.name == _SERVER and (text := given.get(_SERVER) or (None if given.get(_IMAGE) else each.default))
             for wanted in _several(each.parse(text))
         )
     run_on(address, ["run", name, *words], servers)

@@ -67,11 +67,6 @@ def keep_cut(kept: KeptCut, recorded: RecordedLoad, folder: Path) -> None:
         raise
 
 
-def is_kept_cut(folder: Path) -> bool:
-    """Whether a folder is one of a kept cut."""
-    return (folder / _STORY).is_file()
-
-
 def read_kept_cut(folder: Path) -> KeptCut:
     """What is kept in a folder. Raises `InvalidInput` if it cannot be read."""
     try:

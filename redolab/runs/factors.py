@@ -118,6 +118,8 @@ class CommonFactors:
     cluster: str | None = factor(
         "Or on many machines, those that have joined the Dask scheduler at tls://HOST:8786 ('redolab worker').", str
     )
+    given: frozenset[str] = dataclasses.field(default=frozenset(), compare=False)
+    """Names of the factors that were asked for: no factor itself."""
 
     def drawn_seed(self) -> int:
         """The seed that was given, or one drawn now."""
@@ -127,7 +129,7 @@ class CommonFactors:
         """What was asked, as a run keeps it."""
         return {
             each.name: words(getattr(self, each.name))
-            for each in dataclasses.fields(self)
+            for each in _factor_fields(type(self))
             if getattr(self, each.name) is not None
         }
 
@@ -148,7 +150,11 @@ def factors_of(factors: type[CommonFactors]) -> list[Factor]:
         # A field that a class above declares too stands at its place there in what `fields` gives.
         return field.name in common, own.index(field.name) if field.name in own else len(own)
 
-    return [Factor(field.name, **field.metadata) for field in sorted(dataclasses.fields(factors), key=rank)]
+    return [Factor(field.name, **field.metadata) for field in sorted(_factor_fields(factors), key=rank)]
+
+
+def _factor_fields(factors: type[CommonFactors]) -> list[dataclasses.Field[Any]]:
+    return [field for field in dataclasses.fields(factors) if field.metadata]
 
 
 def read_factors(factors: type[F], given: Mapping[str, str | None]) -> F:
@@ -162,4 +168,4 @@ def read_factors(factors: type[F], given: Mapping[str, str | None]) -> F:
             values[each.name] = each.parse(text)
         except InvalidInput as error:
             raise InvalidInput(f"{each.option} ({each.variable}=): {error.problem}", error.remedy) from error
-    return factors(**values)
+    return factors(**values, given=frozenset(values))

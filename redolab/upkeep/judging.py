@@ -1,4 +1,4 @@
-"""Verdicts on runs, given again; and a kept crash image recovered many times, for what the recovered servers hold alone."""
+"""Verdicts on runs, given again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import dataclass
 
 from redolab.bench.judging import judge_positions, judgeable
-from redolab.bench.planning import plan_of_image
 from redolab.errors import FindingsMade, InvalidInput, LabError
 from redolab.lab import open_lab
 from redolab.progress import Progress
@@ -14,16 +13,8 @@ from redolab.records.plan import CrashPlan
 from redolab.records.verdict import Judgement
 from redolab.report.table import Column, ReportTable, write_tables
 from redolab.results.crashes import CRASHES
-from redolab.runs.beginning import session_here
-from redolab.runs.factors import words
-from redolab.runs.reporting import ALL_TABLES, TABLE
-from redolab.runs.schema import GroupRecord, Ruling, VerdictRecord
+from redolab.runs.schema import Ruling, VerdictRecord
 from redolab.runs.store import Run, RunStore
-from redolab.servers.catalogue import server_catalogue
-from redolab.states.images import ImageStore, check_format
-
-_EXPERIMENT = "recovery"
-
 
 @dataclass(frozen=True, slots=True)
 class _Row:
@@ -51,56 +42,12 @@ def judge_run(name: str, jobs: int, progress: Progress) -> None:
         _show(run, progress)
 
 
-def check_image(
-    name: str, server: str | None, *, pool: int | None, settings: str, repeat: int, jobs: int, progress: Progress
-) -> None:
-    """Recover a kept image so many times for what the recovered servers hold. Raises `LabError`, `FindingsMade`."""
-    store = RunStore()
-    with open_lab(progress, store.clear_unfinished) as lab:
-        image = ImageStore(lab.home).get(name)
-        recovering = server or image.spec.dataset.server
-        check_format(image, recovering, server_catalogue().get(recovering).dialect())
-        lab.server(recovering)
-        plan = plan_of_image(
-            image,
-            recovering,
-            () if pool is None else (pool,),
-            (),
-            (settings,),
-            repeat=repeat,
-            seed=1,
-            check_disks=False,
-            small=True,
-        )
-        options = {
-            "image": name,
-            "server": recovering,
-            "pool": words(tuple(dict.fromkeys(planned.step.pool for planned in plan.steps))),
-            "repeat": str(repeat),
-            "checked": "on",
-        }
-        run = store.create(
-            _EXPERIMENT,
-            options,
-            session_here(lab),
-        )
-        run.write_plan(plan)
-        with store.running(run, progress.seconds):
-            ImageStore(lab.home).note_use(name, run.folder)
-            run.add_group(GroupRecord(group=0, attempt=1, session=0, name=name, made=False, seconds=0.0))
-            judge_positions(lab, run, plan, range(len(plan.steps)), jobs)
-        _show(run, progress)
-
-
 def _show(run: Run, progress: Progress) -> None:
     """Print the verdicts, and keep them where `redolab show` finds them; findings end in `FindingsMade`."""
     verdicts = run.verdicts(Judgement)
     answer = _answer(verdicts)
     table = _table(verdicts)
     write_tables(run.folder, "verdicts", answer, [table])
-    if not run.trial_count():
-        for stem in (TABLE, ALL_TABLES):
-            write_tables(run.folder, stem, answer, [table])
     progress.console.print()
     progress.console.print(answer, style="bold", highlight=False, markup=False, soft_wrap=True)
     table.show(progress.console)

@@ -10,7 +10,7 @@ import pytest
 
 from experiments.durability.trial import Cuts, DurabilityTrial
 from redolab.machine import processes
-from redolab.powercut.kept_cut import is_kept_cut, read_kept_cut
+from redolab.powercut.kept_cut import read_kept_cut
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
 from tests.command import lab_processes, nothing_is_left, redolab, signal_at
@@ -48,8 +48,12 @@ def test_a_server_that_syncs_loses_nothing_and_a_disk_that_ignores_flushes_every
     nothing_is_left()
 
 
+def _kept_cut(run: Run) -> Path:
+    return next((run.folder / "evidence").glob("*/cut.json")).parent
+
+
 def _check_kept(run: Run) -> None:
-    (kept,) = [each for each in (run.folder / "evidence").iterdir() if is_kept_cut(each)][:1]
+    kept = _kept_cut(run)
     story = read_kept_cut(kept)
     assert story.explanation.losses
     assert story.explanation.words
@@ -116,7 +120,7 @@ def test_stopped_anywhere_it_loses_no_more_than_the_states_at_hand(
         while any("diskmodel" in line or "mariadbd" in line for line in lab_processes()):
             assert time.monotonic() < deadline, "something outlived the lab"
             time.sleep(0.05)
-        done = redolab("recover", "/nowhere")
+        done = redolab("rm", "none")
         assert "an earlier run was killed and left" in done.stdout
         nothing_is_left()
     new = [run for run in RunStore().all() if run.name not in known]
@@ -150,17 +154,16 @@ def test_a_power_cut_takes_the_partitions_of_a_table_of_mariadb_which_is_a_findi
         rows = list(csv.DictReader((run.folder / "table.csv").open()))
         assert any(".par file" in row["misdefined"] for row in rows)
         assert all(row["lost"] == row["holes"] == row["torn"] == "0" for row in rows)
-        kept = next(each for each in (run.folder / "evidence").iterdir() if is_kept_cut(each))
-        assert redolab("recover", str(kept)).returncode == 3
+        assert redolab("recover", str(_kept_cut(run))).returncode == 3
     finally:
         RunStore().remove(run)
     nothing_is_left()
 
 
-def test_a_folder_that_is_no_kept_cut_is_taken_for_an_image() -> None:
+def test_a_folder_that_is_no_kept_cut_is_refused() -> None:
     done = redolab("recover", "/nowhere")
-    assert done.returncode != 0
-    assert "no crash image" in done.stderr
+    assert done.returncode == 2
+    assert "/nowhere is no power cut that was kept" in done.stderr
 
 
 def test_a_binary_log_that_is_no_state_is_refused() -> None:

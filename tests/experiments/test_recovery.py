@@ -39,7 +39,8 @@ from redolab.timeline import Phase
 from tests.command import SMALL, UNCHECKED, lab_processes, nothing_is_left, recoveries, redolab, signal_at
 from tests.thorough import mostly_thorough
 
-EXPERIMENT = ["run", "recovery", *SMALL]
+RECOVERY = ("run", "recovery")
+EXPERIMENT = [*RECOVERY, *SMALL]
 
 
 def images() -> ImageStore:
@@ -220,12 +221,22 @@ def test_a_run_that_keeps_nothing_can_be_stopped_and_go_on_too() -> None:
     RunStore().remove(stopped)
 
 
-def test_recover_times_more_recoveries(image: CrashImage) -> None:
-    done = redolab("recover", image.name, "--repeat", "1", "--pool", "64M", *UNCHECKED)
+def test_more_recoveries_of_a_kept_image_are_timed(image: CrashImage) -> None:
+    done = redolab(*RECOVERY, "--image", image.name, "--repeat", "1", "--pool", "64M", *UNCHECKED)
     assert done.returncode == 0, done.stderr
     made = RunStore().get("latest")
     assert [trial.buffer_pool for trial in recoveries(made)] == [64 << 20]
+    assert made.record().options["image"] == image.name
+    # Nothing is kept as asked for that the image decides.
+    assert {"server", "log_size"}.isdisjoint(made.record().options)
     RunStore().remove(made)
+
+
+def test_what_a_kept_image_decides_is_refused(image: CrashImage) -> None:
+    for asked in (("--log-size", "1G"), ("--keep", "off"), ("--cluster", "tls://127.0.0.1:8786")):
+        done = redolab(*RECOVERY, "--image", image.name, *asked)
+        assert done.returncode == 2
+        assert f"with IMAGE there is nothing to choose of {asked[0][2:].replace('-', '').upper()}" in done.stderr
 
 
 def test_runs_images_and_show_list_it(run: Run, image: CrashImage) -> None:
@@ -242,7 +253,7 @@ def test_runs_images_and_show_list_it(run: Run, image: CrashImage) -> None:
 
 
 def test_recovering_what_is_not_there_is_refused(run: Run, image: CrashImage) -> None:
-    done = redolab("recover", "no-such-image")
+    done = redolab(*RECOVERY, "--image", "no-such-image")
     assert done.returncode == 2
     assert f"there is no crash image 'no-such-image': choose from {image.name}" in done.stderr
 
@@ -252,7 +263,7 @@ def test_an_image_of_another_redo_format_is_refused_before_anything_starts(image
     original = mark.read_bytes()
     mark.write_bytes(msgspec.json.encode(msgspec.structs.replace(image, redo_format="some-other")))
     try:
-        done = redolab("recover", image.name)
+        done = redolab(*RECOVERY, "--image", image.name)
     finally:
         mark.write_bytes(original)
     assert done.returncode == 2
@@ -261,10 +272,10 @@ def test_an_image_of_another_redo_format_is_refused_before_anything_starts(image
 
 
 def test_a_server_of_another_redo_format_is_refused_and_one_of_the_same_recovers_it(image: CrashImage) -> None:
-    refused = redolab("recover", image.name, "--server", "mysql-9")
+    refused = redolab(*RECOVERY, "--image", image.name, "--server", "mysql-9")
     assert refused.returncode == 2
     assert "has redo of format MariaDB 10.8, and mysql-9 reads MySQL 8.0.30 only" in refused.stderr
-    done = redolab("recover", image.name, "--server", "mariadb-11.8", "--repeat", "1", *UNCHECKED)
+    done = redolab(*RECOVERY, "--image", image.name, "--server", "mariadb-11.8", "--repeat", "1", *UNCHECKED)
     assert done.returncode == 0, done.stderr
     assert "MariaDB 11.8." in done.stdout
     RunStore().remove(RunStore().get("latest"))
@@ -280,7 +291,7 @@ def test_a_wrong_recovery_is_a_finding_with_its_evidence(image: CrashImage) -> N
     spec = msgspec.structs.replace(image.spec, dataset=dataset)
     mark.write_bytes(msgspec.json.encode(msgspec.structs.replace(image, spec=spec)))
     try:
-        done = redolab("recover", image.name, "--repeat", "1", "--pool", "64M", *UNCHECKED)
+        done = redolab(*RECOVERY, "--image", image.name, "--repeat", "1", "--pool", "64M", *UNCHECKED)
     finally:
         mark.write_bytes(original)
     assert done.returncode == 3
@@ -302,7 +313,8 @@ def test_a_wrong_recovery_is_a_finding_with_its_evidence(image: CrashImage) -> N
 
 def test_a_setting_that_the_server_does_not_have_is_bad_input_and_no_finding(image: CrashImage) -> None:
     done = redolab(
-        "recover", image.name, "--repeat", "1", "--pool", "64M", "--settings", "no_such_setting=1", *UNCHECKED
+        *(*RECOVERY, "--image", image.name, "--repeat", "1", "--pool", "64M"),
+        *("--settings", "no_such_setting=1", *UNCHECKED),
     )
     assert done.returncode == 2, done.stdout
     assert "mariadb-10.11 does not take no_such_setting=1: " in done.stderr
@@ -318,7 +330,7 @@ def test_a_recovery_that_the_server_gives_up_is_a_finding_and_the_next_one_follo
     torn = {**image.hashes, "ibdata1": files.hash_folder(images().data(image))["ibdata1"]}
     mark.write_bytes(msgspec.json.encode(msgspec.structs.replace(image, hashes=torn)))
     try:
-        done = redolab("recover", image.name, "--repeat", "2", "--pool", "64M", *UNCHECKED)
+        done = redolab(*RECOVERY, "--image", image.name, "--repeat", "2", "--pool", "64M", *UNCHECKED)
     finally:
         system.write_bytes(content)
         mark.write_bytes(original)
@@ -382,7 +394,7 @@ def test_beside_another_database_server_it_wants_to_be_told(image: CrashImage, t
 
 
 def test_killed_on_a_folder_of_the_users_it_leaves_nothing_there(image: CrashImage, tmp_path: Path) -> None:
-    on_it = ("recover", image.name, "--storage", str(tmp_path), "--pool", "64M", "--repeat", "1", *UNCHECKED)
+    on_it = (*RECOVERY, "--image", image.name, "--storage", str(tmp_path), "--pool", "64M", "--repeat", "1", *UNCHECKED)
     status, _ = signal_at("… recovery 1", signal.SIGKILL, on_it)
     assert status == -signal.SIGKILL
     deadline = time.monotonic() + 10
@@ -423,7 +435,7 @@ def test_what_a_sigkill_leaves_is_named_and_cleaned_up_by_the_next_command(run: 
     while lab_processes():
         assert time.monotonic() < deadline, "the server outlived the lab"
         time.sleep(0.05)
-    done = redolab("recover", images().all()[-1].name, "--repeat", "1", *UNCHECKED)
+    done = redolab(*RECOVERY, "--image", images().all()[-1].name, "--repeat", "1", *UNCHECKED)
     assert done.returncode == 0, done.stderr
     assert "an earlier run was killed and left" in done.stdout
     assert nothing_is_left()
@@ -440,7 +452,7 @@ def test_a_second_run_says_so_and_stops(run: Run, image: CrashImage) -> None:
     with first:
         assert first.stdout is not None
         assert first.stdout.readline()
-        second = redolab("recover", image.name)
+        second = redolab(*RECOVERY, "--image", image.name)
         assert second.returncode == 1
         assert f"redolab: another redolab run (process {first.pid}) has this machine" in second.stderr
         first.stdout.read()

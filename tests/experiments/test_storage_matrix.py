@@ -218,7 +218,8 @@ def test_folders_of_the_users_are_compared_directly_and_left_clean(run: Run, tmp
     for position in positions:
         position.mkdir()
     done = redolab(
-        "recover", image.name, "--storage", ",".join(map(str, positions)), "--pool", "64M", "--repeat", "1", *UNCHECKED
+        *("run", "recovery", "--image", image.name, "--storage", ",".join(map(str, positions))),
+        *("--pool", "64M", "--repeat", "1", *UNCHECKED),
     )
     assert done.returncode == 0, done.stderr
     made = RunStore().get("latest")
