@@ -13,7 +13,7 @@ from redolab.machine.clean_up_journal import Journal
 from redolab.machine.description import read_machine
 from redolab.machine.identity import machine_identity
 from redolab.machine.interrupts import unwinding
-from redolab.machine.lab_folder import JOURNAL, JOURNAL_OF_EARLIER_LABS, check_lab_folder, claim_lab_folder
+from redolab.machine.lab_folder import JOURNAL, check_lab_folder, claim_lab_folder
 from redolab.machine.lock import alone
 from redolab.machine.neighbours import neighbours
 from redolab.machine.tools import Tools
@@ -131,11 +131,9 @@ def open_lab(progress: Progress, clean_up: Callable[[], list[str]], *, beside_ot
         claim_lab_folder(folder)
         processes.go_first()
         lab = _lab_in(folder, progress)
-        # A lab of before the journal had its name may have been killed.
-        for journal in (Journal(folder / JOURNAL_OF_EARLIER_LABS), lab.journal):
-            for path in journal.strike_strangers():
-                progress.note(f"the clean-up journal names {path}, which is not in this lab's folder: left as it is")
-            _say_cleared(progress, journal.clear())
+        for path in lab.journal.strike_strangers():
+            progress.note(f"the clean-up journal names {path}, which is not in this lab's folder: left as it is")
+        _say_cleared(progress, lab.journal.clear())
         _say_cleared(progress, clean_up())
         if not beside_others:
             _check_alone()

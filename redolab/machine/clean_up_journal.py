@@ -41,11 +41,6 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """Where the file system is mounted on which that folder lies."""
 
 
-def is_of_journal(name: str) -> bool:
-    """Whether a file in a journal's folder can be one of its notes."""
-    return bool(_NOTE.fullmatch(name) or _UNFINISHED_NOTE.fullmatch(name))
-
-
 def _remove_empty(folder: Path) -> None:
     """Remove the empty folders in a folder, and the folder if it is empty then."""
     for path in sorted((path for path in folder.rglob("*") if path.is_dir()), reverse=True):

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from redolab.errors import InvalidInput
 from redolab.machine import files
-from redolab.machine.clean_up_journal import is_of_journal
 from redolab.machine.identity import MACHINE_FILE
 from redolab.machine.lock import LOCK, is_lock
-from redolab.machine.tools import PACKAGES
 from redolab.project import NATIVE, PROJECT
 
 MARK = "redolab-lab.txt"
 """What has it is the lab's."""
 JOURNAL = "journal"
-JOURNAL_OF_EARLIER_LABS = "ledger"
 LAB_FOLDERS = (
-    JOURNAL, JOURNAL_OF_EARLIER_LABS, "servers", NATIVE, "storage/disks", "tools", "tools.apt", "tools.partial", "machines",
-    "cluster", "vagrant", MACHINE_FILE, LOCK,
+    JOURNAL, "servers", NATIVE, "storage/disks", "tools", "tools.apt", "tools.partial", "machines", "cluster", "vagrant",
+    MACHINE_FILE, LOCK,
 )  # fmt: skip
 """All that the lab makes in its folder beside its mark."""
 REMOVING = ".removing"
@@ -33,38 +28,6 @@ OF_THE_FILE_SYSTEM = "lost+found"
 _SHOWN = 3
 
 
-_OF_VAGRANT = ("boxes", "home", "libvirt", "machine", "ssh_config", ".lock")
-
-
-def _one_of(*names: str) -> Callable[[Path], bool]:
-    return lambda path: path.name in names
-
-
-def _is_tool(path: Path) -> bool:
-    return path.name in PACKAGES or bool(
-        re.fullmatch(r"(diskmodel|go-tpc|slowlogplugin|server-audit)([-.].+)?", path.name)
-    )
-
-
-def _is_server(path: Path) -> bool:
-    return (path / "server.json").is_file() or path.name.endswith(".partial")
-
-
-_HOLDS: Mapping[str, Callable[[Path], bool]] = {
-    JOURNAL: lambda path: is_of_journal(path.name),
-    JOURNAL_OF_EARLIER_LABS: lambda path: is_of_journal(path.name),
-    "servers": _is_server,
-    "storage": lambda path: path.name.removesuffix(REMOVING) in ("native", "disks"),
-    "tools": _is_tool,
-    "machines": _one_of("packages", "lab", "lab.partial", JOURNAL, ".packing"),
-    "cluster": _one_of("jobs", "dask", "evidence"),
-    "vagrant": lambda path: path.name in _OF_VAGRANT or path.suffix == ".log",
-}
-"""Folder → whether what is found in it is the lab's."""
-_ONLY_A_LAB_HAS = ("vagrant/machine", "machines/packages", "cluster/dask")
-"""In a lab that has had no lock yet: one that served the virtual machine, another machine or a cluster alone."""
-
-
 def check_lab_folder(folder: Path) -> None:
     """Raises `InvalidInput` unless a folder is the lab's, or may become it: not there, or empty. Changes nothing."""
     if not folder.is_dir():
@@ -72,8 +35,8 @@ def check_lab_folder(folder: Path) -> None:
         if not in_its_way.is_dir():
             raise InvalidInput(f"{in_its_way} is no folder", "name one by REDOLAB_LAB")
         return
-    if not (_is_empty(folder) or is_marked(folder) or _is_usual(folder) or _is_of_an_earlier_lab(folder)):
-        held = list(_foreign(folder)) or [name for name in files.names(folder) if name != OF_THE_FILE_SYSTEM]
+    if not (_is_empty(folder) or is_marked(folder) or _is_usual(folder)):
+        held = [name for name in files.names(folder) if not _is_harmless(folder / name)]
         shown = ", ".join([*held[:_SHOWN], *(["…"] if len(held) > _SHOWN else [])])
         raise InvalidInput(
             f"{folder} is no folder of the lab's, and not empty ({shown})",
@@ -111,27 +74,6 @@ def _is_harmless(path: Path) -> bool:
 def _is_usual(folder: Path) -> bool:
     """Whether it is where a lab lies that was told of no other place."""
     return folder.resolve() == PROJECT.usual_lab.resolve()
-
-
-def _is_of_an_earlier_lab(folder: Path) -> bool:
-    """Whether all in it is as labs made it that did not mark their folders."""
-    if any(_foreign(folder)):
-        return False
-    opened = is_lock(folder / LOCK) and (folder / NATIVE).is_dir()
-    return opened or any((folder / name).is_dir() for name in _ONLY_A_LAB_HAS)
-
-
-def _foreign(folder: Path) -> Iterator[str]:
-    """What in a folder no lab has made, by its path there."""
-    ours = {name.partition("/")[0] for name in LAB_FOLDERS}
-    for name in files.names(folder):
-        path = folder / name
-        if _is_harmless(path):
-            continue
-        if name.removesuffix(REMOVING) not in ours or path.is_symlink() or not path.is_dir():
-            yield name
-        elif name in _HOLDS:
-            yield from (f"{name}/{each.name}" for each in sorted(path.iterdir()) if not _HOLDS[name](each))
 
 
 def _check_no_links(folder: Path) -> None:

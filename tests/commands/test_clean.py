@@ -15,8 +15,7 @@ from tests.command import redolab
 from tests.machine.test_lab_folder import held, make
 
 PRECIOUS = {
-    "journal/notes.txt": "precious",
-    "ledger/0123456789abcdef.json": '{"path": "PHOTOS", "what": "photos"}',
+    "journal/0123456789abcdef.json": '{"path": "PHOTOS", "what": "photos"}',
     "photos/wedding.jpg": "precious",
     "servers/web/index.html": "precious",
     "tools/hammer.txt": "precious",
@@ -58,7 +57,7 @@ def test_a_folder_of_somebody_elses_is_refused_in_a_line_and_left_as_it_is(verb:
     refused = run(folder, *verb)
     assert refused.returncode == 2
     assert refused.stderr == (
-        f"redolab: {folder} is no folder of the lab's, and not empty (journal/notes.txt, photos, servers/web, …): "
+        f"redolab: {folder} is no folder of the lab's, and not empty (journal, photos, servers, …): "
         f"name one for the lab alone: REDOLAB_LAB={folder}/redolab\n"
     )
     assert {path: path.stat().st_mtime_ns for path in [folder, *folder.rglob("*")]} == before
@@ -111,13 +110,6 @@ def test_clean_leaves_what_is_not_the_labs_in_its_folder(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "what else is in the folder stays (photos)" in done.stdout
     assert held(folder) == ["photos", "photos/wedding.jpg", MARK]
-
-
-def test_a_lab_that_did_not_mark_its_folder_is_removed_too(folder: Path) -> None:
-    make(folder, {**KEPT, "lock": "", "journal/": ""})
-    (folder / MARK).unlink()
-    assert run(folder, "clean", "--yes").returncode == 0
-    assert not folder.exists()
 
 
 def test_nothing_behind_a_link_is_removed(folder: Path, tmp_path: Path) -> None:
