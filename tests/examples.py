@@ -130,7 +130,7 @@ def record(measured: RecoveryTrial | None = None, *checks: TableCheck, warm: War
         ruling=Ruling.RIGHT if all(check.passed for check in checks) else Ruling.WRONG,
         checks=checks,
     )
-    return Recovery(TrialRecord(position=None, trial=measured or trial()), warm, judgement)
+    return Recovery(TrialRecord(position=0, trial=measured or trial()), warm, judgement)
 
 
 def trial(seconds_to_ready: float = 3.3, *, repeat: int = 1, slower_apply: float = 0.0) -> RecoveryTrial:

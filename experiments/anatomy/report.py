@@ -50,7 +50,6 @@ def measured_of(runs: Sequence[Run]) -> list[MeasuredCase]:
     machines = {run.name: identity_of(run) for run in runs}
     found = []
     for each in keyed_recoveries(runs):
-        assert each.record.position is not None
         planned = plans[each.run].steps[each.record.position]
         server = plans[each.run].groups[planned.group].server
         measured = MeasuredCase(

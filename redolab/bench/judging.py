@@ -35,19 +35,13 @@ def unjudged(run: Run) -> list[int]:
     return [
         record.position
         for record in run.trials(RecoveryTrial)
-        if record.position is not None
-        and record.trial.outcome is Outcome.READY
-        and (record.position, record.attempt) not in judged
+        if record.trial.outcome is Outcome.READY and (record.position, record.attempt) not in judged
     ]
 
 
 def judgeable(run: Run) -> list[int]:
     """The positions of all recoveries that ended in a server that was ready. Raises `LabError`."""
-    return [
-        record.position
-        for record in run.trials(RecoveryTrial)
-        if record.position is not None and record.trial.outcome is Outcome.READY
-    ]
+    return [record.position for record in run.trials(RecoveryTrial) if record.trial.outcome is Outcome.READY]
 
 
 def next_turn(run: Run, image: str) -> int:

@@ -10,7 +10,7 @@ import msgspec
 from redolab.cluster.address import check_worker_name
 from redolab.errors import LabError
 from redolab.machine import files
-from redolab.runs.machines import MACHINES, on_one_machine
+from redolab.runs.machines import MACHINES
 from redolab.runs.plan import Plan
 from redolab.runs.schema import FailureRecord, GroupRecord, Session, TrialRecord
 from redolab.runs.store import Run
@@ -27,8 +27,7 @@ def groups_merged_whole(run: Run, plan: Plan[Any, Any, Any]) -> set[int]:
     """The groups of which every step is measured."""
     measured: dict[int, set[int]] = {}
     for record in run.trials(object):
-        if record.position is not None:
-            measured.setdefault(record.group, set()).add(record.position)
+        measured.setdefault(record.group, set()).add(record.position)
     return {group for group, positions in measured.items() if positions >= set(plan.positions(group))}
 
 
@@ -48,9 +47,7 @@ class Merging:
         trials = _only(arrived.lines("trials", TrialRecord[Any]), group, arrived)
         groups = _only(arrived.lines("groups", GroupRecord), group, arrived)
         failures = _only(arrived.lines("failed", FailureRecord), group, arrived)
-        if not failures and sorted(
-            each.position for each in trials if each.position is not None
-        ) != self._plan.positions(group):
+        if not failures and sorted(each.position for each in trials) != self._plan.positions(group):
             raise LabError(
                 f"{_machine(arrived)} measured {len(trials)} of {len(self._plan.positions(group))} steps of group {group + 1}",
                 "look at what it printed",
@@ -104,7 +101,7 @@ class Merging:
         sessions = list(record.sessions)
         for position in range(self._own + 1, len(sessions)):
             known = sessions[position]
-            if on_one_machine(known, session) and known.commit == session.commit:
+            if (known.identity, known.commit) == (session.identity, session.commit):
                 seconds = _added(known.seconds, session.seconds)
                 sessions[position] = msgspec.structs.replace(known, seconds=seconds)
                 break

@@ -166,7 +166,7 @@ class RecoveryTrial(msgspec.Struct, frozen=True, kw_only=True):
 class WarmRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What the workload's clients met after a trial (a line of `warm.jsonl`)."""
 
-    position: int | None
+    position: int
     """Of the step in the plan."""
     group: int
     attempt: int

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redolab.runs.machines import on_one_machine
 from redolab.runs.schema import Session
 from redolab.runs.store import Run
 from redolab.storage.figures import StorageRecord
@@ -25,8 +24,8 @@ class RunStorages:
 
     def on_machine_of(self, session: int) -> list[StorageRecord]:
         """All that was recorded on the machine of a session."""
-        wanted = self._sessions[session]
-        return [record for record in self.records if on_one_machine(self._sessions[record.session], wanted)]
+        wanted = self._sessions[session].identity
+        return [record for record in self.records if self._sessions[record.session].identity == wanted]
 
 
 def storages_of(run: Run) -> RunStorages:

@@ -67,8 +67,8 @@ def _where(session: Session) -> dict[str, object]:
 def _which(trial: TrialRecord[object]) -> dict[str, object]:
     return {
         "position": trial.position,
-        "group": None if trial.position is None else trial.group,
-        "attempt": None if trial.position is None else trial.attempt,
+        "group": trial.group,
+        "attempt": trial.attempt,
         "took_s": trial.took,
         "findings": "; ".join(finding.what for finding in trial.findings),
     }

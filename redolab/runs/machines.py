@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from redolab.machine.facts import Machine
-from redolab.machine.machine_class import MachineClass, are_of_one_class, machine_classes
+from redolab.machine.machine_class import MachineClass, machine_classes
 from redolab.report.table import Column, ReportTable
 from redolab.runs.experiment import Experiment
 from redolab.runs.schema import Session, TrialRecord
@@ -15,13 +15,6 @@ from redolab.runs.store import Run
 
 MACHINES = "machines"
 """In a run's folder: a folder for each machine of a cluster, in it the run of its check cell."""
-
-
-def on_one_machine(one: Session, other: Session) -> bool:
-    """Whether two sessions were on one machine: by its identity, where it was noted; else of one class, and called the same."""
-    if one.identity and other.identity:
-        return one.identity == other.identity
-    return one.address == other.address and are_of_one_class(one.machine, other.machine)
 
 
 def identity_of(run: Run) -> str:

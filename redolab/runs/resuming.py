@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from redolab.runs.bench import Bench
-from redolab.runs.machines import on_one_machine
 from redolab.runs.plan import Plan, remaining
 from redolab.runs.schema import GroupRecord, Session
 from redolab.runs.store import Run
@@ -25,8 +24,7 @@ class RunProgress:
         self._usable: dict[int, str | None] = {}
         measured: dict[int, set[int]] = {}
         for record in run.trials(object):
-            if record.position is not None:
-                measured.setdefault(record.group, set()).add(record.position)
+            measured.setdefault(record.group, set()).add(record.position)
         done = {
             position
             for group, positions in measured.items()
@@ -42,7 +40,8 @@ class RunProgress:
         """What the group's trials were measured on, if it is there and the machine is the same."""
         if group not in self._usable:
             record = self.groups.get(group)
-            here = record is not None and on_one_machine(self._run.record().sessions[record.session], self._here)
+            sessions = self._run.record().sessions
+            here = record is not None and sessions[record.session].identity == self._here.identity
             self._usable[group] = self._bench.find(group, record.name) if record is not None and here else None
         return self._usable[group]
 

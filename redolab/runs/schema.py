@@ -44,9 +44,9 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     """The versions of the programs the lab needs, as they say them."""
     machine: Machine
     servers: Mapping[str, str] = {}
-    """Server of the catalogue → the version that was expected of it; empty in runs of earlier labs."""
+    """Server of the catalogue → the version that was expected of it; empty in runs made before that was recorded."""
     identity: str = ""
-    """Which machine that was (`redolab.machine.identity`); empty in runs of before it was noted, which have its description alone."""
+    """Machine id (`redolab.machine.identity`); empty in runs made before ids were recorded."""
     address: str = "local"
     """What that machine was called where the run was asked for, as in `ssh:db-spare`."""
     seconds: Mapping[str, float] = {}
@@ -113,7 +113,7 @@ class Ruling(StrEnum):
 class VerdictRecord(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     """What a judge found of what a trial left (a line of `verdicts.jsonl`). The last line of a trial counts."""
 
-    position: int | None
+    position: int
     """Of the step in the plan, as `group` and `attempt` those of the trial."""
     group: int
     attempt: int
@@ -148,8 +148,8 @@ class FailureRecord(msgspec.Struct, frozen=True, kw_only=True):
 class TrialRecord(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     """A measured step (a line of `trials.jsonl`)."""
 
-    position: int | None
-    """Of the step in the plan; None in runs that had none."""
+    position: int
+    """Of the step in the plan."""
     group: int = 0
     attempt: int = 1
     session: int = 0

@@ -38,7 +38,7 @@ class MeasuredDisk(msgspec.Struct, frozen=True, kw_only=True):
     """Writes of 512 bytes in a row, each synced; the latency is that of write and sync."""
     in_order: FioLoad | None = None
     """Reads and writes of 32 KiB in the order of the file, with gaps as long, 32 at a time: as recoveries treat their pages.
-    None where an earlier version looked, which did not ask."""
+    None in disks measured before these were asked for."""
 
 
 class DiskTarget(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ from redolab.results.crashes import CRASHES
 from redolab.runs.schema import Ruling, VerdictRecord
 from redolab.runs.store import Run, RunStore
 
+
 @dataclass(frozen=True, slots=True)
 class _Row:
     """The verdicts on one state by one server."""

@@ -48,7 +48,8 @@ def run(tmp_path: Path, plan: DicePlan) -> Run:
 
 
 def _session(name: str, machine: Machine = MACHINE) -> Session:
-    return msgspec.structs.replace(new_session(machine, "abc", {}), address=name, seconds={"fill": 1.0})
+    session = new_session(machine, "abc", {}, identity=f"{name} {machine.cpu}")
+    return msgspec.structs.replace(session, address=name, seconds={"fill": 1.0})
 
 
 def arrived(folder: Path, plan: DicePlan, group: int, name: str, machine: Machine = MACHINE, *, lost: int = 0) -> Run:

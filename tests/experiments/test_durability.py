@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import signal
 import time
+from pathlib import Path
 
 import pytest
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from redolab.runs.experiment import load_experiment
-from redolab.runs.machines import machine_names, machines_table, on_one_machine
+from redolab.runs.machines import machine_names, machines_table
 from redolab.runs.schema import Session, TrialRecord
 from redolab.runs.store import RunStore, new_session
 from tests.examples import MACHINE
@@ -30,17 +30,6 @@ def test_a_machine_has_one_name_and_a_name_one_machine() -> None:
         "local",
     ]
     assert machine_names([session("one"), session("two")]) == ["one", "two"]
-
-
-def test_two_equal_machines_are_two_by_their_identity_and_one_in_tables() -> None:
-    one, other = (msgspec.structs.replace(session("local"), identity=each) for each in ("a", "b"))
-    assert not on_one_machine(one, other)
-    assert on_one_machine(one, msgspec.structs.replace(one, address="ssh:here"))
-    assert machine_names([one, other]) == ["local", "local"]
-    # One that was not noted is known by its class and its name alone.
-    assert on_one_machine(one, session("local"))
-    assert not on_one_machine(one, session("local", OTHER))
-    assert not on_one_machine(one, session("elsewhere"))
 
 
 def test_check_cells_say_how_alike_machines_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,9 +71,7 @@ def replays_of(run: Run) -> Iterator[Replay]:
     of_files = {image.name for image in crashes_of(run) if image.spec.dataset.empty_tables}
     for record in run.trials(RecoveryTrial):
         trial = record.trial
-        if trial.ready_s is None or record.position is None:
-            continue
-        if trial.ready_s < SHORTEST or trial.image in of_files:
+        if trial.ready_s is None or trial.ready_s < SHORTEST or trial.image in of_files:
             continue
         logs = sorted((run.files / "logs").glob(f"{record.position + 1:03}-*.log"))
         if not logs or not arrivals_of(logs[-1]).exists():
