@@ -31,7 +31,7 @@ from redolab.models.recovery_time.terms import DiskRates
 from redolab.models.recovery_time.work import DirtyPages, Memory, dirty_pages_of
 from redolab.project import PROJECT
 
-CALIBRATION_FORMAT = 6
+CALIBRATION_FORMAT = 7
 BY_DISTANCE = (HeldOut.LOG_SIZE, HeldOut.CALIBRATED_LARGER)
 """What is the less sure the larger the log."""
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from redolab.models.recovery_time.fit import Observation, Struck
 from redolab.models.recovery_time.held_out import (
-    OF_SERVERS,
     HeldOut,
     HeldOutPrediction,
     counts_once,
@@ -48,7 +47,7 @@ class ErrorRow:
     @property
     def units(self) -> list[str]:
         """Of each error what counts once: its crash, of all servers left out its server, of other machines the machine."""
-        if self.server != ALL_SERVERS and self.held_out in OF_SERVERS:
+        if self.server != ALL_SERVERS and self.held_out is HeldOut.SERVER:
             return [each.observation.crash_name for each in self.errors]
         return [counts_once(each) for each in self.errors]
 

@@ -481,10 +481,10 @@ def test_a_storage_is_not_predicted_as_long_as_no_error_of_that_is_known(tmp_pat
 def test_a_calibration_that_cannot_be_read_is_one_line(file: Path, tmp_path: Path) -> None:
     damaged, other = tmp_path / "damaged.json", tmp_path / "other.json"
     damaged.write_text(file.read_text()[:-200])
-    other.write_text(file.read_text().replace(f'"format": {CALIBRATION_FORMAT}', '"format": 7'))
+    other.write_text(file.read_text().replace(f'"format": {CALIBRATION_FORMAT}', '"format": 99'))
     for path, why in (
         (damaged, "is no calibration, or a damaged one"),
-        (other, f"has format 7, and this version of redolab reads {CALIBRATION_FORMAT}"),
+        (other, f"has format 99, and this version of redolab reads {CALIBRATION_FORMAT}"),
         (tmp_path / "none.json", "cannot be read"),
     ):
         with pytest.raises(InvalidInput, match=why):

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 
 from redolab.models.recovery_time.fit import Fits, Fitted, Observation, Subject
-from redolab.models.recovery_time.scaling import scaling
 
 FITTED_UP_TO = 2**30
 """Bytes of the largest log that the fit sees where larger ones are held out."""
-SCALED_BY = 2**28
-"""Bytes of the log of the one crash that a server nobody has measured is scaled by."""
-
 _TINY = 1e-9
 _DISKS = 2
 """From one disk alone nothing can be learnt of what a disk does."""
@@ -40,7 +36,6 @@ class HeldOut(StrEnum):
     """On which others of its family were measured."""
     UNSEEN_STORAGE = "a storage nobody measured"
     SERVER = "another server"
-    SCALED = "another server, scaled"
     MACHINE = "another machine"
     """On its own disk, where processors decide more than anything else."""
     LIMITED = "another machine, a limited disk"
@@ -52,7 +47,6 @@ class HeldOut(StrEnum):
 
 
 OF_MACHINES = (HeldOut.MACHINE, HeldOut.LIMITED)
-OF_SERVERS = (HeldOut.SERVER, HeldOut.SCALED)
 OF_CALIBRATED = (HeldOut.CALIBRATED, HeldOut.CALIBRATED_LARGER)
 
 
@@ -83,7 +77,7 @@ def counts_once(each: HeldOutPrediction) -> str:
         return each.machine
     if each.held_out in OF_CALIBRATED:
         return f"{each.observation.server} on {each.machine}"
-    return each.observation.server if each.held_out in OF_SERVERS else each.observation.crash_name
+    return each.observation.server if each.held_out is HeldOut.SERVER else each.observation.crash_name
 
 
 def weights(units: Sequence[str]) -> list[float]:
@@ -141,7 +135,8 @@ def _of_family(observations: Sequence[Observation], relatives: Mapping[str, Sequ
         if nearest is not None:
             seen_on = {each.storage for each in subjects[nearest]}
             on_these = [each for each in own if each.storage in seen_on and each.is_judged]
-            found += _of_unmeasured_server(fits.without_server(server, nearest), on_these)
+            relative = fits.without_server(server, nearest)
+            found += [_prediction(HeldOut.SERVER, each, relative) for each in on_these]
     return found
 
 
@@ -175,19 +170,6 @@ class _Folds:
     def without_server(self, server: str, subject: Subject) -> Fitted:
         """What is learnt of a subject where nothing is known of that server."""
         return self._fits.of([each for each in self._observations if each.server != server])[subject]
-
-
-def _of_unmeasured_server(relative: Fitted, of_server: Sequence[Observation]) -> Iterator[HeldOutPrediction]:
-    """Predictions by a relative's rates as they are, and scaled by one small crash of its own on the storage measured first."""
-    for each in of_server:
-        yield _prediction(HeldOut.SERVER, each, relative)
-    own = [each for each in of_server if each.log_size <= SCALED_BY]
-    own = [each for each in own if (each.crash_name, each.storage) == (own[0].crash_name, own[0].storage)]
-    if own:
-        by_own = scaling((relative, each) for each in own).of(relative)
-        for each in of_server:
-            if each not in own:
-                yield _prediction(HeldOut.SCALED, each, by_own)
 
 
 def _prediction(kind: HeldOut, each: Observation, fitted: Fitted) -> HeldOutPrediction:
