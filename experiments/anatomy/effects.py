@@ -153,77 +153,54 @@ def _effect(
     base: Sequence[RecoveryTrial],
     spread: tuple[float, int],
 ) -> FactorEffect:
-    ready = [trial for trial in trials if trial.ready_s is not None]
-    difference = _Difference(_by_image(trials), _by_image(base), spread)
+    of_level, of_base = _logarithms(_by_image(trials)), _logarithms(_by_image(base))
+    ready = math.exp(statistics.fmean(of_level.values())) if of_level else math.nan
+    base_ready = math.exp(statistics.fmean(of_base.values()))
+    change = math.log(ready / base_ready)
     is_base = factor == BASELINE
+    reach, chance = (0.0, math.nan) if is_base else _certainty(change, of_level, of_base, spread)
+    blocks = 0 if is_base else len(of_level)
     return FactorEffect(
         server=server,
         version=trials[0].version,
         factor=factor,
         level=level,
-        ready=difference.ready,
-        n=len(ready),
+        ready=ready,
+        n=sum(trial.ready_s is not None for trial in trials),
         crashes=len({trial.image for trial in trials}),
-        base=difference.base,
-        ratio=Ratio(0.0, 0.0, 0.0, 0) if is_base else difference.ratio(),
-        chance=math.nan if is_base else difference.chance(),
+        base=base_ready,
+        ratio=Ratio(math.expm1(change), math.expm1(change - reach), math.expm1(change + reach), blocks),
+        chance=chance,
         phase="" if is_base else _phase(trials, base),
         rollback=_mean([_phases(trial).get(Phase.ROLLBACK) for trial in trials]),
         unfinished=sum(trial.outcome is not Outcome.READY for trial in trials),
     )
 
 
-class _Difference:
-    """How far a level is from the baseline: between the logarithms of their crashes, each the mean of its recoveries.
+def _certainty(
+    change: float, level: Mapping[str, float], base: Mapping[str, float], spread: tuple[float, int]
+) -> tuple[float, float]:
+    """Half of the 95 % interval of a level's change, and the chance to find such a change where there is none.
 
-    Crashes made alike differ by more than recoveries of one, and it is of crashes that something is said.
+    Between the logarithms of crashes: those made alike differ by more than recoveries of one. Of pairs where the level has
+    the baseline's own crashes; else Welch's, each with its own spread. A level of a single crash has none of its own: its
+    crashes are taken to differ as those of all baselines do. NaN where nothing tells.
     """
-
-    def __init__(
-        self, level: Mapping[str, Sequence[float]], base: Mapping[str, Sequence[float]], spread: tuple[float, int]
-    ) -> None:
-        self._level, self._base = _logarithms(level), _logarithms(base)
-        self.ready = math.exp(statistics.fmean(self._level.values())) if level else math.nan
-        self.base = math.exp(statistics.fmean(self._base.values()))
-        self._error, self._freedom = self._standard_error(spread)
-
-    def ratio(self) -> Ratio:
-        """Of the level to the baseline."""
-        change = math.log(self.ready / self.base)
-        reach = math.nan
-        if self._freedom:
-            reach = float(scipy.stats.t.ppf((1 + SHARE) / 2, self._freedom)) * self._error
-        return Ratio(math.expm1(change), math.expm1(change - reach), math.expm1(change + reach), len(self._level))
-
-    def chance(self) -> float:
-        """See `FactorEffect.chance`; NaN where nothing tells."""
-        if not self._freedom or not self._level:
-            return math.nan
-        change = abs(math.log(self.ready / self.base))
-        return 2 * float(scipy.stats.t.sf(change / self._error, self._freedom)) if self._error else 0.0
-
-    def _standard_error(self, spread: tuple[float, int]) -> tuple[float, float]:
-        """Of the difference, with the degrees of freedom that Student's t has; 0 of these where nothing tells any.
-
-        Of pairs where the level has the baseline's own crashes; else Welch's, each with its own spread. A level of a single crash
-        has none of its own: its crashes are taken to differ as those of all baselines do.
-        """
-        level, base = list(self._level.values()), list(self._base.values())
-        if not level:
-            return math.nan, 0.0
-        if self._level.keys() <= self._base.keys():
-            pairs = [value - self._base[name] for name, value in self._level.items()]
-            if len(pairs) < _FEWEST:
-                return math.nan, 0.0
-            return statistics.stdev(pairs) / math.sqrt(len(pairs)), len(pairs) - 1.0
-        if len(level) < _FEWEST or len(base) < _FEWEST:
-            deviation, freedom = spread
-            return deviation * math.sqrt(1 / len(level) + 1 / len(base)), float(freedom)
-        own, of_base = statistics.variance(level) / len(level), statistics.variance(base) / len(base)
-        if not own + of_base:
-            return 0.0, len(level) + len(base) - 2.0
-        satterthwaite = (own + of_base) ** 2 / (own**2 / (len(level) - 1) + of_base**2 / (len(base) - 1))
-        return math.sqrt(own + of_base), satterthwaite
+    is_paired = level.keys() <= base.keys()
+    if is_paired and len(level) < _FEWEST:
+        return math.nan, math.nan
+    if is_paired:
+        test = scipy.stats.ttest_1samp([value - base[name] for name, value in level.items()], 0.0)
+    elif len(level) < _FEWEST or len(base) < _FEWEST:
+        deviation, freedom = spread
+        error = deviation * math.sqrt(1 / len(level) + 1 / len(base))
+        student = scipy.stats.t(freedom)
+        chance = 2 * float(student.sf(abs(change) / error)) if error else 0.0
+        return float(student.ppf((1 + SHARE) / 2)) * error, chance
+    else:
+        test = scipy.stats.ttest_ind(list(level.values()), list(base.values()), equal_var=False)
+    low, high = test.confidence_interval(SHARE)
+    return float(high - low) / 2, float(test.pvalue)
 
 
 def _spread_of_baselines(measured: Sequence[Sequence[MeasuredCase]]) -> tuple[float, int]:

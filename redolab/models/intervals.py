@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import scipy
@@ -194,9 +194,6 @@ def median_interval(values: Sequence[float]) -> tuple[float, float]:
 
     NaN for fewer than six values, which have none (Conover, Practical Nonparametric Statistics, 3.2).
     """
-    ranked = sorted(values)
-    # The largest rank from either end beyond which the median lies in less than half of what the interval leaves out.
-    rank = int(scipy.stats.binom.ppf((1 - SHARE) / 2, len(ranked), 0.5))
-    if rank and scipy.stats.binom.cdf(rank - 1, len(ranked), 0.5) <= (1 - SHARE) / 2:
-        return ranked[rank - 1], ranked[-rank]
-    return math.nan, math.nan
+    # scipy-stubs take it for a float.
+    interval: Any = scipy.stats.quantile_test(values, q=0.0, p=0.5).confidence_interval(SHARE)
+    return float(interval.low), float(interval.high)

@@ -11,6 +11,7 @@ from typing import Any
 import pymysql
 from pymysql.connections import Connection
 from pymysql.constants import CR
+from pymysql.optionfile import Parser
 
 from redolab.errors import InvalidInput, LabError, Unreachable
 
@@ -50,7 +51,8 @@ class Address:
         """With the password that was asked for, or that of the environment, which an option file's comes before."""
         if asked is not None:
             return replace(self, password=asked)
-        return replace(self, password=None if self._file_has("password") else os.environ.get(PASSWORD))
+        in_file = self._options().has_option("client", "password")
+        return replace(self, password=None if in_file else os.environ.get(PASSWORD))
 
     def check(self) -> None:
         """Raises `InvalidInput` if it names no server, or an option file that cannot be read."""
@@ -58,7 +60,7 @@ class Address:
             raise InvalidInput("no server was named", "give --defaults-file FILE, --socket PATH or --host NAME")
         if self.socket and self.host:
             raise InvalidInput("--socket and --host exclude each other", "give one of them")
-        self._file_has("")
+        self._options()
 
     def connect(self, answer: float = _PATIENCE) -> Connection:
         """A connection that waits so many seconds for an answer. Raises `pymysql.MySQLError`."""
@@ -78,18 +80,18 @@ class Address:
             program_name="redolab",
         )
 
-    def _file_has(self, option: str) -> bool:
+    def _options(self) -> Parser:
+        """Read the option file as `pymysql` will. Raises `InvalidInput` if it cannot be read."""
+        options = Parser()
         if self.defaults_file is None:
-            return False
-        parser = configparser.RawConfigParser(allow_no_value=True, strict=False)
+            return options
         try:
-            parser.read_string(self.defaults_file.read_text(errors="surrogateescape"))
-        except FileNotFoundError:
-            raise InvalidInput(f"there is no option file {self.defaults_file}") from None
-        except configparser.Error as error:
+            with self.defaults_file.open() as file:
+                options.read_file(file)
+        except (OSError, UnicodeDecodeError, configparser.Error) as error:
             said = str(error).splitlines()[0]
             raise InvalidInput(f"the option file {self.defaults_file} cannot be read ({said})") from None
-        return parser.has_option("client", option)
+        return options
 
 
 def refused(address: Address, error: pymysql.MySQLError) -> LabError:

@@ -38,7 +38,7 @@ def test_no_text_of_an_address_has_its_password() -> None:
     [
         (Address(), "no server was named"),
         (Address(socket="/s", host="h"), "exclude each other"),
-        (Address(Path("/nowhere/my.cnf")), "there is no option file /nowhere/my.cnf"),
+        (Address(Path("/nowhere/my.cnf")), "the option file /nowhere/my.cnf cannot be read"),
     ],
 )
 def test_nonsense_is_refused(address: Address, message: str) -> None:
