@@ -1,4 +1,4 @@
-"""Plugins that are built with a server of Debian's, and that its core package leaves out."""
+"""MariaDB's audit plugin, which is built with a server of Debian's and left out of its core package."""
 
 from __future__ import annotations
 
@@ -14,30 +14,24 @@ from redolab.servers.install import InstalledServer
 from redolab.servers.sources.debian import DebianSource
 
 AUDIT_PLUGIN = "server_audit.so"
-_PLUGINS = Path("usr/lib/mysql/plugin")
+_PLUGIN = Path("usr/lib/mysql/plugin", AUDIT_PLUGIN)
 _CORE = "mariadb-server-core"
 
 
 def server_audit_plugin(lab: Lab, server: InstalledServer) -> Path:
-    """MariaDB's own audit plugin: see `packaged_plugin`."""
-    return packaged_plugin(lab, server, AUDIT_PLUGIN)
-
-
-def packaged_plugin(lab: Lab, server: InstalledServer, file_name: str) -> Path:
-    """The plugin of that name of a MariaDB server of Debian's, fetched if it is not there yet.
+    """The audit plugin of a MariaDB server of Debian's, fetched if it is not there yet.
 
     Raises `InvalidInput` for a server that is not from MariaDB's packages, `LabError` if the archive has another version.
     """
-    package, source = _package(server, file_name)
-    fetched = Path(file_name).stem.replace("_", "-")
-    folder = lab.tools.own(f"{fetched}-{server.name}-{server.dialect.version}")
-    plugin = folder / file_name
+    package, source = _package(server)
+    folder = lab.tools.own(f"server-audit-{server.name}-{server.dialect.version}")
+    plugin = folder / AUDIT_PLUGIN
     if plugin.exists():
         return plugin
-    making = folder.with_name(f"{fetched}.partial")
+    making = folder.with_name("server-audit.partial")
     with (
         lab.journal.making(making, f"the half-fetched {package}"),
-        lab.progress.stage(f"getting {file_name} of {package}"),
+        lab.progress.stage(f"getting {AUDIT_PLUGIN} of {package}"),
     ):
         apt = PrivateApt.prepare(making / "apt", source.suite_here())
         version = apt.unpack_alone(package, making / "root")
@@ -46,28 +40,22 @@ def packaged_plugin(lab: Lab, server: InstalledServer, file_name: str) -> Path:
                 f"the archive has {package} {version}, and {server.name} here is {server.version}",
                 f"redolab server fetch {server.name}",
             )
-        found = making / "root" / _PLUGINS / file_name
+        found = making / "root" / _PLUGIN
         if not found.is_file():
-            raise LabError(f"{package} {version} has no {_PLUGINS / file_name}", "use another server (redolab servers)")
-        files.write_whole(making / "plugin" / file_name, found.read_bytes())
+            raise LabError(f"{package} {version} has no {_PLUGIN}", "use another server (redolab servers)")
+        files.write_whole(making / "plugin" / AUDIT_PLUGIN, found.read_bytes())
         files.move(making / "plugin", folder)
     return plugin
 
 
-def _package(server: InstalledServer, file_name: str) -> tuple[str, DebianSource]:
+def _package(server: InstalledServer) -> tuple[str, DebianSource]:
     """The package that has the plugins of a server whose core package is unpacked: `mariadb-server`, `mariadb-server-10.5`."""
-    if (found := _of_debian(server.name)) is not None:
-        return found
-    raise InvalidInput(
-        f"{server.name} is not from MariaDB's packages, and its {file_name} cannot be had alone",
-        "name a MariaDB server of Debian's (mariadb-10.5, mariadb-10.11, mariadb-11.8)",
-    )
-
-
-def _of_debian(server: str) -> tuple[str, DebianSource] | None:
-    source = server_catalogue().get(server).source
+    source = server_catalogue().get(server.name).source
     if isinstance(source, DebianSource):
         for package in source.packages:
             if package.startswith(_CORE):
                 return package.replace("-core", ""), source
-    return None
+    raise InvalidInput(
+        f"{server.name} is not from MariaDB's packages, and its {AUDIT_PLUGIN} cannot be had alone",
+        "name a MariaDB server of Debian's (mariadb-10.5, mariadb-10.11, mariadb-11.8)",
+    )
