@@ -15,8 +15,6 @@ STOPPED_GROWING = "had stopped growing"
 """What is said of such an age."""
 _REACHED = 0.98
 """Of the age aimed at, beyond which none or few go: few samples fall right on it."""
-_EAGER = 8
-"""Where flushing becomes eager, a load is this part short of the age at which statements wait (MariaDB 10.5 and later)."""
 _WARM_UP = 3
 """Of a window: what a load's start is allowed."""
 
@@ -71,8 +69,7 @@ class Uniform(msgspec.Struct, frozen=True, kw_only=True):
 class KillRule(msgspec.Struct, frozen=True, kw_only=True):
     """What decides the moment of the kill.
 
-    With none set it is the sync flush point, of MariaDB 10.5 and later the async one: so crashes were made before a log was
-    filled to the highest age.
+    Crashes until 2026-11-24 have none set: they were at the sync flush point, of MariaDB 10.5 and later at the async one.
     """
 
     highest_age: bool = False
@@ -134,10 +131,7 @@ class KillRule(msgspec.Struct, frozen=True, kw_only=True):
         wait = counters.hard_limit or capacity.hard_limit
         if self.age_fraction is not None:
             return int(wait * self.age_fraction)
-        if self.highest_age:
-            return int(wait * capacity.highest_age / capacity.hard_limit * _REACHED)
-        forced = counters.sync_flush_point or capacity.sync_flush_point
-        return min(wait - wait // _EAGER if forced == wait else forced, int(wait * _REACHED))
+        return int(wait * capacity.highest_age / capacity.hard_limit * _REACHED)
 
 
 HIGHEST_AGE = KillRule(highest_age=True)

@@ -40,18 +40,10 @@ def test_on_mariadb_the_highest_age_is_where_statements_wait() -> None:
     assert fill.reason_to_kill(2.0, replace(at_limit, checkpoint_age=784 * MIB)) is not None
 
 
-def test_a_rule_from_before_keeps_its_target_and_differs_from_the_default() -> None:
+def test_a_rule_from_before_differs_from_the_default() -> None:
     before = msgspec.json.decode(b'{"age_fraction": null, "age": null, "after": null, "steady": null}', type=KillRule)
     assert before == KillRule() != HIGHEST_AGE
     assert before.filled_to() != HIGHEST_AGE.filled_to()
-    fill = Fill(before, CAPACITY, began=0.0)
-    assert fill.reason_to_kill(1.0, counters(699)) is None
-    assert "reached its target of 700M" in (fill.reason_to_kill(2.0, counters(700)) or "")
-    # MariaDB 10.5 and later, which has no sync flush point below the hard limit.
-    capacity = capacity_before_8_0(one_file(512 * MIB), header=12288, forced_at_limit=True)
-    fill = Fill(before, capacity, began=0.0)
-    assert fill.reason_to_kill(1.0, Counters(checkpoint_age=capacity.async_flush_point - 1)) is None
-    assert fill.reason_to_kill(2.0, Counters(checkpoint_age=capacity.async_flush_point)) is not None
 
 
 @pytest.mark.parametrize(
@@ -87,7 +79,7 @@ def test_after_a_time_whatever_the_age() -> None:
 
 
 def test_an_age_that_stops_growing_is_noticed_near_its_peak() -> None:
-    fill = Fill(KillRule(), CAPACITY, began=0.0)
+    fill = Fill(KillRule(age=700 * MIB), CAPACITY, began=0.0)
     assert fill.reason_to_kill(1.0, counters(500)) is None
     # It saws below its peak: the kill waits for the next time it is high.
     assert fill.reason_to_kill(2.0 + PATIENCE, counters(300)) is None
@@ -97,19 +89,19 @@ def test_an_age_that_stops_growing_is_noticed_near_its_peak() -> None:
 
 
 def test_an_age_that_never_comes_near_its_peak_again_does_not_keep_the_run_waiting() -> None:
-    fill = Fill(KillRule(), CAPACITY, began=0.0)
+    fill = Fill(KillRule(age=700 * MIB), CAPACITY, began=0.0)
     assert fill.reason_to_kill(1.0, counters(500)) is None
     assert fill.reason_to_kill(1.0 + 2.9 * PATIENCE, counters(300)) is None
     assert fill.reason_to_kill(2.0 + 3.0 * PATIENCE, counters(300)) is not None
 
 
 def test_a_growing_age_is_left_alone_for_as_long_as_it_takes() -> None:
-    fill = Fill(KillRule(), CAPACITY, began=0.0)
+    fill = Fill(KillRule(age=700 * MIB), CAPACITY, began=0.0)
     assert all(fill.reason_to_kill(10.0 * step, counters(step)) is None for step in range(600))
 
 
 def test_the_time_left_is_what_is_missing_at_the_present_rate() -> None:
-    fill = Fill(KillRule(), CAPACITY, began=0.0)
+    fill = Fill(KillRule(age=700 * MIB), CAPACITY, began=0.0)
     for second in range(5):
         fill.reason_to_kill(float(second), counters(100 + 50 * second, lsn=1000 + 50 * second))
     assert fill.rate() == 50 * MIB
@@ -118,9 +110,9 @@ def test_the_time_left_is_what_is_missing_at_the_present_rate() -> None:
 
 
 def test_a_server_that_does_not_tell_its_limit_is_held_to_the_formula() -> None:
-    fill = Fill(KillRule(), CAPACITY, began=0.0)
-    assert fill.reason_to_kill(1.0, Counters(checkpoint_age=CAPACITY.sync_flush_point - 1)) is None
-    assert fill.reason_to_kill(1.1, Counters(checkpoint_age=CAPACITY.sync_flush_point)) is not None
+    fill = Fill(KillRule(age_fraction=1.0), CAPACITY, began=0.0)
+    assert fill.reason_to_kill(1.0, Counters(checkpoint_age=CAPACITY.hard_limit - 1)) is None
+    assert fill.reason_to_kill(1.1, Counters(checkpoint_age=CAPACITY.hard_limit)) is not None
 
 
 def test_of_an_age_and_a_time_what_comes_first() -> None:
