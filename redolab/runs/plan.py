@@ -16,24 +16,24 @@ S = TypeVar("S", bound="PlannedStep")
 C = TypeVar("C")
 
 
-class PlannedGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """What some steps share and is made once for them, as a crash image; an experiment's own kind has more fields."""
+class _Described(msgspec.Struct, frozen=True, kw_only=True):
+    """Part of a plan, in words."""
 
     def described(self) -> Mapping[str, str]:
         """What it is, heading → words, as the plan's table shows it."""
         return {name: words(getattr(self, name)) for name in self.__struct_fields__}
+
+
+class PlannedGroup(_Described, frozen=True, kw_only=True):
+    """What some steps share and is made once for them, as a crash image; an experiment's own kind has more fields."""
 
     def cost_keys(self) -> Sequence[str]:
         """What earlier runs may have made that took about as long, the closest first."""
         return [" ".join(self.described().values())]
 
 
-class PlannedStep(msgspec.Struct, frozen=True, kw_only=True):
+class PlannedStep(_Described, frozen=True, kw_only=True):
     """One thing to measure; an experiment's own kind has the factors that vary within a group as fields."""
-
-    def described(self) -> Mapping[str, str]:
-        """What it is, heading → words, as the plan's table shows it."""
-        return {name: words(getattr(self, name)) for name in self.__struct_fields__}
 
     def cost_keys(self, group: Sequence[str]) -> Sequence[str]:
         """What earlier runs may have measured that took about as long, the closest first; `group` are those of its group."""

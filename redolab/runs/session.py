@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any, Protocol
 
 from redolab.errors import FindingsMade, InvalidInput, LabError, StepsFailed
-from redolab.lab import Lab, lab_to_read, open_lab
+from redolab.lab import lab_to_read, open_lab
 from redolab.machine.description import read_machine
 from redolab.progress import Progress
 from redolab.runs.beginning import session_here
@@ -61,50 +61,34 @@ def run_experiment(name: str, factors: CommonFactors, progress: Progress) -> Non
     )
     with opened as lab:
         plan = experiment.plan(factors, lab)
-        options = {**factors.in_words(), "seed": str(plan.seed)}
-        start_run(lab, store, name, plan, options, only_shown=factors.plan)
-
-
-def start_run(
-    lab: Lab,
-    store: RunStore,
-    name: str,
-    plan: Plan[Any, Any, Any],
-    options: Mapping[str, str],
-    *,
-    only_shown: bool = False,
-) -> None:
-    """A new run of an experiment that carries out a plan, and its tables; or only the plan. Raises `LabError`."""
-    experiment = load_experiment(name)
-    bench = experiment.bench(lab, plan)
-    every = range(len(plan.steps))
-    bench.check(every)
-    found = {group: there for group in range(len(plan.groups)) if (there := bench.find(group, None)) is not None}
-    missing = [group for group in range(len(plan.groups)) if group not in found]
-    needs = bench.needs(every, missing)
-    try:
-        check_room(needs)
-    except LabError as error:
-        if not only_shown:
-            raise
-        # What lacks now may be free when the run is started.
-        lab.progress.note(f"it could not start now: {error}")
-    machine = read_machine(lab.home)
-    experience = Experience.of_runs(store, machine)
-    how_long = in_words(experience.estimate(plan, every, missing))
-    lab.progress.note(
-        f"{experiment.step.of(len(plan.steps))}, {experiment.group.of(len(missing))} to make first: {how_long} "
-        f"(seed {plan.seed})"
-    )
-    for remark in bench.remarks():
-        lab.progress.note(remark)
-    if only_shown:
-        lab.progress.console.print()
-        plan_table(plan, found, needs).show(lab.progress.console)
-        return
-    run = store.create(name, options, session_here(lab))
-    run.write_plan(plan)
-    execute_run(store, experiment, run, plan, lab.progress, lambda: Execution(lab, store, run, bench, plan, experience))
+        bench = experiment.bench(lab, plan)
+        every = range(len(plan.steps))
+        bench.check(every)
+        found = {group: there for group in range(len(plan.groups)) if (there := bench.find(group, None)) is not None}
+        missing = [group for group in range(len(plan.groups)) if group not in found]
+        needs = bench.needs(every, missing)
+        try:
+            check_room(needs)
+        except LabError as error:
+            if not factors.plan:
+                raise
+            # What lacks now may be free when the run is started.
+            progress.note(f"it could not start now: {error}")
+        experience = Experience.of_runs(store, read_machine(lab.home))
+        how_long = in_words(experience.estimate(plan, every, missing))
+        progress.note(
+            f"{experiment.step.of(len(plan.steps))}, {experiment.group.of(len(missing))} to make first: {how_long} "
+            f"(seed {plan.seed})"
+        )
+        for remark in bench.remarks():
+            progress.note(remark)
+        if factors.plan:
+            progress.console.print()
+            plan_table(plan, found, needs).show(progress.console)
+            return
+        run = store.create(name, {**factors.in_words(), "seed": str(plan.seed)}, session_here(lab))
+        run.write_plan(plan)
+        execute_run(store, experiment, run, plan, progress, lambda: Execution(lab, store, run, bench, plan, experience))
 
 
 def check_resumed(factors: CommonFactors) -> None:

@@ -85,7 +85,7 @@ class Run:
     def trials(self, kind: type[T]) -> list[TrialRecord[T]]:
         """What was measured and still counts, in the order of measuring; a torn last line is left out. Raises `LabError`."""
         attempts = {group: record.attempt for group, record in self.groups().items()}
-        records = self._trial_records(kind)
+        records: list[TrialRecord[T]] = self.lines(_TRIALS, TrialRecord[kind])  # type: ignore[valid-type]
         return [record for record in records if record.attempt >= attempts.get(record.group, 1)]
 
     def verdicts(self, kind: type[T]) -> list[VerdictRecord[T]]:
@@ -212,9 +212,6 @@ class Run:
             file.write(b"".join(msgspec.json.encode(content) + b"\n" for content in contents))
             file.flush()
             os.fsync(file.fileno())
-
-    def _trial_records(self, kind: type[T]) -> list[TrialRecord[T]]:
-        return self.lines(_TRIALS, TrialRecord[kind])  # type: ignore[valid-type]
 
     def _decoded(self, name: str, line: bytes, kind: Any) -> Any:
         try:
