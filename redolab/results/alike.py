@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from redolab.errors import InvalidInput, LabError
+from redolab.errors import LabError
 from redolab.machine.machine_class import MachineClass, machine_classes
 from redolab.records.alike import Alike, StorageKey, alike, storage_key
 from redolab.records.crash import CrashImage
@@ -58,11 +58,13 @@ class Keys:
     """The keys of what some runs measured: their machines are classed together."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
+        """Raises `LabError` if a run cannot be read."""
         self.runs = runs
         sessions = {run.name: run.record().sessions for run in runs}
         classes = iter(machine_classes([each.machine for of_run in sessions.values() for each in of_run]))
         self._classes = {name: [next(classes) for _ in of_run] for name, of_run in sessions.items()}
-        self._storages = {run.name: _storages(run) for run in runs}
+        plans: dict[str, _Planned] = {run.name: run.plan(_Planned) for run in runs}
+        self._storages = {name: plan.conditions.storages for name, plan in plans.items()}
 
     def machine(self, run: Run, session: int) -> MachineClass:
         """The class of the machine of a run's session."""
@@ -98,14 +100,9 @@ class Keys:
         )
 
 
-def keys_of(runs: Sequence[Run]) -> Keys:
-    """The keys of what these runs measured. Raises `LabError` if one cannot be read."""
-    return Keys(runs)
-
-
 def keyed_recoveries(runs: Sequence[Run]) -> list[Keyed]:
     """The recoveries of these runs, in the order of measuring. Raises `LabError` if one cannot be read."""
-    keys, named = keys_of(runs), machines_of(runs)
+    keys, named = Keys(runs), machines_of(runs)
     found = []
     for run in runs:
         sessions = run.record().sessions
@@ -129,12 +126,3 @@ def keyed_recoveries(runs: Sequence[Run]) -> list[Keyed]:
                 )
             )
     return found
-
-
-def _storages(run: Run) -> Mapping[str, StorageProfile]:
-    try:
-        planned: _Planned = run.plan(_Planned)
-    except InvalidInput:
-        # A run by hand has no plan.
-        return {}
-    return planned.conditions.storages

@@ -9,7 +9,7 @@ from redolab.counters import Sample
 from redolab.records.alike import Alike
 from redolab.records.crash import MACHINE, WORKLOAD, CrashImage, CrashSpec
 from redolab.records.kill_rule import KillRule
-from redolab.results.alike import keys_of
+from redolab.results.alike import Keys
 from redolab.results.crashes import crashes_of, samples_of, story_folder
 from redolab.results.load_figures import LoadFigures, load_figures
 from redolab.results.recoveries import Recovery, recoveries_of
@@ -77,7 +77,7 @@ class MeasuredLoads:
 def found_in(runs: Sequence[Run]) -> MeasuredLoads:
     """The loads whose figures can be told, and the other crashes, in the order of measuring. Raises `LabError`."""
     loads, worst = [], []
-    keys, named = keys_of(runs), machines_of(runs)
+    keys, named = Keys(runs), machines_of(runs)
     for run in runs:
         places = {record.name: (place, record.session) for place, record in run.groups().items()}
         measured = recoveries_of(run)

@@ -9,7 +9,7 @@ import msgspec
 
 from redolab.machine.machine_class import are_of_one_class
 from redolab.models.recovery_time.held_out import FITTED_UP_TO, HeldOut, HeldOutPrediction
-from redolab.results.alike import keyed_recoveries, keys_of
+from redolab.results.alike import Keys, keyed_recoveries
 from redolab.results.committed import (
     by_machine,
     committed_recoveries,
@@ -68,7 +68,7 @@ def _predictions(own: Calibration, runs: Sequence[Run], name: str) -> list[HeldO
     recoveries = keyed_recoveries(runs)
     machines = {each.image.name: each.key.machine for each in recoveries}
     found = []
-    for each in observations_of(recoveries, known_disks(keys_of(runs))):
+    for each in observations_of(recoveries, known_disks(Keys(runs))):
         server = own.servers.get(each.server)
         learnt = None if server is None else server.workloads.get(each.workload)
         if each.is_judged and learnt is not None and learnt.scaled_by and each.storage in learnt.storages:

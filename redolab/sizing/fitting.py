@@ -26,7 +26,7 @@ from redolab.models.replicates import Replicates, replicates
 from redolab.records.alike import Alike, grouped
 from redolab.records.recovery import Outcome
 from redolab.report.labels import server_label
-from redolab.results.alike import Keyed, Keys, keyed_recoveries, keys_of
+from redolab.results.alike import Keyed, Keys, keyed_recoveries
 from redolab.results.observations import (
     Disks,
     are_of_one_load,
@@ -118,7 +118,7 @@ class _Lesson:
 
 def _lesson(runs: Sequence[Run], machine: str | None) -> _Lesson:
     """Raises `LabError`, or `InvalidInput` if the runs hold no recovery to learn from."""
-    keys, measured = keys_of(runs), keyed_recoveries(runs)
+    keys, measured = Keys(runs), keyed_recoveries(runs)
     disks = known_disks(keys)
     chosen = _class(machine, [each for each in measured if observations_of([each], disks)])
     kept = _of_one_version([each for each in measured if each.key.machine == chosen])
@@ -170,7 +170,7 @@ def fit_runs(
             there = [each for each in keyed_recoveries(own) if each.run not in of_other_classes]
             usual = [each for each in there if each.run not in anatomies]
             rest = [each for each in lesson.observations if each.run not in names]
-            found += _on_other_machines(usual, known_disks(keys_of(own)), fit_together(rest), name)
+            found += _on_other_machines(usual, known_disks(Keys(own)), fit_together(rest), name)
             rolled_back_elsewhere += _rolled_back_elsewhere(there, name)
             if not names & {run.name for run in runs}:
                 others += usual

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 
-from redolab.results.alike import keyed_recoveries, keys_of
+from redolab.results.alike import Keys, keyed_recoveries
 from redolab.results.committed import INTEL_MACHINE
 from redolab.results.observations import known_disks
 from redolab.results.storages import storages_of
@@ -22,6 +22,6 @@ def test_a_disk_is_the_median_of_what_fio_found_and_not_what_it_met_in_a_busy_mi
     ]
     usual = statistics.median(latencies)
     assert max(latencies) > 2 * usual
-    found = known_disks(keys_of(runs))
+    found = known_disks(Keys(runs))
     on_it = [each for each in keyed_recoveries(runs) if each.trial.storage == HOME]
     assert {disk.write_us for each in on_it if (disk := found.of(each)) is not None} == {usual}

@@ -15,7 +15,7 @@ from redolab.records.crash import filled_to
 from redolab.records.plan import CrashPlan
 from redolab.report.contents import Page, Plot
 from redolab.report.template import filled
-from redolab.results.alike import Keyed, Keys, keyed_recoveries, keys_of
+from redolab.results.alike import Keyed, Keys, keyed_recoveries
 from redolab.results.committed import SLOWER_MACHINE
 from redolab.results.crashes import crashes_of
 from redolab.results.marks import Off, marks_of, storage_label
@@ -104,12 +104,12 @@ def page(runs: Sequence[Run]) -> Page:
         key=_smallest_log,
     )
     ((machine, recoveries),) = _by_machine(of_matrix)
-    matrix = _matrix(keys_of(of_matrix), machine, recoveries, runs)
+    matrix = _matrix(Keys(of_matrix), machine, recoveries, runs)
     own = {storage: ratios_on(matrix.shown.rows, storage) for storage in matrix.slower}
     slower = Plot("slower", partial(plot_slower, storages=own, marked=matrix.too_slow, title=_title(matrix)))
     values = {
         "matrix": matrix,
-        "others": [_others(keys_of(of_others), machine, own) for machine, own in _by_machine(of_others, (HOME, CLOUD))],
+        "others": [_others(Keys(of_others), machine, own) for machine, own in _by_machine(of_others, (HOME, CLOUD))],
         "confounded": confounded_with_time(
             [*of_matrix, *of_others],
             CrashPlan,
