@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from redolab.bench.factors import StorageFactors
 from redolab.errors import InvalidInput
-from redolab.runs.factors import CommonFactors, factor, on_or_off, one_of, several, whole_number
+from redolab.runs.factors import factor, on_or_off, one_of, several, whole_number
 from redolab.servers.catalogue import server_names
-from redolab.storage.catalogue import storage_name, storage_profile
+from redolab.storage.catalogue import storage_name
 from redolab.storage.file_systems import AS_IS, MADE_BY
-from redolab.storage.profiles import FolderStorage, StorageProfile, TmpfsStorage
+from redolab.storage.profiles import FolderStorage, TmpfsStorage
 from redolab.units import GIB, KIB, format_size, parse_duration, parse_size
 
 from .trial import Removal
@@ -20,7 +21,7 @@ _SHORTEST = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Factors(CommonFactors):
+class Factors(StorageFactors):
     """What can be chosen; sizes in bytes, times in seconds."""
 
     server: tuple[str, ...] = factor(
@@ -78,7 +79,3 @@ class Factors(CommonFactors):
                     f"the storage {name} is a disk of the lab's, with no file system of its own yet",
                     "choose FILESYSTEM=xfs,ext4 for it",
                 )
-
-    def profiles(self) -> dict[str, StorageProfile]:
-        """The storages by name."""
-        return {name: storage_profile(name) for name in self.storage}

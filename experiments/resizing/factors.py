@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from redolab.bench.checks import check_load, check_pool
-from redolab.bench.factors import check_log_sizes
+from redolab.bench.factors import StorageFactors, check_log_sizes
 from redolab.errors import InvalidInput
 from redolab.models.sizes import fill_pool
 from redolab.records.turns import ResizingCell
-from redolab.runs.factors import CommonFactors, factor, one_of, several, whole_number
+from redolab.runs.factors import factor, one_of, several, whole_number
 from redolab.servers.catalogue import server_catalogue, server_names
-from redolab.storage.catalogue import storage_name, storage_profile
-from redolab.storage.profiles import StorageProfile, TmpfsStorage
+from redolab.storage.catalogue import storage_name
+from redolab.storage.profiles import TmpfsStorage
 from redolab.units import MIB, format_duration, format_size, parse_duration, parse_size
 from redolab.workloads.catalogue import workload_catalogue
 
@@ -21,7 +21,7 @@ _COMPARED = 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Factors(CommonFactors):
+class Factors(StorageFactors):
     """What can be chosen; sizes in bytes, times in seconds."""
 
     server: tuple[str, ...] = factor(
@@ -69,10 +69,6 @@ class Factors(CommonFactors):
         for name, profile in self.profiles().items():
             if isinstance(profile, TmpfsStorage):
                 raise InvalidInput(f"a load of an hour does not fit into memory ({name})", "choose a disk")
-
-    def profiles(self) -> dict[str, StorageProfile]:
-        """The storages by name."""
-        return {name: storage_profile(name) for name in self.storage}
 
     def tables(self) -> int:
         """Bytes of the tables."""

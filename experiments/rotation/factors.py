@@ -6,12 +6,13 @@ import itertools
 import math
 from dataclasses import dataclass
 
+from redolab.bench.factors import StorageFactors
 from redolab.errors import InvalidInput
-from redolab.runs.factors import CommonFactors, factor, on_or_off, one_of, several, whole_number
+from redolab.runs.factors import factor, on_or_off, one_of, several, whole_number
 from redolab.servers.catalogue import server_catalogue, server_names
-from redolab.storage.catalogue import storage_name, storage_profile
+from redolab.storage.catalogue import storage_name
 from redolab.storage.file_systems import AS_IS, MADE_BY
-from redolab.storage.profiles import HOME, FolderStorage, ModelledDisk, StorageProfile
+from redolab.storage.profiles import HOME, FolderStorage, ModelledDisk
 from redolab.units import GIB, MIB, format_size, parse_size
 
 from .methods import Method
@@ -32,7 +33,7 @@ def _method(text: str) -> Method:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Factors(CommonFactors):
+class Factors(StorageFactors):
     """What can be chosen; sizes in bytes, times in seconds."""
 
     server: tuple[str, ...] = factor("Servers, with commas; all for every one.", server_names, "mysql-9,mariadb-11.8")
@@ -109,10 +110,6 @@ class Factors(CommonFactors):
                 f"stretches of {self.seconds} s",
                 f"SECONDS={math.ceil(_SPARE * takes)}, or a smaller LOGFILE",
             )
-
-    def profiles(self) -> dict[str, StorageProfile]:
-        """The storages by name."""
-        return {name: storage_profile(name) for name in self.storage}
 
     def cells(self) -> list[RotationCell]:
         """Return every combination of factors, without methods that a server does not have."""

@@ -83,7 +83,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         plan, home = self._plan, self._lab.home
         steps = [plan.steps[position].step for position in positions]
         crashes = self._crashes(positions)
-        images = [self._image_size(crash) for crash in crashes]
+        images = [self._image_size(crash.spec) for crash in crashes]
         largest = format_size(max(crash.spec.instance.log_size for crash in crashes))
         disk = {home: self._home_needs(max(images), missing)}
         why = {home: f"a redo log of {largest} with dataset, crash image and copies"}
@@ -122,7 +122,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         copied = [each for each in self._plan.steps if not isinstance(profiles[each.step.storage], ModelledDisk)]
         if not copied or copies.shares_blocks(home):
             return ()
-        size = sum(self._image_size(self._plan.groups[each.group]) for each in copied)
+        size = sum(self._image_size(self._plan.groups[each.group].spec) for each in copied)
         which = (
             "1 recovery copies its crash image"
             if len(copied) == 1
@@ -376,7 +376,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
             sizes.crash_and_recovery(
                 spec.dataset.size, spec.instance.log_size, images=1, binary_log=spec.instance.binary_log
             )
-            - self._spec_size(spec)
+            - self._image_size(spec)
             for spec in specs
         ]
         if self._plan.keep:
@@ -385,14 +385,11 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         of_loads: dict[CrashSpec, int] = {}
         for group, spec, size in zip(missing, specs, making, strict=True):
             if len(self._of_one_load(group)) > 1:
-                of_loads[spec.alike()] = of_loads.get(spec.alike(), size) + self._spec_size(spec)
+                of_loads[spec.alike()] = of_loads.get(spec.alike(), size) + self._image_size(spec)
         return copy + max([*making, *of_loads.values()], default=0) + _most_datasets_beside(specs)
 
-    def _image_size(self, crash: PlannedCrash) -> int:
-        return self._spec_size(crash.spec)
-
     @staticmethod
-    def _spec_size(spec: CrashSpec) -> int:
+    def _image_size(spec: CrashSpec) -> int:
         return sizes.data_directory(spec.dataset.size, spec.instance.log_size, binary_log=spec.instance.binary_log)
 
     def _keep_story(self, run: Run, image: CrashImage) -> None:

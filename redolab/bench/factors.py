@@ -25,17 +25,23 @@ def crash_factor() -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CrashFactors(CommonFactors):
-    """Of every experiment that crashes servers; its own class has `server` and `storage` too, one or several."""
+class StorageFactors(CommonFactors):
+    """Factors of an experiment that measures on storages; its own class says which, one or several."""
 
-    server: tuple[str, ...]
     storage: str | tuple[str, ...]
-    keep: bool = keep_factor()
 
     def profiles(self) -> dict[str, StorageProfile]:
         """The storages by name."""
         names = (self.storage,) if isinstance(self.storage, str) else self.storage
         return {name: storage_profile(name) for name in names}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrashFactors(StorageFactors):
+    """Factors of every experiment that crashes servers; its own class says which servers."""
+
+    server: tuple[str, ...]
+    keep: bool = keep_factor()
 
 
 def check_log_sizes(servers: Iterable[str], sizes: Iterable[int]) -> None:
