@@ -10,6 +10,7 @@ import msgspec
 import psutil
 
 from redolab.machine import files, processes
+from redolab.machine.distribution import os_release
 from redolab.machine.facts import Disk, Machine
 from redolab.machine.processes import Command
 
@@ -40,14 +41,12 @@ def free_memory() -> int:
 
 def read_machine(folder: Path) -> Machine:
     """The facts of this machine; the disk is the one on which `folder` lies. What cannot be told is an empty string or None."""
-    memory = re.search(r"MemTotal:\s*(\d+) kB", _read("/proc/meminfo"))
-    system = re.search(r'PRETTY_NAME="(.*)"', _read("/etc/os-release"))
     return Machine(
         cpu=cpu_name(_read("/proc/cpuinfo"), platform.machine(), _product()),
         cores=len(re.findall(r"^processor\s*:", _read("/proc/cpuinfo"), re.MULTILINE)),
-        memory=int(memory[1]) * 1024 if memory else 0,
+        memory=total_memory(),
         kernel=_said("uname", "-sr"),
-        system=system[1] if system else "",
+        system=os_release().get("PRETTY_NAME", ""),
         virtualisation=_said("systemd-detect-virt"),
         disk=read_disk(folder),
     )

@@ -67,15 +67,17 @@ class BlockDevice:
             settings.append(("nr_requests", 2 * depth))
         self._set([*settings, ("rotational", int(queue.rotational)), ("read_ahead_kb", _READ_AHEAD_KIB)])
 
-    def _set(self, settings: Iterable[tuple[str, object]]) -> None:
+    def _set(
+        self,
+        settings: Iterable[tuple[str, object]],
+        remedy: str = "choose another 'scheduler' in the storage profile",
+    ) -> None:
         for name, value in settings:
             try:
                 processes.run(Command(["tee", str(self._queue_file(name))], standard_input=f"{value}\n".encode()))
             except CommandFailed as error:
                 raise LabError(
-                    f"the kernel does not take {value} as {name} of the device {self.name}",
-                    "choose another 'scheduler' in the storage profile",
-                    details=error.details,
+                    f"the kernel does not take {value} as {name} of the device {self.name}", remedy, error.details
                 ) from error
 
     @contextmanager
@@ -104,13 +106,7 @@ class BlockDevice:
         file = self._queue_file("write_cache")
         if file.read_text().strip() == wanted:
             return
-        try:
-            processes.run(Command(["tee", str(file)], standard_input=f"{wanted}\n".encode()))
-        except CommandFailed as error:
-            raise LabError(
-                f"the kernel does not take '{wanted}' as the write cache of the device {self.name}",
-                details=error.details,
-            ) from error
+        self._set([("write_cache", wanted)], "another kernel may")
         if file.read_text().strip() != wanted:
             raise LabError(
                 f"the device {self.name} keeps its write cache as '{file.read_text().strip()}'",
