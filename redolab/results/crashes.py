@@ -22,7 +22,7 @@ def crashes_of(run: Run) -> list[CrashImage]:
     for path in sorted((run.files / CRASHES).glob(f"*/{MARK}")):
         try:
             images.append(decoded_image(path.read_bytes()))
-        except (msgspec.MsgspecError, KeyError) as error:
+        except msgspec.MsgspecError as error:
             raise LabError(
                 f"the run {run.name} cannot be read ({path.name}: {error})", "it is left as it is"
             ) from error

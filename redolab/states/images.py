@@ -48,7 +48,7 @@ class ImageStore:
         """The image of that name; None if there is none that this version of the lab can read."""
         try:
             return decoded_image((self._folder / name / MARK).read_bytes())
-        except (msgspec.MsgspecError, KeyError, OSError):
+        except (msgspec.MsgspecError, OSError):
             return None
 
     def get(self, name: str) -> CrashImage:
