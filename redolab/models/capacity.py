@@ -52,9 +52,9 @@ class RedoCapacity:
     that a crash can leave. In MySQL 8.0 and later it can lie below the forced flushing of a small log."""
     source: str
     """Where the formula is from."""
-    highest_age: int = 0
+    highest_age: int
     """What a load that outruns flushing comes back to again and again: the hard limit, or where statements have a checkpoint
-    written before it. 0 in what was kept before the lab knew it."""
+    written before it."""
 
 
 def capacity_before_8_0(layout: RedoLayout, *, header: int, forced_at_limit: bool = False) -> RedoCapacity:

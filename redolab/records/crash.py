@@ -103,9 +103,7 @@ class CrashImage(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def sync_flush_point(self) -> int:
         """The checkpoint age from which on flushing was forced: the server's own figure where it told one."""
-        told = self.last_sample.sync_flush_point or self.capacity.sync_flush_point
-        # What MariaDB 10.5 and later left with earlier versions of the lab has the async one in its place.
-        return self.hard_limit if told == self.capacity.async_flush_point else told
+        return self.last_sample.sync_flush_point or self.capacity.sync_flush_point
 
     @property
     def stopped_short(self) -> bool:

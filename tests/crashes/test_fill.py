@@ -14,8 +14,6 @@ from redolab.models.capacity import capacity_before_8_0, one_file, two_files
 from redolab.records.kill_rule import HIGHEST_AGE, KillRule
 from redolab.units import MIB
 
-from ..examples import image
-
 CAPACITY = capacity_before_8_0(two_files(512 * MIB), header=2048)
 
 
@@ -128,15 +126,3 @@ def test_of_an_age_and_a_time_what_comes_first() -> None:
     assert late.reason_to_kill(29.0, counters(590)) is None
     assert late.seconds_left(29.0, counters(590)) == pytest.approx(1.0)
     assert "30.0 s of the workload" in (late.reason_to_kill(30.0, counters(590)) or "")
-
-
-def test_images_from_before_have_the_sync_flush_point_where_their_server_had_it() -> None:
-    now = image()
-    assert now.sync_flush_point == now.hard_limit
-    # So MariaDB's was kept until 2026-11-24.
-    before = msgspec.structs.replace(
-        now, capacity=replace(now.capacity, sync_flush_point=now.capacity.async_flush_point, highest_age=0)
-    )
-    assert before.sync_flush_point == before.hard_limit == now.hard_limit
-    of_mysql = msgspec.structs.replace(now, capacity=CAPACITY)
-    assert of_mysql.sync_flush_point == CAPACITY.sync_flush_point < CAPACITY.hard_limit
