@@ -19,7 +19,7 @@ import numpy.typing as npt
 ANY_KIND = ""
 """Stands for all kinds of servers together."""
 POINTS = 50
-"""At which a recovery that was recorded is kept, evenly over its time."""
+"""Moments at which a recorded recovery is kept, evenly over its time."""
 _PER_MILLE = 1000.0
 _TENTHS = 10.0
 _LOW, _HIGH = 0.1, 0.9
@@ -50,6 +50,7 @@ _FEWEST = 5
 """Recoveries of such servers from which something is known."""
 
 Numbers = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 
 
 class Knows(StrEnum):
@@ -188,8 +189,8 @@ class Experience(msgspec.Struct, frozen=True, kw_only=True):
         known = self.widening.get(way, {})
         return known.get(kind or ANY_KIND, known.get(ANY_KIND))
 
-    def tracks(self, kind: str | None, *, shows_reading: bool = False) -> list[Track]:
-        """The recoveries of such servers, or all where they are too few, or none is named.
+    def tracks(self, kind: str | None, *, shows_reading: bool = False) -> Tracks:
+        """Return the recoveries of such servers, or all where they are too few, or none is named.
 
         `shows_reading`: only those whose redo was seen being read.
         """
@@ -197,11 +198,12 @@ class Experience(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Track:
-    """A course in arrays over its points: shares, and seconds."""
+class Tracks:
+    """Courses in arrays, a row for each: shares, and seconds. What is kept at `POINTS` moments has a column for each."""
 
-    redo: float
-    ready: float
+    redo: Numbers
+    """Bytes."""
+    ready: Numbers
     read: Numbers
     applied: Numbers
     complete: Numbers
@@ -210,35 +212,50 @@ class Track:
     unseen: Numbers
     in_batch: Numbers
     pages_a_mib: Numbers
-    all_reading: float
-    all_applying: float
+    all_reading: Numbers
+    all_applying: Numbers
 
 
-def tracks_of(courses: Sequence[Course], kind: str | None) -> list[Track]:
-    """The recoveries of such servers, or all where they are too few, or none is named."""
+def tracks_of(courses: Sequence[Course], kind: str | None) -> Tracks:
+    """Return the recoveries of such servers, or all where they are too few, or none is named."""
     alike = [each for each in courses if each.kind == kind]
-    return [_track(each) for each in (alike if len(alike) >= _FEWEST else courses)]
+    chosen = alike if len(alike) >= _FEWEST else courses
+
+    def numbers(name: str, unit: float = 1.0) -> Numbers:
+        return np.array([getattr(each, name) for each in chosen], dtype=np.float64) / unit
+
+    return Tracks(
+        redo=numbers("redo"),
+        ready=numbers("ready", _TENTHS),
+        read=numbers("read", _PER_MILLE),
+        applied=numbers("applied", _PER_MILLE),
+        complete=numbers("complete", _PER_MILLE),
+        reading=numbers("reading", _TENTHS),
+        applying=numbers("applying", _TENTHS),
+        unseen=numbers("unseen", _TENTHS),
+        in_batch=numbers("in_batch", _TENTHS),
+        pages_a_mib=numbers("pages_a_mib"),
+        all_reading=numbers("all_reading", _TENTHS),
+        all_applying=numbers("all_applying", _TENTHS),
+    )
 
 
-def time_left(done: Done, tracks: Sequence[Track], widening: Widening | None = None) -> TimeLeft:
+def time_left(done: Done, tracks: Tracks, widening: Widening | None = None) -> TimeLeft:
     """Return the time left by these recoveries, of which there is at least one."""
-    expected = [_as_that_went(done, each) for each in tracks]
-    seconds = np.array([each.seconds for each in expected])
-    weights = np.array([each.weight for each in expected])
+    seconds, weights = _as_they_went(done, tracks)
     order = np.argsort(seconds)
     cumulated = np.cumsum(weights[order]) / weights.sum()
     low, median, high = (
         max(_SHORTEST_S, float(seconds[order][min(len(order) - 1, int(np.searchsorted(cumulated, quantile)))]))
         for quantile in (_LOW, 0.5, _HIGH)
     )
-    share = done.elapsed / (done.elapsed + median)
     left = TimeLeft(
         seconds=median,
         low=low,
         high=high,
         least=float(seconds.min()),
         most=float(seconds.max()),
-        share=share,
+        share=done.elapsed / (done.elapsed + median),
         knows=done.knows,
     )
     return left if widening is None else left.widened(widening)
@@ -259,118 +276,86 @@ def _reach(end: float, median: float) -> float:
     return max(_LEAST_REACH, abs(math.log(end / median)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Expected:
-    seconds: float
-    weight: float
-
-
-def _as_that_went(done: Done, track: Track) -> _Expected:
-    """What would be left if it went on as that recovery did, and how much that one counts."""
-    total, weight = _total(done, track)
-    share = min(1.0, done.read / total)
+def _as_they_went(done: Done, tracks: Tracks) -> tuple[Numbers, Numbers]:
+    """Return the seconds left if it went on as each of those recoveries did, and how much each counts."""
+    every = np.arange(len(tracks.redo))
+    total, weight = _total(done, tracks)
+    share = np.minimum(1.0, done.read / total)
     shows = done.applied is not None
-    applied = min(1.0, (done.complete if done.applied is None else done.applied) / total)
+    applied = np.minimum(1.0, (done.complete if done.applied is None else done.applied) / total)
     is_applying = done.in_batch_s > 0
     waited = done.unseen_s if shows else done.in_batch_s
-    theirs, waits = (track.applied, track.unseen) if shows else (track.complete, track.in_batch)
-    apart = _APART * ((track.in_batch > 0) != is_applying)
-    distance = np.abs(track.read - share) + np.abs(theirs - applied) + apart
-    least = float(distance.min())
-    near = np.flatnonzero(distance <= least + _NEAR)
-    first = int(near[0])
+    theirs, waits = (tracks.applied, tracks.unseen) if shows else (tracks.complete, tracks.in_batch)
+    apart = _APART * ((tracks.in_batch > 0) != is_applying)
+    distance = np.abs(tracks.read - share[:, None]) + np.abs(theirs - applied[:, None]) + apart
+    least = distance.min(axis=1)
+    near = distance <= least[:, None] + _NEAR
+    first = near.argmax(axis=1)
 
-    reading_slower = applying_slower = None
-    at = float(track.reading[first] if is_applying else track.reading[near].mean())
-    if share > _SEEN_SHARE and at > 0 and done.reading_s > 0:
-        reading_slower = done.reading_s / at
-    there, here = float(track.applying[first] - waits[first]), done.applying_s - waited
-    if applied > _SEEN_SHARE and there > _SEEN_S and here > _SEEN_S:
-        applying_slower = here / there
+    at = tracks.reading[every, first] if is_applying else tracks.reading.mean(axis=1, where=near)
+    has_speed = (share > _SEEN_SHARE) & (at > 0) & (done.reading_s > 0)
+    reading_slower = _ratio(done.reading_s, at, has_speed)
+    there, here = (tracks.applying - waits)[every, first], done.applying_s - waited
+    has_applied = (applied > _SEEN_SHARE) & (there > _SEEN_S) & (here > _SEEN_S)
+    applying_slower = np.where(has_applied, _ratio(here, there, has_applied), reading_slower)
 
-    point, gap = first, 0.0
     if is_applying:
-        point, gap = _nearest(waits, near, applying_slower or reading_slower or 1.0, waited)
-    elif reading_slower is None:
-        point, gap = _nearest(track.reading, near, 1.0, done.reading_s)
-    elapsed = (point + 0.5) / POINTS * track.ready
-    weight *= _alike(gap, _WAIT) * math.exp(-least / _LIKE)
-    if reading_slower is None:
-        return _by_age(done, track, elapsed, weight)
-    if track.read[point] > 0 and track.reading[point] > 0:
-        a_byte = float(track.reading[point] / (track.read[point] * track.redo))
-        weight *= _alike(math.log(done.reading_s / max(done.read, 1.0) / a_byte), _SPEED)
-    slower = applying_slower
-    if slower is not None:
-        weight *= _alike(math.log(slower / reading_slower), _TURN)
+        point, gap = _nearest(waits * applying_slower[:, None], near, waited)
     else:
-        denser = _denser(done, float(track.pages_a_mib[point]))
-        weight *= _alike(math.log(denser), _DENSITY)
-        slower = reading_slower * denser
-    reading = max(0.0, track.all_reading - float(track.reading[point]))
-    applying = max(0.0, track.all_applying - float(track.applying[point]))
-    rest = max(0.0, track.ready - elapsed - reading - applying)
-    return _Expected(reading * reading_slower + applying * slower + rest, weight + _NEVER_NONE)
+        point, gap = _nearest(tracks.reading, near, done.reading_s)
+        point, gap = np.where(has_speed, first, point), np.where(has_speed, 0.0, gap)
+    elapsed = (point + 0.5) / tracks.read.shape[1] * tracks.ready
+    weight = weight * _alike(gap, _WAIT) * np.exp(-least / _LIKE)
+    by_age, weight_by_age = _by_age(done, tracks, elapsed, weight)
+
+    read, reading, applying = (each[every, point] for each in (tracks.read, tracks.reading, tracks.applying))
+    a_byte = _ratio(reading, read * tracks.redo, read > 0)
+    speed = _ratio(done.reading_s / max(done.read, 1.0), a_byte, has_speed & (read > 0) & (reading > 0))
+    # A byte takes longer to apply where it touches more pages.
+    pages = tracks.pages_a_mib[every, point]
+    denser = _ratio(done.pages_a_mib or 0.0, pages, (pages > 0) & bool(done.pages_a_mib))
+    slower = np.where(has_applied, applying_slower, reading_slower * denser)
+    turn = np.where(has_applied, _alike(np.log(slower / reading_slower), _TURN), _alike(np.log(denser), _DENSITY))
+    reading_left = np.maximum(0.0, tracks.all_reading - reading)
+    applying_left = np.maximum(0.0, tracks.all_applying - applying)
+    rest = np.maximum(0.0, tracks.ready - elapsed - reading_left - applying_left)
+    by_speed = reading_left * reading_slower + applying_left * slower + rest
+    weight_by_speed = weight * _alike(np.log(speed), _SPEED) * turn + _NEVER_NONE
+    return np.where(has_speed, by_speed, by_age), np.where(has_speed, weight_by_speed, weight_by_age)
 
 
-def _by_age(done: Done, track: Track, elapsed: float, weight: float) -> _Expected:
-    """Where no speed is seen yet: by how long it has been at it, and by how much redo it has."""
+def _by_age(done: Done, tracks: Tracks, elapsed: Numbers, weight: Numbers) -> tuple[Numbers, Numbers]:
+    """Return seconds left and weights where no speed is seen yet: by how long it has been at it, and by how much redo it has."""
     if done.total is None:
-        weight *= _alike(math.log((done.elapsed + 0.5) / (elapsed + 0.5)), _AGE)
-        return _Expected(track.ready - elapsed, weight + _NEVER_NONE)
-    larger = max(done.total, 1.0) / track.redo
-    whole = track.ready * larger
-    weight *= _alike(math.log(larger), _SIZE)
-    if whole <= done.elapsed:
-        # That one would be ready by now.
-        return _Expected(_SHORTEST_S, _NEVER_NONE)
-    return _Expected(whole - done.elapsed, weight + _NEVER_NONE)
+        weight = weight * _alike(np.log((done.elapsed + 0.5) / (elapsed + 0.5)), _AGE)
+        return tracks.ready - elapsed, weight + _NEVER_NONE
+    larger = max(done.total, 1.0) / tracks.redo
+    left = tracks.ready * larger - done.elapsed
+    # Where none is left, that one would be ready by now.
+    weight = np.where(left > 0, weight * _alike(np.log(larger), _SIZE), 0.0)
+    return np.where(left > 0, left, _SHORTEST_S), weight + _NEVER_NONE
 
 
-def _denser(done: Done, pages_a_mib: float) -> float:
-    """How many times as many pages a byte of redo touches here; 1 where either is not known."""
-    if not done.pages_a_mib or pages_a_mib <= 0:
-        return 1.0
-    return done.pages_a_mib / pages_a_mib
-
-
-def _total(done: Done, track: Track) -> tuple[float, float]:
-    """All redo, and the weight: where it is not known, it is as much as that recovery had, or could have here."""
+def _total(done: Done, tracks: Tracks) -> tuple[Numbers, Numbers]:
+    """Return all redo, and weights: where it is not known, it is as much as those recoveries had, or could have here."""
     if done.total is not None:
-        return max(done.total, done.read, 1.0), 1.0
-    possible = done.read <= track.redo <= (done.most or math.inf)
-    return max(min(track.redo, done.most or math.inf), done.read, 1.0), 1.0 if possible else _UNLIKELY
+        total = np.full_like(tracks.redo, max(done.total, done.read, 1.0))
+        return total, np.ones_like(total)
+    most = done.most or math.inf
+    possible = (done.read <= tracks.redo) & (tracks.redo <= most)
+    return np.maximum(np.minimum(tracks.redo, most), max(done.read, 1.0)), np.where(possible, 1.0, _UNLIKELY)
 
 
-def _nearest(waits: Numbers, near: npt.NDArray[np.intp], scale: float, waited: float) -> tuple[int, float]:
-    """Which of those points had waited as long, and how far that is from it, in logarithms."""
-    gaps = np.abs(np.log((waits[near] * scale + 0.3) / (waited + 0.3)))
-    best = int(np.argmin(gaps))
-    return int(near[best]), float(gaps[best])
+def _nearest(waits: Numbers, near: Flags, waited: float) -> tuple[npt.NDArray[np.intp], Numbers]:
+    """Return which of the near points had waited as long, and how far that is from it, in logarithms."""
+    gaps = np.where(near, np.abs(np.log((waits + 0.3) / (waited + 0.3))), math.inf)
+    return gaps.argmin(axis=1), gaps.min(axis=1)
 
 
-def _alike(difference: float, deviation: float) -> float:
-    return math.exp(-(difference**2) / (2 * deviation**2))
+def _ratio(numerator: Numbers | float, denominator: Numbers, is_known: Flags) -> Numbers:
+    """Return the ratios that are known, and 1 for all others."""
+    return np.divide(numerator, denominator, where=is_known, out=np.ones_like(denominator))
 
 
-def _track(course: Course) -> Track:
-    def shares(values: Sequence[int]) -> Numbers:
-        return np.asarray(values, dtype=np.float64) / _PER_MILLE
-
-    def seconds(values: Sequence[int]) -> Numbers:
-        return np.asarray(values, dtype=np.float64) / _TENTHS
-
-    return Track(
-        redo=float(course.redo),
-        ready=course.ready / _TENTHS,
-        read=shares(course.read),
-        applied=shares(course.applied),
-        complete=shares(course.complete),
-        reading=seconds(course.reading),
-        applying=seconds(course.applying),
-        unseen=seconds(course.unseen),
-        in_batch=seconds(course.in_batch),
-        pages_a_mib=np.asarray(course.pages_a_mib, dtype=np.float64),
-        all_reading=course.all_reading / _TENTHS,
-        all_applying=course.all_applying / _TENTHS,
-    )
+def _alike(difference: Numbers, deviation: float) -> Numbers:
+    return np.exp(-(difference**2) / (2 * deviation**2))

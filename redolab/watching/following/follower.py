@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from redolab.errors import InvalidInput
-from redolab.models.time_left import ANY_KIND, Done, Experience, Held, TimeLeft, Track, Way, time_left
+from redolab.models.time_left import ANY_KIND, Done, Experience, Held, TimeLeft, Tracks, Way, time_left
 from redolab.records.recovery import STUCK_AFTER
 from redolab.servers.dialects import Dialect, Version, dialect_of, family_of
 from redolab.timeline.events import Family
@@ -109,7 +109,7 @@ class Follower:
         self._stuck_after = stuck_after
         self._log = RecoveryLog()
         self._rates: deque[tuple[float, float, float | None]] = deque()
-        self._tracks: tuple[tuple[str | None, bool], list[Track]] | None = None
+        self._tracks: tuple[tuple[str | None, bool], Tracks] | None = None
         self.attach(process, now)
 
     def attach(self, process: ShownProcess | None, now: float) -> None:
