@@ -95,14 +95,6 @@ def export(
 @click.option("--every", metavar="TIME", help="How often it is shown.  [default: 1s, as lines 10s]")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a look, for programs.")
 @click.option("--wait", "waits", is_flag=True, help="Wait for the next recovery, if none is running.")
-@click.option("--errors", is_flag=True, help="Instead: how far off it was, of all recoveries that were recorded.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="With --errors: keep what they tell of others.",
-)
 def follow(
     log: str | None,
     pid: int | None,
@@ -111,8 +103,6 @@ def follow(
     every: str | None,
     as_json: bool,
     waits: bool,
-    errors: bool,
-    output: Path | None,
 ) -> None:
     """Follow a recovery that is running: how far it is, how long still, and whether to wait.
 
@@ -121,14 +111,6 @@ def follow(
     server or its log ends before it is ready, or if it does not get on when you stop.
     """
     from redolab.units import parse_duration
-
-    if errors:
-        from redolab.watching.following.errors_view import show_errors
-
-        show_errors(console(), output)
-        return
-    if output is not None:
-        raise click.UsageError("-o keeps what --errors works out")
     from redolab.watching.following.follow import Asked
     from redolab.watching.following.follow import follow as follow_recovery
 

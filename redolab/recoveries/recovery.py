@@ -24,6 +24,7 @@ from redolab.records.recovery import Outcome, RecoveryTrial
 from redolab.recoveries.clients import FollowedClients, throughput_before
 from redolab.recoveries.evidence import cap_log, keep_data, keep_script, keep_stacks
 from redolab.recoveries.judge import judge
+from redolab.recoveries.looks import looked_at
 from redolab.recoveries.probe import Probe
 from redolab.recoveries.task import Recorder, RecoveryTask
 from redolab.recoveries.warm import Throughput
@@ -34,7 +35,6 @@ from redolab.states.images import ImageStore, check_format
 from redolab.storage.place import Place
 from redolab.timeline import Event
 from redolab.units import format_duration, format_size
-from redolab.watching.following.looks import looked_at
 from redolab.workloads.catalogue import workload_catalogue
 
 _SETTLED = 5.0

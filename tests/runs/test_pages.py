@@ -32,7 +32,7 @@ KINDS = (
     "instances/*.json",
     # Of the load: pages of it, and what the model of recovery times learns from.
     *("crashes/*/image.json", "crashes/*/samples.csv", "crashes/*/workload.csv", "crashes/*/machine.csv"),
-    # Of each recovery: `redolab follow --errors`, timelines, and whoever checks.
+    # Of each recovery: the page of `redolab follow`, timelines, and whoever checks.
     *("logs/*.log", "logs/*.log.arrivals", "logs/*.log.looks", "logs/*.clients.csv"),
     # Of findings: the page of what is stuck, and whoever repeats them.
     *("evidence/*/stacks.txt", "evidence/*/my.cnf", "evidence/*/repeat.sh", "evidence/*/cut.json"),

@@ -11,13 +11,13 @@ from time import localtime, monotonic, struct_time
 import msgspec
 import pytest
 
+from experiments.recovery.pages.replays import RecordedProcess, Replay, replays_of
 from redolab.clock import process_start
+from redolab.recoveries.looks import Beginning
 from redolab.runs.pages import measured_runs
 from redolab.watching.following import follow, log_tail
 from redolab.watching.following.follower import Followed, Follower
 from redolab.watching.following.log_tail import LogTail
-from redolab.watching.following.looks import Beginning, RecordedProcess
-from redolab.watching.following.replayed import PAGE, Replay, replays_of
 
 _BOOTED = 500.0
 """Seconds since boot when the server began."""
@@ -90,7 +90,7 @@ def followed(
 def test_a_clock_that_is_set_changes_nothing_but_the_time_of_day(
     by_process: bool, by_log: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recorded = [each for run in measured_runs(PAGE) for each in replays_of(run)]
+    recorded = [each for run in measured_runs("following") for each in replays_of(run)]
     replay = next(each for each in recorded if each.server == "mysql-9" and each.process is not None)
     without, ahead, back = (
         list(followed(replay, step, tmp_path / f"{step}.log", monkeypatch, by_process=by_process, by_log=by_log))

@@ -14,11 +14,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from experiments.recovery.pages.replays import RecordedProcess, Replay, replays_of
 from redolab.lab import Lab
 from redolab.machine import copies
 from redolab.models.time_left import TimeLeft, Way
 from redolab.project import PROJECT
 from redolab.records.recovery import STUCK_AFTER
+from redolab.recoveries.looks import Beginning, begun, looked_at, looks_of
 from redolab.runs.pages import measured_runs
 from redolab.servers.dialects import Purpose
 from redolab.servers.install import InstalledServer
@@ -30,15 +32,19 @@ from redolab.watching.following.advice import Advice
 from redolab.watching.following.follow import experience
 from redolab.watching.following.follower import Followed, Follower, State
 from redolab.watching.following.log_tail import Said
-from redolab.watching.following.looks import Beginning, RecordedProcess, begun, looked_at, looks_of
 from redolab.watching.following.redo_files import redo_to_recover
-from redolab.watching.following.replayed import PAGE, replays, replays_of
 from redolab.watching.following.server_process import Look, option_in
 from redolab.watching.following.service import StartLimit
 from tests.command import redolab
 from tests.samples.live.watched import fresh, running
 from tests.small_crash import small_crash
 from tests.thorough import mostly_thorough
+
+
+def recorded(server: str, longer_than: float = 0.0) -> Replay:
+    """Return a committed recovery of that server."""
+    found = (each for run in measured_runs("following") for each in replays_of(run))
+    return next(each for each in found if each.server == server and each.ready > longer_than)
 
 
 @pytest.mark.parametrize("name", mostly_thorough(["mysql-5.7", "mysql-9", "mariadb-10.5", "mariadb-11.8"]))
@@ -75,12 +81,12 @@ def test_a_recovery_without_a_log(name: str, lab: Lab, home: Path, tmp_path: Pat
 
     # The same, as the lab keeps it; what is torn is left out.
     looks_of(log).write_bytes(looks_of(log).read_bytes() + b'{"at":')
-    recorded = RecordedProcess.of(log)
-    assert recorded is not None
-    assert recorded.redo() == redo
-    assert [each.at for each in recorded.looks] == sorted(each.at for each in recorded.looks)
+    kept = RecordedProcess.of(log)
+    assert kept is not None
+    assert kept.redo() == redo
+    assert [each.at for each in kept.looks] == sorted(each.at for each in kept.looks)
     # MariaDB is ready before the second look.
-    assert recorded.looks or name.startswith("mariadb")
+    assert kept.looks or name.startswith("mariadb")
 
     assert recovery is not None
     # MariaDB before 10.5 does not say where its checkpoint was.
@@ -100,7 +106,7 @@ def test_a_recovery_without_a_log(name: str, lab: Lab, home: Path, tmp_path: Pat
 
 def test_a_log_that_ends_within_a_recovery() -> None:
     """The first half of a recorded one: phase, redo and the time left stand in one line, and in one object."""
-    replay = next(each for each in replays() if each.server == "mysql-9" and each.ready > 30)
+    replay = recorded("mysql-9", longer_than=30.0)
     lines = [text for at, text in replay.lines if at < replay.ready / 2]
     said = redolab("follow", "--json", "-", given="".join(f"{text}\n" for text in lines))
     # So that nothing is started after it that needs the server.
@@ -117,8 +123,7 @@ def test_a_log_that_ends_within_a_recovery() -> None:
 @pytest.mark.parametrize("server", ["mysql-9", "mariadb-10.2"])
 def test_it_says_how_often_intervals_held_for_such_servers(server: str) -> None:
     """Once in words, and only where that is much less than eight times in ten; always for programs."""
-    recorded = [each for run in measured_runs(PAGE) for each in replays_of(run)]
-    replay = next(each for each in recorded if each.server == server)
+    replay = recorded(server)
     given = "".join(f"{text}\n" for at, text in replay.lines if at < replay.ready / 2)
     held = experience().held[Way.LOG][replay.kind]
     last = json.loads(redolab("follow", "--json", "-", given=given).stdout.splitlines()[-1])
@@ -145,7 +150,7 @@ def test_where_files_are_looked_at_it_says_how_many_and_for_how_long_at_least() 
 
 def test_the_next_start_is_waited_for(tmp_path: Path) -> None:
     """The server of before is stopped, and another recovers: what the log had said is no reason to end."""
-    replay = next(each for each in replays() if each.server == "mysql-9" and each.ready > 30)
+    replay = recorded("mysql-9", longer_than=30.0)
     log = tmp_path / "error.log"
     log.write_text(
         "2026-11-21T09:00:00.000000Z 0 [System] [MY-010910] [Server] /usr/sbin/mysqld: Shutdown complete (mysqld 9.7.4).\n"

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 
 import pytest
 
+from experiments.recovery.pages.replays import course_of, replays_in
 from redolab.models.time_left import Knows
+from redolab.results.committed import FOLLOWED
+from redolab.runs.pages import measured_runs
 from redolab.timeline.phase import Phase
 from redolab.timeline.stamps import records
 from redolab.watching.following.recovery_log import RecoveryLog
-from redolab.watching.following.replayed import course_of, replays
 
-REPLAYS = replays()
+REPLAYS = replays_in(run for folder in FOLLOWED for run in measured_runs(folder))
 SERVERS = sorted({each.server for each in REPLAYS})
 assert len(SERVERS) >= 8
 
@@ -31,12 +33,13 @@ def heard(lines: Sequence[str], log: RecoveryLog | None = None, since: float = 0
 def test_a_recovery_gets_on_and_ends_where_the_lab_says(server: str) -> None:
     for replay in [each for each in REPLAYS if each.server == server][:5]:
         moments = [replay.ready * share / 20 for share in range(1, 21)]
-        done = [replay.log_at(moment).done(moment, replay.redo) for moment in moments]
+        logs = replay.logs_at([*moments, replay.ready + 1])
+        done = [next(logs).done(moment, replay.redo) for moment in moments]
         for before, after in itertools.pairwise(done):
             assert after.read >= before.read
             assert (after.applied or 0) >= (before.applied or 0) - 1
             assert after.reading_s + after.applying_s <= after.elapsed + 1e-6
-        end = replay.log_at(replay.ready + 1)
+        end = next(logs)
         assert end.ready is not None
         assert end.ready == pytest.approx(replay.ready, abs=0.5)
         assert end.phase is Phase.ROLLBACK
@@ -58,12 +61,11 @@ def test_mysql_shows_percents_of_a_batch() -> None:
             "InnoDB: Progress in percent: 10 20 30 ",
         ]
     )
-    done = log.done(5.0, shows=True)
+    done = log.done(5.0)
     assert log.percent == 30
     assert (done.read, done.complete, done.knows) == (2_000_000, 0.0, Knows.APPLYING_SHARE)
     assert done.applied == pytest.approx(600_000)
     assert (done.applying_s, done.unseen_s, done.in_batch_s) == (3.0, 2.0, 3.0)
-    assert log.done(5.0, shows=False).knows is Knows.APPLYING
 
 
 def test_mariadb_shows_pages_that_are_left() -> None:

@@ -5,20 +5,22 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from experiments.recovery.pages.follow_judged import judged
+from experiments.recovery.pages.following import LONG
+from experiments.recovery.pages.replays import SHORTEST, replays_in
 from redolab.models.time_left import ANY_KIND, Way, Widening
 from redolab.project import PROJECT
 from redolab.records.recovery import Outcome
 from redolab.results.committed import FOLLOWED, READ_THREADS
-from redolab.watching.following.errors_view import LONG
+from redolab.runs.pages import measured_runs
 from redolab.watching.following.follow import experience
-from redolab.watching.following.judged import judged
-from redolab.watching.following.replayed import SHORTEST, replays
 
 
 @pytest.mark.timeout(1200)
 def test_they_are_what_the_committed_runs_give() -> None:
-    """Minutes of a CPU: each recovery is compared at each mark with all others of its kind."""
-    made, shipped = judged(replays()).experience, experience()
+    """Judge each recovery at each mark by all others of its kind."""
+    replays = replays_in(run for folder in FOLLOWED for run in measured_runs(folder))
+    (_, made), shipped = judged(replays), experience()
     assert made.courses == shipped.courses
     assert made.held == shipped.held
     assert made.widening.keys() == shipped.widening.keys()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -22,12 +23,14 @@ from redolab.units import format_duration
 from redolab.watching.following.advice import Advice
 from redolab.watching.following.follower import Followed, Follower, State
 from redolab.watching.following.log_tail import LogTail
-from redolab.watching.following.looks import EVERY
 from redolab.watching.following.rollback import RollbackWatch
 from redolab.watching.following.server_process import ServerProcess, servers_here
 from redolab.watching.following.view import RollbackNow, block, caution_in_words, for_programs, line, summary
 
-SHORTEST = EVERY
+RECOVERIES = PROJECT.provision / "recoveries.json.xz"
+"""Recorded recoveries, which come with redolab: `experiments.recovery.pages.follow_judged` makes them."""
+EVERY = 0.25
+"""Seconds from one look to the next."""
 _NOTHING_AFTER = 10.0
 """Seconds after which a log that shows no start is said to show none, unless it is to be waited for."""
 _SEEK_EVERY = 2.0
@@ -38,12 +41,11 @@ Show = Callable[[Followed, float], None]
 
 
 def experience() -> Experience:
-    """What the recoveries that come with redolab tell of others. Raises `InvalidInput` if their file is damaged."""
-    path = PROJECT.provision / "recoveries.json"
+    """Return what the recoveries that come with redolab tell of others. Raises `InvalidInput` if their file is damaged."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Experience)
-    except (OSError, msgspec.DecodeError) as error:
-        raise InvalidInput(f"{path}: {error}", "'redolab follow --errors -o FILE' makes it again") from error
+        return msgspec.json.decode(lzma.decompress(RECOVERIES.read_bytes()), type=Experience)
+    except (OSError, lzma.LZMAError, msgspec.DecodeError) as error:
+        raise InvalidInput(f"{RECOVERIES}: {error}", "take it again from the release that you have") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,8 @@ def follow(console: Console, asked: Asked, every: float, *, as_json: bool) -> No
 
     Raises `InvalidInput`, `FindingsMade`.
     """
-    if every < SHORTEST:
-        raise InvalidInput(f"a look every {every:g} s is not possible", f"choose {SHORTEST:g}s or more")
+    if every < EVERY:
+        raise InvalidInput(f"a look every {every:g} s is not possible", f"choose {EVERY:g}s or more")
     process, tail = _found(asked)
     follower = Follower(experience(), process, time.monotonic(), server=asked.server, has_log=tail is not None)
     rollback = None if asked.address is None else RollbackWatch(asked.address)

@@ -182,11 +182,10 @@ class RecoveryLog:
         """Complete ones."""
         return self._applying.batches
 
-    def done(self, now: float, total: int | None = None, most: int | None = None, *, shows: bool = True) -> Done:
-        """How far it had come at that time.
+    def done(self, now: float, total: int | None = None, most: int | None = None) -> Done:
+        """Return how far it had come at that time.
 
-        `total`: bytes of all redo where something else than the log shows it, `most`: what there can be at most; `shows`: False as if
-        no line told shares of a batch.
+        `total`: bytes of all redo where something else than the log shows it, `most`: what there can be at most.
         """
         reading, applying = self._reading, self._applying
         known = float(total) if total is not None else None
@@ -204,11 +203,11 @@ class RecoveryLog:
             total=known,
             most=None if most is None else float(most),
             read=reading.bytes_to(reading.upto),
-            applied=applied if shows else None,
+            applied=applied,
             complete=complete,
             reading_s=reading.seconds_at(now),
             applying_s=applying.seconds + in_batch,
-            unseen_s=unseen if shows else in_batch,
+            unseen_s=unseen,
             in_batch_s=in_batch,
             pages_a_mib=self._pages_a_mib(complete),
         )

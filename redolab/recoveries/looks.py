@@ -1,29 +1,27 @@
-"""Looks at a server's process while the lab times its recovery, kept beside its log: what `redolab follow` would have seen."""
+"""Looks at a server's process while the lab times its recovery (`FOLLOW=on`): what `redolab follow` would have seen, beside its log."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
 
 from redolab.errors import InvalidInput
+from redolab.watching.following.follow import EVERY
 from redolab.watching.following.redo_files import RedoToRecover
 from redolab.watching.following.server_process import Look, ServerProcess
-from redolab.watching.following.service import StartLimit
 
 _ENDING = ".looks"
 _TO_BEGIN, _PAUSE = 5.0, 0.01
 """Seconds: what the lab starts becomes a server once its sandbox stands."""
-EVERY = 0.25
-"""Seconds from one look to the next."""
 
 
 class Beginning(msgspec.Struct, frozen=True, kw_only=True):
-    """What does not change: the first line of such a file."""
+    """The first line of such a file: what does not change."""
 
     name: str
     started: float
@@ -32,13 +30,13 @@ class Beginning(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def looks_of(log: Path) -> Path:
-    """Where the looks at the process are kept that wrote a log: a line of JSON for each."""
+    """Return where the looks at the process are kept that wrote a log: a line of JSON for each."""
     return log.with_name(log.name + _ENDING)
 
 
 @contextmanager
 def looked_at(pid: int | None, log: Path) -> Iterator[None]:
-    """While in it: the process of the server that writes this log is looked at four times a second."""
+    """While in it, look at the process of the server that writes this log, four times a second."""
     if pid is None:
         yield
         return
@@ -60,7 +58,7 @@ def _watch(pid: int, path: Path, over: threading.Event) -> None:
 
 
 def begun(pid: int, over: threading.Event) -> ServerProcess | None:
-    """The server that this process is or is about to become, within seconds; None if it does not, or it is over before that."""
+    """Return the server that this process is or becomes within seconds; None if it does not, or is over before that."""
     deadline = time.monotonic() + _TO_BEGIN
     while time.monotonic() < deadline:
         with suppress(InvalidInput):
@@ -88,37 +86,3 @@ def _look(process: ServerProcess, path: Path, over: threading.Event) -> None:
                 return
             file.write(msgspec.json.encode(look) + b"\n")
             file.flush()
-
-
-class RecordedProcess:
-    """A process as it was looked at."""
-
-    pid = 0
-
-    def __init__(self, beginning: Beginning, looks: Sequence[Look]) -> None:
-        self.name, self.started, self._redo = beginning.name, beginning.started, beginning.redo
-        self.looks = looks
-
-    @classmethod
-    def of(cls, log: Path) -> RecordedProcess | None:
-        """That of the server which wrote this log; None if it was not looked at."""
-        if not looks_of(log).exists():
-            return None
-        # The last line can be torn, as of a lab that was killed.
-        lines = [each for each in looks_of(log).read_bytes().splitlines(keepends=True) if each.endswith(b"\n")]
-        if not lines:
-            return None
-        looks = [msgspec.json.decode(each, type=Look) for each in lines[1:]]
-        return cls(msgspec.json.decode(lines[0], type=Beginning), looks)
-
-    def redo(self) -> RedoToRecover | None:
-        """See `ShownProcess`."""
-        return self._redo
-
-    def start_limit(self) -> StartLimit | None:
-        """See `ShownProcess`."""
-        return None
-
-    def look(self, at: float) -> Look | None:
-        """The last look up to that time, or the first of all."""
-        return next((each for each in reversed(self.looks) if each.at <= at), self.looks[0] if self.looks else None)
