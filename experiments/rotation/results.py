@@ -80,12 +80,6 @@ class CellResult:
         """See `OnStorage`: any figure may have."""
         return
 
-    @property
-    def slowest_part(self) -> str:
-        """The part of the rotation in which a statement on its way took the longest, of the one with the longest of all."""
-        worst = max(self.trials, key=lambda trial: trial.during.longest_ms)
-        return max(worst.phases, key=lambda phase: phase.longest_ms).name if worst.phases else ""
-
 
 def results(measured: Sequence[tuple[RotationTrial, str]]) -> list[CellResult]:
     """A result for each cell and machine, from trials each with its machine; cells that differ in one factor stand together."""

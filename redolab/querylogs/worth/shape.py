@@ -10,7 +10,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from redolab.querylogs.worth.verdict import Bound, Known, Rows, unknown
+from redolab.querylogs.worth.verdict import Bound, Known, Rows
 
 DIALECT = "mysql"
 _LONGEST = 256 * 1024
@@ -101,11 +101,6 @@ def rows_by_log(shape: Shape, rows_sent: int) -> Rows:
     if shape.grouping is Grouping.ONE_ROW or shape.supergroups:
         return Rows(0, Known.LOG, Bound.AT_LEAST)
     return Rows(rows_sent, Known.LOG, Bound.AT_LEAST)
-
-
-def unreadable_rows(why: Unreadable) -> Rows:
-    """The unknown A of a statement that cannot be judged."""
-    return unknown(str(why))
 
 
 def _check_parts(select: exp.Select) -> None:
