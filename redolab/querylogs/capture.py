@@ -110,11 +110,11 @@ def _captured(
     temporary = TemporaryChanges("capture", changes, watched.seconds, stamp, event)
     try:
         with while_changed(server, temporary, lock, telling) as guardian:
-            telling.say("flushing the slow query log")
-            server.flush()
-            _check_written(server, watched)
-            telling.say(f"sleeping {watched.seconds:g} s")
             try:
+                telling.say("flushing the slow query log")
+                server.flush()
+                _check_written(server, watched)
+                telling.say(f"sleeping {watched.seconds:g} s")
                 return _watch(progress, server, guardian, watched)
             finally:
                 _name_those_who_go_on(server, {*before, guardian.connection}, telling)
