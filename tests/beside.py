@@ -9,13 +9,14 @@ from pathlib import Path
 
 from redolab.project import PROJECT
 
-_FETCHED = ("servers", "tools")
+_FETCHED = ("redolab-lab.txt", "servers/*", "tools/*")
 """What a lab of tests takes over from the one in which it was fetched or built."""
+_HALF_MADE = ".partial"
 
 
 @functools.cache
 def folder_of_tests() -> Path:
-    """Where the tests of this process have their lab and their runs.
+    """Return where the tests of this process have their lab and their runs.
 
     Tests that run beside each other are in namespaces of their own, without a network: each has a lab of its own.
     """
@@ -26,7 +27,10 @@ def folder_of_tests() -> Path:
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     own = folder / worker
     (own / "lab").mkdir(parents=True, exist_ok=True)
-    for name in ("redolab-lab.txt", *_FETCHED):
-        if not (own / "lab" / name).exists() and (folder / "lab" / name).exists():
-            subprocess.run(["cp", "--archive", "--reflink=auto", folder / "lab" / name, own / "lab"], check=True)
+    for fetched in (each for pattern in _FETCHED for each in (folder / "lab").glob(pattern)):
+        to = own / fetched.relative_to(folder)
+        if not to.exists() and fetched.suffix != _HALF_MADE:
+            to.parent.mkdir(parents=True, exist_ok=True)
+            # Links to the same files: nobody writes into them, and copies of all servers take gigabytes.
+            subprocess.run(["cp", "--archive", "--link", fetched, to], check=True)
     return own

@@ -1,37 +1,53 @@
 #!/usr/bin/env bash
-# `make test`. As root three tests at a time, each process where the others and their servers are not seen: there is one lab on a
-# machine. Two cores are few for that: what fails beside another has to pass alone. First what needs the network, beside it
-# what needs no server; those that come after find the servers fetched.
+# `make test`. As root each process has namespaces of its own, where it sees no server of another: there is one lab on a machine.
+# 1. What the tests take is fetched and built, beside the tests that need no server.
+# 2. Tests that need the network (marked `alone`) run one after the other, beside two processes without a network.
+# 3. Two cores are few for that: what failed has a second try, alone. What passes only then is counted and named.
 set -u
+shopt -s nullglob
 cd "$(dirname "$0")/.."
 pytest=.venv/bin/pytest
 each="not vm and not thorough"
+set_up=tests/test_set_up.py
 no_server=(
-    tests/timeline tests/runs tests/records tests/results tests/querylogs/digest tests/models/recovery_time
+    tests/commands tests/models tests/querylogs/digest tests/records tests/report tests/results tests/runs tests/timeline
     tests/watching/test_shipped_recoveries.py tests/sizing/test_shipped.py
 )
+with_server=(--ignore=$set_up "${no_server[@]/#/--ignore=}")
 
-apart=(unshare --net --pid --fork --kill-child --mount-proc)
-if ! "${apart[@]}" true 2>/dev/null; then
-    "$pytest" -m "$each and alone" && exec "$pytest" -m "$each and not alone"
-    exit 1
+apart=(unshare --pid --fork --kill-child --mount-proc)
+if ! "${apart[@]}" --net true 2>/dev/null; then
+    "$pytest" $set_up && "$pytest" -m "$each" --ignore=$set_up
+    exit
 fi
-python="python=${apart[*]} .venv/bin/python"
+python="python=${apart[*]} --net .venv/bin/python"
 
-said=$(mktemp)
-trap 'rm -f "$said"' EXIT
-"$pytest" -m "$each and not alone" --tx "popen//id=no-server//$python" --dist loadfile "${no_server[@]}" >"$said" 2>&1 &
-beside=$!
-"$pytest" -m "$each and alone"
-alone=$?
-wait "$beside"
-first=$?
-cat "$said"
-[ "$alone" = 0 ] || exit "$alone"
+# Each process keeps what failed in a cache of its own.
+caches=.pytest_cache/each-time
+rm -rf $caches
+said=$(mktemp -d)
+trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$said"' EXIT
 
-"$pytest" -m "$each and not alone" --tx "3*popen//$python" --dist loadfile "${no_server[@]/#/--ignore=}"
-second=$?
-if [ "$first" != 0 ] || [ "$second" != 0 ]; then
-    echo "once more, alone:"
-    exec "$pytest" -m "$each and not alone" --last-failed --last-failed-no-failures none
-fi
+"$pytest" -o cache_dir=$caches/no-server -m "$each and not alone" --tx "popen//id=no-server//$python" --dist loadfile \
+    "${no_server[@]}" >"$said/no-server" 2>&1 &
+"$pytest" -m "$each" $set_up || exit
+
+"${apart[@]}" "$pytest" -o cache_dir=$caches/network -m "$each and alone" "${with_server[@]}" >"$said/network" 2>&1 &
+"$pytest" -o cache_dir=$caches/servers -m "$each and not alone" --tx "2*popen//$python" --dist loadfile "${with_server[@]}"
+status=$?
+for job in $(jobs -p); do
+    wait "$job"
+    ended=$?
+    [ $ended -gt $status ] && status=$ended
+done
+cat "$said"/*
+
+# 1: tests failed. Anything above is another matter, which no second try mends.
+[ $status = 1 ] || exit $status
+mapfile -t failed < <(.venv/bin/python -c '
+import json, sys
+for cache in sys.argv[1:]:
+    print(*json.load(open(cache)), sep="\n")
+' $caches/*/v/cache/lastfailed)
+echo "${#failed[@]} tests failed beside others. Those that pass now, alone, pass only in a second try:"
+"$pytest" -m "$each" -rp "${failed[@]}"

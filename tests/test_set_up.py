@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from redolab.lab import Lab
-from redolab.querylogs.plugin.building import built_slow_log_plugin
+from redolab.machine import processes
 from redolab.querylogs.plugin.packaged import server_audit_plugin
 from redolab.servers.catalogue import server_catalogue
 from redolab.workloads.catalogue import workload_catalogue
-from tests.querylogs.plugin.instances import buildable, built_stress, refusal_of
+from tests.querylogs.plugin.instances import built_stress
+from tests.sizing.test_report_in_browser import BROWSER
 from tests.thorough import USED_EACH_TIME, mostly_thorough
 
 pytestmark = pytest.mark.alone
@@ -29,12 +30,7 @@ def test_every_program_can_be_had_on_this_machine(lab: Lab) -> None:
     # tpcc-mysql is the user's own to build.
     for name in set(workload_catalogue().names()) - {"tpcc-mysql"}:
         workload_catalogue().get(name).require(lab)
+    if processes.which(BROWSER) is None:
+        lab.tools.install([BROWSER], lab.progress)
     assert server_audit_plugin(lab, lab.server("mariadb-11.8")).is_file()
     assert (built_stress() / "stress").is_file()
-
-
-@pytest.mark.timeout(3600)
-@pytest.mark.parametrize("name", ["mariadb-10.11", "mariadb-11.8"])
-def test_the_slow_log_plugin_can_be_built_on_this_machine(name: str, lab: Lab) -> None:
-    refusal_of(lab, name).unlink(missing_ok=True)
-    assert built_slow_log_plugin(lab, buildable(lab, name)).is_file()

@@ -9,25 +9,20 @@ from collections.abc import Iterator
 import pytest
 
 from redolab.runs.schema import RunState
-from redolab.runs.store import Run, RunStore
+from redolab.runs.store import Run
 from redolab.sizing.calibration import read_calibration
 from redolab.units import MIB
-from tests.command import nothing_is_left, redolab
+from tests.command import nothing_is_left, redolab, run_of
 
-# A calibration learns from nothing that was disturbed.
-pytestmark = [pytest.mark.alone, pytest.mark.thorough]
+pytestmark = pytest.mark.thorough
 
 SERVER = "mariadb-10.11"
 
 
 @pytest.fixture(scope="module")
 def run() -> Iterator[Run]:
-    done = redolab("run", "calibrate", "--server", SERVER, "--log-size", "32M,64M", "--seed", "3")
-    assert done.returncode == 0, done.stderr
-    made = RunStore().get("latest")
-    (made.folder / "said").write_text(done.stdout)
-    yield made
-    RunStore().remove(made)
+    with run_of("calibrate", "--server", SERVER, "--log-size", "32M,64M", "--seed", "3") as made:
+        yield made
 
 
 def test_it_leaves_a_calibration_of_this_machine(run: Run) -> None:

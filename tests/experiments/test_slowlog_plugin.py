@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import math
-import re
-from dataclasses import replace
 
 import polars
 import pytest
 from rich.console import Console
 
 from experiments.slowlog_plugin.arms import Arm, Place
-from experiments.slowlog_plugin.factors import Factors
 from experiments.slowlog_plugin.load import answered
-from experiments.slowlog_plugin.table import answer, cost_rows, cost_table, killed_rows, relative_cost
+from experiments.slowlog_plugin.table import cost_rows, cost_table, killed_rows, relative_cost
 from experiments.slowlog_plugin.trial import PluginTrial
-from redolab.errors import InvalidInput
 from redolab.lab import open_lab
 from redolab.machine import files
-from redolab.models.intervals import Ratio
 from redolab.progress import Progress
 from redolab.project import PROJECT
-from redolab.report.labels import server_label
 from redolab.report.table import SCREEN
-from redolab.runs.factors import read_factors
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
 from tests.command import lab_processes, redolab
@@ -58,6 +51,8 @@ def run() -> Run:
     return made
 
 
+@pytest.mark.alone
+@pytest.mark.timeout(3600)
 def test_every_way_of_logging_is_measured_and_nothing_is_missing(run: Run) -> None:
     trials = [record.trial for record in run.trials(PluginTrial)]
     assert run.record().state is RunState.COMPLETE
@@ -88,13 +83,10 @@ def test_every_way_of_logging_is_measured_and_nothing_is_missing(run: Run) -> No
     assert -16 <= gathered <= 16 * 17
 
 
+@pytest.mark.alone
 def test_its_report_is_there_and_nothing_else_is_left(run: Run) -> None:
     frame = polars.read_parquet(run.folder / "table.parquet")
     assert set(frame["arm"]) == {arm.value for arm in Arm}
-    text = (run.folder / "table.txt").read_text()
-    (first, *_) = (record.trial for record in run.trials(PluginTrial))
-    assert server_label(first.server, first.version) in text
-    assert "Lines lost at SIGKILL" in (run.folder / "all-tables.txt").read_text() or "answered and not" in text
     for ending in ("svg", "png"):
         assert (run.folder / "plots" / f"costs.{ending}").stat().st_size > 5000
     assert lab_processes() == []
@@ -147,18 +139,6 @@ def test_costs_are_those_of_the_same_blocks() -> None:
     assert plugin.relative.low <= plugin.relative.share <= plugin.relative.high
     assert built_in.relative is None
     assert [row.lost for row in killed] == [[100]]
-    said = answer(rows, killed)
-    assert re.search(
-        r"takes 40 % \(95 %: \d\d to \d\d\) of the throughput of SELECT 1, the plugin 10 % \(95 %: \d+ to \d+\): "
-        r"0\.26 of that \(95 %: 0\.2\d to 0\.\d\d\)\. No",
-        said,
-    )
-    unclear = [replace(row, connections=1, relative=None) for row in rows if row.arm is Arm.PLUGIN]
-    assert "With 1 the built-in log's cost is not resolved" in answer([*rows, *unclear], killed)
-    assert "lost up to 100 lines" in said
-    uncertain = Ratio(-0.1, -0.3, 0.1, 3)
-    widened = [replace(row, change=uncertain) if row.arm is Arm.PLUGIN else row for row in rows]
-    assert "the plugin 10 % (95 %: -10 to 30, not significant): " in answer(widened, killed)
     assert cost_table(rows).width <= SCREEN
 
 
@@ -176,18 +156,3 @@ def test_percentiles_are_those_of_the_histogram() -> None:
     assert (found.statements, found.seconds) == (100, 2.001)
     assert [found.percentile_ms(share) for share in (0.5, 0.95, 0.98, 0.99)] == [0.1, 0.2, 0.2, 10.5]
     assert answered("FATAL: nothing") is None
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "said"),
-    [
-        ("arm", "paper", "'paper' is no way of logging"),
-        ("log", "moon", "'moon' is no place for a log"),
-        ("server", "mysql-5.7", r"mysql-5\.7 cannot load the plugin, a plugin of MariaDB"),
-        ("server", "mariadb-10.5", "mariadb-10.5 cannot load the plugin, built for MariaDB 10.11 and later"),
-        ("buffer", "1G", "a buffer has 1 byte to 16M"),
-    ],
-)
-def test_nonsense_is_refused(option: str, value: str, said: str) -> None:
-    with pytest.raises(InvalidInput, match=said):
-        read_factors(Factors, {option: value}).check()

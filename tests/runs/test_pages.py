@@ -40,7 +40,7 @@ KINDS = (
 """Every kind of file of a committed run."""
 
 
-_SLOW = {"following", "production"}
+_SLOW = {"following", "model", "production"}
 """Pages that take most of a minute."""
 
 

@@ -8,12 +8,9 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, sync_playwright
-from rich.console import Console
 
-from redolab.lab import Lab
 from redolab.machine import processes
 from redolab.models.sizing import Limits
-from redolab.progress import Progress
 from redolab.project import PROJECT
 from redolab.results.committed import committed_recoveries
 from redolab.sizing.advising import Moment, Sized, sized
@@ -27,7 +24,8 @@ from redolab.sizing.question import Model, Question, model_of
 from redolab.sizing.size_in_words import in_words
 from redolab.units import GIB
 
-_BROWSER = "chromium-headless-shell"
+BROWSER = "chromium-headless-shell"
+"""Fetched by `tests.test_set_up`."""
 _ADVISE = """(questions) => questions.map((question) => {
   const told = (row) => (row ? row.logSize : null), found = advise(question);
   return [told(found.holds), told(found.within), told(found.withinMedian), told(found.answer),
@@ -59,11 +57,9 @@ def report(calibration: Calibration, tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.fixture
-def opened(lab: Lab, report: Path) -> Iterator[Page]:
+def opened(report: Path) -> Iterator[Page]:
     """The report in a browser that has no network; at the end nothing may have been complained of or asked for."""
-    if processes.which(_BROWSER) is None:
-        lab.tools.install([_BROWSER], Progress(Console(quiet=True)))
-    program = processes.which(_BROWSER)
+    program = processes.which(BROWSER)
     assert program is not None
     complaints: list[str] = []
     with sync_playwright() as playwright:

@@ -16,6 +16,7 @@ from redolab.runs.pages import measured_runs
 from redolab.watching.following.follow import experience
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(1200)
 def test_they_are_what_the_committed_runs_give() -> None:
     """Judge each recovery at each mark by all others of its kind."""

@@ -27,18 +27,20 @@ from tests.querylogs.servers import UsersServer, users_server
 PLUGIN = "redolab_slow_log"
 _PATIENCE = 20.0
 _OLDER = "-with-source"
+_REFUSED: dict[str, str] = {}
+"""The archive's reasons, by server, where it has no source of any version."""
 
 
 def buildable(lab: Lab, name: str) -> InstalledServer:
     """Return a server of the catalogue's entry in the newest version whose source the archive hands out.
 
     A mirror can lack the newest source package: then an older version of the suite, NAME-with-source, stands in. Skips
-    the test, with the archive's words, if there is none. Tests without a network go by the words kept then.
+    the test, with the archive's words, if there is none.
     """
     if older := lab.servers.versions(f"{name}{_OLDER}"):
         return older[0]
-    if (refusal := refusal_of(lab, name)).exists():
-        pytest.skip(refusal.read_text())
+    if name in _REFUSED:
+        pytest.skip(_REFUSED[name])
     server = lab.server(name)
     try:
         built_slow_log_plugin(lab, server)
@@ -68,13 +70,8 @@ def _older(lab: Lab, name: str, refused: NotInArchive) -> InstalledServer:
             why.append(str(error))
             continue
         return server
-    refusal_of(lab, name).write_text("; ".join(why))
-    pytest.skip("; ".join(why))
-
-
-def refusal_of(lab: Lab, name: str) -> Path:
-    """Return the file with the archive's reasons, if it had no source of any version of that server."""
-    return lab.tools.own(f"slowlogplugin-{name}-refused.txt")
+    _REFUSED[name] = "; ".join(why)
+    pytest.skip(_REFUSED[name])
 
 
 @contextmanager
