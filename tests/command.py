@@ -126,6 +126,20 @@ def signal_at(marker: str, with_signal: signal.Signals, arguments: Sequence[str]
         return process.wait(60), "".join(said)
 
 
+@contextmanager
+def run_of(*arguments: str, status: int = 0) -> Iterator[Run]:
+    """While in it: the run that `redolab run ARGUMENTS` made, with what it said. Then it is removed, and nothing may be left."""
+    done = redolab("run", *arguments)
+    assert done.returncode == status, done.stdout + done.stderr
+    made = RunStore().get("latest")
+    (made.folder / "said").write_text(done.stdout)
+    try:
+        yield made
+    finally:
+        RunStore().remove(made)
+    assert nothing_is_left()
+
+
 def lab_processes() -> list[str]:
     """The command lines of all processes that work in the tests' lab: none may be left when no lab runs."""
     found = []

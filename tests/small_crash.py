@@ -6,11 +6,15 @@ from pathlib import Path
 
 from redolab.crashes.crash import WantedState, make_states
 from redolab.lab import Lab
+from redolab.machine import files
+from redolab.machine.copies import copy_folder
 from redolab.records.crash import CrashImage, CrashSpec
 from redolab.records.dataset import DatasetSpec
 from redolab.records.kill_rule import KillRule
 from redolab.servers.dialects import InstanceRequest, Purpose
 from redolab.servers.install import InstalledServer
+from redolab.servers.instance import DATA, prepare_folder
+from redolab.states.datasets import Dataset
 from redolab.units import MIB
 from redolab.workloads.catalogue import workload_catalogue
 from redolab.workloads.contract import Workload
@@ -27,6 +31,15 @@ def small_dataset(server: InstalledServer, workload: Workload, open_transaction_
         data=workload.data(16 * MIB),
         open_transaction_rows=open_transaction_rows,
     )
+
+
+def copy_dataset(server: InstalledServer, dataset: Dataset, folder: Path) -> None:
+    """Make an instance's folder of a dataset, which was shut down cleanly, without its redo log where that may not stay."""
+    prepare_folder(server, folder)
+    files.remove(folder / DATA)
+    copy_folder(dataset.folder / DATA, folder / DATA)
+    for log_file in server.dialect.old_log_files:
+        files.remove(folder / DATA / log_file)
 
 
 def small_crash(

@@ -63,14 +63,6 @@ def test_a_folder_of_somebody_elses_is_refused_in_a_line_and_left_as_it_is(verb:
     assert {path: path.stat().st_mtime_ns for path in [folder, *folder.rglob("*")]} == before
 
 
-def test_the_folder_that_was_suggested_is_taken(folder: Path) -> None:
-    make(folder, {"photos/": ""})
-    refused = run(folder, "rm", "any")
-    suggested = Path(refused.stderr.strip().rpartition("REDOLAB_LAB=")[2])
-    assert "there is no run 'any'" in run(suggested, "rm", "any").stderr
-    assert (suggested / MARK).exists()
-
-
 def test_clean_says_what_it_would_remove_and_refuses_where_nobody_can_be_asked(folder: Path) -> None:
     make(folder, KEPT)
     before = held(folder)
@@ -163,14 +155,6 @@ def test_a_disk_of_its_own_is_taken_and_cleaned_with_its_mount_left(folder: Path
         assert refused.stderr.count("\n") == 1
     finally:
         subprocess.run(["umount", folder], check=True)
-
-
-def test_a_file_is_no_folder(folder: Path) -> None:
-    folder.write_text("precious")
-    refused = run(folder, "rm", "any")
-    assert refused.returncode == 2
-    assert refused.stderr == f"redolab: {folder} is no folder: name one by REDOLAB_LAB\n"
-    assert folder.read_text() == "precious"
 
 
 def test_make_clean_stops_where_nobody_can_be_asked_and_is_told_by_a_variable(folder: Path, tmp_path: Path) -> None:

@@ -20,19 +20,9 @@ from tests.command import lab_processes, redolab
     ("arguments", "problem"),
     [
         (["--log-size", "8Q"], "--log-size (LOGSIZE=): '8Q' is not a size: write it as 64M, 1.5G or 8G"),
-        (["--log-size", "1K"], "a redo log of 1K is too small for mariadb-10.11: it takes 4M and more"),
-        (["--log-size", "900T"], "a redo log of 900T is too large for mariadb-10.11: it takes 524288M at most"),
         (["--log-size", "400G"], "a buffer pool of 500G does not fit into this machine's"),
-        (["--log-size", "64M", "--pool", "900G"], "a buffer pool of 900G does not fit into this machine's"),
-        (["--pool", "1M"], "a buffer pool of 1M is too small"),
-        (["--dataset", "1K"], "a dataset of 1K is too small"),
-        (["--repeat", "0"], "--repeat (REPEAT=): '0' is not a whole number from 1 to 1000"),
         (["--server", "mariadb-99"], "there is no server 'mariadb-99': choose from mysql-5.5, mysql-5.6"),
-        (["--storage", "floppy"], "there is no storage profile 'floppy': choose from native"),
-        (["--workload", "sleep"], "there is no workload 'sleep': choose from bulk-update, oltp_write_only"),
         (["--machine", "moon"], "'moon' is no machine: as in local, vagrant, ssh:HOST"),
-        (["--kill-at", "300%"], "'300%' is not a percentage"),
-        (["--sample-every", "0.01s"], "a sample every 0.01 s is not possible: choose 0.1s to 60s"),
         (["--nonsense"], "No such option"),
         (["--follow"], "Option '--follow' requires an argument"),
         (["--follow", "--check-disks", "off"], "unexpected extra argument (off)"),
@@ -90,12 +80,6 @@ def test_make_refuses_nonsense(words: list[str], problem: str) -> None:
     assert not (PROJECT.root / "hacked").exists()
 
 
-def test_make_alone_lists_every_command() -> None:
-    said = make().stdout
-    for target in ("experiment", "doctor", "runs", "test", "lint", "format", "clean"):
-        assert f"make {target}" in said
-
-
 def test_every_factor_has_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     experiment = load_experiment("recovery")
     variables = [factor.variable for factor in factors_of(experiment.factors())]
@@ -105,20 +89,11 @@ def test_every_factor_has_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     assert given_to_make(experiment.factors()) == {"log_size": "8G", "server": "a,b", "kill_at": "75%"}
 
 
-def test_help_lists_factors_with_defaults() -> None:
-    said = redolab("run", "recovery", "--help").stdout
-    assert "How long does crash recovery take" in said
-    assert "--open-transaction" in said
-    assert "[default: 100000]" in said
-
-
 @pytest.mark.parametrize(
     ("content", "why"),
     [
         ("import redolab.nonsense\n", "ModuleNotFoundError: No module named 'redolab.nonsense', line 1 of {file}"),
-        ("def (:\n", "SyntaxError: invalid syntax (__init__.py, line 1)"),
         ("QUESTION = 'how high?'\n", "AttributeError: module 'own_experiments_mine' has no attribute 'EXPERIMENT'"),
-        ("EXPERIMENT = 1\n", "TypeError: its EXPERIMENT is no Experiment"),
         ("raise SystemExit(0)\n", "SystemExit: 0, line 1 of {file}"),
         (
             "import dice, dataclasses\n\n\ndef broken():\n    raise KeyError('sides')\n\n\n"
@@ -126,7 +101,7 @@ def test_help_lists_factors_with_defaults() -> None:
             "KeyError: 'sides', line 5 of {file}",
         ),
     ],
-    ids=["import", "syntax", "nothing declared", "no experiment", "exits", "factors"],
+    ids=["import", "nothing declared", "exits", "factors"],
 )
 def test_a_broken_experiment_of_the_users_own_is_named_and_hides_no_other(
     content: str, why: str, tmp_path: Path

@@ -44,20 +44,6 @@ def test_a_rule_from_before_differs_from_the_default() -> None:
     assert before.filled_to() != HIGHEST_AGE.filled_to()
 
 
-@pytest.mark.parametrize(
-    ("rule", "words"),
-    [
-        (HIGHEST_AGE, "the highest age"),
-        (KillRule(), "the sync flush point (on MariaDB 10.5 and later 7/8 of the hard limit instead)"),
-        (KillRule.from_options("85%", 1800.0), "85 % of the hard limit"),
-        (KillRule.from_options("2G", None), "2G"),
-        (KillRule.from_options(None, 1800.0), ""),
-    ],
-)
-def test_what_a_log_is_filled_to_in_words(rule: KillRule, words: str) -> None:
-    assert rule.filled_to() == words
-
-
 def test_a_percentage_is_of_the_usable_capacity() -> None:
     fill = Fill(KillRule(age_fraction=0.5), CAPACITY, began=0.0)
     assert fill.reason_to_kill(1.0, counters(399)) is None

@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from redolab.crashes.dataset import make_dataset
-from redolab.crashes.kinds import KINDS, crash_kind
+from redolab.crashes.kinds import crash_kind
 from redolab.crashes.kinds.crashed_files import copy_crashed_files
 from redolab.crashes.kinds.freeze import Freeze
 from redolab.errors import InvalidInput
 from redolab.lab import Lab, native_folder
 from redolab.machine import files, processes
-from redolab.machine.copies import copy_folder
 from redolab.machine.device import BlockDevice
 from redolab.project import PROJECT
 from redolab.records.recovery import Outcome, RecoveryTrial
@@ -29,18 +28,13 @@ from redolab.units import MIB
 from redolab.workloads.catalogue import workload_catalogue
 from redolab.workloads.data import Clients
 from tests.command import UNCHECKED, nothing_is_left, redolab
-from tests.small_crash import WORKLOAD, small_dataset
+from tests.small_crash import WORKLOAD, copy_dataset, small_dataset
 from tests.thorough import mostly_thorough
 
 
 def test_a_kind_that_is_not_there_is_refused_with_those_that_are() -> None:
     with pytest.raises(InvalidInput, match="choose from kill, freeze"):
         crash_kind("trip-over-the-cable")
-
-
-def test_each_kind_is_made_anew_for_each_crash() -> None:
-    for name in KINDS:
-        assert crash_kind(name) is not crash_kind(name)
 
 
 @pytest.mark.parametrize("name", ["mariadb-10.11", "mysql-9"])
@@ -51,12 +45,8 @@ def test_a_freeze_copies_what_a_kill_at_the_same_moment_leaves(name: str, lab: L
     request = InstanceRequest(purpose=Purpose.FILL, log_size=32 * MIB, buffer_pool=128 * MIB)
     place = Place(name="native", folder=home, device=BlockDevice.under(home))
     with lab.journal.making(folder, "the instance of a test"), lab.journal.making(copied, "the copy of a test"):
-        for each in (folder, copied):
-            prepare_folder(server, each)
-        files.remove(folder / DATA)
-        copy_folder(dataset.folder / DATA, folder / DATA)
-        for log_file in server.dialect.old_log_files:
-            files.remove(folder / DATA / log_file)
+        prepare_folder(server, copied)
+        copy_dataset(server, dataset, folder)
         with Instance.start(server, folder, request, folder / "error.log") as instance:
             instance.wait_ready()
             clients = Clients(connections=4)

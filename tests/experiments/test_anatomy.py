@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -12,8 +11,7 @@ import pytest
 
 from experiments.anatomy.cases import BASELINE, CHANGE_BUFFER, FACTORS, cases
 from experiments.anatomy.effects import FactorEffect, MeasuredCase, effects
-from experiments.anatomy.plots import plot_effects
-from experiments.anatomy.report import answer, as_row, effects_table
+from experiments.anatomy.report import answer, effects_table
 from redolab.records.kill_rule import HIGHEST_AGE, KillRule
 from redolab.records.recovery import Outcome
 from redolab.servers.catalogue import server_catalogue
@@ -59,12 +57,6 @@ def test_the_change_buffer_is_no_reason_where_it_changed_nothing() -> None:
     assert "never ready: secondary index, log filled with a small pool" in answer(effects([*base, *stuck]))
     ready = measured("all (secondary index, small pool)", "all", 3.6, factor=CHANGE_BUFFER)
     assert "never ready: change buffer (0 of 1)" in answer(effects([*base, stuck[0], ready]))
-
-
-def test_a_level_is_a_row_of_plain_values() -> None:
-    row = as_row(found()["20,000 files"])
-    assert row["ratio_change"] == pytest.approx(7.3 / 3.5 - 1, rel=0.01)
-    assert all(value is None or isinstance(value, str | int | float) for value in row.values())
 
 
 def test_what_is_added_is_a_share_of_the_baseline_with_what_crashes_differ_by_in_the_interval() -> None:
@@ -170,15 +162,6 @@ def test_runs_whose_baselines_were_made_otherwise_are_not_put_together() -> None
         (2, "2,000 files"): (4.899, 0.601),
     }
     assert list(dict.fromkeys(each.label for each in of)) == ["MariaDB 10.11.19", "MariaDB 10.11.19, baseline 2"]
-
-
-def test_the_answer_the_table_and_the_picture_name_what_is_told(tmp_path: Path) -> None:
-    of = list(found().values())
-    said = answer(of)
-    assert said.startswith("MariaDB 10.11.19: 3.5 s; +3.8 s with tables (20,000 files)")
-    assert effects_table(of).width <= 120
-    plot_effects(tmp_path, of, said)
-    assert (tmp_path / "effects.svg").stat().st_size > 5000
 
 
 @pytest.mark.parametrize("name", server_catalogue().names())

@@ -42,19 +42,9 @@ from tests.examples import MACHINE
 from tests.thorough import mostly_thorough
 
 SMALL = (
-    "run",
-    "inflation",
-    "--threads",
-    "1",
-    "--row-bytes",
-    "100",
-    "--rows",
-    "1",
-    "--log-size",
-    "64M",
-    "--repeat",
-    "1",
-)
+    "run", "inflation", "--server", "mariadb-10.11", "--threads", "1", "--row-bytes", "100", "--rows", "1", "--log-size", "64M",
+    "--repeat", "1",
+)  # fmt: skip
 MEANINGS = {
     "mysql-5.5": Counted.BLOCKS,
     "mysql-5.6": Counted.BLOCKS,
@@ -127,9 +117,9 @@ def test_what_a_server_counts_is_told_from_what_it_did(
 
 @pytest.fixture(scope="module")
 def run() -> Run:
-    """A run of two servers, with two values of two factors."""
+    """A run with two values of two factors."""
     before = {each.name for each in RunStore().all()}
-    done = redolab(*SMALL, "--server", "mysql-5.6,mariadb-10.11", "--trx-commit", "1,2", "--binary-log", "off,on")
+    done = redolab(*SMALL, "--trx-commit", "1,2", "--binary-log", "off,on")
     assert done.returncode == 0, done.stderr
     (made,) = [each for each in RunStore().all() if each.name not in before]
     return made
@@ -138,7 +128,7 @@ def run() -> Run:
 def test_one_factor_at_a_time_is_changed_from_the_first_values(run: Run) -> None:
     trials = [record.trial for record in run.trials(InflationTrial)]
     assert run.record().state is RunState.COMPLETE
-    assert len(trials) == 2 * 3
+    assert len(trials) == 3
     cells = {(trial.cell.trx_commit, trial.cell.binary_log) for trial in trials}
     assert cells == {(1, False), (2, False), (1, True)}
     assert lab_processes() == []
@@ -153,22 +143,13 @@ def test_crossed_it_is_every_combination() -> None:
 
 def test_the_table_and_the_plots_are_there(run: Run) -> None:
     frame = polars.read_parquet(run.folder / "table.parquet")
-    assert frame.height == 6
-    assert set(frame["counted"]) == {"blocks", "lsn"}
-    text = (run.folder / "table.txt").read_text()
-    assert "MariaDB 10.11" in text
-    assert "is the LSN under another name" in text
-    assert "counts 512-byte blocks, each rewriting included" in text
+    assert frame.height == 3
+    assert set(frame["counted"]) == {"lsn"}
     for name in ("ratio", "layers"):
         for ending in ("svg", "png"):
             assert (run.folder / "plots" / f"{name}.{ending}").stat().st_size > 5000
-    assert len(list((run.folder / "instances").iterdir())) == 6
-    assert (run.folder / "logs/mysql-5.6-binlog-commit1.log").stat().st_size > 100
-
-
-def test_it_is_shown_again(run: Run) -> None:
-    shown = redolab("show", run.name)
-    assert (run.folder / "table.txt").read_text().strip() in shown.stdout
+    assert len(list((run.folder / "instances").iterdir())) == 3
+    assert len(list((run.folder / "logs").glob("*.log"))) == 3
 
 
 @pytest.fixture
@@ -179,14 +160,14 @@ def interrupted() -> Iterator[Path]:
 
 
 def test_interrupted_it_leaves_nothing(interrupted: Path) -> None:
-    status, said = signal_at("1 of", signal.SIGINT, [*SMALL, "--server", "mariadb-10.11"])
+    status, said = signal_at("1 of", signal.SIGINT, SMALL)
     assert status == 130, said
     assert lab_processes() == []
     assert files.names(interrupted) == []
 
 
 def test_killed_the_next_command_takes_away_what_it_left(interrupted: Path) -> None:
-    command = [sys.executable, "-m", "redolab", *SMALL, "--server", "mariadb-10.11"]
+    command = [sys.executable, "-m", "redolab", *SMALL]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=PROJECT.root) as process:
         data_file = interrupted / "mariadb-10.11-inflation/data/ibdata1"
         deadline = time.monotonic() + 60
@@ -200,19 +181,3 @@ def test_killed_the_next_command_takes_away_what_it_left(interrupted: Path) -> N
     assert "left the instance of mariadb-10.11 for the experiment inflation: cleaned up" in cleaned.stdout
     assert files.names(interrupted) == []
     assert lab_processes() == []
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "said"),
-    [
-        ("--trx-commit", "3", "--trx-commit (TRXCOMMIT=): '3' is not a whole number from 0 to 2"),
-        ("--log-size", "1M", "a redo log of 1M is too small: give it 64M or more"),
-        ("--binary-log", "maybe", "--binary-log (BINARYLOG=): 'maybe' is neither on nor off"),
-        ("--seconds", "0", "--seconds (SECONDS=): '0' is not a whole number from 1 to 3600"),
-    ],
-)
-def test_nonsense_starts_nothing(option: str, value: str, said: str) -> None:
-    before = [each.name for each in RunStore().all()]
-    done = redolab("run", "inflation", option, value)
-    assert (done.returncode, done.stderr) == (2, f"redolab: {said}\n")
-    assert [each.name for each in RunStore().all()] == before

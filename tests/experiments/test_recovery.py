@@ -163,24 +163,6 @@ def test_the_table_is_there_in_every_form(run: Run) -> None:
     assert redolab("show", run.name, "--all").stdout.strip().endswith(with_details.strip())
 
 
-def test_the_plots_are_drawn(run: Run, image: CrashImage) -> None:
-    for name in (f"age-{image.name}", "phases"):
-        assert (run.folder / "plots" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-        assert "<svg" in (run.folder / "plots" / f"{name}.svg").read_text()[:1000]
-
-
-def test_the_run_keeps_machine_commit_and_logs(run: Run) -> None:
-    record = run.record()
-    (session,) = record.sessions
-    assert session.machine.cores >= 1
-    assert session.machine.memory > 0
-    assert session.machine.disk.file_system
-    assert record.options["log_size"] == str(64 << 20)
-    logs = sorted(path.name for path in (run.folder / "logs").glob("*.log"))
-    assert len(logs) == 4
-    assert "Starting crash recovery" in (run.folder / "logs" / logs[0]).read_text()
-
-
 def test_the_run_keeps_the_record_of_its_crash_without_the_hashes_of_its_files(run: Run, image: CrashImage) -> None:
     (kept,) = crashes_of(run)
     assert kept == msgspec.structs.replace(image, hashes={})
@@ -236,19 +218,6 @@ def test_what_a_kept_image_decides_is_refused(image: CrashImage) -> None:
     done = redolab(*RECOVERY, "--image", image.name, "--log-size", "1G", "--keep", "on")
     assert done.returncode == 2
     assert "with IMAGE there is nothing to choose of LOGSIZE, KEEP" in done.stderr
-
-
-def test_runs_images_and_show_list_it(run: Run, image: CrashImage) -> None:
-    assert run.name in redolab("runs").stdout
-    assert image.name in redolab("images").stdout
-    shown = redolab("show", run.name).stdout
-    assert (run.folder / "table.txt").read_text().strip() in shown
-    assert "cores of" in shown
-    missing = redolab("show", "nothing")
-    assert (missing.returncode, missing.stderr) == (
-        2,
-        "redolab: there is no run 'nothing': 'redolab runs' lists them\n",
-    )
 
 
 def test_recovering_what_is_not_there_is_refused(run: Run, image: CrashImage) -> None:
@@ -308,17 +277,6 @@ def test_a_wrong_recovery_is_a_finding_with_its_evidence(image: CrashImage) -> N
     assert (evidence / "data/ibdata1").exists()
     assert nothing_is_left()
     RunStore().remove(run)
-
-
-def test_a_setting_that_the_server_does_not_have_is_bad_input_and_no_finding(image: CrashImage) -> None:
-    done = redolab(
-        *(*RECOVERY, "--image", image.name, "--repeat", "1", "--pool", "64M"),
-        *("--settings", "no_such_setting=1", *UNCHECKED),
-    )
-    assert done.returncode == 2, done.stdout
-    assert "mariadb-10.11 does not take no_such_setting=1: " in done.stderr
-    assert "FINDING" not in done.stdout
-    assert nothing_is_left()
 
 
 def test_a_recovery_that_the_server_gives_up_is_a_finding_and_the_next_one_follows(image: CrashImage) -> None:
@@ -498,19 +456,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(run: Run, tmp_path: Path) ->
     disk.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1200M,mode=0755", "tmpfs", str(disk)], check=True)
     try:
-        arguments = [
-            "run",
-            "recovery",
-            "--log-size",
-            "16M",
-            "--dataset",
-            "16M",
-            "--kill-after",
-            "300s",
-            "--repeat",
-            "1",
-            *UNCHECKED,
-        ]
+        small = ("--log-size", "16M", "--dataset", "16M", "--kill-after", "300s", "--repeat", "1", *UNCHECKED)
         claim_lab_folder(disk)
         (disk / "servers").mkdir()
         unpacked = (PROJECT.lab / "servers").glob("mariadb-10.11-*")
@@ -533,7 +479,9 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(run: Run, tmp_path: Path) ->
 
         filling = threading.Thread(target=fill_up)
         filling.start()
-        done = redolab(*arguments, environment={"REDOLAB_LAB": str(disk), "REDOLAB_RUNS": str(tmp_path / "runs")})
+        done = redolab(
+            "run", "recovery", *small, environment={"REDOLAB_LAB": str(disk), "REDOLAB_RUNS": str(tmp_path / "runs")}
+        )
         filling.join()
         assert done.returncode == 1
         assert "Traceback" not in done.stderr

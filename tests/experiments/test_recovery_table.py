@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import msgspec
 import pytest
 
 from experiments.recovery.answer import answer
 from experiments.recovery.details import phases_table
-from experiments.recovery.pages.slower import plot_slower, ratios_on
-from experiments.recovery.pages.source import pools_in_words
-from experiments.recovery.plots import _medians_apart, bar_segments, enlarged_to, plot_matrix, plot_phases, row_names
+from experiments.recovery.plots import bar_segments
 from experiments.recovery.rows import RecoveryRow
 from experiments.recovery.rows import recovery_rows as rows_of
 from experiments.recovery.table import recovery_table
 from redolab.machine.facts import DeviceUse
 from redolab.records.crash import CrashImage
-from redolab.records.recovery import Outcome, RecoveryTrial, Repeated, Unfinished, WarmTime
+from redolab.records.recovery import Outcome, Repeated, Unfinished, WarmTime
 from redolab.results.recoveries import Recovery
 from redolab.timeline import Phase, PhaseTime
 from redolab.workloads.data import TableCheck
@@ -42,11 +39,6 @@ def test_a_row_is_the_median_its_range_and_the_phases_of_the_recovery_nearest_to
     assert row.redo_from_recovery_bytes == 40_000_000
     assert row.redo_from_last_sample_bytes == 40_500_000
     assert (row.dirty_pages, row.pages_recovered) == (2345, 2000)
-
-
-def test_the_median_of_an_even_number_is_the_middle_of_two() -> None:
-    (row,) = recovery_rows([record(trial(3.3)), record(trial(4.3, slower_apply=1.0))], [image()])
-    assert row.ready_median_s == pytest.approx(3.8)
 
 
 def test_crashes_made_alike_are_one_row() -> None:
@@ -101,53 +93,12 @@ def test_notes_say_what_a_reader_must_know() -> None:
     assert "page cache was not dropped" in notes
 
 
-def test_bars_are_enlarged_where_one_dwarfs_the_others() -> None:
-    assert enlarged_to([10.0, 12.0, 20.0, 39.0]) is None
-    assert enlarged_to([10.0, 12.0, 14.0, 200.0, 12.0]) == pytest.approx(14.7)
-    assert enlarged_to([5.0]) is None
-    # The same bars hardly larger show nothing more.
-    assert enlarged_to([17.0, 17.0, 17.0, 46.0, 81.0]) is None
-    assert enlarged_to([0.0, 0.0, 0.0]) is None
-
-
-def test_the_bar_of_two_recoveries_is_that_of_one_of_them() -> None:
-    def untold(seconds: float, slower: float) -> RecoveryTrial:
-        whole = trial(seconds, slower_apply=slower)
-        assert whole.timeline is not None
-        phases = [
-            PhaseTime(each.phase, None, "the log does not tell") if each.phase is Phase.SCAN else each
-            for each in whole.timeline.phases
-        ]
-        return msgspec.structs.replace(whole, timeline=msgspec.structs.replace(whole.timeline, phases=tuple(phases)))
-
-    (row,) = recovery_rows([record(untold(3.3, 0.0)), record(untold(9.3, 6.0))], [image()])
-    assert row.ready_median_s == pytest.approx(6.3)
-    widths = dict(bar_segments(row))
-    assert widths["untold"] == pytest.approx(1.02, abs=0.02)
-    assert all(width >= 0 for width in widths.values())
-    assert sum(width for name, width in widths.items() if name != "rollback") == pytest.approx(row.typical_ready_s)
-
-
-def test_the_medians_of_two_recoveries_are_marked_beside_the_bar_of_one() -> None:
-    (two,) = recovery_rows([record(trial(3.3)), record(trial(9.3))], [image()])
-    assert _medians_apart(two) == [pytest.approx(6.3)]
-    (three,) = recovery_rows([record(trial(3.3)), record(trial(9.3)), record(trial(6.0))], [image()])
-    assert _medians_apart(three) == []
-
-
 def test_a_wrong_recovery_is_marked_in_its_row() -> None:
     wrong = record(trial(), TableCheck(what="rows", expected="2", found="1"))
     (row,) = recovery_rows([record(trial()), wrong], [image()])
     assert row.wrong == 1
     assert any("3.30, 1 WRONG" in cell for cell in recovery_table([row], [image()]).cells[0])
     assert "1 of 2 recoveries left wrong tables" in answer([row])
-
-
-def test_a_disk_that_is_read_through_the_page_cache_is_marked() -> None:
-    rows = recovery_rows([record(msgspec.structs.replace(trial(), buffered=True))], [image()])
-    table = recovery_table(rows, [image()])
-    assert "native!" in table.cells[0]
-    assert any("has no direct I/O" in note for note in table.notes)
 
 
 def test_a_disk_is_marked_where_what_decided_the_time_was_not_as_asked() -> None:
@@ -187,85 +138,6 @@ def test_what_got_no_further_is_told_in_place_of_seconds() -> None:
     assert "3.30, STUCK at 50 % of apply (1 of 2)" in recovery_table(mixed, [image()]).cells[0]
     assert answer(rows).startswith(
         "No recovery became ready: 2 of 3 recoveries never ended, 1 of 3 recoveries ended with"
-    )
-
-
-def test_the_answer_names_one_crash_and_what_tells_its_rows_apart() -> None:
-    small = msgspec.structs.replace(trial(4.3, slower_apply=1.0), buffer_pool=64 << 20)
-    rows = recovery_rows([record(trial(3.3)), record(small)], [image()])
-    assert answer(rows) == (
-        "38.1M of redo in a 64M log: MariaDB 10.11.19 was ready after 3.3 s (pool 128M), 4.3 s (pool 64M)."
-    )
-    other = msgspec.structs.replace(
-        trial(9.0, slower_apply=5.7), server="mariadb-11.8", version="11.8.6", storage="hdd"
-    )
-    many = recovery_rows([record(trial(3.3)), record(small), record(other)], [image()])
-    assert answer(many).startswith(
-        "Ready after 3.3 s (MariaDB 10.11.19, native, pool 128M) to 9.0 s (MariaDB 11.8.6, hdd"
-    )
-    assert answer([]) == "No recovery was measured."
-
-
-def test_what_all_rows_share_is_said_once_and_the_table_fits_a_screen() -> None:
-    small = msgspec.structs.replace(trial(4.3, slower_apply=1.0), buffer_pool=64 << 20)
-    table = recovery_table(recovery_rows([record(trial(3.3)), record(small)], [image()]), [image()])
-    assert table.caption.startswith("MariaDB 10.11.19 · on native · redo log 64M · 38.1M of redo at the crash")
-    assert [heading for heading, _ in table.headings][:2] == ["pool", "ready, s"]
-    assert table.width <= 120
-
-
-def test_bars_end_where_a_recovery_got_no_further(tmp_path: Path) -> None:
-    end = Unfinished(phase=Phase.APPLY, percent=50, progress_ended=4.0, ended=124.0)
-    whole = trial()
-    assert whole.timeline is not None
-    untold = tuple(
-        PhaseTime(each.phase, None, "log ends here") if each.phase not in (Phase.DISCOVER, Phase.SCAN) else each
-        for each in whole.timeline.phases
-    )
-    stuck = msgspec.structs.replace(
-        whole, outcome=Outcome.STUCK, seconds_to_ready=None, unfinished=end, buffer_pool=1 << 30,
-        timeline=msgspec.structs.replace(whole.timeline, phases=untold),
-    )  # fmt: skip
-    rows = recovery_rows([record(trial()), record(stuck)], [image()])
-    assert [phase for phase, _ in bar_segments(rows[1])] == ["discover", "scan", "apply"]
-    assert sum(width for _, width in bar_segments(rows[1])) == pytest.approx(4.0)
-    assert row_names(rows, {}) == (["pool 128M", "pool 1G"], "MariaDB 10.11.19, native, log 64M")
-    plot_phases(tmp_path, rows, answer(rows))
-    assert (tmp_path / "phases.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_rows_too_many_for_bars_are_a_grid(tmp_path: Path) -> None:
-    pools = [msgspec.structs.replace(trial(), buffer_pool=place << 25) for place in range(1, 20)]
-    rows = recovery_rows([record(each) for each in pools], [image()])
-    plot_matrix(tmp_path, rows, answer(rows), {})
-    assert [path.name for path in tmp_path.glob("*.png")] == ["matrix.png"]
-
-
-def test_a_storage_is_compared_with_home_cell_by_cell(tmp_path: Path) -> None:
-    measured = [
-        ("native", 27, 2.0),
-        ("cloud-ssd", 27, 8.0),
-        ("native", 28, 1.0),
-        ("cloud-ssd", 28, 5.0),
-        ("hdd", 28, 20.0),
-    ]
-    trials = [
-        msgspec.structs.replace(trial(seconds), storage=storage, buffer_pool=1 << power)
-        for storage, power, seconds in [*measured, ("cloud-ssd", 29, 9.0)]
-    ]
-    rows = recovery_rows([record(each) for each in trials], [image()])
-    # The pool that was not measured at home compares with nothing.
-    assert sorted(each.times for each in ratios_on(rows, "cloud-ssd")) == [4.0, 5.0]
-    assert ratios_on(rows, "native") == []
-    plot_slower(tmp_path, {name: ratios_on(rows, name) for name in ("cloud-ssd", "hdd")}, ["hdd"], "slower")
-    assert "hdd!" in (tmp_path / "slower.svg").read_text()
-
-
-def test_the_picture_of_one_crash_says_what_its_pools_change() -> None:
-    trials = [msgspec.structs.replace(trial(each), buffer_pool=1 << power) for each, power in ((5.0, 27), (4.0, 28))]
-    rows = recovery_rows([record(each) for each in trials], [image()])
-    assert (
-        pools_in_words(rows) == "MariaDB 10.11.19 is ready after 4.0 s with a pool of 256M, 5.0 s with a pool of 128M"
     )
 
 

@@ -8,30 +8,25 @@ from functools import partial
 
 import msgspec
 import pytest
-from rich.console import Console
 
 from experiments.settings.changes import BASELINE, SETTINGS, changes, skipped
 from experiments.settings.effects import MeasuredLoad, effects, measured_in
 from experiments.settings.factors import Factors
-from experiments.settings.plan import plan
 from experiments.settings.planned import PlannedChange
-from experiments.settings.report import answer, drawn, settings_table, title
-from redolab.lab import open_lab
-from redolab.progress import Progress
+from experiments.settings.report import answer, settings_table
 from redolab.records.kill_rule import KillRule
 from redolab.results.load_figures import load_figures
-from redolab.runs.factors import read_factors
 from redolab.runs.schema import RunState
-from redolab.runs.store import Run, RunStore
+from redolab.runs.store import Run
 from redolab.servers.catalogue import server_catalogue
 from redolab.servers.dialects import Purpose
 from redolab.units import MIB
 from redolab.workloads.data import WorkloadMoment
-from tests.command import UNCHECKED, nothing_is_left, redolab
+from tests.command import UNCHECKED, nothing_is_left, run_of
 from tests.examples import image, load_key
 
 SMALL_SETTINGS = [
-    "run", "settings", "--server", "mariadb-10.11", "--vary", "max_connections,skip_name_resolve",
+    "settings", "--server", "mariadb-10.11", "--vary", "max_connections,skip_name_resolve",
     "--log-size", "64M", "--warehouses", "1", "--seconds", "10s", "--repeat", "1", "--storm", "16", "--seed", "5",
     *UNCHECKED,
 ]  # fmt: skip
@@ -41,16 +36,13 @@ SMALL_FACTORS = {"server": "mariadb-10.11", "vary": "max_connections,skip_name_r
 
 @pytest.fixture(scope="module")
 def run() -> Iterator[Run]:
-    done = redolab(*SMALL_SETTINGS)
-    made = RunStore().get("latest")
-    (made.folder / "said").write_text(done.stdout + done.stderr)
-    yield made
-    RunStore().remove(made)
+    with run_of(*SMALL_SETTINGS) as made:
+        yield made
 
 
 @pytest.mark.thorough
 def test_each_level_is_measured_in_the_load_in_which_it_could_matter(run: Run) -> None:
-    assert run.record().state is RunState.COMPLETE, (run.folder / "said").read_text()
+    assert run.record().state is RunState.COMPLETE
     measured = measured_in([run])
     assert {(each.change.setting, each.change.spec.workload) for each in measured} == {
         ("baseline", "storm"),
@@ -59,20 +51,6 @@ def test_each_level_is_measured_in_the_load_in_which_it_could_matter(run: Run) -
     }
     assert all(each.ready is not None for each in measured)
     assert nothing_is_left()
-
-
-@pytest.mark.parametrize("keep", ["on", "off"])
-def test_a_block_is_ended_before_the_next_begins_also_where_all_is_kept(keep: str) -> None:
-    factors = read_factors(Factors, {**SMALL_FACTORS, "repeat": "2", "keep": keep})
-    with open_lab(Progress(Console(quiet=True)), list) as lab:
-        drawn = plan(factors, lab)
-    assert set(drawn.blocks) == {1, 2}
-    assert list(drawn.blocks) == sorted(drawn.blocks)
-    in_order = [drawn.blocks[each.group] for each in drawn.steps]
-    assert in_order == sorted(in_order)
-    assert [each.group for each in drawn.steps] != list(range(len(drawn.groups)))
-    assert [group.spec.number for group in drawn.groups] == list(drawn.blocks)
-    assert not drawn.mixes_groups
 
 
 @pytest.mark.thorough
@@ -87,14 +65,6 @@ def test_half_of_the_clients_are_refused_where_half_of_them_may_connect(run: Run
     (found,) = [each for each in effects(measured_in([run])) if each.setting == "max_connections"]
     assert found.failed > 1
     assert found.throughput is not None
-
-
-@pytest.mark.thorough
-def test_everything_is_shown_and_drawn(run: Run) -> None:
-    said = (run.folder / "said").read_text()
-    assert "Settings, one at a time" in said or "setting" in said
-    assert "skip_name_resolve" in said
-    assert (run.folder / "plots" / "effects.svg").stat().st_size > 5_000
 
 
 @pytest.mark.parametrize("server", ["mysql-5.5", "mysql-5.7", "mysql-9", "mariadb-11.8"])
@@ -152,52 +122,11 @@ def test_blocks_that_differ_as_a_whole_are_no_effect() -> None:
     assert found.blocks == 3
 
 
-def test_of_several_servers_the_picture_says_what_changes_each_the_most() -> None:
-    (found,) = effects(blocks(1000, 1300, 800))
-    (nothing,) = effects(blocks(1000, 1300, 800, level=1.0))
-    assert title([nothing]) == answer([nothing])
-    said = title([found, replace(nothing, server="mysql-9", version="9.7.4")])
-    assert said.startswith("Throughput changed the most: MariaDB ")
-    assert said.endswith(" -20% with a=0 (bulk-update); MySQL 9.7.4 with none that could be measured")
-
-
-def test_the_answer_keeps_the_loads_apart_and_has_tpc_c_first() -> None:
-    (less,) = effects(blocks(1000, 1300, 800))
-    (more,) = effects(blocks(1000, 1300, 800, level=0.1))
-    of_rows, of_tpcc = replace(more, load="large-rows"), replace(less, load="tpcc")
-    said = answer([of_rows, of_tpcc])
-    assert title([of_rows, of_tpcc]).endswith("throughput: TPC-C -20% with a=0; large rows -90% with a=0")
-    assert "throughput: TPC-C -20% with a=0; large rows -90% with a=0; 0 of 2 levels" in said
-    assert title([of_rows, of_tpcc, replace(less, server="mysql-9", version="9.7.4")]).count("-20% with a=0 (") == 2
-
-
-def test_the_first_row_of_the_picture_is_what_its_title_names() -> None:
-    (less,) = effects(blocks(1000, 1300, 800))
-    (more,) = effects(blocks(1000, 1300, 800, level=0.1))
-    (nothing,) = effects(blocks(1000, 1300, 800, level=1.0))
-    tpcc = replace(less, load="tpcc", setting="b")
-    found = [replace(more, load="large-rows"), replace(nothing, load="tpcc", setting="c"), tpcc]
-    assert [each.setting for each in next(iter(drawn(found).values()))] == ["b", "c", "a"]
-    assert title(found).endswith("throughput: TPC-C -20% with b=0; large rows -90% with a=0")
-
-
-def test_what_two_machines_measured_of_one_server_stays_apart() -> None:
-    (here,) = effects(blocks(1000, 1300, 800))
-    (there,) = effects(blocks(1000, 1300, 800, level=1.0))
-    said = answer([here, replace(there, machine="another")])
-    assert " on local: throughput: bulk-update -20% with a=0; 0 of 1 levels" in said
-    assert " on another: none of 1 levels changed throughput" in said
-
-
 def test_runs_whose_baselines_were_made_otherwise_are_not_put_together() -> None:
     small, large = blocks(1000, 1100, run="one"), blocks(5000, 5500, level=1.2, run="two", log_size=128 * MIB)
     changes_found = sorted(round(each.throughput.change, 1) for each in effects([*small, *large]) if each.throughput)
     assert changes_found == [-0.2, 0.2]
-    # A reader is told which is which, in the table and in the answer.
-    found = effects([*small, *large])
-    assert {each.apart for each in found} == {"log 64M", "log 128M"}
-    assert "log 128M" in settings_table(found, {}, {}).as_markdown()
-    assert ", log 128M: throughput: bulk-update +20% with a=0;" in answer(found)
+    assert {each.apart for each in effects([*small, *large])} == {"log 64M", "log 128M"}
     alike = [*small, *blocks(900, 950, run="two")]
     assert [each.blocks for each in effects(alike)] == [4]
 
@@ -207,7 +136,6 @@ def test_loads_in_which_nothing_succeeded_are_told_beside_the_effect_of_the_othe
     (last,) = blocks(0)[-1:]
     (found,) = effects([*loads[:-1], replace(last, block=loads[-1].block)])
     assert (found.barren, found.loads) == (1, 3)
-    assert ", nothing in 1 of 3" in settings_table([found], {}, {}).as_markdown()
 
 
 def test_what_may_be_chance_among_all_comparisons_is_marked_and_not_answered() -> None:
@@ -230,13 +158,6 @@ def test_a_storage_that_is_not_the_disk_that_was_asked_for_is_marked() -> None:
     )
     slow = settings_table([found], {}, {("local", found.storage): {"write_us": "random write -40%"}}).as_markdown()
     assert f"has the figures): {found.storage}!: random write -40%." in " ".join(slow.split())
-
-
-def test_of_a_log_of_several_files_the_answer_says_that_the_size_is_of_all() -> None:
-    (found,) = effects(blocks(1000, 1300, 800))
-    assert "with innodb_log_file_size=32M (all files);" in answer(
-        [replace(found, setting="innodb_log_file_size, all files", level="32M")]
-    )
 
 
 def test_the_baseline_of_the_storm_has_room_for_all_its_clients() -> None:
@@ -262,7 +183,6 @@ def test_a_level_that_the_server_did_not_take_has_no_effect_and_a_rounded_one_is
     rounded = [replace(each, variables={"a": "8388608"}) if each.change.setting == "a" else each for each in loads]
     (found,) = effects(rounded)
     assert found.used == "8388608"
-    assert "0 (used 8M)" in settings_table([found], {}, {}).as_markdown()
 
 
 def test_a_redo_log_of_several_files_is_used_as_it_was_asked_for() -> None:
@@ -282,18 +202,3 @@ def test_a_redo_log_of_several_files_is_used_as_it_was_asked_for() -> None:
     (found,) = effects(loads)
     assert found.used is None
     assert not found.same_used
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--server", "mysql-9", "--vary", "query_cache_size"], "MySQL has no query cache since 8.0.3"),
-        (["--seconds", "1s"], "a load of 1.00 s says nothing"),
-        (["--vary", "innodb_io_capacity"], "there is no setting 'innodb_io_capacity'"),
-        (["--server", "mysql-5.5", "--log-size", "8G"], "mysql-5.5 cannot have a redo log of 8G"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_before_anything_is_started(options: list[str], said: str) -> None:
-    done = redolab("run", "settings", *options)
-    assert done.returncode == 2
-    assert said in done.stderr

@@ -11,9 +11,9 @@ import pytest
 from experiments.survey.design import DrawnCrash, drawn_crashes
 from redolab.models.sizes import SMALLEST_DATASET, SMALLEST_POOL
 from redolab.runs.schema import RunState
-from redolab.runs.store import Run, RunStore
+from redolab.runs.store import Run
 from redolab.units import GIB, MIB
-from tests.command import nothing_is_left, redolab
+from tests.command import nothing_is_left, run_of
 
 SERVER = "mariadb-10.11"
 _MEMORY = 16 * GIB
@@ -54,14 +54,9 @@ def test_no_pool_is_beyond_what_there_is(log_size: int) -> None:
 
 @pytest.fixture(scope="module")
 def run() -> Iterator[Run]:
-    done = redolab(
-        "run", "survey", "--server", SERVER, "--log-size", "32M", "--workload", "bulk-update", "--crashes", "2", "--seed", "3"
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    made = RunStore().get("latest")
-    (made.folder / "said").write_text(done.stdout)
-    yield made
-    RunStore().remove(made)
+    asked = ("--server", SERVER, "--log-size", "32M", "--workload", "bulk-update", "--crashes", "2", "--seed", "3")
+    with run_of("survey", *asked) as made:
+        yield made
 
 
 @pytest.mark.thorough

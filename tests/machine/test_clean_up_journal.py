@@ -95,14 +95,6 @@ def test_a_removal_that_is_broken_off_is_ended_by_the_next_command(
     assert files.names(tmp_path / "images") == []
 
 
-def test_what_is_removed_to_its_end_leaves_no_note(journal: Journal, tmp_path: Path) -> None:
-    kept = tmp_path / "kept"
-    kept.mkdir()
-    journal.remove(kept, "image.json", "a half-removed image")
-    assert not kept.exists()
-    assert journal.clear() == []
-
-
 def test_a_file_that_is_no_note_is_left_alone(journal: Journal, tmp_path: Path) -> None:
     for name in ("notes.txt", "2025.json", "0123456789abcdef.json.old"):
         files.write_whole(tmp_path / "journal" / name, b"precious")

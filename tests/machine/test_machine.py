@@ -229,19 +229,6 @@ def test_the_device_of_a_folder_that_is_mounted_again_is_named_alone(tmp_path: P
     assert said.stdout.strip() == read_disk(tmp_path).device
 
 
-def test_free_space_is_told_for_what_is_not_there_yet(tmp_path: Path) -> None:
-    assert files.free_space(tmp_path / "not/yet/there") == pytest.approx(
-        psutil.disk_usage(str(tmp_path)).free, rel=0.05
-    )
-
-
-def test_both_clocks_go_on() -> None:
-    first = now()
-    second = now()
-    assert second.monotonic >= first.monotonic
-    assert abs(second.wall - time.time()) < 5
-
-
 def test_a_program_that_takes_too_long_goes_with_all_that_it_started() -> None:
     with pytest.raises(CommandFailed, match="did not end within"):
         processes.run(Command(["sh", "-c", "sleep 4242.5 & sleep 4242.5"]), seconds=0.3)

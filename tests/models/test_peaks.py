@@ -12,10 +12,6 @@ def test_too_few_days_say_nothing() -> None:
     assert highest_expected([1.0, 2.0], 30) is None
 
 
-def test_days_that_are_all_alike_are_what_the_month_will_be() -> None:
-    assert highest_expected([3.0] * 5, 30) == pytest.approx(3.0)
-
-
 @pytest.mark.parametrize("days", [3, 7, 30])
 def test_a_month_stays_below_it_as_often_as_it_says(days: int) -> None:
     draw = np.random.default_rng(days)

@@ -26,7 +26,7 @@ from redolab.storage.loop import make_file_system, mounted
 from redolab.units import MIB
 from tests.powercut.tracing import traced
 
-_SYNCED = 1000
+_SYNCED = 200
 _SIZE = 512 * MIB
 _SECTOR = 512
 _SECTORS = _SIZE // _SECTOR

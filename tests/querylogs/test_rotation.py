@@ -144,7 +144,7 @@ def test_a_log_that_goes_meanwhile_ends_no_capture(tmp_path: Path) -> None:
     )
     process = subprocess.Popen([sys.executable, "-c", rotates, str(log)])
     try:
-        until = time.monotonic() + 5
+        until = time.monotonic() + 2
         while time.monotonic() < until:
             LogFile(str(log), log).sync()
     finally:
@@ -156,13 +156,6 @@ def test_a_server_that_goes_is_an_error_of_one_line(tmp_path: Path) -> None:
     gone = tmp_path / "gone" / "slow.log"
     with pytest.raises(LabError, match="is no longer to be seen"):
         LogFile(str(gone), gone).free_share()
-
-
-def test_help_says_what_is_never_done() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "redolab", "slowlog", "rotate", "-h"], capture_output=True, text=True, check=True
-    )
-    assert "Nothing is truncated, removed or signalled" in " ".join(done.stdout.split())
 
 
 def test_the_new_log_has_the_owner_of_the_old_one(tmp_path: Path) -> None:

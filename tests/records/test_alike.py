@@ -81,15 +81,6 @@ def test_every_field_is_compared_or_left_out_for_a_reason(kind: type) -> None:
     assert all(LEFT_OUT[kind].values())
 
 
-def test_a_field_that_is_added_without_a_place_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Longer(KillRule, frozen=True, kw_only=True):
-        whim: float = 0.0
-
-    monkeypatch.setitem(PLACED, Longer, PLACED[KillRule])
-    monkeypatch.setattr("tests.records.test_alike.LEFT_OUT", {Longer: LEFT_OUT[KillRule]})
-    assert unplaced(Longer) == {"whim"}
-
-
 def test_crashes_made_alike_are_alike_whatever_their_number_and_the_reasons_of_their_settings() -> None:
     assert key(spec=msgspec.structs.replace(SPEC, number=2)) == key()
     said_otherwise = msgspec.structs.replace(

@@ -26,8 +26,6 @@ from redolab.runs.plan import (
     plan_as_given,
     remaining,
 )
-from redolab.runs.plan_table import plan_table
-from redolab.runs.room import Needs
 from redolab.storage.catalogue import storage_profile
 from redolab.units import MIB
 from tests.examples import image
@@ -143,11 +141,6 @@ def test_as_given_nothing_is_drawn() -> None:
     assert not plan.mixes_groups
 
 
-def test_only_where_the_order_is_drawn_among_all_and_all_is_kept_all_groups_are_made_first() -> None:
-    assert drawn().mixes_groups
-    assert not drawn(keep=False).mixes_groups
-
-
 def test_every_committed_plan_says_how_its_order_was_drawn() -> None:
     paths = sorted(PROJECT.measured.glob("*/*/plan.json"))
     assert len(paths) > 100
@@ -160,32 +153,6 @@ def test_every_committed_plan_says_how_its_order_was_drawn() -> None:
             assert [plan.blocks[group] for group in order] == sorted(plan.blocks), path
         else:
             assert order == list(range(len(plan.groups))), path
-
-
-def test_the_plan_is_shown_with_its_order() -> None:
-    shown = plan_table(in_blocks(), {}, Needs())
-    assert shown.headings[0] == ("block", True)
-    assert "3 blocks" in shown.notes[0]
-    assert "SEED=7" in shown.notes[0]
-    one_by_one = plan_table(drawn(keep=False), {}, Needs())
-    assert "one after the other" in one_by_one.notes[0]
-    assert "SEED=7" in one_by_one.notes[0]
-    assert ("block", True) not in one_by_one.headings
-    assert "all steps" in plan_table(drawn(), {}, Needs()).notes[0]
-    given: CrashPlan = plan_as_given(CRASHES, seed=7, conditions=CONDITIONS)
-    assert "as given" in plan_table(given, {}, Needs()).notes[0]
-
-
-def test_what_only_some_steps_have_is_a_dash_at_the_others() -> None:
-    changed = PlannedRecovery(storage="native", pool=POOLS[0], settings="innodb_doublewrite=0")
-    crashes: Sequence[tuple[PlannedCrash, Sequence[PlannedRecovery]]] = [
-        (PlannedCrash(server="mysql-9", spec=image().spec), [STEPS[0], changed]),
-        (PlannedCrash(server="mysql-9", spec=image().spec), [STEPS[0]]),
-    ]
-    shown = plan_table(draw_plan([crashes], repeat=1, seed=7, conditions=CONDITIONS, keep=False), {}, Needs())
-    place = [heading for heading, _ in shown.headings].index("settings")
-    said = [set(cells[place].split(", ")) for cells in shown.cells]
-    assert said == [{"–", "innodb_doublewrite=0"}, {"–"}]
 
 
 def test_a_plan_is_data_and_what_is_done_is_not_done_again() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from redolab.errors import Interrupted, InvalidInput, LabError
@@ -29,16 +28,6 @@ def record(position: int = 0) -> TrialRecord[RecoveryTrial]:
     return TrialRecord(position=position, trial=trial(repeat=position + 1))
 
 
-def test_what_is_written_is_read_back(store: RunStore) -> None:
-    run = create(store)
-    run.add_trial(record(0))
-    run.add_trial(record(1))
-    assert run.trials(RecoveryTrial) == [record(0), record(1)]
-    assert [session.machine for session in run.record().sessions] == [MACHINE]
-    assert run.record().state is RunState.RUNNING
-    assert store.get("latest").name == store.get(run.name[:8]).name == run.name
-
-
 def test_lines_that_were_read_are_not_decoded_again(store: RunStore) -> None:
     run = store.create("recovery", {}, new_session(MACHINE, "abc", {}))
     run.add_group(GroupRecord(group=0, attempt=1, session=0, name="one", made=True, seconds=1.0))
@@ -51,21 +40,6 @@ def test_lines_that_were_read_are_not_decoded_again(store: RunStore) -> None:
     path = run.folder / "groups.jsonl"
     path.write_bytes(path.read_bytes().replace(b"one", b"six"))
     assert [record.name for record in run.group_records()] == ["six", "two"]
-
-
-def test_a_torn_last_trial_is_left_out(store: RunStore) -> None:
-    run = create(store)
-    run.add_trial(record())
-    with (run.folder / "trials.jsonl").open("ab") as file:
-        file.write(b'{"image": "half')
-    assert run.trials(RecoveryTrial) == [record()]
-
-
-def test_a_complete_run_says_so_with_its_times(store: RunStore) -> None:
-    run = create(store)
-    with store.running(run, {"fill": 2.0}):
-        run.add_trial(record())
-    assert (run.record().state, run.record().seconds) == (RunState.COMPLETE, {"fill": 2.0})
 
 
 def test_an_interrupted_run_without_a_trial_goes(store: RunStore) -> None:
@@ -85,14 +59,6 @@ def test_a_failed_run_stays_with_its_reason_and_its_evidence(store: RunStore, tm
         raise LabError("it broke", "mend it")
     assert (run.record().state, run.record().why_stopped) == (RunState.STOPPED, "it broke: mend it")
     assert (run.folder / "failed/instance/fill.log").read_text() == "[ERROR] why"
-
-
-def test_a_killed_run_is_settled_by_the_next_command(store: RunStore) -> None:
-    run = create(store)
-    run.add_trial(record())
-    assert store.clear_unfinished() == [f"the run {run.name}, of which 1 trials are kept"]
-    assert run.record().state is RunState.STOPPED
-    assert store.clear_unfinished() == []
 
 
 @pytest.mark.parametrize(
@@ -125,18 +91,6 @@ def test_what_is_added_after_a_torn_line_stands_by_itself(store: RunStore) -> No
     assert run.trials(RecoveryTrial) == [record(0), record(1)]
 
 
-def test_trials_of_an_attempt_whose_image_is_gone_no_longer_count(store: RunStore) -> None:
-    run = create(store)
-    first = GroupRecord(group=0, attempt=1, session=0, name="first", made=True, seconds=1.0)
-    run.add_group(first)
-    run.add_trial(record(0))
-    run.add_group(msgspec.structs.replace(first, attempt=2, name="second"))
-    again = msgspec.structs.replace(record(0), attempt=2)
-    run.add_trial(again)
-    assert run.trials(RecoveryTrial) == [again]
-    assert used_names(run) == {"first", "second"}
-
-
 @pytest.mark.parametrize("name", ["../../elsewhere", "/elsewhere", "..", ".", "image/../..", "image\n/x", "a\0b"])
 def test_a_fetched_run_names_nothing_outside_the_images(store: RunStore, name: str) -> None:
     """What a run has made is removed by its name when it goes on."""
@@ -159,16 +113,6 @@ def test_equal_settings_and_variables_are_kept_once(store: RunStore) -> None:
 def test_an_ambiguous_name_is_refused(store: RunStore) -> None:
     with pytest.raises(InvalidInput, match="there is no run 'latest'"):
         store.get("latest")
-
-
-def test_adding_a_trial_reads_none_of_those_before(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = create(store)
-    monkeypatch.setattr(Run, "_lines", lambda *_: pytest.fail("the trials before were read"))
-    for position in range(5000):
-        run.add_trial(TrialRecord(position=position, trial=None))
-    monkeypatch.undo()
-    assert run.trial_count() == 5000
-    assert [each.position for each in run.trials(object)] == list(range(5000))
 
 
 def test_a_write_that_fails_loses_no_trial_that_is_there(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:

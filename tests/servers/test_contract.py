@@ -19,7 +19,6 @@ from redolab.crashes.dataset import make_dataset
 from redolab.errors import InvalidInput
 from redolab.lab import Lab
 from redolab.machine import files, processes
-from redolab.machine.copies import copy_folder
 from redolab.machine.processes import Command
 from redolab.records.crash import FILL_LOG
 from redolab.records.recovery import Outcome, RecoveryTrial
@@ -30,7 +29,7 @@ from redolab.results.recoveries import Recovery
 from redolab.runs.schema import Ruling, TrialRecord
 from redolab.servers.catalogue import server_catalogue
 from redolab.servers.dialects import SLOW_LOG, Dialect, InstanceRequest, Purpose, Setting
-from redolab.servers.instance import DATA, Instance, prepare_folder
+from redolab.servers.instance import Instance
 from redolab.states.images import ImageStore
 from redolab.storage.place import Place
 from redolab.timeline import timelines
@@ -39,7 +38,7 @@ from redolab.units import MIB
 from redolab.workloads.catalogue import workload_catalogue
 from redolab.workloads.data import SysbenchTables
 from tests.examples import keyed
-from tests.small_crash import WORKLOAD, small_crash, small_dataset
+from tests.small_crash import WORKLOAD, copy_dataset, small_crash, small_dataset
 from tests.thorough import mostly_thorough
 
 
@@ -180,11 +179,11 @@ def test_a_server_as_in_production_is_reached_over_tcp_by_those_alone_who_join_i
         overrides=changed_by_the_settings_experiment(server.dialect),
     )
     with lab.journal.making(folder, "the instance of a test"):
-        prepare_folder(server, folder)
-        files.remove(folder / DATA)
-        copy_folder(dataset.folder / DATA, folder / DATA)
-        for log_file in server.dialect.old_log_files:
-            files.remove(folder / DATA / log_file)
+        # It was loaded with a log of another size: what the steps for the version move has to go.
+        steps = server.dialect.resizing(request.log_size).steps
+        moved = [log for log in ("ib_logfile0", "ib_logfile1") if any(log in step for step in steps)]
+        assert moved == list(server.dialect.old_log_files)
+        copy_dataset(server, dataset, folder)
         with Instance.start(server, folder, request, tmp_path / "error.log") as instance:
             instance.wait_ready(120)
             address = instance.open_to_network()
@@ -196,6 +195,7 @@ def test_a_server_as_in_production_is_reached_over_tcp_by_those_alone_who_join_i
             assert processes.run(client, check=False).status != 0
             with instance.connections.connect() as connection:
                 used = instance.used(connection)
+            assert server.dialect.log_size(used.variables) == request.log_size
             assert used.variables["log_bin"] == "ON"
             written = {setting.name: setting.value for setting in used.settings}
             assert used.variables["sync_binlog"] == written["sync_binlog"]
@@ -206,27 +206,3 @@ def test_a_server_as_in_production_is_reached_over_tcp_by_those_alone_who_join_i
                     assert server.dialect.log_size(instance.used(connection).variables) == LARGER_LOG
             instance.shut_down()
             assert "redolab.sbtest1" in (folder / SLOW_LOG).read_text(errors="replace")
-
-
-@pytest.mark.parametrize("name", mostly_thorough(server_catalogue().names()))
-def test_a_log_of_another_size_is_had_by_the_steps_for_the_version(
-    name: str, lab: Lab, home: Path, tmp_path: Path
-) -> None:
-    server, workload = lab.server(name), workload_catalogue().get(WORKLOAD)
-    dataset = make_dataset(lab, home, server, workload, small_dataset(server, workload))
-    folder = home / "instances/resized"
-    request = InstanceRequest(purpose=Purpose.PRODUCTION, log_size=LARGER_LOG, buffer_pool=64 * MIB)
-    steps = server.dialect.resizing(LARGER_LOG).steps
-    with lab.journal.making(folder, "the instance of a test"):
-        prepare_folder(server, folder)
-        files.remove(folder / DATA)
-        # Shut down cleanly, with a log of another size.
-        copy_folder(dataset.folder / DATA, folder / DATA)
-        moved = [log for log in ("ib_logfile0", "ib_logfile1") if any(log in step for step in steps)]
-        assert moved == list(server.dialect.old_log_files)
-        for log_file in moved:
-            files.remove(folder / DATA / log_file)
-        with Instance.start(server, folder, request, tmp_path / "error.log") as instance:
-            instance.wait_ready(120)
-            with instance.connections.connect() as connection:
-                assert server.dialect.log_size(instance.used(connection).variables) == LARGER_LOG

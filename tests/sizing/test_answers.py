@@ -62,15 +62,6 @@ def changed(asked: Question, **others: object) -> Question:
     return Question(**{**{name: getattr(asked, name) for name in Question.__slots__}, **others})
 
 
-def test_a_calibration_is_read_as_it_was_written(file: Path) -> None:
-    again = read_calibration(file)
-    learnt = again.servers["mysql-9"].workloads["bulk-update"]
-    assert learnt.log_sizes == (256 * MIB, GIB)
-    assert set(again.spreads) >= {HeldOut.CRASH, HeldOut.LOG_SIZE, HeldOut.POOL, HeldOut.UNSEEN_STORAGE}
-    assert learnt.dirty_pages.at(GIB) == pytest.approx(GIB / 15_000)
-    assert learnt.dirty_pages.power == pytest.approx(1.0)
-
-
 def test_at_worst_the_age_is_that_at_which_statements_wait(file: Path) -> None:
     for server in ("mariadb-10.11", "mariadb-10.5", "mysql-9", "mysql-5.7"):
         found = model_for(question(file, server=server))
@@ -163,15 +154,6 @@ def test_the_end_of_rollback_is_a_time_of_its_own(file: Path) -> None:
         model_for(changed(question(file), until=Until.ROLLED_BACK))
 
 
-def test_less_redo_and_fewer_pages_take_less_and_a_slow_disk_more(file: Path) -> None:
-    whole = recovery(question(file))
-    early = recovery(question(file), age=100 * MIB)
-    assert (early.redo, early.ready_s < whole.ready_s / 2) == (100 * MIB, True)
-    few = recovery(changed(question(file), dirty_pages=1000))
-    assert (few.dirty_pages, few.ready_s < whole.ready_s) == (1000, True)
-    assert recovery(question(file, "cloud-ssd")).ready_s > whole.ready_s
-
-
 def test_a_version_that_was_not_measured_is_named_and_less_sure(file: Path) -> None:
     found, of_known = recovery(question(file, server="percona-8.0.36")), recovery(question(file, server="mysql-9"))
     assert found.measured_as == "mysql-9"
@@ -187,18 +169,6 @@ def test_a_version_with_another_recovery_code_is_another_server(file: Path) -> N
     assert not any("was not measured" in each for each in same.warnings)
     assert older.beyond == (HeldOut.SERVER,)
     assert any("mariadb-10.11.2 was not measured" in each for each in older.warnings)
-
-
-def test_a_server_that_gets_stuck_is_warned_of_where_it_takes_several_batches(file: Path) -> None:
-    stuck = "a recovery of {} with more than one batch may get stuck for ever (docs/results/stuck.md has the way out): "
-    small = recovery(question(file, server="mysql-9", pool=768 * MIB))
-    (said,) = [each for each in small.warnings if each.startswith(stuck.format("mysql-9"))]
-    assert small.chance_of_stuck is not None
-    seen = small.chance_of_stuck.few_threads
-    recoveries = f"{seen.stuck} of {seen.recoveries} recoveries in several batches, of {seen.crashes} crashes,"
-    assert said.endswith(f"; {recoveries} under bulk-update with fewer than 8 read threads)")
-    for unaffected in (question(file, server="mysql-9", pool=4 * GIB), question(file, pool=768 * MIB)):
-        assert not any("stuck" in each for each in recovery(unaffected).warnings)
 
 
 @pytest.mark.parametrize(
@@ -328,12 +298,6 @@ def test_the_probes_of_a_pod_wait_for_a_recovery(file: Path, server: str, progra
     assert liveness["periodSeconds"] * liveness["failureThreshold"] <= 60
     # Both would delay it as well.
     assert {"initialDelaySeconds", "failureThreshold"} <= set(pasted.why.split())
-
-
-def test_mariadb_units_do_not_extend_a_galera_node_s_recovery(file: Path) -> None:
-    found = size_for(question(file), 2.7 * GIB, 300)
-    systemd = next(each for each in found.lines if each.where.startswith("systemd"))
-    assert "not on a Galera node, which recovers in ExecStartPre" in systemd.why
 
 
 @pytest.mark.parametrize(
@@ -502,13 +466,6 @@ def test_the_commands_print_for_people_and_programs(file: Path) -> None:
     assert (refused.returncode, refused.stderr) == (2, _GIVE)
 
 
-def test_a_small_calibration_takes_the_errors_that_it_cannot_know(file: Path) -> None:
-    small, large = calibration(), read_calibration(file)
-    only_crash = msgspec.structs.replace(small, spreads={HeldOut.CRASH: small.spreads[HeldOut.CRASH]})
-    both = with_spreads_of(only_crash, large)
-    assert set(both.spreads) == set(large.spreads)
-
-
 def test_of_two_spreads_none_makes_a_larger_log_surer(file: Path) -> None:
     known = read_calibration(file)
     of_logs = known.spreads[HeldOut.LOG_SIZE]
@@ -526,13 +483,6 @@ def test_a_series_whose_releases_differ_is_asked_for_in_full(file: Path, name: s
     with pytest.raises(InvalidInput, match=rf"releases of {name} recover, or are resized, in different ways"):
         model_for(question(file, server=name))
     assert model_for(question(file, server=f"{name}.36")).dialect.family
-
-
-def test_a_name_of_the_catalogue_says_which_release_it_is(file: Path) -> None:
-    (said,) = [each for each in model_for(question(file, server="mysql-8.0")).warnings if "8.0.15" in each]
-    assert "later ones recover, or are resized, in other ways" in said
-    for name in ("percona-5.7", "mysql-8.4", "mariadb-10.5"):
-        assert not any("give yours in full" in each for each in model_for(question(file, server=name)).warnings)
 
 
 def test_rows_of_a_blob_limit_the_log_of_old_servers(file: Path) -> None:

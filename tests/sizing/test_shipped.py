@@ -7,28 +7,20 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
-from redolab.models.recovery_time.fit import Struck
 from redolab.models.recovery_time.held_out import HeldOut
 from redolab.models.recovery_time.stuck import StuckCount, StuckCounts
-from redolab.project import PROJECT
 from redolab.results.committed import (
-    FIRST_MACHINE,
-    by_machine,
     committed_recoveries,
     other_committed_recoveries,
     recoveries_by_read_threads,
 )
 from redolab.sizing.calibrated_elsewhere import fit_committed, with_counts_of
 from redolab.sizing.calibration import shipped_calibration
-from redolab.sizing.errors import ALL_SERVERS, error_rows, errors_by_stratum, errors_table
 from redolab.sizing.fitting import FittedRuns
-from redolab.sizing.page import html_page
-from redolab.sizing.published import published_beside_ours
 from redolab.units import GIB
 
 _UNDETERMINED = {"tpcc": ("batches", "later stored redo")}
 """What a further batch costs: too few recoveries of that load took one, and the last digits of a processor decide."""
-_BY_CRASH_TOO = (HeldOut.RUN, HeldOut.MACHINE, HeldOut.LIMITED, HeldOut.CALIBRATED)
 
 
 @pytest.fixture(scope="module")
@@ -91,61 +83,5 @@ def test_machines_that_calibrated_themselves_are_judged_by_that(fitted: FittedRu
     assert shipped[HeldOut.CALIBRATED_LARGER].at(3).deviation < shipped[HeldOut.LOG_SIZE].at(3).deviation
 
 
-def test_what_a_table_adds_on_a_slow_disk_is_another_matter() -> None:
-    of_tables = shipped_calibration().servers["mysql-9"].seconds_per_table_on
-    assert of_tables["hdd"] > 10 * of_tables["native"] > 0
-
-
-def test_a_rollback_on_a_slow_disk_is_another_matter() -> None:
-    rates = shipped_calibration().servers["mariadb-10.11"].rollback_on
-    assert rates["native"].rows_per_s > 20 * rates["hdd"].rows_per_s
-    assert set(shipped_calibration().rollback_spreads) == {
-        HeldOut.CRASH,
-        HeldOut.SERVER,
-        HeldOut.MACHINE,
-        HeldOut.LIMITED,
-    }
-
-
 def _determined(rates: Mapping[str, float], workload: str) -> dict[str, float]:
     return {term: rate for term, rate in rates.items() if term not in _UNDETERMINED.get(workload, ())}
-
-
-def test_its_errors_are_those_of_the_page(fitted: FittedRuns) -> None:
-    page = (PROJECT.results / "model.md").read_text()
-    told = [line for line in errors_table(error_rows(fitted.judged)).as_markdown().splitlines() if "| all " in line]
-    assert told
-    shown = {" ".join(line.split()) for line in page.splitlines()}
-    assert all(" ".join(line.split()) in shown for line in told)
-
-
-def test_what_there_was_to_recover_is_told_apart(fitted: FittedRuns) -> None:
-    rows = error_rows(fitted.judged)
-    (whole,) = [row for row in rows if row.held_out is HeldOut.RUN and row.server == ALL_SERVERS]
-    table = errors_by_stratum(rows).as_markdown()
-    lines = [[cell.strip() for cell in line.split("|")] for line in table.splitlines()]
-    of_kinds = [(cells[1], cells[2], int(cells[4])) for cells in lines if len(cells) > 4 and cells[4].isdigit()]
-    recoveries = {of_it: count for kind, of_it, count in of_kinds if kind == HeldOut.RUN}
-    assert recoveries["virtual disk"] + recoveries["model of a disk"] == len(whole.errors)
-    assert sum(recoveries[f"log {size}"] for size in ("up to 512M", "of 1G")) + recoveries["larger log"] == len(
-        whole.errors
-    )
-    assert all(0.0 <= low <= share <= high <= 1.0 for share, low, high in [whole.share(whole.inside)])
-    assert recoveries.keys() >= {str(struck) for struck in Struck}
-    for all_of_it in [row for row in rows if row.server == ALL_SERVERS and row.held_out in _BY_CRASH_TOO]:
-        told = [count for kind, of_it, count in of_kinds if kind == all_of_it.held_out and of_it in {*Struck}]
-        assert sum(told) == len(all_of_it.errors)
-
-
-def test_the_report_is_one_page_that_needs_no_network(fitted: FittedRuns) -> None:
-    text = html_page(
-        shipped_calibration(),
-        error_rows(fitted.judged),
-        sorted(PROJECT.results.glob("*.md")),
-        published_beside_ours(by_machine(committed_recoveries())[FIRST_MACHINE]),
-    )
-    assert 'src="http' not in text
-    assert 'href="http' not in text
-    assert text.count("data:image/svg+xml;base64,") == len(list(PROJECT.results.glob("*.md")))
-    assert "Percona Server 5.5.7" in text
-    assert "<td>ours</td>" in text

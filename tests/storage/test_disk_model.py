@@ -23,6 +23,7 @@ from redolab.storage.catalogue import storage_catalogue
 from redolab.storage.disk_model import DiskModel, ModelStatus, built_disk_model
 from redolab.storage.profiles import ModelledDisk, SpinningDisk
 from redolab.units import MIB
+from tests.thorough import mostly_thorough
 
 MODELLED = [name for name, profile in storage_catalogue().items() if isinstance(profile, ModelledDisk)]
 SANITIZERS = {"ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
@@ -76,7 +77,7 @@ def test_its_models_in_virtual_time(program: Path) -> None:
     assert "all checks passed" in done.stdout
 
 
-@pytest.mark.parametrize("name", MODELLED)
+@pytest.mark.parametrize("name", mostly_thorough(MODELLED, {"cloud-ssd", "hdd"}))
 def test_what_was_answered_is_what_is_in_the_file(name: str, sanitized: Path, lab: Lab, tmp_path: Path) -> None:
     lab.tools.require(["fio"], lab.progress)
     fio = lab.tools.get("fio")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -209,8 +208,3 @@ def test_a_line_is_found_wherever_it_stands(before: int) -> None:
 @given(st.binary(max_size=2000))
 def test_any_bytes(content: bytes) -> None:
     assert list(timelines(read_log(io.BytesIO(content)))) == []
-
-
-def test_a_path(tmp_path: Path) -> None:
-    (tmp_path / "error.log").write_bytes(LINE)
-    assert len(list(read_log(str(tmp_path / "error.log")))) == 1

@@ -29,19 +29,6 @@ def test_phases_as_text() -> None:
         assert word in done.stdout
 
 
-def test_the_published_crashes_come_out_as_their_stamps_say() -> None:
-    logs = sorted(FORMS.glob("published-stamps-*.log"))
-    found = [json.loads(line) for line in redolab("timeline", "--json", *map(str, logs)).stdout.splitlines()]
-    seconds = {Path(each["file"]).stem.removeprefix("published-stamps-5.5.7-"): each["recoveries"] for each in found}
-    assert {
-        name: [each["seconds_to_ready"] or each["seconds"] for each in found] for name, found in seconds.items()
-    } == {
-        "52G-flash": [8 * 60 + 9],
-        "144G-flash": [9 * 60 + 23],
-        "144G-raid10": [14 * 60 + 57],
-    }
-
-
 def test_json_has_every_phase_with_seconds_or_why() -> None:
     (line,) = redolab("timeline", "--json", str(MARIADB)).stdout.splitlines()
     (recovery,) = json.loads(line)["recoveries"]

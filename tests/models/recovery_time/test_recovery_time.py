@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import random
 
 import pytest
 import scipy
@@ -22,14 +21,11 @@ from redolab.models.recovery_time.held_out import (
     weighted_median,
     weights,
 )
-from redolab.models.recovery_time.predict import prediction
 from redolab.models.recovery_time.scaling import scaling
 from redolab.models.recovery_time.spread import (
     Spread,
     coverage,
     interval,
-    of_a_sum,
-    spread_by_distance,
     spread_of,
 )
 from redolab.models.recovery_time.spread import together as spreads_together
@@ -237,24 +233,6 @@ def test_a_relative_says_nothing_of_a_storage_it_was_not_measured_on() -> None:
     assert told == {"native"}
 
 
-@pytest.mark.parametrize("noise", [0.05, 0.15])
-def test_the_intervals_hold_nine_in_ten(noise: float) -> None:
-    held = total = 0
-    for seed in range(12):
-        found = judged(observations(noise=noise, seed=seed), RELATIVES)
-        of_crash = [each for each in found if each.held_out is HeldOut.CRASH]
-        spread = spread_of((each.observation.crash_name, each.error) for each in of_crash)
-        unseen = observations(noise=noise, seed=1000 + seed)
-        fitted = fit(observations(noise=noise, seed=seed))
-        for each in unseen:
-            low, high = interval(fitted.ready(each.crash, each.pool, each.disk), spread, 0.9)
-            held += low <= each.ready <= high
-            total += 1
-    low, high = coverage(held, total)
-    assert low < 0.93
-    assert high > 0.85
-
-
 @given(st.floats(0.01, 1.0), st.integers(2, 200), st.floats(1.0, 1e4))
 def test_a_wider_interval_holds_a_narrower_one(deviation: float, count: int, seconds: float) -> None:
     spread = Spread(deviation=deviation, count=count)
@@ -278,24 +256,6 @@ def test_what_goes_beyond_is_less_sure() -> None:
     assert spread_of([("a", 0.1), ("b", -0.1)]).deviation == pytest.approx(0.1)
     with pytest.raises(ValueError, match="no error"):
         spread_of([])
-
-
-def test_the_ends_of_parts_that_are_off_the_same_way_add_up() -> None:
-    recovery, rollback = Spread(deviation=0.1, count=50), Spread(deviation=0.4, count=5, above=0.6)
-    whole = of_a_sum([(60.0, recovery), (30.0, rollback)])
-    expected = [
-        one + other for one, other in zip(interval(60, recovery, 0.9), interval(30, rollback, 0.9), strict=True)
-    ]
-    assert interval(90.0, whole, 0.9) == pytest.approx(expected)
-    assert whole.count == 50
-    assert of_a_sum([(60.0, recovery)]) == recovery
-    assert of_a_sum([(60.0, recovery), (90.0, rollback)]).count == 5
-    # Where a part is nothing, it makes nothing less sure.
-    assert interval(60.0, of_a_sum([(60.0, recovery), (0.0, rollback)]), 0.9) == pytest.approx(
-        interval(60, recovery, 0.9)
-    )
-    with pytest.raises(ValueError, match="no part"):
-        of_a_sum([])
 
 
 def test_many_recoveries_of_one_crash_are_one() -> None:
@@ -329,23 +289,6 @@ def test_a_crash_of_which_some_recoveries_were_inside_is_a_part_of_one() -> None
     assert coverage(3, 3)[1] == 1.0
 
 
-def test_the_further_beyond_the_less_sure() -> None:
-    draw = random.Random(1)
-    errors = [
-        (str(number), draw.gauss(0, math.hypot(0.1, 0.2 * distance)), distance)
-        for number in range(3000)
-        for distance in (1.0, 2.0, 3.0)
-    ]
-    found = spread_by_distance(errors, 0.1)
-    assert found.doubling == pytest.approx(0.2, rel=0.05)
-    assert found.at(3).deviation == pytest.approx(math.hypot(0.1, 0.6), rel=0.05)
-    assert found.at(0).deviation == pytest.approx(0.1)
-    surer = spread_by_distance([("a", 0.01, 1.0)], 0.1)
-    assert surer.doubling == 0
-    with pytest.raises(ValueError, match="no error"):
-        spread_by_distance([], 0.1)
-
-
 def test_enough_crashes_tell_either_side_by_themselves() -> None:
     errors = [(str(number), 0.8 if number < 8 else 0.01 * (number % 3)) for number in range(100)]
     found = spread_of(errors)
@@ -361,9 +304,3 @@ def test_predictions_that_are_all_too_long_make_the_upper_end_no_nearer() -> Non
     found = spread_of((str(number), -0.1 - number / 100) for number in range(100))
     assert found.scale_above == found.deviation
     assert found.at_least(9.0).scale_below == 9.0
-
-
-def test_a_prediction_adds_up() -> None:
-    found = prediction({Part.SCAN: 4.0, Part.APPLY: 6.0}, Spread(deviation=0.1, count=30))
-    assert found.seconds == 10.0
-    assert found.ninety[0] < found.half[0] < 10.0 < found.half[1] < found.ninety[1]

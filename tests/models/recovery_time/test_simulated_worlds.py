@@ -10,16 +10,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from redolab.models.peaks import highest_expected
 from redolab.models.recovery_time.moments import PossibleCrash, chance_beyond, seconds_within
 from redolab.models.recovery_time.spread import (
     Spread,
-    coverage,
     interval,
     of_a_sum,
     spread_by_distance,
     spread_of,
-    together,
 )
 
 _WORLDS = 1000
@@ -142,24 +139,6 @@ def test_the_further_beyond_what_was_seen_the_wider_and_by_as_much_as_it_has_to(
         assert 0.87 * _WORLDS <= inside <= 0.94 * _WORLDS, (distance, inside)
 
 
-def test_what_goes_beyond_in_two_ways_is_as_wide_as_both_make_it() -> None:
-    draw = np.random.default_rng(13)
-    within, steps = 0.1, (0.2, 0.3)
-    inside, above = 0, 0
-    for _ in range(_WORLDS):
-        known = together(
-            _spread_of(draw.normal(0, within, 40)),
-            [_spread_of(draw.normal(0, math.hypot(within, step), 40)) for step in steps],
-        )
-        off = math.exp(draw.normal(0, math.hypot(within, *steps)))
-        low, high = interval(1.0, known, 0.9)
-        inside += low <= off <= high
-        above += off > high
-    # Of sums of squares from few it is no exact interval, as of those by distance.
-    assert 0.87 * _WORLDS <= inside <= 0.94 * _WORLDS, inside
-    assert 0.03 * _WORLDS <= above <= 0.07 * _WORLDS, above
-
-
 @pytest.mark.parametrize("all_at_once", [True, False])
 def test_a_sum_is_as_sure_as_it_says_where_all_parts_are_off_alike_and_surer_where_not(all_at_once: bool) -> None:
     draw = np.random.default_rng(14)
@@ -178,23 +157,3 @@ def test_a_sum_is_as_sure_as_it_says_where_all_parts_are_off_alike_and_surer_whe
 
 def _spread_of(errors: Iterable[float]) -> Spread:
     return spread_of((str(place), float(error)) for place, error in enumerate(errors))
-
-
-def test_the_busiest_hour_of_a_month_stays_below_what_is_said() -> None:
-    draw = np.random.default_rng(10)
-    kept = 0
-    for _ in range(_WORLDS):
-        days = np.exp(draw.normal(2.0, 0.3, 7 + 30))
-        bound = highest_expected(days[:7].tolist(), 30)
-        kept += bound is not None and float(days[7:].max()) <= bound
-    # Bonferroni's is a bound: it holds at least as often as it says.
-    assert kept >= stats.binom.ppf(0.0001, _WORLDS, 0.95)
-
-
-def test_the_interval_of_a_share_holds_it() -> None:
-    draw = np.random.default_rng(11)
-    for share in (0.5, 0.9, 0.98):
-        seen = draw.binomial(40, share, _WORLDS)
-        inside = sum(low <= share <= high for each in seen for low, high in [coverage(int(each), 40)])
-        # Clopper and Pearson's holds at least as often as it says.
-        assert inside >= stats.binom.ppf(0.0001, _WORLDS, 0.95)

@@ -7,7 +7,7 @@ import math
 import os
 import random
 import threading
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -113,13 +113,6 @@ def test_percentiles_are_exact_and_the_disk_makes_no_difference() -> None:
     assert outliers == sum(time / 1e6 > beyond for time in times)
 
 
-def test_totals_are_those_of_all_classes() -> None:
-    found = digest([_LOG])
-    assert found.count == sum(each.count for each in found.classes)
-    assert found.seconds == pytest.approx(sum(each.seconds.total for each in found.classes))
-    assert sum(each.share for each in found.classes) == pytest.approx(1)
-
-
 def test_compressed_logs_are_read(tmp_path: Path) -> None:
     content = _LOG.read_bytes()
     for name, packed in (("a.gz", gzip.compress(content)), ("a.zst", zstandard.compress(content))):
@@ -169,17 +162,6 @@ def test_since_and_until_take_the_queries_between() -> None:
     assert _stamped(log, until="2024-05-01T11:00:00.000002").count == 2
     # The stamps of 5.1 are local, so that only SET timestamp tells the time in UTC.
     assert _stamped(SLOW / "forms" / "mysql-5.1.log", "2010-12-21T00:00:00Z").count == 1
-
-
-def test_stamps_say_when() -> None:
-    found = digest([SLOW / "forms" / "mysql-8.0.14-extra.log"])
-    assert found.first_seen == datetime(2024, 5, 1, 8, 0, 0, 123456, tzinfo=UTC)
-    assert digest([SLOW / "forms" / "mysql-5.1.log"]).last_seen == datetime(2010, 12, 21, 0, 0, 58)
-
-
-def test_the_database_is_the_last_that_was_named() -> None:
-    found = digest([SLOW / "forms" / "mysql-5.1.log"], chunk=1)
-    assert {each.example.database for each in found.classes} == {"shop"}
 
 
 _OTHERS = {

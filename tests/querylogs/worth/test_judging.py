@@ -9,15 +9,14 @@ from dataclasses import dataclass
 
 import pytest
 
-from redolab.querylogs.worth.asking import NotAnswered, TimedOut
+from redolab.querylogs.worth.asking import NotAnswered
 from redolab.querylogs.worth.counting import Countable
 from redolab.querylogs.worth.judging import ClassOfQueries, Execution, Judged, judge
 from redolab.querylogs.worth.plan import TableRead, counted_tables, estimated_rows, plan_of
-from redolab.querylogs.worth.report import Worth, answer, as_json, table
+from redolab.querylogs.worth.report import Worth, as_json
 from redolab.querylogs.worth.verdict import Bound, Known, Rows, Verdict
 
 SCAN = TableRead("SIMPLE", "t", "ALL", 1000, 10.0)
-CONST = TableRead("SIMPLE", "a", "const", 1, 100.0)
 
 
 @dataclass
@@ -81,11 +80,6 @@ def test_a_server_counts_or_its_optimiser_estimates() -> None:
     assert (estimated.rows, estimated.verdict) == (Rows(100, Known.ESTIMATED), Verdict.CANDIDATE)
 
 
-def test_what_takes_too_long_is_estimated_and_said() -> None:
-    found = judge(GROUPED, MadeServer(rows=TimedOut("not done within 10 s")), measure=True)
-    assert (found.rows.known, found.note) == (Known.ESTIMATED, "not done within 10 s, so estimated")
-
-
 def test_what_is_not_answered_or_refused_is_unknown_and_said() -> None:
     found = judge(GROUPED, MadeServer(rows=NotAnswered("no table t")), measure=True)
     assert (found.rows.known, found.verdict, found.note) == (Known.UNKNOWN, Verdict.UNKNOWN, "no table t")
@@ -100,22 +94,6 @@ def test_a_limit_of_groups_makes_a_a_bound() -> None:
     found = judge(limited, MadeServer(rows=100), measure=True)
     assert (found.rows.bound, found.verdict) == (Bound.AT_MOST, Verdict.UNKNOWN)
     assert judge(limited, MadeServer(rows=5), measure=True).verdict is Verdict.CANDIDATE
-
-
-def test_const_accesses_beside_others_are_not_among_the_tables() -> None:
-    joined = execution("SELECT a.x FROM a, t WHERE a.id = 5 AND t.y = a.y", 1, 15)
-    assert judge(joined).examined_per_table == 7.5
-    asked = judge(joined, MadeServer((CONST, SCAN)))
-    assert (asked.tables, asked.const, asked.examined_per_table) == (1, 1, 15)
-    assert (judge(joined).verdict, asked.verdict) == (Verdict.SOME_GAIN, Verdict.CANDIDATE)
-
-
-def test_rows_compared_in_a_join_buffer_are_no_reason_for_praise() -> None:
-    buffered = TableRead("SIMPLE", "u", "ALL", 1000, 100.0, "Using where; Using join buffer (flat, BNL join)")
-    joined = execution("SELECT t.a FROM t, u WHERE t.a = u.a", 10, 10)
-    assert judge(joined).verdict is Verdict.PERFECT
-    assert judge(joined, MadeServer((SCAN, buffered))).verdict is Verdict.UNKNOWN
-    assert judge(execution(joined.text, 10, 1000), MadeServer((SCAN, buffered))).verdict is Verdict.CANDIDATE
 
 
 def test_a_plan_is_read_from_what_explain_prints() -> None:
@@ -147,40 +125,8 @@ def worth_of(*executions: Execution, classes: int | None = None) -> Worth:
     return Worth(classes=classes or len(judged), asked=None, judged=judged)
 
 
-def test_the_answer_comes_first() -> None:
-    candidate, perfect = execution("SELECT a FROM t", 0, 1000), execution("SELECT b FROM t", 5, 5)
-    some, grouped = execution("SELECT c FROM t", 5, 9), execution("SELECT COUNT(*) FROM t", 1, 1000)
-    assert answer(worth_of(perfect, candidate, some, grouped)) == (
-        "Worth optimising: #2, 30% of the query time. Of the time 10% has some gain, 50% is perfect, 5% is unknown."
-    )
-    assert answer(worth_of(perfect)).startswith("None examines 10 times")
-    assert answer(worth_of(grouped)) == "Of none is it known whether it is worth optimising."
-
-
-def test_the_table_and_its_notes() -> None:
-    worth = worth_of(
-        execution("SELECT a FROM t, u", 0, 1000), execution("SELECT COUNT(*) FROM t", 1, 1000), execution("DELETE FROM t", 0, 9)
-    )  # fmt: skip
-    shown = table(of_more(worth, classes=5))
-    assert shown.cells[0][6:11] == ["500", "0", "log", "∞", "candidate"]
-    assert shown.cells[1][6:11] == ["1,000", "–", "unknown", "–", "unknown"]
-    notes = "\n".join(shown.notes)
-    for said in (
-        "2 more classes with 10% of the time",
-        "#3: not a SELECT",
-        "#2: aggregates",
-        "A server tells more",
-        "Joins",
-    ):
-        assert said in notes
-
-
 def test_json_tells_an_infinite_ratio_from_an_unknown_one() -> None:
     worth = worth_of(execution("SELECT a FROM t", 0, 1000), execution("DELETE FROM t", 0, 9))
     assert math.isinf(worth.judged[0].judgement.ratio or 0)
     infinite, none = (each["judgement"] for each in json.loads(as_json(worth))["judged"])
     assert (infinite["ratio"], infinite["rows"]["count"], none["ratio"], none["rows"]["count"]) == (None, 0, None, None)
-
-
-def of_more(worth: Worth, classes: int) -> Worth:
-    return Worth(classes=classes, asked=worth.asked, judged=worth.judged)
