@@ -22,6 +22,8 @@ if ! "${apart[@]}" --net true 2>/dev/null; then
 fi
 python="python=${apart[*]} --net .venv/bin/python"
 
+# Threads of linear algebra wait for each other where other processes have the cores.
+export OPENBLAS_NUM_THREADS=1
 # Each process keeps what failed in a cache of its own.
 caches=.pytest_cache/each-time
 rm -rf $caches

@@ -17,6 +17,7 @@ from redolab.runs.schema import RunState
 from redolab.runs.store import Run
 from redolab.units import GIB, MIB
 from tests.command import nothing_is_left, run_of
+from tests.thorough import mostly_thorough
 
 SMALL, LARGE = 16 * MIB, 64 * MIB
 CELL = ResizingCell(
@@ -33,22 +34,12 @@ CELL = ResizingCell(
 KEY = Compared("local", "9.7.4", CELL, ResizingConditions(seconds=90, settling=30, warm_up=180))
 
 
-@pytest.fixture(scope="module")
-def run() -> Iterator[Run]:
-    asked = (
-        "--server",
-        "mysql-9",
-        "--log-size",
-        "16M,64M",
-        "--warehouses",
-        "1",
-        "--pool",
-        "256M",
-        "--connections",
-        "2",
-    )
-    times = ("--seconds", "5s", "--settling", "1s", "--warm-up", "2s", "--repeat", "1", "--seed", "7")
-    with run_of("resizing", *asked, *times) as made:
+@pytest.fixture(scope="module", params=mostly_thorough(["mysql-9", "mariadb-11.8"], ["mysql-9"]))
+def run(request: pytest.FixtureRequest) -> Iterator[Run]:
+    with run_of(
+        "resizing", "--server", request.param, "--log-size", "16M,64M", "--warehouses", "1", "--pool", "256M",
+        "--connections", "2", "--seconds", "5s", "--settling", "1s", "--warm-up", "2s", "--repeat", "1", "--seed", "7",
+    ) as made:  # fmt: skip
         yield made
 
 
