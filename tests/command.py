@@ -172,6 +172,17 @@ def checks(run: Run) -> list[TableCheck]:
     return [check for judgement in found for check in judgement.checks]
 
 
+def run_names() -> list[str]:
+    """The runs there are."""
+    return [run.name for run in RunStore().all()]
+
+
+def new_run(before: list[str]) -> Run:
+    """The only run that there was not before."""
+    (run,) = [run for run in RunStore().all() if run.name not in before]
+    return run
+
+
 def recoveries(run: Run) -> list[RecoveryTrial]:
     """The recoveries that a run has measured."""
     return [record.trial for record in run.trials(RecoveryTrial)]

@@ -2,8 +2,8 @@
 # In the guest, as root, when it comes up first: the lab's programs, its disk, and root's key. Run again it changes nothing.
 set -eu
 
-programs="python3 bwrap sysbench fio mkfs.xfs dmsetup"
-packages="python3 bubblewrap sysbench fio xfsprogs dmsetup"
+programs="python3 rsync bwrap sysbench fio mkfs.xfs dmsetup"
+packages="python3 rsync bubblewrap sysbench fio xfsprogs dmsetup"
 missing=$(for program in $programs; do command -v "$program" >/dev/null || echo "$program"; done)
 if [ -n "$missing" ]; then
     echo "installing over the network:" $missing

@@ -1,28 +1,50 @@
-"""Dask as the lab uses it: whether it is there, its certificates, and settings that leave a machine to what is measured."""
+"""Dask as the lab uses it: a scheduler and a worker for each machine, and the certificates by which they know each other.
+
+Dask runs whatever it is sent, and the lab runs as root: all that can have something run is TLS, also on loopback, which every
+account reaches. The pages that Dask serves over HTTP are on loopback, and there are none but those of a dashboard that is asked for.
+"""
 
 from __future__ import annotations
 
-import importlib.util
+import asyncio
+import os
+import re
+import signal
 import ssl
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+import stat
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from redolab.cluster.address import ClusterAddress
-from redolab.cluster.certificate import own_certificate
-from redolab.errors import InvalidInput
+from redolab.errors import InvalidInput, LabError
+from redolab.machine import files
+from redolab.machine.lab_folder import claim_lab_folder
+from redolab.machine.lock import locked
 from redolab.project import PROJECT
 
 if TYPE_CHECKING:
-    from distributed import Security
+    from distributed import Scheduler, Security, Worker
 
 Role = Literal["scheduler", "worker", "client"]
-MACHINE = "machine"
-"""The resource of which each worker has one and each group takes one: a machine measures one thing at a time."""
+PROTOCOL, PORT = "tls", 8786
+"""As Dask calls it; Dask's own."""
 WHOSE = "it and we must be of one account, or our certificates of one CA"
 """Why one that is there may not answer."""
-_SCHEDULER_LASTS = timedelta(days=60)
-"""For at least so long the lab's own certificate is good when a scheduler starts with it."""
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_ADDRESS = re.compile(
+    r"(?P<protocol>tcp|tls)://(?P<host>[A-Za-z0-9_][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.]+\])(?::(?P<port>\d{1,5}))?/?"
+)
+MACHINE = "machine"
+"""The resource of which each worker has one and each group takes one: a machine measures one thing at a time."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
+_SCRATCH = "cluster/dask"
+_RENEWED_AFTER = 300 * 86400.0
+"""Seconds: a certificate is good for a year, and a scheduler that starts with this one for two months more."""
+_PAGES = [f"distributed.http.{name}" for name in ("scheduler.info", "scheduler.json", "health", "statics")]
+"""What a dashboard takes besides. Not `scheduler.api`, which sends workers away, nor `proxy`, which asks other hosts."""
+_TO_CLEAN_UP = 90.0
+"""Seconds that a worker has to end what it is doing in order."""
 _LOGS = ("distributed", "distributed.client", "tornado", "tornado.application", "bokeh")
 _SETTINGS = {
     # What Dask does besides, each so often, would run beside a recovery that is being timed.
@@ -31,20 +53,99 @@ _SETTINGS = {
     "distributed.admin.system-monitor.interval": "5s",
     # Gone for half a minute is gone: another machine takes its group.
     "distributed.comm.timeouts.tcp": "30s",
+    # What other pages ask that are open in the same browser is turned away: none but localhost may.
+    "distributed.scheduler.dashboard.bokeh-application.allow_websocket_origin": [],
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
 }
 
 
-def check_installed() -> None:
-    """Raises `InvalidInput` where the packages for clusters are not installed."""
-    if any(importlib.util.find_spec(name) is None for name in ("distributed", "bokeh")):
-        raise InvalidInput(
-            "the packages for clusters are not installed",
-            "'make cluster' in a clone, pip install 'redolab[cluster]' elsewhere",
-        )
+@dataclass(frozen=True, slots=True)
+class ClusterAddress:
+    """Where a scheduler listens."""
+
+    host: str
+    """With brackets around an IPv6 address."""
+    port: int
+
+    def __str__(self) -> str:
+        return f"{PROTOCOL}://{self.host}:{self.port}"
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine reaches it."""
+        return self.host in _LOOPBACK
+
+
+def parse_cluster(text: str) -> ClusterAddress:
+    """Return the scheduler that is meant. Raises `InvalidInput` for what is none, and for a port without TLS."""
+    match = _ADDRESS.fullmatch(text.strip())
+    if match is None or not 0 < int(match["port"] or PORT) < 65536:
+        example = f"as in tls://HOST:{PORT}, or tls://127.0.0.1:{PORT} on this machine"
+        raise InvalidInput(f"'{text}' is no cluster", example)
+    address = ClusterAddress(match["host"], int(match["port"] or PORT))
+    if match["protocol"] != PROTOCOL:
+        who = "every account of this machine" if address.is_loopback else "whoever reaches it"
+        raise InvalidInput(f"{text.strip()} is open to {who}, and Dask runs what it is sent", f"use {address}")
+    return address
+
+
+def security(role: Role, address: ClusterAddress) -> Security:
+    """Return the certificates for a role at that scheduler: those of Dask's own configuration, or the lab's on loopback.
+
+    Raises `LabError`.
+    """
+    from distributed import Security
+
+    found, wanted = Security(require_encryption=True), ("tls_ca_file", f"tls_{role}_cert", f"tls_{role}_key")
+    paths = [getattr(found, name) for name in wanted]
+    if address.is_loopback and not any(paths):
+        return Security(require_encryption=True, **dict.fromkeys(wanted, _own_certificate(role)))
+    if not all(paths):
+        names = f"ca-file, {role}.cert and {role}.key of distributed.comm.tls"
+        raise InvalidInput("Dask has no certificate for TLS", f"set {names} in ~/.config/dask (docs/machines.md)")
+    try:
+        found.get_connection_args(role)
+    except (ssl.SSLError, OSError) as error:
+        named = f"distributed.comm.tls of Dask's configuration names {', '.join(paths)}"
+        raise InvalidInput(f"Dask cannot use its certificate for TLS ({error})", named) from error
+    return found
+
+
+def _own_certificate(role: Role) -> str:
+    """Return the lab's own key and certificate, by which all that is of one account knows each other. Raises `LabError`.
+
+    Dask makes it where there is none, and anew when a scheduler starts with one that is not good for long.
+    """
+    from distributed import Security
+
+    path = PROJECT.own_cluster / "loopback.pem"
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with locked(path.with_name("lock"), mode=0o600):
+        if not path.exists() or (role == "scheduler" and time.time() - path.stat().st_mtime > _RENEWED_AFTER):
+            made = Security.temporary()
+            files.write_whole(path, f"{made.tls_scheduler_key}{made.tls_scheduler_cert}".encode(), mode=0o600)
+        for each in (path.parent, path):
+            found = each.lstat()
+            if found.st_uid != os.geteuid() or found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+                raise LabError(
+                    f"another account could read or write {each}, and who has that certificate can run anything here",
+                    "remove it, and the lab makes it anew; $XDG_CONFIG_HOME names another folder for it",
+                )
+        return path.read_text()
+
+
+def reasons(error: BaseException) -> str:
+    """Return what an error of Dask's and those behind it say, the first cause last."""
+    said = [str(error).partition("\n")[0] or type(error).__name__]
+    while (behind := error.__cause__ or error.__context__) is not None:
+        error = behind
+        said.append(str(error).partition("\n")[0])
+    return "; ".join(dict.fromkeys(filter(None, said)))
 
 
 def prepare() -> None:
-    """Have Dask quiet, on its log and on the processor: before anything of it is started."""
+    """Have Dask quiet, on its log and on the CPU: before anything of it is started."""
     import dask
 
     # Read when `distributed` is imported. Who wants its log says so in Dask's configuration.
@@ -55,41 +156,95 @@ def prepare() -> None:
     dask.config.set(_SETTINGS)
 
 
-def security(role: Role, address: ClusterAddress) -> Security:
-    """The certificates for a role at that scheduler: those of Dask's own configuration, or the lab's on loopback. Raises `LabError`."""
-    from distributed import Security
+def check_worker_name(name: str) -> str:
+    """Return the name of a machine of a cluster. Raises `InvalidInput` for one that cannot be a folder's."""
+    if not _NAME.fullmatch(name):
+        raise InvalidInput(f"'{name}' is no name for a machine", "letters, digits, dots, - and _: --name db-spare")
+    return name
 
-    found = Security(require_encryption=True)
-    wanted = {"ca-file": "tls_ca_file", f"{role}.cert": f"tls_{role}_cert", f"{role}.key": f"tls_{role}_key"}
-    if address.is_loopback and not any(getattr(found, attribute) for attribute in wanted.values()):
-        # Renewed ahead by the scheduler alone: what joins takes the certificate that a running scheduler has.
-        still = _SCHEDULER_LASTS if role == "scheduler" else timedelta()
-        own = own_certificate(PROJECT.own_cluster, datetime.now(UTC), still)
-        return Security(require_encryption=True, **dict.fromkeys(wanted.values(), own))
-    for name, attribute in wanted.items():
-        path = getattr(found, attribute)
-        if not path:
-            variable = f"DASK_DISTRIBUTED__COMM__TLS__{name.replace('.', '__').replace('-', '_').upper()}"
-            raise InvalidInput(
-                f"Dask has no certificate for TLS (distributed.comm.tls.{name})",
-                f"set it in ~/.config/dask/distributed.yaml or as {variable} (docs/machines.md)",
-            )
-        if not Path(path).is_file():
-            raise InvalidInput(f"{path} is not there", f"distributed.comm.tls.{name} of Dask's configuration names it")
+
+async def serve_scheduler(address: ClusterAddress, *, dashboard: bool, say: Callable[[str], None]) -> None:
+    """Serve until a signal ends it. Raises `LabError`, as where a network reaches the port and Dask has no certificates."""
+    prepare()
+    import dask
+    from distributed import Scheduler
+
+    if dashboard:
+        from distributed.dashboard.scheduler import applications
+
+        # It has every worker write 2G to its disk whenever somebody opens it.
+        applications.pop("/hardware", None)
+        dask.config.set({"distributed.scheduler.http.routes": _PAGES})
+
+    scheduler: Scheduler = Scheduler(
+        host=address.host.strip("[]"),
+        port=address.port,
+        protocol=PROTOCOL,
+        security=security("scheduler", address),
+        dashboard=dashboard,
+        dashboard_address=f"127.0.0.1:{8787 if dashboard else 0}",
+    )
     try:
-        found.get_connection_args(role)
-    except (ssl.SSLError, OSError) as error:
-        raise InvalidInput(
-            f"the certificates of Dask's configuration cannot be used ({error})", "see distributed.comm.tls there"
+        await scheduler
+    except OSError as error:
+        raise LabError(
+            f"{address} cannot be listened on ({error.strerror or error})", "choose another --port"
         ) from error
-    return found
+    say(f"scheduler at {address}: 'redolab worker {address}' joins it, CLUSTER={address} runs on it")
+    if dashboard:
+        page = f"http://localhost:{scheduler.http_server.port}/status"
+        say(f"dashboard at {page}: every account of this machine can open it; many open pages slow the scheduler down")
+    await _ended_by_signal(scheduler)
+    await scheduler.close(reason="ended by its user")
 
 
-def reasons(error: BaseException) -> list[str]:
-    """What an error of Dask's and those behind it say, a line each, the first cause last."""
-    said: list[str] = []
-    each: BaseException | None = error
-    while each is not None:
-        said += str(each).splitlines()[:1]
-        each = each.__cause__ or each.__context__
-    return said or [type(error).__name__]
+async def join(address: ClusterAddress, name: str, say: Callable[[str], None]) -> None:
+    """Measure for a cluster until a signal ends it or its scheduler is gone. Raises `LabError`."""
+    prepare()
+    check_worker_name(name)
+    claim_lab_folder(PROJECT.lab)
+    from distributed import Worker
+    from distributed.utils import get_ip, get_ipv6
+
+    scratch = PROJECT.lab / _SCRATCH
+    files.make_folder(scratch)
+    # A worker listens on this machine's address on the way to the scheduler, and nowhere else.
+    own_address = get_ipv6 if ":" in address.host else get_ip
+    worker: Worker = Worker(
+        str(address),
+        name=name,
+        nthreads=1,
+        resources={MACHINE: 1},
+        # A machine is measured without a limit of Dask's on its memory.
+        memory_limit=0,
+        host=own_address(address.host.strip("[]"), address.port),
+        protocol=PROTOCOL,
+        security=security("worker", address),
+        local_directory=str(scratch),
+        dashboard_address="127.0.0.1:0",
+        death_timeout="15s",
+    )
+    try:
+        await worker
+    except Exception as error:
+        why = reasons(error)
+        if "name taken" in why:
+            taken = f"a machine called {name} has joined {address} already"
+            raise InvalidInput(taken, "choose another --name") from error
+        raise LabError(
+            f"{address} cannot be joined ({why})", f"is 'redolab scheduler' running there? {WHOSE}"
+        ) from error
+    say(f"{name} has joined {address}: it measures for whoever asks there, until Ctrl-C")
+    if not await _ended_by_signal(worker):
+        raise LabError(f"the scheduler at {address} is gone", f"start it, then 'redolab worker {address}' again")
+    await worker.close(timeout=_TO_CLEAN_UP, reason="ended by its user")
+
+
+async def _ended_by_signal(server: Scheduler | Worker) -> bool:
+    """Wait until somebody ends this process, or the server ends; return whether it was the former."""
+    ended = asyncio.Event()
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(each, ended.set)
+    waiting = [asyncio.create_task(server.finished()), asyncio.create_task(ended.wait())]
+    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    return ended.is_set()

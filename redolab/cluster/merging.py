@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from redolab.cluster.address import check_worker_name
+from redolab.cluster.dask import check_worker_name
 from redolab.errors import LabError
 from redolab.machine import files
-from redolab.runs.machines import MACHINES
 from redolab.runs.plan import Plan
-from redolab.runs.schema import FailureRecord, GroupRecord, Session, TrialRecord
+from redolab.runs.schema import Session
 from redolab.runs.store import Run
 
-_LINES = ".jsonl"
-_MERGED_LAST = ("trials", "groups", "failed")
-OF_THE_GROUP = (*_MERGED_LAST, "verdicts", "warm")
-"""Stems of the lines that are the group's; all others hold for its machine."""
-_LOGS = ("logs", "failed")
-"""What of a group that failed is kept."""
+OF_THE_GROUP = ("verdicts", "warm", "groups", "failed", "trials")
+"""Stems of the lines that are the group's, in the order of merging; all others hold for its machine."""
 
 
 def groups_merged_whole(run: Run, plan: Plan[Any, Any, Any]) -> set[int]:
-    """The groups of which every step is measured."""
+    """Return the groups of which every step is measured."""
     measured: dict[int, set[int]] = {}
     for record in run.trials(object):
         measured.setdefault(record.group, set()).add(record.position)
@@ -44,48 +39,49 @@ class Merging:
         """Take over what a machine measured of a group; False if the run has it already. Raises `LabError` if a step is just missing."""
         if group in groups_merged_whole(self._run, self._plan):
             return False
-        trials = _only(arrived.lines("trials", TrialRecord[Any]), group, arrived)
-        groups = _only(arrived.lines("groups", GroupRecord), group, arrived)
-        failures = _only(arrived.lines("failed", FailureRecord), group, arrived)
-        if not failures and sorted(each.position for each in trials) != self._plan.positions(group):
-            raise LabError(
-                f"{_machine(arrived)} measured {len(trials)} of {len(self._plan.positions(group))} steps of group {group + 1}",
-                "look at what it printed",
-            )
+        stems = sorted({path.stem for path in arrived.folder.glob("*.jsonl")} - set(OF_THE_GROUP))
+        lines = {name: arrived.lines(name, dict) for name in (*stems, *OF_THE_GROUP)}
+        self._check(group, _machine(arrived), lines)
         self._copy_files(arrived)
-        session = self._session(arrived.record().sessions[-1])
         before = self._run.groups().get(group)
-        attempt = 1 if before is None else before.attempt + 1
-        self._add_lines(arrived, session, attempt)
-        if groups:
-            self._run.add_group(msgspec.structs.replace(groups[-1], session=session, attempt=attempt))
-        for failure in failures:
-            self._run.add_failure(msgspec.structs.replace(failure, session=session, attempt=attempt))
-        # The trials last, and at once: until they are there nothing of the group counts.
-        self._run.add_trials([msgspec.structs.replace(each, session=session, attempt=attempt) for each in trials])
+        here = {
+            "session": self._session(arrived.record().sessions[-1]),
+            "attempt": 1 if before is None else before.attempt + 1,
+        }
+        # The trials last: until they are there nothing of the group counts.
+        for name, added in lines.items():
+            known = self._run.lines(name, dict)
+            for line in added:
+                of_here = {**line, **{what: value for what, value in here.items() if what in line}}
+                # What holds for a machine came with an earlier group of it already.
+                if of_here not in known:
+                    self._run.add_line(name, of_here)
         return True
 
-    def keep_check(self, arrived: Run) -> None:
-        """Keep the run of a machine's check cell, beside an earlier one of the same machine."""
+    def _check(self, group: int, machine: str, lines: Mapping[str, list[dict[str, Any]]]) -> None:
+        groups = {line["group"] for name in ("groups", "failed", "trials") for line in lines[name]}
+        if groups - {group}:
+            raise LabError(f"{machine} sent something else than group {group + 1}", "look at what it printed")
+        wanted = self._plan.positions(group)
+        if not lines["failed"] and sorted(line["position"] for line in lines["trials"]) != wanted:
+            raise LabError(
+                f"{machine} measured {len(lines['trials'])} of {len(wanted)} steps of group {group + 1}",
+                "look at what it printed",
+            )
+
+    def keep(self, arrived: Run, under: str) -> None:
+        """Keep a run of a machine whole, beside an earlier one: its check cell, or a group that failed, whose logs its error speaks of."""
         name, number = _machine(arrived), 1
-        folder = self._run.folder / MACHINES / name
+        folder = self._run.folder / under / name
         while folder.exists():
             number += 1
             folder = folder.with_name(f"{name}-{number}")
         files.move(arrived.folder, folder)
 
-    def keep_failed_run(self, arrived: Run) -> None:
-        """Keep the logs of a group that failed on a machine: its error speaks of them."""
-        for path in sorted(arrived.folder.rglob("*")):
-            relative = path.relative_to(arrived.folder)
-            to = self._run.folder / "failed" / _machine(arrived) / relative
-            if path.is_file() and relative.parts[0] in _LOGS and not to.exists():
-                files.move(path, to)
-
     def _copy_files(self, arrived: Run) -> None:
         for path in sorted(arrived.folder.rglob("*")):
             relative = path.relative_to(arrived.folder)
-            is_own = len(relative.parts) == 1 and (path.suffix == _LINES or path.name in ("run.json", "plan.json"))
+            is_own = len(relative.parts) == 1 and (path.suffix == ".jsonl" or path.name in ("run.json", "plan.json"))
             if not path.is_file() or is_own:
                 continue
             to, content = self._run.folder / relative, path.read_bytes()
@@ -95,14 +91,14 @@ class Merging:
                 raise LabError(f"{_machine(arrived)} sends another {relative} than the run has", "start a new run")
 
     def _session(self, session: Session) -> int:
-        """The position of the machine's session in the run's record; its stages' seconds add up."""
-        check_worker_name(session.address)
+        """Return the position of the machine's session in the run's record; its stages' seconds add up."""
         record = self._run.record()
         sessions = list(record.sessions)
         for position in range(self._own + 1, len(sessions)):
             known = sessions[position]
             if (known.identity, known.commit) == (session.identity, session.commit):
-                seconds = _added(known.seconds, session.seconds)
+                kinds = {**known.seconds, **session.seconds}
+                seconds = {kind: known.seconds.get(kind, 0.0) + session.seconds.get(kind, 0.0) for kind in kinds}
                 sessions[position] = msgspec.structs.replace(known, seconds=seconds)
                 break
         else:
@@ -111,30 +107,6 @@ class Merging:
         self._run.write_record(msgspec.structs.replace(record, sessions=sessions))
         return position
 
-    def _add_lines(self, arrived: Run, session: int, attempt: int) -> None:
-        """What an experiment has noted besides: a line that the run has already came with an earlier group of the machine."""
-        for path in sorted(arrived.folder.glob(f"*{_LINES}")):
-            name = path.name.removesuffix(_LINES)
-            if name in _MERGED_LAST:
-                continue
-            known = self._run.lines(name, dict)
-            for line in arrived.lines(name, dict):
-                here = {"session": session, "attempt": attempt}
-                of_here = {**line, **{what: value for what, value in here.items() if what in line}}
-                if of_here not in known:
-                    self._run.add_line(name, of_here)
-                    known.append(of_here)
-
-
-def _only(records: Sequence[Any], group: int, arrived: Run) -> Sequence[Any]:
-    if any(record.group != group for record in records):
-        raise LabError(f"{_machine(arrived)} sent something else than group {group + 1}", "look at what it printed")
-    return records
-
 
 def _machine(arrived: Run) -> str:
     return check_worker_name(arrived.record().sessions[-1].address)
-
-
-def _added(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:
-    return {kind: one.get(kind, 0.0) + other.get(kind, 0.0) for kind in {**one, **other}}

@@ -1,167 +1,223 @@
-"""On a worker: what Dask calls for a task, in the worker's one thread."""
+"""Measuring one group of a plan on a machine of a cluster: in the worker's thread, and in a process of its own below it.
+
+Signals, and the death of the servers with the lab, belong to a main thread, and Dask calls its tasks in another.
+"""
 
 from __future__ import annotations
 
-import signal
+import math
 import sys
-import time
 import uuid
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from redolab.cluster.child import CHECK, FAILURE, GROUP, JOB, JOBS
 from redolab.cluster.merging import OF_THE_GROUP
-from redolab.cluster.task import TOPIC, ClusterJob, Failure, Task, TaskOutcome, WorkerMessage
-from redolab.errors import LabError
+from redolab.errors import LabError, StepsFailed
+from redolab.lab import Lab, open_lab
 from redolab.machine import bundle, files, processes
+from redolab.machine.commit import lab_version
 from redolab.machine.processes import Command
+from redolab.progress import Progress
 from redolab.project import PROJECT
+from redolab.runs.beginning import session_here
+from redolab.runs.estimate import Experience
+from redolab.runs.execution import Execution
+from redolab.runs.experiment import Experiment, load_experiment
+from redolab.runs.factors import read_factors
+from redolab.runs.plan import Plan
+from redolab.runs.room import check_room
 from redolab.runs.store import Run, RunStore
 from redolab.units import MIB, format_size
 
 if TYPE_CHECKING:
     from distributed import Worker
 
+JOBS = "cluster/jobs"
+"""In the lab's folder: a folder for each job, gone when its outcome is known."""
+JOB, GROUP, CHECK = "job.json", "group", "check"
+"""In a job's folder: the job, and the folders of its runs."""
 _KEPT = "cluster/evidence"
 _LARGEST_EVIDENCE = 128 * MIB
 """More of a finding than that is not sent: it goes through the memory of worker, scheduler and client."""
-_LOOK = 0.5
-"""Seconds from one look at whether the task is still wanted to the next."""
-_TO_CLEAN_UP = 60.0
 _LAST_LINES = 12
+_ERROR = "redolab: "
+"""What the line begins with in which the lab says its error."""
 
 
-@dataclass
-class _Done:
-    """What this worker has done for a run and need not do again."""
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """A group of a plan, to be made and measured on whichever machine takes it."""
 
-    checked: bool = False
-    known: dict[str, str] = field(default_factory=dict)
+    mark: str
+    """Mark of the run's session, and Dask's topic for it: what a machine has done for it once is not done again."""
+    experiment: str
+    options: Mapping[str, str]
+    """What was asked, as texts of the experiment's factors."""
+    plan: str
+    """All of it, as JSON: positions, and names made of them, are the plan's everywhere."""
+    group: int
+    lab: str
+    """Version of the lab that asks; no other measures for it."""
+    logs: Sequence[str]
+    """Names of logs that the run has already, of an attempt that no longer counts."""
+    known: Mapping[str, str] | None = None
+    """Name → lines (`NAME.jsonl`) of what is known of the machine from earlier groups, as what fio found; None: it is checked first."""
 
 
-_done: dict[str, _Done] = {}
+@dataclass(frozen=True, kw_only=True)
+class TaskOutcome:
+    """What came of a task: runs as `redolab.machine.bundle` packs them. A `LabError` is no exception for Dask."""
+
+    machine: str
+    group: bytes = b""
+    check: bytes = b""
+    failure: LabError | None = None
 
 
-def do(task: bytes) -> bytes:
-    """A task as JSON; what came of it as MessagePack. An error of the lab is an outcome too: only what a dead worker had is done again."""
+_known: dict[str, dict[str, str]] = {}
+"""Mark → what this worker knows of its machine from groups of that run."""
+
+
+def do(task: Task) -> TaskOutcome:
+    """Do what Dask calls for, in the worker's one thread.
+
+    To the topic of the run goes each line that the lab prints; None when the work has ended.
+    """
     from distributed import get_worker
 
-    worker = get_worker()
-    asked = msgspec.json.decode(task, type=Task)
-    topic = f"{TOPIC}-{asked.mark}"
+    worker, folder = get_worker(), PROJECT.lab / JOBS / uuid.uuid4().hex
 
-    def say(said: WorkerMessage) -> None:
-        worker.log_event(topic, msgspec.to_builtins(said))
+    def say(line: str | None) -> None:
+        worker.log_event(task.mark, {"machine": worker.name, "line": line})
 
-    say(WorkerMessage(machine=worker.name))
+    say("")
     try:
-        outcome = _outcome(
-            asked,
-            worker.name,
-            _is_wanted(worker, asked.key),
-            lambda line: say(WorkerMessage(machine=worker.name, line=line)),
-        )
-    finally:
-        say(WorkerMessage(machine=worker.name, ended=True))
-    return msgspec.msgpack.encode(outcome)
-
-
-def _is_wanted(worker: Worker, key: str) -> Callable[[], bool]:
-    """Whether the task of that key is still to be done: nobody cancelled it, the client is there, the worker is not closing."""
-    from distributed.core import Status
-
-    def is_wanted() -> bool:
-        state = worker.state.tasks.get(key)
-        return worker.status in (Status.running, Status.paused) and state is not None and state.state == "executing"
-
-    return is_wanted
-
-
-def _outcome(task: Task, machine: str, is_wanted: Callable[[], bool], say: Callable[[str], None]) -> TaskOutcome:
-    done = _done.setdefault(task.mark, _Done())
-    folder = PROJECT.lab / JOBS / uuid.uuid4().hex
-    try:
-        job = ClusterJob(task=task, check=not done.checked, known=done.known)
+        job = msgspec.structs.replace(task, known=_known.get(task.mark))
         files.write_whole(folder / JOB, msgspec.json.encode(job))
-        lines = _run(folder, machine, is_wanted, say)
-        if not is_wanted():
-            return TaskOutcome(machine=machine, failure=Failure(problem="no longer wanted"))
-        group, check = _run_in(folder / GROUP), _run_in(folder / CHECK)
+        failure = _run(folder, worker, say)
+        group, check = (next(iter(RunStore(folder / name).all()), None) for name in (GROUP, CHECK))
         if group is not None:
-            _keep_large_evidence(group, machine, say)
-        outcome = TaskOutcome(
-            machine=machine,
+            _keep_large_evidence(group, worker.name, say)
+            if failure is None:
+                lines = {path.stem: path.read_text() for path in group.folder.glob("*.jsonl")}
+                _known[task.mark] = {name: text for name, text in lines.items() if name not in OF_THE_GROUP}
+        return TaskOutcome(
+            machine=worker.name,
             group=b"" if group is None else bundle.pack(group.folder, [f"logs/{name}" for name in task.logs]),
             check=b"" if check is None else bundle.pack(check.folder),
-            failure=_failure_of_job(folder, lines, is_whole=group is not None),
+            failure=failure,
         )
-        if outcome.failure is None and group is not None:
-            done.checked, done.known = True, _lines_of_the_machine(group)
-        return outcome
     except LabError as error:
-        failure = Failure(problem=error.problem, remedy=error.remedy, details=error.details)
-        return TaskOutcome(machine=machine, failure=failure)
+        return TaskOutcome(machine=worker.name, failure=error)
     finally:
         files.remove(folder)
+        say(None)
 
 
-def _run(folder: Path, machine: str, is_wanted: Callable[[], bool], say: Callable[[str], None]) -> list[str]:
-    """Have the lab do the job; the last lines that it printed. It ends early, in order, when nobody wants it any more."""
+def _run(folder: Path, worker: Worker, say: Callable[[str], None]) -> LabError | None:
+    """Have the lab do the job, and return why it failed, if it did.
+
+    It ends early, in order, when nobody wants it any more: the task was cancelled, its client is gone, the worker is closing.
+    """
+    from distributed.core import Status
+
     command = Command(
         [sys.executable, "-m", "redolab", "do-job", str(folder)],
         folder=PROJECT.root if PROJECT.is_clone else None,
-        environment={"REDOLAB_MACHINE": machine, "PYTHONUNBUFFERED": "1"},
+        environment={"REDOLAB_MACHINE": worker.name, "PYTHONUNBUFFERED": "1"},
     )
-    process = processes.start(command, folder / "output.log")
-    last: list[str] = []
-    status = None
-    while status is None:
-        for line in process.lines(time.monotonic() + _LOOK):
-            last = [*last[-_LAST_LINES:], line.text]
-            say(line.text)
-            if not is_wanted():
-                break
-        status = process.wait(0.0) if is_wanted() else process.stop(signal.SIGTERM, _TO_CLEAN_UP)
-    for line in process.lines(time.monotonic() + _LOOK):
-        last = [*last[-_LAST_LINES:], line.text]
-        say(line.text)
-    if status:
-        files.write_whole(folder / "status", str(status).encode())
-    return last
+    key, said = worker.get_current_task(), list[str]()
 
+    def wanted() -> bool:
+        state = worker.state.tasks.get(key)
+        is_executing = state is not None and state.state == "executing"
+        return is_executing and worker.status in (Status.running, Status.paused)
 
-def _failure_of_job(folder: Path, lines: list[str], *, is_whole: bool) -> Failure | None:
-    """Why the job failed, in the words of the lab that did it; None if it did not."""
-    if (folder / FAILURE).exists():
-        return msgspec.json.decode((folder / FAILURE).read_bytes(), type=Failure)
-    if (folder / "status").exists() or not is_whole:
-        return Failure(problem="the lab there ended before its work was done", details=lines)
-    return None
+    def heard(line: str) -> None:
+        said.append(line)
+        if not any(each.startswith(_ERROR) for each in said):
+            say(line)
 
-
-def _run_in(folder: Path) -> Run | None:
-    return next(iter(RunStore(folder).all()), None)
-
-
-def _lines_of_the_machine(group: Run) -> dict[str, str]:
-    """What a group's run has noted that is not the group's: it holds for the machine."""
-    found = {path.name.removesuffix(".jsonl"): path.read_text() for path in group.folder.glob("*.jsonl")}
-    return {name: lines for name, lines in found.items() if name not in OF_THE_GROUP}
+    status = processes.run_heard(command, folder / "output.log", heard, math.inf, wanted=wanted)
+    if status == 0:
+        return None
+    error = next((place for place, line in enumerate(said) if line.startswith(_ERROR)), None)
+    if error is None:
+        return LabError("the lab there ended before its work was done", details=said[-_LAST_LINES:])
+    return LabError(said[error].removeprefix(_ERROR), details=[line.strip() for line in said[error + 1 :]])
 
 
 def _keep_large_evidence(group: Run, machine: str, say: Callable[[str], None]) -> None:
     """Leave here what is too large to be sent, and say so where it would lie."""
     for path in sorted((group.folder / "evidence").glob("*")):
-        size = files.folder_size(path)
-        if size <= _LARGEST_EVIDENCE:
+        if (size := files.folder_size(path)) > _LARGEST_EVIDENCE:
+            kept = PROJECT.lab / _KEPT / f"{path.name}-{uuid.uuid4().hex[:8]}"
+            files.move(path, kept)
+            text = f"{format_size(size)} of evidence stays on {machine}: {kept}"
+            files.write_whole(path / "elsewhere.txt", f"{text}\n".encode())
+            say(text)
+
+
+def do_job_in(folder: Path, progress: Progress) -> None:
+    """Do the job in a folder, in the process below the worker, and leave its runs there. Raises `LabError`."""
+    task = msgspec.json.decode((folder / JOB).read_bytes(), type=Task)
+    if task.lab != lab_version():
+        raise LabError(
+            f"the lab there is {lab_version()}, and {task.lab} asks",
+            "bring both to one commit, and start the worker again",
+        )
+    experiment = load_experiment(task.experiment)
+    plan = msgspec.json.decode(task.plan, type=experiment.plan_type())
+    factors = read_factors(experiment.factors(), task.options)
+    with open_lab(progress, RunStore().clear_unfinished, beside_others=factors.beside_others) as lab:
+        clear_other_jobs(folder, lab)
+        if task.known is None:
+            assert experiment.check is not None
+            check = experiment.plan(experiment.check.factors(factors), lab)
+            progress.note(f"check cell: {experiment.check.name}")
+            _measure(lab, folder / CHECK, experiment, check, task, only=range(len(check.groups)))
+        _measure(lab, folder / GROUP, experiment, plan, task, only=[task.group])
+
+
+def _measure(
+    lab: Lab, folder: Path, experiment: Experiment, plan: Plan[Any, Any, Any], task: Task, *, only: Collection[int]
+) -> None:
+    """Make these groups and measure their steps, in a run of that folder. Raises `LabError`."""
+    bench, store = experiment.bench(lab, plan), RunStore(folder)
+    positions = [position for group in only for position in plan.positions(group)]
+    bench.check(positions)
+    check_room(bench.needs(positions, [group for group in only if bench.find(group, None) is None]))
+    lab.progress.seconds.clear()
+    run = store.create(task.experiment, {**task.options, "seed": str(plan.seed)}, session_here(lab))
+    run.write_plan(plan)
+    if folder.name == GROUP:
+        for name, lines in (task.known or {}).items():
+            files.write_whole(run.folder / f"{name}.jsonl", lines.encode())
+        for name in task.logs:
+            # Taken, so that this attempt's logs get other names.
+            files.write_whole(run.folder / "logs" / name, b"")
+    # Too many failures stop this machine's work, and what is recorded of them arrives like any group.
+    with suppress(StepsFailed) if folder.name == GROUP else nullcontext(), store.running(run, lab.progress.seconds):
+        Execution(lab, store, run, bench, plan, Experience(), only=only).execute()
+
+
+def clear_other_jobs(folder: Path, lab: Lab) -> None:
+    """Remove what jobs have left whose worker was killed; also what they made, where it was not to be kept."""
+    # Not of the folder that was given: one elsewhere lies among things that are not the lab's.
+    jobs = lab.folder / JOBS
+    for name in files.names(jobs):
+        other = jobs / name
+        if other.resolve() == folder.resolve():
             continue
-        kept = PROJECT.lab / _KEPT / f"{path.name}-{uuid.uuid4().hex[:8]}"
-        files.make_folder(kept.parent)
-        files.move(path, kept)
-        text = f"{format_size(size)} of evidence stays on {machine}: {kept}"
-        files.write_whole(path / "elsewhere.txt", f"{text}\n".encode())
-        say(text)
+        for run in [*RunStore(other / GROUP).all(), *RunStore(other / CHECK).all()]:
+            experiment = load_experiment(run.record().experiment)
+            plan = run.plan(experiment.plan_type())
+            made = [record.name for record in run.group_records() if record.made and record.name]
+            for each in made if not plan.keep else ():
+                experiment.bench(lab, plan).remove(each, run)
+        files.remove(other)
+        lab.progress.note("a worker was killed and left a job half done: cleaned up")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import importlib.util
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from redolab.commands.console import progress
+from redolab.errors import InvalidInput
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--host", default="127.0.0.1", metavar="HOST", help="Listen on this address.  [default: 127.0.0.1]")
 @click.option("--port", default=8786, metavar="PORT", type=click.IntRange(1, 65535), help="[default: 8786]")
 @click.option(
-    "--dashboard", is_flag=True, help="Serve Dask's dashboard at 127.0.0.1:8787. Every account here can read it."
+    "--dashboard", is_flag=True, help="Serve Dask's dashboard at localhost:8787. Every account here can read it."
 )
 def scheduler(host: str, port: int, dashboard: bool) -> None:
     """Start Dask's scheduler, which gives machines their work.
@@ -25,11 +29,12 @@ def scheduler(host: str, port: int, dashboard: bool) -> None:
     On this machine alone it needs nothing: the lab makes the certificate that workers and runs of the same account have.
     For other machines it needs certificates of yours (docs/machines.md).
     """
-    from redolab.cluster.dask import check_installed
-    from redolab.cluster.joining import serve_scheduler
+    from redolab.cluster.dask import ClusterAddress, serve_scheduler
 
-    check_installed()
-    serve_scheduler(host, port, dashboard=dashboard, say=_say)
+    _check_installed()
+    bare = host.strip("[]")
+    address = ClusterAddress(f"[{bare}]" if ":" in bare else bare, port)
+    asyncio.run(serve_scheduler(address, dashboard=dashboard, say=click.echo))
 
 
 @click.command()
@@ -40,36 +45,37 @@ def worker(address: str, name: str | None) -> None:
 
     As in tls://db-control:8786, or tls://127.0.0.1:8786 on this machine. One group at a time, until Ctrl-C.
     """
-    from redolab.cluster.address import parse_cluster
-    from redolab.cluster.dask import check_installed
-    from redolab.cluster.joining import join
+    from redolab.cluster.dask import join, parse_cluster
 
     parsed = parse_cluster(address)
-    check_installed()
-    join(parsed, name, _say)
+    _check_installed()
+    asyncio.run(join(parsed, name or socket.gethostname(), click.echo))
 
 
 @click.command("do-job", hidden=True)
 @click.argument("folder", type=click.Path(path_type=Path))
 def do_job(folder: Path) -> None:
     """What a worker calls to have the job in a folder done."""
-    from redolab.cluster.child import do_job_in
+    from redolab.cluster.work import do_job_in
 
     do_job_in(folder, progress())
 
 
 def run_on(cluster: str, name: str, given: Mapping[str, str | None]) -> None:
     """Run an experiment with these texts of its factors on the machines of a cluster."""
-    from redolab.cluster.address import parse_cluster
-    from redolab.cluster.dask import check_installed
-    from redolab.cluster.session import run_on_cluster
+    from redolab.cluster.dask import parse_cluster
+    from redolab.cluster.running import run_on_cluster
     from redolab.runs.experiment import load_experiment
     from redolab.runs.factors import read_factors
 
     address = parse_cluster(cluster)
-    check_installed()
+    _check_installed()
     run_on_cluster(name, read_factors(load_experiment(name).factors(), given), address, progress())
 
 
-def _say(text: str) -> None:
-    click.echo(text)
+def _check_installed() -> None:
+    if any(importlib.util.find_spec(name) is None for name in ("distributed", "bokeh")):
+        raise InvalidInput(
+            "the packages for clusters are not installed",
+            "'make cluster' in a clone, pip install 'redolab[cluster]' elsewhere",
+        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -20,7 +19,9 @@ def console() -> Console:
 
     from redolab.report.table import PAGE
 
-    return Console(width=None if sys.stdout.isatty() else PAGE)
+    # A terminal is also one at which another machine's output is shown: $FORCE_COLOR says so, and $COLUMNS how wide it is.
+    shown = Console()
+    return shown if shown.is_terminal else Console(width=PAGE)
 
 
 def progress() -> Progress:

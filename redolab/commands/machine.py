@@ -37,16 +37,16 @@ def clean(yes: bool) -> None:
     """
     from redolab.errors import InvalidInput
     from redolab.project import PROJECT
-    from redolab.remote.address import VagrantAddress
+    from redolab.remote.address import guest_address
     from redolab.remote.visit import check_fetched
     from redolab.units import format_size
     from redolab.upkeep.cleaning import YES, removable
     from redolab.upkeep.cleaning import clean as remove_all
     from redolab.virtual.vagrant import Guest
 
-    guest = Guest.of_settings()
+    guest = Guest()
     if guest.exists and guest.status() == _UP:
-        check_fetched(VagrantAddress(), progress())
+        check_fetched(guest_address(), progress())
     found = removable()
     size = format_size(sum(each.size for each in found))
     asks = bool(found) and not (yes or os.environ.get(YES))

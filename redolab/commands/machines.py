@@ -56,7 +56,7 @@ def machines(context: click.Context) -> None:
     if context.invoked_subcommand is not None:
         return
     from redolab.commands.console import show_or_say
-    from redolab.remote.table import machines_table
+    from redolab.remote.visit import machines_table
 
     show_or_say(
         machines_table(progress()), "no other machine yet: 'redolab run EXPERIMENT --machine ssh:HOST' goes to one"
@@ -81,8 +81,8 @@ def attach(name: str | None) -> None:
     Without a MACHINE: the one that was used last.
     """
     from redolab.errors import InvalidInput
+    from redolab.remote.address import known_machines
     from redolab.remote.visit import attach as take_up
-    from redolab.remote.visit import known_machines
 
     known = known_machines()
     if name is None and not known:
@@ -97,8 +97,7 @@ def attach(name: str | None) -> None:
 def _meant(name: str) -> MachineAddress:
     """The machine of that name, `ssh:` before it or not: where the lab was before, in the folder that it had there."""
     from redolab.errors import InvalidInput
-    from redolab.remote.address import parse_machine
-    from redolab.remote.visit import known_machines
+    from redolab.remote.address import known_machines, parse_machine
 
     known = known_machines()
     exact = [each for each in known if str(each) in (name, f"ssh:{name}")]

@@ -67,10 +67,9 @@ def main() -> None:
 def _say_version(context: click.Context, _: click.Parameter, asked: bool) -> None:
     if not asked:
         return
-    from redolab import __version__
-    from redolab.machine.commit import lab_commit
+    from redolab.machine.commit import lab_version
 
-    click.echo(f"redolab {__version__}, commit {lab_commit() or 'unknown'}")
+    click.echo(f"redolab {lab_version()}")
     context.exit()
 
 

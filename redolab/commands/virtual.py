@@ -21,10 +21,9 @@ def vm() -> None:
 @vm.command()
 def box() -> None:
     """Build its box of Debian packages, unless it is built."""
-    from redolab.virtual.settings import LIBVIRT
     from redolab.virtual.vagrant import Guest
 
-    file = Guest.of_settings(LIBVIRT).build_box(progress())
+    file = Guest("libvirt").build_box(progress())
     console().print(f"the box: {file}", highlight=False, soft_wrap=True)
 
 
@@ -34,7 +33,7 @@ def up(provider: str | None) -> None:
     """Bring it up: all that is missing is made."""
     from redolab.virtual.vagrant import Guest
 
-    guest = Guest.of_settings(provider)
+    guest = Guest(provider)
     guest.up(progress())
     console().print(f"the virtual machine: {guest.status()}", highlight=False)
 
@@ -45,7 +44,7 @@ def status(provider: str | None) -> None:
     """Say how it stands."""
     from redolab.virtual.vagrant import Guest
 
-    console().print(f"the virtual machine: {Guest.of_settings(provider).status()}", highlight=False)
+    console().print(f"the virtual machine: {Guest(provider).status()}", highlight=False)
 
 
 @vm.command()
@@ -55,7 +54,7 @@ def ssh(provider: str | None, words: tuple[str, ...]) -> None:
     """Log in to it as root, or run a command there."""
     from redolab.virtual.vagrant import GUEST, Guest
 
-    command = [*Guest.of_settings(provider).ssh_words(), GUEST, *words]
+    command = [*Guest(provider).ssh_words(), GUEST, *words]
     os.execvp(command[0], command)
 
 
@@ -65,17 +64,16 @@ def halt(provider: str | None) -> None:
     """Shut it down; its disks stay."""
     from redolab.virtual.vagrant import Guest
 
-    Guest.of_settings(provider).halt(progress())
+    Guest(provider).halt(progress())
 
 
 @vm.command()
 @_provider
 def destroy(provider: str | None) -> None:
     """Remove it with all that was made for it; the box and fetched runs stay."""
-    from redolab.remote.address import VagrantAddress
-    from redolab.remote.visit import forget
+    from redolab.remote.address import guest_address, note_machine
     from redolab.virtual.vagrant import Guest
 
-    Guest.of_settings(provider).destroy(progress())
-    forget(VagrantAddress(provider))
+    Guest(provider).destroy(progress())
+    note_machine(guest_address(provider), gone=True)
     console().print("nothing of the virtual machine is left", highlight=False)

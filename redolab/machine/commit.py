@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from redolab import __version__
 from redolab.machine.processes import Command, run
 from redolab.project import PROJECT
 
 
 def lab_commit() -> str:
-    """The commit of this clone, `+changes` behind it if the tree differs, or that an installed package was built from.
+    """The commit of this clone, `+changes` behind it if the tree differs, or that an installed package, or a lab that was copied
+    to another machine, was made from.
 
     Empty where neither is known.
     """
+    if PROJECT.commit_file.exists():
+        return PROJECT.commit_file.read_text().strip()
     if not PROJECT.is_clone:
-        return PROJECT.commit_file.read_text().strip() if PROJECT.commit_file.exists() else ""
+        return ""
     # It only asks: a lab that is killed meanwhile leaves no lock on the index, and two on one clone do not meet.
     git = ["git", "--no-optional-locks", "-C", str(PROJECT.root)]
     commit = run(Command([*git, "rev-parse", "--short=12", "HEAD"]), check=False)
@@ -20,3 +24,8 @@ def lab_commit() -> str:
         return ""
     changed = run(Command([*git, "status", "--porcelain"]), check=False).out
     return commit.out.strip() + ("+changes" if changed else "")
+
+
+def lab_version() -> str:
+    """Return number and commit, as in `1.0.0, commit 0123456789ab`."""
+    return f"{__version__}, commit {lab_commit() or 'unknown'}"

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +32,9 @@ _ENDED_FIRST = "800"
 """Of 1000, as oom_score_adj in proc(5)."""
 _START_TOLERANCE = 0.05
 """Seconds between two readings of one process's start time: the kernel counts it in ticks of 10 ms."""
+_TO_CLEAN_UP = 60.0
+_LOOK = 0.5
+"""Seconds from one look at whether a program is still wanted to the next."""
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.0005, 0.05
 """Seconds between two looks at whether a program has ended."""
 
@@ -265,6 +268,32 @@ def start(command: Command, output: Path, *, arrivals: Path | None = None) -> Pr
             stamps.close()
         raise CommandFailed(f"{command.arguments[0]} could not be started ({error.strerror})") from error
     return process
+
+
+def run_heard(
+    command: Command,
+    output: Path,
+    heard: Callable[[str], None],
+    seconds: float,
+    *,
+    wanted: Callable[[], bool] = lambda: True,
+    end_by: signal.Signals = signal.SIGTERM,
+) -> int | None:
+    """Run a program to its end, telling `heard` each line, and return its exit status.
+
+    Return None if it was ended by `end_by` because `seconds` were over, or nobody `wanted` it any more.
+    """
+    process, deadline, status = start(command, output), time.monotonic() + seconds, None
+    try:
+        while status is None and time.monotonic() < deadline and wanted():
+            for line in process.lines(min(deadline, time.monotonic() + _LOOK)):
+                heard(line.text)
+            status = process.wait(0.0)
+    finally:
+        process.stop(end_by, _TO_CLEAN_UP)
+    for line in process.lines(time.monotonic() + _LOOK):
+        heard(line.text)
+    return status
 
 
 def go_first() -> None:

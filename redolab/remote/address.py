@@ -1,65 +1,75 @@
-"""What a person calls a machine: `ssh:db-spare`, `ssh:db-spare:/mnt/data/redolab`, or `vagrant`."""
+"""Names of machines, as in `ssh:db-spare`, `ssh:db-spare:/mnt/data/redolab` or `vagrant`, and the list of those the lab was on."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
+import msgspec
+
 from redolab.errors import InvalidInput
+from redolab.machine import files
+from redolab.project import PROJECT
 from redolab.virtual.vagrant import GUEST, LAB_THERE
 
 LOCAL = "local"
-_SSH = re.compile(r"ssh:(?P<host>[A-Za-z0-9_][A-Za-z0-9_.@-]*)(?::(?P<folder>/[A-Za-z0-9_./+-]+))?")
-_VAGRANT = re.compile(rf"{GUEST}(?::(?P<provider>[a-z]+))?")
+_MACHINE = re.compile(
+    rf"(?P<guest>{GUEST})(?::(?P<provider>[a-z]+))?"
+    r"|ssh:(?P<host>[A-Za-z0-9_][A-Za-z0-9_.@-]*)(?::(?P<folder>/[A-Za-z0-9_./+-]+))?"
+)
 
 
 @dataclass(frozen=True, slots=True)
-class SshAddress:
-    """A host as OpenSSH's client knows it, and the folder of the lab there."""
+class MachineAddress:
+    """A machine but this one: a host, or the virtual machine that the lab makes."""
 
+    name: str
+    """What a person calls it."""
     host: str
-    folder: str | None = None
-    """None: a folder in the account's cache."""
-
-    def __str__(self) -> str:
-        return f"ssh:{self.host}" + (f":{self.folder}" if self.folder else "")
-
-
-@dataclass(frozen=True, slots=True)
-class VagrantAddress:
-    """The virtual machine that the lab makes."""
-
+    """What OpenSSH's client calls it."""
+    folder: str
+    """The lab's folder there; empty: in the account's cache."""
+    is_guest: bool = False
     provider: str | None = None
-    """None: as the settings have it."""
-
-    @property
-    def host(self) -> str:
-        """As ssh knows it."""
-        return GUEST
-
-    @property
-    def folder(self) -> str:
-        """Of the lab there."""
-        return LAB_THERE
+    """The virtual machine's; None: the one of the settings."""
 
     def __str__(self) -> str:
-        return GUEST + (f":{self.provider}" if self.provider else "")
-
-
-MachineAddress = SshAddress | VagrantAddress
-"""Any machine but this one."""
+        return self.name
 
 
 def parse_machine(text: str) -> MachineAddress | None:
-    """The machine that is meant; None for this one (`local`). Raises `InvalidInput`."""
+    """Return the machine that is meant; None for this one (`local`). Raises `InvalidInput`."""
     if text == LOCAL:
         return None
-    if (match := _VAGRANT.fullmatch(text)) is not None:
-        return VagrantAddress(match["provider"])
-    match = _SSH.fullmatch(text)
+    match = _MACHINE.fullmatch(text)
     if match is None:
         raise InvalidInput(
             f"'{text}' is no machine",
             "as in local, vagrant, ssh:HOST with a name of ~/.ssh/config, or ssh:HOST:/folder/for/the/lab",
         )
-    return SshAddress(match["host"], match["folder"])
+    return (
+        guest_address(match["provider"])
+        if match["guest"]
+        else MachineAddress(text, match["host"], match["folder"] or "")
+    )
+
+
+def guest_address(provider: str | None = None) -> MachineAddress:
+    """Return the virtual machine at a provider."""
+    name = f"{GUEST}:{provider}" if provider else GUEST
+    return MachineAddress(name, GUEST, LAB_THERE, is_guest=True, provider=provider)
+
+
+def known_machines() -> list[MachineAddress]:
+    """Return the machines that the lab was on, the one that was used last at the end."""
+    try:
+        names = msgspec.json.decode(PROJECT.own_machines.read_bytes(), type=list[str])
+    except (OSError, msgspec.DecodeError):
+        return []
+    return [address for name in names if (address := parse_machine(name)) is not None]
+
+
+def note_machine(address: MachineAddress, *, gone: bool = False) -> None:
+    """Note that the lab goes to a machine now, or that nothing of it is left there."""
+    known = [each.name for each in known_machines() if each != address]
+    files.write_whole(PROJECT.own_machines, msgspec.json.encode(known if gone else [*known, address.name]))

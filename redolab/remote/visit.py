@@ -1,94 +1,80 @@
-"""A visit of the lab to another machine: it is brought there, works, is watched from here, and its runs come back."""
+"""Visits of the lab to other machines: it is brought there, works, is watched from here, and its runs come back."""
 
 from __future__ import annotations
 
-import hashlib
 import platform
 import signal
-import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from rich.console import Console
 
 from redolab.errors import Interrupted, InvalidInput, LabError
 from redolab.lab import open_lab, servers_of
-from redolab.machine.clean_up_journal import Journal
+from redolab.machine import files
 from redolab.machine.lab_folder import claim_lab_folder
 from redolab.machine.lock import locked
 from redolab.progress import Progress
 from redolab.project import PROJECT
-from redolab.remote.address import MachineAddress, VagrantAddress
-from redolab.remote.fetching import Fetching
-from redolab.remote.luggage import LAB_FOLDER, Luggage, Packing, own_experiments
-from redolab.remote.machine import OtherMachine, RemoteJob, asker, own_files, reached
-from redolab.remote.machine_list import KnownMachines
+from redolab.remote.address import MachineAddress, known_machines, note_machine
+from redolab.remote.luggage import packed_packages, the_lab, users_own
+from redolab.remote.machine import LAB_FOLDER, OtherMachine, RemoteJob, asker, reached
 from redolab.remote.ssh import ConnectionLost
+from redolab.report.table import ReportTable
+from redolab.runs.store import Run
 from redolab.servers.catalogue import server_catalogue
 from redolab.servers.sources.folder import FolderSource
 from redolab.virtual.vagrant import Guest
 
 MACHINES = "machines"
-"""In the lab's folder: what is packed for other machines."""
-_EVERY = 10.0
-"""Seconds from one look at what a run has left to the next."""
-_CHUNK = 1 << 16
+"""Folder in the lab's folder: what is packed for other machines."""
+_AT_ONCE = 16
+"""Machines that are asked at a time."""
 
 
 def run_there(address: MachineAddress, arguments: Sequence[str], servers: Sequence[str], progress: Progress) -> int:
-    """Run `redolab ARGUMENTS` on another machine as it would run here; its exit status.
+    """Run `redolab ARGUMENTS` on another machine as it would run here; return its exit status.
 
     `servers` are the names of those that it will want: they are brought along unpacked. Ctrl-C stops it there. Raises `LabError`,
     and `ConnectionLost` where it goes on without us.
     """
-    if isinstance(address, VagrantAddress):
-        Guest.of_settings(address.provider).up(progress)
-    with _ctrl_c_raises(), reached(address, progress) as machine:
-        machine.facts.check(machine.host)
+    if address.is_guest:
+        Guest(address.provider).up(progress)
+    _let_ctrl_c_raise()
+    with reached(address, progress) as machine:
+        if problem := machine.facts.problem:
+            raise InvalidInput(f"{machine.host}: {problem}", "mend that, or name another folder: ssh:HOST:/some/folder")
         with machine.alone():
             # Noted first: what is copied is there from now on, whatever comes.
-            _machine_list().add(address)
-            lab, packages, experiments = _brought(machine, servers, progress)
+            note_machine(address)
+            _bring_all(machine, servers, progress)
             try:
-                job = machine.start(lab, packages, arguments, experiments)
+                job = machine.start(arguments)
             except KeyboardInterrupt:
                 raise Interrupted(f"it may run on {machine.host}: 'redolab attach {address}' tells") from None
         return _attend(machine, job, progress)
 
 
 def attach(address: MachineAddress, progress: Progress) -> int:
-    """Take up the last job of a machine again: what it prints, and its runs when it has ended; its exit status. Raises `LabError`."""
-    with _ctrl_c_raises(), reached(address, progress) as machine:
+    """Show the last job of a machine again, and fetch its runs when it has ended; return its exit status. Raises `LabError`."""
+    _let_ctrl_c_raise()
+    with reached(address, progress) as machine:
         jobs = machine.jobs()
         if not jobs:
             raise InvalidInput(f"nothing was started on {address.host}", "'redolab machines' lists what runs where")
         *before, last = jobs
         for each in before:
             if not each.fetched and each.by == asker():
-                _fetch(machine, each.id, progress)
+                fetch_runs(machine, each, progress)
         progress.note(f"redolab {' '.join(last.arguments)}, by {last.by}, since {last.started}")
         return _attend(machine, last.id, progress)
-
-
-def known_machines() -> list[MachineAddress]:
-    """The machines that the lab was on from here, the one that was used last at the end."""
-    return _machine_list().all()
-
-
-def forget(address: MachineAddress) -> None:
-    """Note that a machine is gone, and what the lab had there with it."""
-    _machine_list().forget(address)
-
-
-def jobs_of(address: MachineAddress, progress: Progress) -> list[RemoteJob]:
-    """The jobs of a machine, oldest first. Raises `LabError`."""
-    with reached(address, progress) as machine:
-        return machine.jobs()
 
 
 def clean(address: MachineAddress, progress: Progress) -> None:
     """Remove all that the lab has left on a machine. Raises `LabError`."""
     with reached(address, progress) as machine:
-        if not machine.has_lab():
+        if not machine.facts.is_ours:
             raise InvalidInput(
                 f"{address.host}: {machine.facts.folder} is no folder of the lab's", "nothing was removed"
             )
@@ -96,20 +82,41 @@ def clean(address: MachineAddress, progress: Progress) -> None:
             _check_fetched(machine)
             with progress.stage(f"removing {machine.facts.folder} on {address.host}"):
                 machine.remove_lab()
-        _machine_list().forget(address)
+        note_machine(address, gone=True)
 
 
 def check_fetched(address: MachineAddress, progress: Progress) -> None:
     """Raises `InvalidInput` if a run that was measured on a machine is nowhere else yet, `Busy` if one is measured now."""
     with reached(address, progress) as machine:
-        if machine.has_lab():
+        if machine.facts.is_ours:
             with machine.alone():
                 _check_fetched(machine)
 
 
+def machines_table(progress: Progress) -> ReportTable:
+    """Return what runs on each machine, all asked at once: one that is switched off takes half a minute to be given up."""
+    with progress.stage("asking the machines", brief=True), ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+        rows = list(pool.map(_row, known_machines()))
+    titles = ("machine", "what runs there", "since", "asked by")
+    return ReportTable("Machines", [(title, False) for title in titles], rows, [])
+
+
+def _row(address: MachineAddress) -> tuple[str, ...]:
+    try:
+        with reached(address, Progress(Console(quiet=True))) as machine:
+            jobs = machine.jobs()
+    except LabError as error:
+        return (address.name, error.problem, "", "")
+    if not jobs:
+        return (address.name, "nothing", "", "")
+    last = jobs[-1]
+    what = f"redolab {' '.join(last.arguments)}{'' if last.alive else ' (ended)'}"
+    return (address.name, what, last.started, last.by)
+
+
 def _check_fetched(machine: OtherMachine) -> None:
     for each in machine.jobs():
-        if not each.fetched and machine.run_files(each.id):
+        if not each.fetched and machine.runs(each.id):
             raise InvalidInput(
                 f"{machine.host}: what '{' '.join(each.arguments)}' measured there was not fetched yet",
                 f"'redolab attach {machine.address}' fetches it"
@@ -118,55 +125,37 @@ def _check_fetched(machine: OtherMachine) -> None:
             )
 
 
-def _brought(
-    machine: OtherMachine, servers: Sequence[str], progress: Progress
-) -> tuple[Luggage, Luggage, Luggage | None]:
-    """Have the lab, these servers and the user's own experiments there."""
-    machine.mark()
+def _bring_all(machine: OtherMachine, servers: Sequence[str], progress: Progress) -> None:
+    """Have the lab, its packages, these servers and what the user has of their own there."""
     folder = PROJECT.lab / MACHINES
     claim_lab_folder(PROJECT.lab)
-    folder.mkdir(exist_ok=True)
+    files.make_folder(folder)
     with locked(folder / ".packing"):
-        journal = Journal(folder / "journal")
-        journal.clear()
-        packing = Packing(folder, journal)
-        packages, lab = packing.packages(machine.facts, progress), packing.lab(progress)
-        experiments = own_experiments()
-        for luggage in (packages, lab, *_servers(machine, servers, progress), experiments):
-            if luggage is not None:
-                machine.bring(luggage, progress)
-    machine.forget_all_but(packages, lab)
-    for name, content in own_files().items():
-        machine.write(name, content)
-    return lab, packages, experiments
-
-
-def _servers(machine: OtherMachine, names: Sequence[str], progress: Progress) -> Iterator[Luggage]:
-    """Each as it is unpacked here; those are left out that the machine gets by itself, of another kind of processor."""
-    if machine.facts.processor != platform.machine():
-        return
-    store = servers_of(PROJECT.lab)
-    for name in names:
-        entry = server_catalogue().get(name)
+        packages = packed_packages(folder / "packages", machine.facts, progress)
+        machine.bring([f"{packages}/"], "packages", "the lab's packages", progress)
+        machine.bring(the_lab(folder), "lab", "the lab", progress, "build", "tests", "*.local.*")
+    machine.remove("own")
+    if own := users_own():
+        machine.bring(own, "own", "your servers, storage profiles and experiments", progress)
+    # A machine of another architecture gets its servers by itself.
+    for name in servers if machine.facts.processor == platform.machine() else ():
+        entry, store = server_catalogue().get(name), servers_of(PROJECT.lab)
         if isinstance(entry.source, FolderSource):
             continue
         if store.installed(name, entry) is None:
             with open_lab(progress, list) as lab:
                 lab.server(name)
         # All of them: a run that goes on there may have been planned with another than the one expected.
-        for folder in (each.folder for each in store.versions(name)):
-            made_from = hashlib.sha256((folder / "server.json").read_bytes()).hexdigest()
-            yield Luggage(f"{LAB_FOLDER}/servers/{folder.name}", folder, made_from)
+        for each in store.versions(name):
+            machine.bring([f"{each.folder}/"], f"{LAB_FOLDER}/servers/{each.folder.name}", each.folder.name, progress)
 
 
-def _attend(machine: OtherMachine, job: str, progress: Progress) -> int:
-    """Show what a job prints until it has ended, fetch its runs meanwhile, and put them among those here."""
-    fetching = Fetching(machine, job, PROJECT.runs)
+def _attend(machine: OtherMachine, job_id: str, progress: Progress) -> int:
+    """Show what a job prints until it has ended, and put its runs among those here; return its exit status. Raises `LabError`."""
     try:
-        with _every(_EVERY, fetching.fetch):
-            _show(machine, job)
-        ended = next(each for each in machine.jobs() if each.id == job)
-        _finish(machine, job, fetching, progress)
+        _show(machine, machine.job(job_id))
+        ended = machine.job(job_id)
+        fetch_runs(machine, ended, progress)
     except ConnectionLost as lost:
         raise ConnectionLost(lost.problem, f"the job goes on there: 'redolab attach {machine.address}'") from lost
     except KeyboardInterrupt:
@@ -179,66 +168,56 @@ def _attend(machine: OtherMachine, job: str, progress: Progress) -> int:
     return ended.status
 
 
-def _fetch(machine: OtherMachine, job: str, progress: Progress) -> None:
-    _finish(machine, job, Fetching(machine, job, PROJECT.runs), progress)
+def _show(machine: OtherMachine, job: RemoteJob) -> None:
+    """Print a job's output here until the job has ended. Ctrl-C has it end; a second one leaves it to itself."""
+    stopping = False
+    with machine.showing(job) as program:
+        while True:
+            try:
+                program.wait()
+                return
+            except KeyboardInterrupt:
+                if stopping:
+                    raise
+                stopping = True
+                machine.stop(job)
 
 
-def _finish(machine: OtherMachine, job: str, fetching: Fetching, progress: Progress) -> None:
-    """Fetch what is left of a job that has ended, and note there that whoever asked for it has it."""
-    with progress.stage(f"fetching the run from {machine.host}", brief=True):
-        runs = fetching.finish()
-    if any(each.id == job and each.by == asker() for each in machine.jobs()):
-        machine.note_fetched(job)
-    for run in runs:
-        progress.note(f"fetched from {machine.host}: {run}")
+def fetch_runs(machine: OtherMachine, job: RemoteJob, progress: Progress) -> None:
+    """Fetch the runs of a job that has ended, and note there that whoever asked for it has them.
+
+    Until all has arrived it lies in a side folder, so that it passes for no result; after a lost connection the next call goes on with it.
+    """
+    if names := machine.runs(job.id):
+        apart = PROJECT.runs / f".fetching-{machine.host}-{job.id}"
+        files.make_folder(apart)
+        with progress.stage(f"fetching the run from {machine.host}", brief=True):
+            machine.fetch(names, apart)
+        for name in names:
+            progress.note(f"fetched from {machine.host}: {_place(Run(apart / name))}")
+        files.remove(apart)
+    if job.by == asker():
+        machine.note_fetched(job.id)
 
 
-def _show(machine: OtherMachine, job: str) -> None:
-    """Copy a job's output to ours until it has ended. Ctrl-C has it end; a second one leaves it to itself."""
-    shown, stopping = 0, False
-    while True:
-        try:
-            with machine.following(job, shown) as stream:
-                while chunk := stream.read1(_CHUNK):
-                    shown += len(chunk)
-                    sys.stdout.buffer.write(chunk)
-                    sys.stdout.buffer.flush()
-            return
-        except KeyboardInterrupt:
-            if stopping:
-                raise
-            stopping = True
-            machine.stop(job)
+def _place(fetched: Run) -> Path:
+    """Put a run among those here, instead of what was fetched of it before it went on there; return its folder."""
+    to, number = PROJECT.runs / fetched.name, 1
+    while to.exists() and not _goes_on_with(fetched, Run(to)):
+        number += 1
+        to = PROJECT.runs / f"{fetched.name}-{number}"
+    if to.exists():
+        files.move(to, fetched.folder.with_name(f"{fetched.name}.before"))
+    files.move(fetched.folder, to)
+    return to
 
 
-@contextmanager
-def _ctrl_c_raises() -> Iterator[None]:
-    """While in it SIGINT raises `KeyboardInterrupt`, also where a script has started us in the background, with it ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+def _goes_on_with(fetched: Run, here: Run) -> bool:
+    """Return whether all sessions of a run here are in the one that was fetched: it has not gone on here since."""
+    known = [session.began for session in here.record().sessions]
+    return known == [session.began for session in fetched.record().sessions][: len(known)]
 
 
-@contextmanager
-def _every(seconds: float, do: Callable[[], None]) -> Iterator[None]:
-    """While in it: something is done now and then, in a thread of its own; what fails is left for the end."""
-    over = threading.Event()
-
-    def repeat() -> None:
-        while not over.wait(seconds):
-            with suppress(LabError, OSError):
-                do()
-
-    thread = threading.Thread(target=repeat, name="fetching", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-
-
-def _machine_list() -> KnownMachines:
-    return KnownMachines(PROJECT.own_machines)
+def _let_ctrl_c_raise() -> None:
+    # Also where a script has started us in the background, with SIGINT ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)

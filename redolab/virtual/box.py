@@ -1,22 +1,24 @@
-"""The lab's own box: Debian with all that the lab needs in a guest, built on this machine."""
+"""The lab's own box: Debian with all that the lab needs in a guest, built on this machine; and watching programs that take long."""
 
 from __future__ import annotations
 
+import re
+import signal
 from pathlib import Path
 
 import xxhash
 
-from redolab.errors import InvalidInput
-from redolab.lab import tools_of
+from redolab.errors import InvalidInput, LabError
+from redolab.lab import journal_of, tools_of
 from redolab.machine import files, processes
 from redolab.machine.apt import codename, distribution, sources
-from redolab.machine.clean_up_journal import Journal
 from redolab.machine.processes import Command
-from redolab.progress import Progress
+from redolab.progress import Progress, Stage
 from redolab.project import PROJECT
 from redolab.units import format_size
-from redolab.virtual.watching import watch
 
+KERNEL = "vmlinuz"
+"""The guest's kernel, beside the box."""
 _NEEDS = {
     "mmdebstrap": "mmdebstrap",
     "extlinux": "extlinux",
@@ -27,65 +29,54 @@ _NEEDS = {
 """Program → the Debian package that has it."""
 _ANOTHER = "name another box in vagrant/settings.local.yaml, as in 'box: debian/bookworm64'"
 _PATIENCE = 3600.0
+_PREFIX = re.compile(r"^(\s*(==>|\S+:)\s)+")
+"""What Vagrant puts before each of its lines."""
+_WIDTH = 70
+_LAST_LINES = 8
 
 
-class Box:
-    """The box, in a folder that is named for what it is made by."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder / _recipe()
-
-    @property
-    def file(self) -> Path:
-        """What Vagrant adds."""
-        return self._folder / "redolab.box"
-
-    @property
-    def kernel(self) -> Path:
-        """The guest's kernel."""
-        return self._folder / "vmlinuz"
-
-    @property
-    def version(self) -> str:
-        """Another for each recipe."""
-        return self._folder.name
-
-    @property
-    def is_built(self) -> bool:
-        """Whether it is there, by the recipe of today."""
-        return self.file.exists()
-
-    def build(self, journal: Journal, progress: Progress) -> None:
-        """Build it, unless it is there. Boxes by earlier recipes go. Raises `LabError`."""
-        if self.is_built:
-            return
-        if not processes.is_root():
-            raise InvalidInput("only root can build the box: its disk is mounted to make it boot", _ANOTHER)
-        if distribution() != "debian":
-            raise InvalidInput("the box is built of the packages of a Debian machine, and this is none", _ANOTHER)
-        missing = [package for program, package in _NEEDS.items() if processes.which(program) is None]
-        if missing:
-            tools_of(PROJECT.lab).install(missing, progress)
-        making = self._folder.with_name(f"{self._folder.name}.partial")
-        with journal.making(making, "the half-built box"):
-            files.make_folder(making)
-            lists, options = sources(codename())
-            files.write_whole(making / "sources.list", lists.encode())
-            files.write_whole(making / "apt.conf", options.encode())
-            with progress.stage("building the box") as stage:
-                # In namespaces: what it mounts and whatever it has started goes with it.
-                alone = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--"]
-                build = Command([*alone, "sh", str(PROJECT.vagrant / "box/build.sh"), str(making), codename()])
-                watch(build, making.with_name("build.log"), stage, _PATIENCE, "the box could not be built")
-                stage.outcome = format_size(files.folder_size(making))
-            for name in files.names(self._folder.parent):
-                if name not in (making.name, "build.log"):
-                    files.remove(self._folder.parent / name)
-            files.move(making, self._folder)
-
-
-def _recipe() -> str:
-    """A hash of all that the box is made by."""
+def box_file(boxes: Path) -> Path:
+    """Return the file that Vagrant adds, built or not, in a folder that is named for all that the box is made by."""
     recipe = sorted((PROJECT.vagrant / "box").iterdir())
     content = b"".join(path.name.encode() + path.read_bytes() for path in recipe)
-    return xxhash.xxh3_64_hexdigest(codename().encode() + content)
+    return boxes / xxhash.xxh3_64_hexdigest(codename().encode() + content) / "redolab.box"
+
+
+def build_box(boxes: Path, progress: Progress) -> Path:
+    """Build the box, unless it is there, and return its file. Boxes by earlier recipes go. Raises `LabError`."""
+    file = box_file(boxes)
+    if file.exists():
+        return file
+    if not processes.is_root():
+        raise InvalidInput("only root can build the box: its disk is mounted to make it boot", _ANOTHER)
+    if distribution() != "debian":
+        raise InvalidInput("the box is built of the packages of a Debian machine, and this is none", _ANOTHER)
+    if missing := [package for program, package in _NEEDS.items() if processes.which(program) is None]:
+        tools_of(PROJECT.lab).install(missing, progress)
+    files.remove(boxes)
+    making = boxes / "making"
+    with journal_of(PROJECT.lab).making(making, "the half-built box"), progress.stage("building the box") as stage:
+        files.make_folder(making)
+        lists, options = sources(codename())
+        files.write_whole(making / "sources.list", lists.encode())
+        files.write_whole(making / "apt.conf", options.encode())
+        # In namespaces: what it mounts and whatever it has started goes with it.
+        alone = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--"]
+        build = Command([*alone, "sh", str(PROJECT.vagrant / "box/build.sh"), str(making), codename()])
+        watch(build, boxes / "build.log", stage, _PATIENCE, "the box could not be built")
+        stage.outcome = format_size(files.folder_size(making))
+        files.move(making, file.parent)
+    return file
+
+
+def watch(command: Command, log: Path, stage: Stage, seconds: float, failed: str) -> None:
+    """Run a program to its end, or until it takes too long, its lines in `log` and beside the stage. Raises `LabError`."""
+
+    def heard(line: str) -> None:
+        stage.say(_PREFIX.sub("", line).strip()[:_WIDTH])
+
+    status = processes.run_heard(command, log, heard, seconds, end_by=signal.SIGINT)
+    if status != 0:
+        why = "it took too long" if status is None else f"status {status}"
+        said = [line.rpartition("\r")[2].rstrip() for line in log.read_text(errors="replace").splitlines()]
+        raise LabError(f"{failed} ({why})", f"all it said is in {log}", details=list(filter(None, said))[-_LAST_LINES:])

@@ -1,268 +1,273 @@
-"""The virtual machine as Vagrant keeps it: up, halted, destroyed, and how ssh gets into it."""
+"""The virtual machine as Vagrant keeps it: what can be chosen of it, up, halted, destroyed, and how ssh gets into it."""
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from redolab.errors import Interrupted, InvalidInput, LabError
-from redolab.lab import journal_of, tools_of
+from redolab.errors import CommandFailed, Interrupted, InvalidInput, LabError
+from redolab.lab import tools_of
 from redolab.machine import files, processes
 from redolab.machine.interrupts import unwinding
 from redolab.machine.kvm import boots_under_kvm
 from redolab.machine.lab_folder import claim_lab_folder
-from redolab.machine.lock import locked
-from redolab.machine.processes import Command, Output
-from redolab.progress import Progress
+from redolab.machine.lock import is_locked, locked
+from redolab.machine.processes import Command
+from redolab.progress import Progress, Stage
 from redolab.project import PROJECT
-from redolab.virtual.box import Box
-from redolab.virtual.libvirt import Libvirt
-from redolab.virtual.settings import LIBVIRT, OWN_BOX, VIRTUALBOX, Settings, own_settings, read_settings
-from redolab.virtual.throttle import limits_of, throttle
-from redolab.virtual.watching import watch
+from redolab.storage.catalogue import storage_catalogue
+from redolab.storage.profiles import FlashDisk
+from redolab.virtual.box import KERNEL, box_file, build_box, watch
 
 GUEST = "vagrant"
 """What ssh calls the guest."""
 LAB_THERE = "/mnt/redolab/lab"
 """The lab's folder in the guest, on its data disk."""
-NEEDS: Mapping[str, Mapping[str, Sequence[str]]] = {
-    LIBVIRT: {
-        "vagrant": ("vagrant", "vagrant-libvirt"),
-        "virsh": ("libvirt-clients",),
-        "qemu-system-x86_64": ("qemu-system-x86", "qemu-utils"),
-        "libvirtd": ("libvirt-daemon-system",),
-        "dnsmasq": ("dnsmasq-base",),
-        "iptables": ("iptables",),
+OWN_BOX = "redolab/debian"
+_NEEDS: Mapping[str, Mapping[str, str]] = {
+    "libvirt": {
+        "vagrant": "vagrant-libvirt",
+        "virsh": "libvirt-clients",
+        "qemu-system-x86_64": "qemu-system-x86",
+        "qemu-img": "qemu-utils",
+        "libvirtd": "libvirt-daemon-system",
+        "dnsmasq": "dnsmasq-base",
+        "iptables": "iptables",
     },
-    VIRTUALBOX: {"vagrant": ("vagrant",)},
+    "virtualbox": {"vagrant": "vagrant"},
 }
-"""Provider → program → the Debian packages that have it."""
-_DOMAIN, _DATA = "redolab-default", "redolab-data"
+"""Provider → program → the Debian package that has it."""
+_DOMAIN, _DATA_DISK = "redolab-default", "vdb"
 """As the Vagrantfile names the guest at libvirt, and its data disk."""
+_HOUSE = Path(__file__).with_name("house.sh")
+"""What has to do with libvirt, which may be the lab's own in namespaces of its own."""
 _BOOTS_WITHIN = 3600.0
 _ENDS_WITHIN = 600.0
-_STATE = re.compile(r"^default +(\S.*) \(\w+\)$", re.MULTILINE)
-"""As `vagrant status` says it."""
-_HOW = {"kvm": "under KVM", "qemu": "in software emulation", "": ""}
+_MEGABYTE = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
+def _own_settings() -> Path:
+    """Return the file with the user's own values; $REDOLAB_VAGRANT_SETTINGS, if set, is another one."""
+    return Path(os.environ.get("REDOLAB_VAGRANT_SETTINGS") or PROJECT.vagrant / "settings.local.yaml")
+
+
+def read_settings(provider: str | None = None) -> Mapping[str, Any]:
+    """Return the settings, the user's own before the project's, and a provider before both. Raises `InvalidInput`.
+
+    The Vagrantfile reads the same files, and says what of their values makes no sense.
+    """
+    known, own = _read(PROJECT.vagrant / "settings.yaml"), _own_settings()
+    values = {**known, **(_read(own) if own.exists() else {}), **({"provider": provider} if provider else {})}
+    if unknown := sorted(values.keys() - known.keys()):
+        raise InvalidInput(f"{own}: there is no setting {', '.join(unknown)}", f"choose from {', '.join(known)}")
+    if values["provider"] not in _NEEDS:
+        raise InvalidInput(f"there is no provider {values['provider']}", f"choose from {', '.join(_NEEDS)}")
+    return values
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return msgspec.yaml.decode(path.read_bytes(), type=dict[str, Any] | None) or {}
+    except msgspec.MsgspecError as error:
+        raise InvalidInput(f"{path} cannot be read ({error})", "it has lines as in 'memory: 4G'") from error
+
+
+def limits_of(profile: str) -> Sequence[str]:
+    """Return the options of `virsh blkdeviotune` for a storage profile. Raises `InvalidInput` for one that is more than such limits."""
+    disk = storage_catalogue().get(profile)
+    if not isinstance(disk, FlashDisk):
+        raise InvalidInput(
+            f"disk_profile: libvirt limits operations and bytes a second, and {profile} is more than that",
+            "choose a disk without moving parts, as cloud-ssd; STORAGE= has the others, by the disk model in the guest",
+        )
+    writes = disk.write_mb_s or disk.read_mb_s
+    limited = (
+        {"total": (disk.read_iops, disk.read_mb_s)}
+        if disk.shared
+        else {"read": (disk.read_iops, disk.read_mb_s), "write": (disk.write_iops, writes)}
+    )
+    return [
+        f"--{what}-{unit}-sec={round(value)}"
+        for what, (operations, megabytes) in limited.items()
+        for unit, value in (("iops", operations), ("bytes", megabytes * _MEGABYTE))
+        if value is not None
+    ]
+
+
 class Guest:
-    """The virtual machine, there or not; `folder` is where all that it takes lies."""
+    """The virtual machine that the settings describe, or the same at another provider; it may not be there."""
 
-    folder: Path
-    settings: Settings
-
-    @classmethod
-    def of_settings(cls, provider: str | None = None) -> Guest:
-        """The one that the settings describe, or the same at another provider. Raises `InvalidInput`."""
-        settings = read_settings()
-        chosen = provider or settings.provider
-        if chosen not in NEEDS:
-            raise InvalidInput(f"'{chosen}' is no provider of virtual machines", f"choose from {', '.join(NEEDS)}")
-        return cls(PROJECT.lab / "vagrant", msgspec.structs.replace(settings, provider=chosen))
+    def __init__(self, provider: str | None = None) -> None:
+        """Raises `InvalidInput`."""
+        self._settings = read_settings(provider)
+        self._provider = self._settings["provider"]
+        self._of_libvirt = self._provider == "libvirt"
+        self._folder = PROJECT.lab / "vagrant"
+        self._libvirt = self._folder / "libvirt"
+        """What the lab's own libvirt keeps."""
+        self._boxes = self._folder / "boxes"
+        self._machine = self._folder / "machine"
+        """What Vagrant knows of it."""
+        self._ssh_config = self._folder / "ssh_config"
+        self._box = box_file(self._boxes) if self._of_libvirt and self._settings["box"] == OWN_BOX else None
+        """The lab's own box, if the guest is made of it."""
 
     @property
     def exists(self) -> bool:
         """Whether it was brought up and not destroyed."""
-        return self._mark is not None
+        return self._known_to() is not None
 
     @property
     def has_left(self) -> bool:
         """Whether there is anything of it: itself, or the lab's own libvirt that was started for it."""
-        return self.exists or (self._of_libvirt and self._libvirt.has_kept)
+        return self.exists or self._libvirt.exists()
 
     def build_box(self, progress: Progress) -> Path:
-        """Have the lab's own box; its file. Raises `LabError`."""
+        """Have the lab's own box, and return its file. Raises `LabError`."""
         with self._alone("the box is not built"):
-            self._box.build(journal_of(PROJECT.lab), progress)
-        return self._box.file
+            return build_box(self._boxes, progress)
 
     def up(self, progress: Progress) -> None:
         """Do what is missing until it is up and ready. Raises `LabError`."""
-        self._check_provider()
-        if self._ssh_config.exists() and self._answers():
-            return
-        if self.settings.disk_profile:
-            limits_of(self.settings.disk_profile)
+        self._check(is_there=False)
+        if self._ssh_config.exists():
+            probe = Command([*self.ssh_words(), "-oBatchMode=yes", "-oConnectTimeout=30", GUEST, "true"])
+            if processes.run(probe, seconds=60, check=False).status == 0:
+                return
+        profile = self._settings["disk_profile"]
+        limits = limits_of(profile) if profile else []
         with self._alone("'make up' goes on with it, 'make destroy' removes what there is"):
-            self._require(progress)
+            needs = _NEEDS[self._provider].items()
+            if missing := [package for program, package in needs if processes.which(program) is None]:
+                tools_of(PROJECT.lab).install(missing, progress)
             if self._of_libvirt:
-                self._libvirt.start(progress)
-                self._check_network()
-            if self._has_own_box:
-                self._box.build(journal_of(PROJECT.lab), progress)
-                self._add_box(progress)
+                self._start_libvirt(progress)
+                if self._box is None and is_locked(self._libvirt / "lock"):
+                    raise InvalidInput(
+                        f"{self._settings['box']} is set up over the network, and guests of the lab's own libvirt have none",
+                        f"start the system's libvirt ('systemctl start libvirtd'), or take the box {OWN_BOX}",
+                    )
+            # One that is there keeps the box that it was made of.
+            if self._box is not None and not self.exists:
+                build_box(self._boxes, progress)
+                for name in files.names(self._folder / "home/boxes"):
+                    if not name.endswith(self._box.parent.name):
+                        files.remove(self._folder / "home/boxes" / name)
             with progress.stage("bringing up the virtual machine") as stage:
-                driver = self._driver(stage.say)
-                up = self._command("up", f"--provider={self.settings.provider}", driver=driver)
-                watch(up, self.folder / "up.log", stage, _BOOTS_WITHIN, "vagrant up did not succeed")
-                stage.outcome = _HOW[driver]
-            if self._of_libvirt and self.settings.disk_profile:
-                throttle(self._libvirt, _DOMAIN, _DATA, self.settings.disk_profile)
-            self._write_ssh_config()
+                under = {}
+                if self._of_libvirt:
+                    stage.say("whether it boots under KVM")
+                    kvm = boots_under_kvm(self._box and self._box.with_name(KERNEL), self._folder)
+                    under["REDOLAB_VAGRANT_DRIVER"] = "kvm" if kvm else "qemu"
+                    stage.outcome = "under KVM" if kvm else "in software emulation"
+                self._do(stage, _BOOTS_WITHIN, "up", f"--provider={self._provider}", **under)
+            if self._of_libvirt and limits:
+                virsh = ("virsh", "--quiet", "--connect=qemu:///system")
+                processes.run(self._house("in", *virsh, "blkdeviotune", _DOMAIN, _DATA_DISK, "--live", *limits))
+            said = processes.run(self._command("ssh-config", f"--host={GUEST}")).out
+            files.write_whole(self._ssh_config, said.encode())
 
     def status(self) -> str:
-        """As Vagrant says it, in a word or two. Raises `LabError`."""
+        """Return how it stands in Vagrant's words. Raises `LabError`."""
         if not self.exists:
             return "not created"
-        if self._of_libvirt and not self._libvirt.answers():
+        if not self._can_be_asked():
             return "shut off (libvirt does not run)"
-        said = _STATE.search(self._run("status").out)
-        return said[1] if said else "unknown"
+        said = processes.run(self._command("status", "--machine-readable")).out
+        return next((line.split(",")[3] for line in said.splitlines() if ",state-human-short," in line), "unknown")
 
     def halt(self, progress: Progress) -> None:
         """Shut it down; its disks stay. Raises `LabError`."""
-        self._check_there()
+        self._check(is_there=True)
         with (
             self._alone("'make status' says how it stands"),
             progress.stage("shutting down the virtual machine") as stage,
         ):
-            if not self._of_libvirt or self._libvirt.answers():
-                watch(
-                    self._command("halt"), self.folder / "halt.log", stage, _ENDS_WITHIN, "vagrant halt did not succeed"
-                )
+            if self._can_be_asked():
+                self._do(stage, _ENDS_WITHIN, "halt")
             files.remove(self._ssh_config)
-            if self._of_libvirt:
-                self._libvirt.stop()
+            processes.run(self._house("stop"))
 
     def destroy(self, progress: Progress) -> None:
         """Remove it with its disks and all that was made for it; the box stays. Raises `LabError`."""
-        if not self.exists and self.has_left:
-            self._libvirt.remove()
-            return
-        self._check_there()
+        self._check(is_there=not self.has_left)
         with self._alone("'make destroy' goes on with it"), progress.stage("removing the virtual machine") as stage:
-            if self._of_libvirt:
-                self._libvirt.start(progress)
-            words = self._command("destroy", "--force")
-            watch(words, self.folder / "destroy.log", stage, _ENDS_WITHIN, "vagrant destroy did not succeed")
-            if self._of_libvirt:
-                self._libvirt.remove()
-            for left in (self._ssh_config, self._machine, *self.folder.glob("*.log")):
+            if self.exists:
+                if self._of_libvirt:
+                    self._start_libvirt(progress)
+                self._do(stage, _ENDS_WITHIN, "destroy", "--force")
+            processes.run(self._house("stop"))
+            for left in (self._libvirt, self._ssh_config, self._machine, *self._folder.glob("*.log")):
                 files.remove(left)
 
     def ssh_words(self) -> Sequence[str]:
-        """What to call instead of `ssh` to get into it. Raises `LabError` if it is not up."""
+        """Return what to call instead of `ssh` to get into it as root. Raises `LabError` if it is not up."""
         if not self._ssh_config.exists():
             raise LabError("the virtual machine is not up", "'make up' brings it up")
-        words = self._libvirt.words if self._of_libvirt else []
-        return [*words, "ssh", "-F", str(self._ssh_config)]
+        # Vagrant's configuration names an account of its own.
+        return self._house("in", "ssh", "-F", str(self._ssh_config), "-l", "root").arguments
 
-    @property
-    def _libvirt(self) -> Libvirt:
-        return Libvirt(self.folder / "libvirt")
+    def _start_libvirt(self, progress: Progress) -> None:
+        with progress.stage("starting libvirt, unless it runs", brief=True):
+            try:
+                # It outlives the lab: the guest is up until it is halted.
+                processes.run(self._house("start"), to_its_end=True)
+            except CommandFailed as error:
+                raise LabError("libvirt does not answer and could not be started", details=error.details) from error
 
-    @property
-    def _box(self) -> Box:
-        return Box(self.folder / "boxes")
+    def _can_be_asked(self) -> bool:
+        return not self._of_libvirt or processes.run(self._house("answers"), check=False).status == 0
 
-    @property
-    def _machine(self) -> Path:
-        """What Vagrant knows of it."""
-        return self.folder / "machine"
+    def _house(self, verb: str, *command: str) -> Command:
+        """Return the command that does something with libvirt, or, `in`, runs another one where it runs."""
+        return Command(["sh", str(_HOUSE), verb, str(self._libvirt), *command])
 
-    @property
-    def _mark(self) -> Path | None:
-        """The file by which Vagrant knows that there is one, in a folder of its provider's name."""
-        return next(iter(self._machine.glob("machines/*/*/id")), None)
-
-    @property
-    def _ssh_config(self) -> Path:
-        return self.folder / "ssh_config"
-
-    @property
-    def _of_libvirt(self) -> bool:
-        return self.settings.provider == LIBVIRT
-
-    @property
-    def _has_own_box(self) -> bool:
-        return self._of_libvirt and self.settings.is_own_box
+    def _check(self, *, is_there: bool) -> None:
+        """Raises `InvalidInput` if Vagrant knows of one at another provider, or, with `is_there`, of none."""
+        known_to = self._known_to()
+        if known_to not in (None, self._provider):
+            raise InvalidInput(
+                f"the virtual machine is one of {known_to}, not of {self._provider}",
+                "'make destroy' with that PROVIDER= removes it",
+            )
+        if is_there and known_to is None:
+            raise InvalidInput("there is no virtual machine", "'make up' makes one")
 
     @contextmanager
     def _alone(self, interrupted: str) -> Iterator[None]:
         """While in it: nobody else brings it up or down; an interrupt says what is left."""
         claim_lab_folder(PROJECT.lab)
-        files.make_folder(self.folder)
+        files.make_folder(self._folder)
         try:
-            with locked(self.folder / ".lock"), unwinding():
+            with locked(self._folder / ".lock"), unwinding():
                 yield
         except Interrupted:
             raise Interrupted(f"stopped: {interrupted}") from None
 
-    def _answers(self) -> bool:
-        probe = Command([*self.ssh_words(), "-oBatchMode=yes", "-oConnectTimeout=30", GUEST, "true"])
-        return processes.run(probe, seconds=60, check=False).status == 0
+    def _known_to(self) -> str | None:
+        """Return the provider at which Vagrant knows of one."""
+        return next((path.parent.name for path in self._machine.glob("machines/*/*/id")), None)
 
-    def _write_ssh_config(self) -> None:
-        said = self._run("ssh-config", f"--host={GUEST}").out
-        # The lab works as root in there; Vagrant names its own account.
-        lines = ["  User root" if line.strip().startswith("User ") else line for line in said.splitlines()]
-        files.write_whole(self._ssh_config, "\n".join([*lines, ""]).encode())
+    def _do(self, stage: Stage, seconds: float, verb: str, *words: str, **environment: str) -> None:
+        command, log = self._command(verb, *words, **environment), self._folder / f"{verb}.log"
+        watch(command, log, stage, seconds, f"vagrant {verb} did not succeed")
 
-    def _driver(self, say: Callable[[str], None]) -> str:
-        if not self._of_libvirt:
-            return ""
-        say("whether it boots under KVM")
-        kernel = self._box.kernel if self._has_own_box else None
-        return "kvm" if boots_under_kvm(kernel, self.folder) else "qemu"
-
-    def _add_box(self, progress: Progress) -> None:
-        """Tell Vagrant of the box, unless it knows this one."""
-        note = self.folder / "home/box-added"
-        if note.exists() and note.read_text() == self._box.version:
-            return
-        with progress.stage("adding the box to Vagrant", brief=True) as stage:
-            add = self._command("box", "add", "--force", "--name", OWN_BOX, str(self._box.file))
-            watch(add, self.folder / "box-add.log", stage, _ENDS_WITHIN, "the box could not be added")
-        files.write_whole(note, self._box.version.encode())
-
-    def _check_provider(self) -> None:
-        there = self._mark
-        if there is not None and there.parent.name != self.settings.provider:
-            raise InvalidInput(
-                f"the virtual machine is one of {there.parent.name}, not of {self.settings.provider}",
-                "'make destroy' with that PROVIDER= removes it",
-            )
-
-    def _check_network(self) -> None:
-        if self._libvirt.is_own and not self.settings.is_own_box:
-            raise InvalidInput(
-                f"{self.settings.box} is set up over the network, and guests of the lab's own libvirt have none",
-                f"start the system's libvirt ('systemctl start libvirtd'), or take the box {OWN_BOX}",
-            )
-
-    def _check_there(self) -> None:
-        self._check_provider()
-        if not self.exists:
-            raise InvalidInput("there is no virtual machine", "'make up' makes one")
-
-    def _require(self, progress: Progress) -> None:
-        needs = NEEDS[self.settings.provider]
-        missing = [each for program, packages in needs.items() if processes.which(program) is None for each in packages]
-        if missing:
-            tools_of(PROJECT.lab).install(missing, progress)
-
-    def _command(self, *words: str, driver: str = "") -> Command:
-        environment = {
-            "HOME": os.environ.get("HOME") or str(self.folder),
+    def _command(self, *words: str, **environment: str) -> Command:
+        settings = {
+            "HOME": os.environ.get("HOME") or str(self._folder),
             # nsenter does not keep the folder that it was called in.
             "VAGRANT_CWD": str(PROJECT.vagrant),
-            "VAGRANT_HOME": str(self.folder / "home"),
+            "VAGRANT_HOME": str(self._folder / "home"),
             "VAGRANT_DOTFILE_PATH": str(self._machine),
             "VAGRANT_CHECKPOINT_DISABLE": "1",
             "VAGRANT_EXPERIMENTAL": "disks",
-            "REDOLAB_VAGRANT_SETTINGS": str(own_settings()),
-            **({"REDOLAB_VAGRANT_DRIVER": driver} if driver else {}),
+            "REDOLAB_VAGRANT_SETTINGS": str(_own_settings()),
+            **({"REDOLAB_VAGRANT_BOX": str(self._box)} if self._box is not None else {}),
         }
-        before = self._libvirt.words if self._of_libvirt else []
-        return Command([*before, "vagrant", *words, "--no-tty"], environment=environment)
-
-    def _run(self, *words: str) -> Output:
-        return processes.run(self._command(*words))
+        vagrant = self._house("in", "vagrant", *words, "--no-tty").arguments
+        return Command(vagrant, environment={**settings, **environment})

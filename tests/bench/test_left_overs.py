@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from redolab.bench.crash_bench import CrashBench
-from redolab.cluster import child
+from redolab.cluster import work
 from redolab.lab import Lab
 from redolab.machine import files
 from redolab.machine.description import read_machine
@@ -78,8 +78,8 @@ def test_what_another_run_measures_on_stays(lab: Lab, tmp_path: Path, plan: Cras
 
 
 def test_a_worker_removes_what_a_killed_job_had_made(lab: Lab, plan: CrashPlan) -> None:
-    jobs = lab.folder / child.JOBS
-    _ended_before_it_removed_its_image(lab, jobs / "killed" / child.GROUP, plan)
-    child._clear_others(jobs / "now", lab)
+    jobs = lab.folder / work.JOBS
+    _ended_before_it_removed_its_image(lab, jobs / "killed" / work.GROUP, plan)
+    work.clear_other_jobs(jobs / "now", lab)
     assert image().name not in ImageStore(lab.home).names()
     assert files.names(jobs) == []

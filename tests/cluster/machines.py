@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -112,12 +111,6 @@ class Cluster:
         process.kill()
         process.wait()
 
-    def end(self, name: str) -> int:
-        """Have a worker or the scheduler end in order; its exit status."""
-        process = self.processes.pop(name)
-        process.send_signal(signal.SIGTERM)
-        return process.wait(100)
-
     def _start(self, name: str, namespace: str, *arguments: str) -> None:
         environment = {
             **self.environment,
@@ -170,20 +163,8 @@ def _network(machines: Sequence[str]) -> Iterator[None]:
                 _ip("-n", _SWITCH, "link", "set", "switch", "up")
                 continue
             # Both ends are made inside namespaces of the tests' own: the host's network has neither.
-            _ip(
-                "-n",
-                _SWITCH,
-                "link",
-                "add",
-                f"to{position}",
-                "type",
-                "veth",
-                "peer",
-                "name",
-                "eth0",
-                "netns",
-                namespace,
-            )
+            pair = ("type", "veth", "peer", "name", "eth0", "netns", namespace)
+            _ip("-n", _SWITCH, "link", "add", f"to{position}", *pair)
             _ip("-n", _SWITCH, "link", "set", f"to{position}", "master", "switch", "up")
             _ip("-n", namespace, "address", "add", f"192.0.2.{position}/24", "dev", "eth0")
             _ip("-n", namespace, "link", "set", "eth0", "up")

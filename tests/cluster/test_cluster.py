@@ -23,7 +23,7 @@ from redolab.runs.frames import load_frame
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
 from tests.cluster.machines import ADDRESS, Cluster, certificates, cluster, tls
-from tests.command import SMALL
+from tests.command import SMALL, new_run, run_names
 from tests.toy.dice import Thrown
 
 MACHINES = ("one", "two", "three")
@@ -71,15 +71,6 @@ def _at_work(lab: Path) -> list[str]:
     return found
 
 
-def _new_run(before: list[str]) -> Run:
-    (run,) = [run for run in RunStore().all() if run.name not in before]
-    return run
-
-
-def _names() -> list[str]:
-    return [run.name for run in RunStore().all()]
-
-
 def _read_until(process: subprocess.Popen[str], *markers: str) -> str:
     """What it prints up to a line that has all of these."""
     assert process.stdout is not None
@@ -93,7 +84,7 @@ def _read_until(process: subprocess.Popen[str], *markers: str) -> str:
 
 @pytest.mark.thorough
 def test_a_machine_that_is_lost_half_way_costs_no_recovery_and_doubles_none(there: Cluster) -> None:
-    before = _names()
+    before = run_names()
     # Its machines are one machine, on which each sees the others' servers.
     asked = ("run", "recovery", *SMALL, "--crashes", "4", "--repeat", "1", "--beside-others", "--cluster", ADDRESS)
     with there.started(*asked) as process:
@@ -104,7 +95,7 @@ def test_a_machine_that_is_lost_half_way_costs_no_recovery_and_doubles_none(ther
         said += process.stdout.read()
         assert process.wait(60) == 0, said
     there.join("two")
-    run = _new_run(before)
+    run = new_run(before)
     record, trials = run.record(), run.trials(RecoveryTrial)
     assert record.state is RunState.COMPLETE
     assert sorted(trial.position for trial in trials if trial.position is not None) == [0, 1, 2, 3]
@@ -137,7 +128,7 @@ def test_a_machine_that_is_lost_half_way_costs_no_recovery_and_doubles_none(ther
 
 @pytest.mark.thorough
 def test_ctrl_c_ends_the_work_there_and_a_resumed_run_has_every_step_once(there: Cluster) -> None:
-    before = _names()
+    before = run_names()
     with there.started(*DICE, "--sides", "6,20,8,12,10", "--pause-ms", "500") as process:
         said = _read_until(process, "3 of 5 dice measured")
         process.send_signal(signal.SIGINT)
@@ -145,7 +136,7 @@ def test_ctrl_c_ends_the_work_there_and_a_resumed_run_has_every_step_once(there:
         said += process.stdout.read()
         assert process.wait(90) == 130, said
     assert all(not _at_work(there.lab(name)) for name in MACHINES)
-    run = _new_run(before)
+    run = new_run(before)
     assert run.record().state is RunState.STOPPED
     assert len(run.trials(Thrown)) % 6 == 0
     assert "The run was stopped" in said
@@ -160,7 +151,7 @@ def test_ctrl_c_ends_the_work_there_and_a_resumed_run_has_every_step_once(there:
 
 @pytest.mark.thorough
 def test_a_client_that_is_killed_leaves_no_machine_at_work(there: Cluster) -> None:
-    before = _names()
+    before = run_names()
     with there.started(*DICE, "--sides", "6,20,8,12", "--pause-ms", "9000", "--repeat", "20") as process:
         _read_until(process, "one: ", "2 of 40")
         process.kill()
@@ -168,30 +159,11 @@ def test_a_client_that_is_killed_leaves_no_machine_at_work(there: Cluster) -> No
     while any(_at_work(there.lab(name)) for name in MACHINES):
         assert time.monotonic() < deadline
         time.sleep(0.2)
-    run = _new_run(before)
+    run = new_run(before)
     assert run.record().state is RunState.RUNNING
     # Nothing of it was whole.
     assert run.trial_count() == 0
     RunStore().remove(run)
-
-
-@pytest.mark.thorough
-def test_a_group_with_a_failed_step_arrives_and_is_measured_again(there: Cluster, tmp_path: Path) -> None:
-    before, mishaps = _names(), tmp_path / "mishaps"
-    # A die that no other test has carved on one of the machines.
-    mishaps.write_text("carve-14 LabError\nleft-2 LabError\n")
-    done = there.redolab(*DICE, "--sides", "8,14", "--mishaps", str(mishaps))
-    run = _new_run(before)
-    assert done.returncode == 1, done.stdout
-    assert "redolab: 1 of 12 throws and 1 of 2 dice failed (the last: the die rolled away" in done.stderr
-    assert run.record().state is RunState.INCOMPLETE
-    assert len(run.trials(Thrown)) == 5
-    assert "FAILED: 8, left (2): the die rolled away" in (run.folder / "table.txt").read_text()
-    mishaps.unlink()
-    again = there.redolab("run", "dice", "--resume", run.name, "--cluster", ADDRESS)
-    assert again.returncode == 0, again.stdout + again.stderr
-    assert sorted(each.position for each in run.trials(Thrown) if each.position is not None) == list(range(12))
-    assert (run.record().state, run.failures()) == (RunState.COMPLETE, [])
 
 
 def test_an_error_there_stops_the_run_and_names_the_machine(there: Cluster) -> None:
@@ -201,23 +173,6 @@ def test_an_error_there_stops_the_run_and_names_the_machine(there: Cluster) -> N
     assert machine in MACHINES
     assert f"{machine}: a run that takes 512G does not fit into this machine's" in refused.stderr
     assert refused.stderr.count("\n") == 1
-
-
-@pytest.mark.thorough
-def test_a_machine_that_joins_later_is_given_work(there: Cluster) -> None:
-    before = _names()
-    for name in MACHINES[1:]:
-        assert there.end(name) == 0
-    with there.started(*DICE, "--sides", "6,20,8,12,10,4", "--pause-ms", "600") as process:
-        _read_until(process, "one: ", "1 of 6")
-        there.join("two")
-        there.join("three")
-        assert process.stdout is not None
-        said = process.stdout.read()
-        assert process.wait(60) == 0, said
-    run = _new_run(before)
-    sessions = run.record().sessions
-    assert {sessions[trial.session].address for trial in run.trials(Thrown)} == set(MACHINES)
 
 
 def test_a_name_is_one_machines(there: Cluster) -> None:
@@ -234,18 +189,16 @@ def test_who_has_no_certificate_of_the_cluster_is_turned_away(there: Cluster, tm
     assert refused.stderr.startswith(f"redolab: no scheduler answers at {ADDRESS}")
     assert refused.stderr.count("\n") == 1
     missing = there.redolab(*DICE, environment={"DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY": "/no/such.key"})
-    assert (missing.returncode, missing.stderr) == (
-        2,
-        "redolab: /no/such.key is not there: distributed.comm.tls.client.key of Dask's configuration names it\n",
-    )
+    assert missing.returncode == 2
+    assert "/no/such.key" in missing.stderr
 
 
-def test_only_tls_is_listened_on(there: Cluster) -> None:
+def test_only_tls_is_listened_on_where_others_reach_it(there: Cluster) -> None:
     for process in there.processes.values():
         namespace = f"--net=/proc/{process.pid}/ns/net"
         said = _said("nsenter", namespace, "ss", "-Htlnp")
         ours = [line.split()[3] for line in said.splitlines() if f"pid={process.pid}," in line]
-        (listening,) = ours
+        (listening,) = [each for each in ours if not each.startswith("127.0.0.1:")]
         host, _, port = listening.rpartition(":")
         asked = _said("nsenter", namespace, sys.executable, "-c", _WITHOUT_CERTIFICATE, host, port)
         assert asked.startswith("turned away"), asked

@@ -7,18 +7,18 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 import psutil
 import pytest
 
-from redolab.cluster.certificate import CERTIFICATE
+from redolab.cluster.dask import parse_cluster, security
+from redolab.errors import LabError
 from redolab.project import PROJECT
 from redolab.units import MIB
-from tests.command import as_somebody, folder_for_everybody
 
 _DASHBOARD = "DASK_DISTRIBUTED__SCHEDULER__DASHBOARD__BOKEH_APPLICATION__"
 _WEBSOCKET = {
@@ -46,10 +46,8 @@ class Loopback:
 
 
 @pytest.fixture(scope="module")
-def folder() -> Iterator[Path]:
-    """A folder that every account reaches."""
-    with folder_for_everybody() as made:
-        yield made
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cluster")
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +63,7 @@ def _cluster(folder: Path, *names: str, dashboard: bool = False) -> Iterator[Loo
     with ExitStack() as held:
         asked = ("scheduler", "--port", str(port), *(["--dashboard"] if dashboard else []))
         scheduler = held.enter_context(_started(folder, "control", *asked))
-        said = _read_until(scheduler, "it starts nothing" if dashboard else "scheduler at")
+        said = _read_until(scheduler, "dashboard at" if dashboard else "scheduler at")
         workers = []
         for name in names:
             worker = held.enter_context(_started(folder, name, "worker", f"tls://127.0.0.1:{port}", "--name", name))
@@ -127,15 +125,23 @@ def _listening(process: subprocess.Popen[str]) -> list[tuple[str, int]]:
     ]
 
 
-def _ports(there: Loopback) -> list[int]:
-    return [port for each in (there.scheduler, *there.workers) for _, port in _listening(each)]
+def _http_ports(process: subprocess.Popen[str]) -> list[int]:
+    """The ports of a process at which it answers without TLS."""
+    found = []
+    for _, port in _listening(process):
+        with suppress(HTTPException, ConnectionError, TimeoutError):
+            _status(port, "/")
+            found.append(port)
+    return found
 
 
-def test_one_port_each_and_none_of_who_asks(there: Loopback) -> None:
-    assert _listening(there.scheduler) == [("127.0.0.1", there.port)]
-    for worker in there.workers:
-        ((host, _),) = _listening(worker)
-        assert host == "127.0.0.1"
+def test_all_is_on_loopback_and_without_tls_there_is_no_page(there: Loopback) -> None:
+    for each in (there.scheduler, *there.workers):
+        listening = _listening(each)
+        assert [host for host, _ in listening] == ["127.0.0.1"] * 2
+        (port,) = _http_ports(each)
+        pages = ("/", "/status", "/health", "/metrics", "/info/main/workers.html", "/api/v1/get_workers")
+        assert {_status(port, page) for page in pages} == {404}
     assert there.said.count("\n") == 1
     _dice(there)
 
@@ -151,25 +157,28 @@ def _dice(there: Loopback) -> None:
         assert client.wait(60) == 0, said
 
 
-def test_another_account_has_nothing_run(there: Loopback, folder: Path) -> None:
-    held = folder / "config/redolab/cluster" / CERTIFICATE
-    refused = as_somebody("-c", f"open({str(held)!r})", folder=folder)
-    assert "PermissionError" in refused.stderr
-    for place, port in enumerate(_ports(there)):
-        for ours in ("", held.read_text()):
-            made_in = folder / f"{place}-{'with' if ours else 'without'}"
-            made_in.mkdir()
-            made_in.chmod(0o777)
-            asked = as_somebody(
-                "-m", "tests.cluster.stranger", str(port), str(made_in / "made"), folder=folder, said=ours
-            )  # fmt: skip
-            lines = asked.stdout.splitlines()
-            assert [line.partition(" (")[0] for line in lines[:2]] == [
-                "without TLS: nothing run", "with its own: nothing run",
-            ], asked.stdout + asked.stderr  # fmt: skip
-            # What it asked for would have been done: it is, as root, for who holds the certificate.
-            assert [line.partition(" (")[0] for line in lines[2:]] == (["with ours: run"] if ours else [])
-            assert [path.stat().st_uid for path in made_in.iterdir()] == ([0] if ours else [])
+@pytest.mark.parametrize("opened", ["", "loopback.pem"])
+def test_a_certificate_that_another_account_could_have_is_refused(
+    opened: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("DASK_CONFIG", str(tmp_path))
+    address = parse_cluster("tls://127.0.0.1")
+    made = security("scheduler", address)
+    assert security("client", address).tls_client_cert == made.tls_scheduler_cert
+    (tmp_path / "redolab/cluster" / opened).chmod(0o755)
+    with pytest.raises(LabError, match="another account could read or write"):
+        security("worker", address)
+
+
+def test_a_scheduler_renews_one_that_is_not_good_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    address = parse_cluster("tls://127.0.0.1")
+    made, held = security("scheduler", address).tls_ca_file, tmp_path / "redolab/cluster/loopback.pem"
+    long_ago = held.stat().st_mtime - 301 * 86400
+    os.utime(held, (long_ago, long_ago))
+    assert security("worker", address).tls_ca_file == made
+    assert security("scheduler", address).tls_ca_file != made
 
 
 @pytest.mark.thorough
@@ -177,11 +186,8 @@ def test_a_page_of_the_dashboard_has_no_machine_do_anything(folder: Path) -> Non
     from distributed.dashboard.scheduler import applications
 
     with _cluster(folder, "three", dashboard=True) as there:
-        ((host, port),) = [each for each in _listening(there.scheduler) if each[1] != there.port]
-        assert host == "127.0.0.1"
-        assert len(_listening(there.workers[0])) == 1
-        assert f"dashboard at http://127.0.0.1:{port}/status" in there.said
-        assert "warning: every account of this machine can open it" in there.said
+        (port,) = _http_ports(there.scheduler)
+        assert f"dashboard at http://localhost:{port}/status: every account of this machine can open it" in there.said
         worker = psutil.Process(there.workers[0].pid)
         before = worker.io_counters().write_chars
         # Of those that are a single plot of another page each, there are thirty.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import tarfile
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,7 +10,6 @@ import pytest
 
 from redolab.cluster.merging import Merging, groups_merged_whole
 from redolab.errors import LabError
-from redolab.machine import bundle
 from redolab.machine.facts import Machine
 from redolab.runs.plan import draw_plan
 from redolab.runs.schema import FailureRecord, GroupRecord, Session, TrialRecord, VerdictRecord
@@ -104,30 +101,6 @@ def test_what_is_not_all_of_a_group_is_refused_and_leaves_nothing(tmp_path: Path
     assert not (run.folder / "logs").exists()
 
 
-def test_alike_machines_of_two_names_are_two_and_a_name_can_come_back_on_another(
-    tmp_path: Path, run: Run, plan: DicePlan
-) -> None:
-    merging = Merging(run, plan)
-    merging.merge(0, arrived(tmp_path / "a", plan, 0, "one"))
-    merging.merge(1, arrived(tmp_path / "b", plan, 1, "one", msgspec.structs.replace(MACHINE, cpu="another CPU")))
-    merging.merge(2, arrived(tmp_path / "c", plan, 2, "two"))
-    assert [session.address for session in run.record().sessions] == ["local", "one", "one", "two"]
-
-
-def test_equal_machines_that_are_called_the_same_are_two_by_their_identity(
-    tmp_path: Path, run: Run, plan: DicePlan
-) -> None:
-    merging = Merging(run, plan)
-    for group, identity in enumerate(("a", "b", "a")):
-        made = arrived(tmp_path / str(group), plan, group, "one")
-        record = made.record()
-        sessions = [msgspec.structs.replace(each, identity=identity) for each in record.sessions]
-        made.write_record(msgspec.structs.replace(record, sessions=sessions))
-        merging.merge(group, made)
-    assert [session.identity for session in run.record().sessions] == ["", "a", "b"]
-    assert {record.session for record in run.group_records() if record.group == 2} == {1}
-
-
 def test_a_group_half_measured_before_is_measured_anew_and_only_that_counts(
     tmp_path: Path, run: Run, plan: DicePlan
 ) -> None:
@@ -189,29 +162,6 @@ def test_a_group_that_could_not_be_made_is_merged_as_a_failure_and_nothing_else(
 
 def test_the_check_cell_is_kept_by_the_name_of_its_machine(tmp_path: Path, run: Run, plan: DicePlan) -> None:
     merging = Merging(run, plan)
-    merging.keep_check(arrived(tmp_path / "a", plan, 0, "one"))
-    merging.keep_check(arrived(tmp_path / "b", plan, 0, "one"))
+    merging.keep(arrived(tmp_path / "a", plan, 0, "one"), "machines")
+    merging.keep(arrived(tmp_path / "b", plan, 0, "one"), "machines")
     assert sorted(path.name for path in (run.folder / "machines").iterdir()) == ["one", "one-2"]
-
-
-def test_a_folder_arrives_as_it_was_sent_and_nothing_outside_of_it(tmp_path: Path) -> None:
-    sent = tmp_path / "sent"
-    (sent / "logs").mkdir(parents=True)
-    (sent / "run.json").write_bytes(b"{}")
-    (sent / "logs/1.log").write_bytes(b"\0" * 1000)
-    (sent / "logs/2.log").write_bytes(b"of an earlier attempt")
-    content = bundle.pack(sent, ["logs/2.log"])
-    bundle.unpack(content, tmp_path / "here")
-    found = {str(path.relative_to(tmp_path / "here")) for path in (tmp_path / "here").rglob("*") if path.is_file()}
-    assert found == {"run.json", "logs/1.log"}
-    with pytest.raises(LabError, match="is torn"):
-        bundle.unpack(content[: len(content) // 2], tmp_path / "torn")
-
-
-def test_what_would_lie_outside_of_the_folder_is_refused(tmp_path: Path) -> None:
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-        archive.addfile(tarfile.TarInfo("../outside"), io.BytesIO())
-    with pytest.raises(LabError, match="which is no file of a run"):
-        bundle.unpack(packed.getvalue(), tmp_path / "here")
-    assert not (tmp_path / "outside").exists()

@@ -6,16 +6,21 @@ import pytest
 
 from redolab.commands.machines import _meant
 from redolab.errors import InvalidInput
-from redolab.remote.address import SshAddress
+from redolab.remote.address import MachineAddress
+
+
+def ssh(name: str) -> MachineAddress:
+    _, host, *folder = name.split(":")
+    return MachineAddress(name, host, "".join(folder))
 
 
 def test_a_folder_that_is_named_goes_before_the_one_that_was_used_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    home, disk = SshAddress("db"), SshAddress("db", "/mnt/data/redolab")
-    monkeypatch.setattr("redolab.remote.visit.known_machines", lambda: [home, disk, SshAddress("spare", "/srv/lab")])
+    home, disk, spare = ssh("ssh:db"), ssh("ssh:db:/mnt/data/redolab"), ssh("ssh:spare:/srv/lab")
+    monkeypatch.setattr("redolab.remote.address.known_machines", lambda: [home, disk, spare])
     assert _meant("ssh:db") == home
     assert _meant("ssh:db:/mnt/data/redolab") == disk
-    assert _meant("spare") == _meant("ssh:spare") == SshAddress("spare", "/srv/lab")
-    monkeypatch.setattr("redolab.remote.visit.known_machines", lambda: [disk, SshAddress("db", "/srv/lab")])
+    assert _meant("spare") == _meant("ssh:spare") == spare
+    monkeypatch.setattr("redolab.remote.address.known_machines", lambda: [disk, ssh("ssh:db:/srv/lab")])
     with pytest.raises(
         InvalidInput, match=r"several folders of db: name one: ssh:db:/mnt/data/redolab, ssh:db:/srv/lab"
     ):

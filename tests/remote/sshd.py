@@ -20,7 +20,7 @@ from tests.command import SOMEBODY
 
 NAMESPACE = f"redolab-test-{os.getpid()}"
 """Other sessions of these tests have others."""
-NEEDED = {"ssh": "openssh-client", "ip": "iproute2", "script": "bsdutils"}
+NEEDED = {"ssh": "openssh-client", "rsync": "rsync", "ip": "iproute2", "script": "bsdutils"}
 """Program → its package: what the tests take besides the server, which they unpack."""
 SOMEBODYS = "somebody"
 _PORT = 22

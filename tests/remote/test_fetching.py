@@ -1,111 +1,117 @@
-"""What another machine says and sends is as hostile as whoever has that machine: nothing of it lies outside the runs."""
+"""Fetching runs by rsync, over a connection that stays on this machine; and a machine whose answers are not to be trusted."""
 
 from __future__ import annotations
 
-import io
 import json
-import tarfile
+import os
+from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
+from rich.console import Console
 
 from redolab.errors import LabError
-from redolab.remote.address import SshAddress
-from redolab.remote.facts import Facts
-from redolab.remote.fetching import Fetching
-from redolab.remote.luggage import Luggage
+from redolab.progress import Progress
+from redolab.remote.address import MachineAddress
 from redolab.remote.machine import OtherMachine
-from redolab.remote.ssh import Ssh
+from redolab.remote.ssh import ConnectionLost, Ssh
+from redolab.remote.visit import fetch_runs
+from redolab.runs.schema import RunState
+from redolab.runs.store import Run, RunStore, new_session
 from redolab.units import MIB
+from tests.examples import MACHINE
+from tests.remote.test_agent import ended, facts, said, started
 
-JOB = "20260101-120000-000001"
-OUTSIDE = "x/../../../outside"
-
-
-def machine(folder: Path, **answers: bytes) -> OtherMachine:
-    """One that answers a verb with these bytes, whatever it is asked."""
-    for verb, answer in answers.items():
-        (folder / verb).write_bytes(answer)
-    # Called as `sh -c SCRIPT HOST COMMAND`: the verb stands in the command.
-    script = f'for verb in {" ".join(answers)}; do case "$1" in *"redolab.remote.job $verb "*) cat "{folder}/$verb"; esac; done'
-    facts = Facts(
-        folder="/there", account="root", processor="x86_64", library=36, room=0, python="python3", version=(3, 11),
-        there=[], is_foreign=False, is_full=False, executes=True,
-    )  # fmt: skip
-    return OtherMachine(SshAddress("there"), facts, Ssh("there", ["sh", "-c", script]), {"lab/x"})
+HERE = ["sh", "-c", 'eval "$*"']
+"""In place of ssh: what would be run there is run here."""
+ADDRESS = MachineAddress("ssh:there", "there", "")
 
 
-def job(name: str) -> dict[str, object]:
-    return {"id": name, "arguments": [], "by": "me", "started": "now", "alive": False, "status": 0}
+@pytest.fixture
+def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The lab's folder on the other machine; the runs here are in `here`."""
+    monkeypatch.setenv("REDOLAB_RUNS", str(tmp_path / "here"))
+    return tmp_path / "there"
 
 
-def archive(entry: tarfile.TarInfo, content: bytes = b"") -> bytes:
-    written = io.BytesIO()
-    entry.size = len(content)
-    with tarfile.open(fileobj=written, mode="w") as made:
-        made.addfile(entry, io.BytesIO(content))
-    return written.getvalue()
+@pytest.fixture
+def run(there: Path) -> Run:
+    """A run there, which was stopped."""
+    made = RunStore(there / "runs").create("dice", {}, new_session(MACHINE, "abc", {}))
+    made.write_record(msgspec.structs.replace(made.record(), state=RunState.STOPPED))
+    (made.folder / "trials.jsonl").write_bytes(bytes(4 * MIB))
+    (made.folder / ".running").touch()
+    return made
 
 
-def all_files(folder: Path) -> list[str]:
+def fetch(there: Path, ssh: Sequence[str] = HERE) -> None:
+    """Fetch the runs that a new job has changed there: all of them."""
+    ended(there, started(there, ["sh", "-c", f"touch {there}/runs/*/run.json"]))
+    machine = OtherMachine(ADDRESS, facts(there), Ssh("there", ssh))
+    fetch_runs(machine, machine.jobs()[-1], Progress(Console(quiet=True)))
+
+
+def files_of(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir())
 
 
-@pytest.mark.parametrize("name", [OUTSIDE, "..", "", f"{JOB}\n", f"{JOB}/x", 7, None])
-def test_a_jobs_name_is_none_that_leads_elsewhere(name: object, tmp_path: Path) -> None:
-    hostile = machine(tmp_path, jobs=json.dumps([{**job(JOB), "id": name}]).encode(), start=f"{name}/".encode())
+def test_files_arrive_and_nothing_else(there: Path, run: Run, tmp_path: Path) -> None:
+    (run.folder / "link").symlink_to("/etc/passwd")
+    os.mkfifo(run.folder / "pipe")
+    fetch(there)
+    assert files_of(tmp_path / "here") == [f"{run.name}/run.json", f"{run.name}/trials.jsonl"]
+    assert said("jobs", there)[-1]["fetched"]
+
+
+def test_a_run_that_went_on_there_replaces_what_was_fetched_unless_it_went_on_here_too(
+    there: Path, run: Run, tmp_path: Path
+) -> None:
+    here = RunStore(tmp_path / "here")
+    for sessions in (1, 2):
+        fetch(there)
+        (fetched,) = here.all()
+        assert len(fetched.record().sessions) == sessions
+        RunStore(there / "runs").reopen(run, new_session(MACHINE, "abc", {}))
+        run.write_record(msgspec.structs.replace(run.record(), state=RunState.STOPPED))
+    here.reopen(fetched, new_session(MACHINE, "def", {}))
+    fetch(there)
+    assert [(each.name, each.record().sessions[-1].commit) for each in here.all()] == [
+        (run.name, "def"),
+        (f"{run.name}-2", "abc"),
+    ]
+
+
+def test_a_connection_that_is_lost_meanwhile_leaves_no_result(there: Path, run: Run, tmp_path: Path) -> None:
+    # Killed with the data half-way through.
+    lost = ["sh", "-c", 'case "$*" in *rsync*) eval "$*" | { head -c 2000000; kill -9 $$; } ;; *) eval "$*";; esac']
+    with pytest.raises(ConnectionLost):
+        fetch(there, lost)
+    assert RunStore(tmp_path / "here").all() == []
+    assert not said("jobs", there)[-1]["fetched"]
+    fetch(there)
+    assert [each.name for each in RunStore(tmp_path / "here").all()] == [run.name]
+
+
+def hostile(folder: Path, answer: bytes) -> OtherMachine:
+    """A machine that gives this answer whatever it is asked."""
+    (folder / "answer").write_bytes(answer)
+    return OtherMachine(ADDRESS, facts(folder), Ssh("there", ["sh", "-c", f"cat {folder}/answer"]))
+
+
+@pytest.mark.parametrize("name", ["../outside", "..", ".x", "", "a/b", "a\n", 7, None])
+def test_a_name_of_a_job_or_a_run_leads_nowhere_else(name: object, tmp_path: Path) -> None:
+    of_job = {"id": name, "arguments": [], "by": "me", "started": "now", "pid": 1, "watcher": 1}
+    job = {**of_job, "alive": False, "fetched": False, "status": 0}
     with pytest.raises(LabError):
-        hostile.jobs()
-    luggage = Luggage("lab/x", tmp_path)
+        hostile(tmp_path, json.dumps([job]).encode()).jobs()
     with pytest.raises(LabError):
-        hostile.start(luggage, luggage, ["run"])
+        hostile(tmp_path, json.dumps([name]).encode()).runs("job")
+    with pytest.raises(LabError):
+        hostile(tmp_path, json.dumps(name).encode()).start(["run"])
 
 
 @pytest.mark.parametrize("answer", [b"", b"{", b"[1]", b'{"a": 1}', b"\xff"])
 def test_an_answer_that_makes_no_sense_is_an_error_of_that_machine(answer: bytes, tmp_path: Path) -> None:
-    hostile = machine(tmp_path, jobs=answer, files=answer)
     with pytest.raises(LabError, match="there"):
-        hostile.jobs()
-    with pytest.raises(LabError, match="there"):
-        hostile.run_files(JOB)
-
-
-@pytest.mark.parametrize("name", ["../outside", "/tmp/outside", "run/../../outside", "outside", "run/a\0b", "run/.."])
-def test_a_file_of_a_run_lies_in_the_run(name: str, tmp_path: Path) -> None:
-    runs = tmp_path / "runs"
-    listed = json.dumps([[name, 1, 1]]).encode()
-    with pytest.raises(LabError):
-        Fetching(machine(tmp_path, files=listed, send=b""), JOB, runs).finish()
-    # And what it lists is not what it sends.
-    listed = json.dumps([["run/run.json", 1, 1]]).encode()
-    sent = archive(tarfile.TarInfo(name.replace("\0", "")), b"x")
-    with pytest.raises(LabError):
-        Fetching(machine(tmp_path, files=listed, send=sent), JOB, runs).finish()
-    assert {Path(name).parts[0] for name in all_files(runs)} <= {".fetching"}
-    assert not (tmp_path / "outside").exists()
-
-
-def test_what_is_large_is_fetched_when_the_job_has_ended(tmp_path: Path) -> None:
-    """Sending it would be measured too."""
-    large = 64 * MIB + 1
-    listed = json.dumps([["run/evidence/ib_logfile0", large, 1]]).encode()
-    sent = archive(tarfile.TarInfo("run/evidence/ib_logfile0"), bytes(large))
-    runs = tmp_path / "runs"
-    fetching = Fetching(machine(tmp_path, files=listed, send=sent), JOB, runs)
-    fetching.fetch()
-    assert not runs.exists()
-    with pytest.raises(FileNotFoundError, match=r"run\.json"):
-        fetching.finish()
-    assert (runs / ".fetching" / f"there-{JOB}" / "run/evidence/ib_logfile0").stat().st_size == large
-
-
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE, tarfile.DIRTYPE])
-def test_only_files_are_taken(kind: bytes, tmp_path: Path) -> None:
-    (tmp_path / "secret").write_text("of this machine")
-    entry = tarfile.TarInfo("run/run.json")
-    entry.type, entry.linkname = kind, str(tmp_path / "secret")
-    listed = json.dumps([["run/run.json", 1, 1]]).encode()
-    runs = tmp_path / "runs"
-    with pytest.raises(LabError):
-        Fetching(machine(tmp_path, files=listed, send=archive(entry)), JOB, runs).finish()
-    assert all_files(runs) == []
+        hostile(tmp_path, answer).jobs()

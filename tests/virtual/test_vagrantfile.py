@@ -61,7 +61,8 @@ def test_it_is_valid_for_virtualbox(home: Path) -> None:
     assert said.returncode == 0, said.stdout + said.stderr
 
 
-def test_a_wrong_size_is_named(home: Path) -> None:
-    said = _vagrant(home, "validate", settings="memory: lots\n")
+@pytest.mark.parametrize("settings", ["memory: lots\n", "cpus: lots\n"])
+def test_a_wrong_value_is_named(home: Path, settings: str) -> None:
+    said = _vagrant(home, "validate", settings=settings)
     assert said.returncode != 0
     assert "lots" in said.stdout + said.stderr

@@ -1,4 +1,4 @@
-"""What the lab on a machine refuses."""
+"""What the lab on a machine refuses and clears away, and what of a run's factors it reads again."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from redolab.cluster.child import FAILURE, JOB, JOBS, _clear_others, do_job_in
-from redolab.cluster.task import ClusterJob, Failure, Task
+from redolab.cluster.work import JOB, JOBS, Task, clear_other_jobs, do_job_in
+from redolab.errors import LabError
 from redolab.lab import Lab
 from redolab.progress import Progress
 from redolab.runs.experiment import load_experiment
@@ -18,16 +18,10 @@ from redolab.runs.factors import read_factors
 
 
 def test_another_commit_measures_for_nobody(tmp_path: Path) -> None:
-    task = Task(
-        mark="m", key="k", experiment="recovery", options={}, plan=msgspec.Raw(b"{}"), group=0, version="0", commit="0"
-    )
-    (tmp_path / JOB).write_bytes(msgspec.json.encode(ClusterJob(task=task, check=True)))
-    with pytest.raises(SystemExit) as ended:
+    task = Task(mark="m", experiment="recovery", options={}, plan="{}", group=0, lab="0, commit 0", logs=[])
+    (tmp_path / JOB).write_bytes(msgspec.json.encode(task))
+    with pytest.raises(LabError, match="and 0, commit 0 asks: bring both to one commit"):
         do_job_in(tmp_path, Progress(Console(quiet=True)))
-    assert ended.value.code == 1
-    failure = msgspec.json.decode((tmp_path / FAILURE).read_bytes(), type=Failure)
-    assert "and 0 at commit 0 asks" in failure.problem
-    assert failure.remedy == "bring both to one commit, and start the worker again"
 
 
 @pytest.mark.parametrize("name", [each for each in experiment_names() if load_experiment(each).check is not None])
@@ -44,10 +38,8 @@ def test_what_other_jobs_left_goes_and_what_lies_beside_a_job_elsewhere_stays(la
     elsewhere, jobs = tmp_path / "job", lab.folder / JOBS
     for folder in (elsewhere, tmp_path / "photos", jobs / "this", jobs / "other"):
         folder.mkdir(parents=True)
-    _clear_others(elsewhere, lab)
-    assert (tmp_path / "photos").exists()
-    (jobs / "this").mkdir(exist_ok=True)
-    (jobs / "other").mkdir()
-    _clear_others(jobs / "this", lab)
+    clear_other_jobs(jobs / "this", lab)
     assert [path.name for path in jobs.iterdir()] == ["this"]
-    (jobs / "this").rmdir()
+    clear_other_jobs(elsewhere, lab)
+    assert (tmp_path / "photos").exists()
+    assert list(jobs.iterdir()) == []
