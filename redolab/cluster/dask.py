@@ -13,9 +13,10 @@ import signal
 import ssl
 import stat
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from redolab.errors import InvalidInput, LabError
 from redolab.machine import files
@@ -24,11 +25,11 @@ from redolab.machine.lock import locked
 from redolab.project import PROJECT
 
 if TYPE_CHECKING:
-    from distributed import Scheduler, Security, Worker
+    from distributed import Security
 
 Role = Literal["scheduler", "worker", "client"]
 PROTOCOL, PORT = "tls", 8786
-"""As Dask calls it; Dask's own."""
+"""Dask's word for TLS, and Dask's own port."""
 WHOSE = "it and we must be of one account, or our certificates of one CA"
 """Why one that is there may not answer."""
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -42,7 +43,7 @@ _SCRATCH = "cluster/dask"
 _RENEWED_AFTER = 300 * 86400.0
 """Seconds: a certificate is good for a year, and a scheduler that starts with this one for two months more."""
 _PAGES = [f"distributed.http.{name}" for name in ("scheduler.info", "scheduler.json", "health", "statics")]
-"""What a dashboard takes besides. Not `scheduler.api`, which sends workers away, nor `proxy`, which asks other hosts."""
+"""Pages that a dashboard takes besides. Not `scheduler.api`, which sends workers away, nor `proxy`, which asks other hosts."""
 _TO_CLEAN_UP = 90.0
 """Seconds that a worker has to end what it is doing in order."""
 _LOGS = ("distributed", "distributed.client", "tornado", "tornado.application", "bokeh")
@@ -73,7 +74,7 @@ class ClusterAddress:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only this machine reaches it."""
+        """Return whether only this machine reaches it."""
         return self.host in _LOOPBACK
 
 
@@ -154,6 +155,7 @@ def prepare() -> None:
     import distributed  # noqa: F401
 
     dask.config.set(_SETTINGS)
+    warnings.filterwarnings("ignore", module="distributed")
 
 
 def check_worker_name(name: str) -> str:
@@ -176,7 +178,7 @@ async def serve_scheduler(address: ClusterAddress, *, dashboard: bool, say: Call
         applications.pop("/hardware", None)
         dask.config.set({"distributed.scheduler.http.routes": _PAGES})
 
-    scheduler: Scheduler = Scheduler(
+    scheduler: Any = Scheduler(
         host=address.host.strip("[]"),
         port=address.port,
         protocol=PROTOCOL,
@@ -210,7 +212,7 @@ async def join(address: ClusterAddress, name: str, say: Callable[[str], None]) -
     files.make_folder(scratch)
     # A worker listens on this machine's address on the way to the scheduler, and nowhere else.
     own_address = get_ipv6 if ":" in address.host else get_ip
-    worker: Worker = Worker(
+    worker: Any = Worker(
         str(address),
         name=name,
         nthreads=1,
@@ -231,16 +233,15 @@ async def join(address: ClusterAddress, name: str, say: Callable[[str], None]) -
         if "name taken" in why:
             taken = f"a machine called {name} has joined {address} already"
             raise InvalidInput(taken, "choose another --name") from error
-        raise LabError(
-            f"{address} cannot be joined ({why})", f"is 'redolab scheduler' running there? {WHOSE}"
-        ) from error
+        remedy = f"is 'redolab scheduler' running there? {WHOSE}"
+        raise LabError(f"{address} cannot be joined ({why})", remedy) from error
     say(f"{name} has joined {address}: it measures for whoever asks there, until Ctrl-C")
     if not await _ended_by_signal(worker):
         raise LabError(f"the scheduler at {address} is gone", f"start it, then 'redolab worker {address}' again")
     await worker.close(timeout=_TO_CLEAN_UP, reason="ended by its user")
 
 
-async def _ended_by_signal(server: Scheduler | Worker) -> bool:
+async def _ended_by_signal(server: Any) -> bool:
     """Wait until somebody ends this process, or the server ends; return whether it was the former."""
     ended = asyncio.Event()
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

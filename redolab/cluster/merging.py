@@ -1,4 +1,4 @@
-"""What machines measured becomes one run: a group whole, or with what of it failed; exactly once, with the session of its machine."""
+"""Merging what machines measured into one run: a group whole, or with what of it failed; once, with the session of its machine."""
 
 from __future__ import annotations
 

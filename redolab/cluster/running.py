@@ -19,7 +19,7 @@ from redolab.cluster.work import Task, TaskOutcome
 from redolab.errors import InvalidInput, LabError, StepsFailed
 from redolab.lab import native_folder, open_lab
 from redolab.machine import bundle, files
-from redolab.machine.commit import lab_commit, lab_version
+from redolab.machine.commit import lab_commit
 from redolab.machine.description import read_machine
 from redolab.machine.interrupts import unwinding
 from redolab.progress import Progress
@@ -36,7 +36,6 @@ from redolab.runs.store import Run, RunStore, new_session
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-_CONNECT = "10s"
 _LOOK = 1.0
 """Seconds from one look at the cluster to the next while nothing arrives."""
 _TO_CLEAN_UP = 60.0
@@ -106,7 +105,7 @@ def _connected(address: ClusterAddress) -> Iterator[Client]:
     from distributed import Client
 
     try:
-        client = Client(str(address), security=certificates, timeout=_CONNECT, set_as_default=False)
+        client = Client(str(address), security=certificates, timeout="10s")
     except (OSError, TimeoutError) as error:
         raise LabError(
             f"no scheduler answers at {address} ({reasons(error)})",
@@ -184,7 +183,7 @@ class _ClusterExecution:
             options=self.options,
             plan=msgspec.json.encode(self.plan).decode(),
             group=group,
-            lab=lab_version(),
+            lab=work.lab_version(),
             logs=[name for name in files.names(self.run.folder / "logs") if name.startswith(prefixes)],
         )
         key = f"{self.run.name}-{group + 1}-{self._mark}"

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from redolab import __version__
 from redolab.cluster.merging import OF_THE_GROUP
 from redolab.errors import LabError, StepsFailed
 from redolab.lab import Lab, open_lab
 from redolab.machine import bundle, files, processes
-from redolab.machine.commit import lab_version
+from redolab.machine.commit import lab_commit
 from redolab.machine.processes import Command
 from redolab.progress import Progress
 from redolab.project import PROJECT
@@ -46,7 +47,7 @@ _LARGEST_EVIDENCE = 128 * MIB
 """More of a finding than that is not sent: it goes through the memory of worker, scheduler and client."""
 _LAST_LINES = 12
 _ERROR = "redolab: "
-"""What the line begins with in which the lab says its error."""
+"""Beginning of the line in which the lab says its error."""
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +57,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     """Mark of the run's session, and Dask's topic for it: what a machine has done for it once is not done again."""
     experiment: str
     options: Mapping[str, str]
-    """What was asked, as texts of the experiment's factors."""
+    """Options that were given, as texts of the experiment's factors."""
     plan: str
     """All of it, as JSON: positions, and names made of them, are the plan's everywhere."""
     group: int
@@ -70,7 +71,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, kw_only=True)
 class TaskOutcome:
-    """What came of a task: runs as `redolab.machine.bundle` packs them. A `LabError` is no exception for Dask."""
+    """Outcome of a task: runs as `redolab.machine.bundle` packs them. A `LabError` is no exception for Dask."""
 
     machine: str
     group: bytes = b""
@@ -80,6 +81,11 @@ class TaskOutcome:
 
 _known: dict[str, dict[str, str]] = {}
 """Mark → what this worker knows of its machine from groups of that run."""
+
+
+def lab_version() -> str:
+    """Return number and commit of the lab here."""
+    return f"{__version__}, commit {lab_commit() or 'unknown'}"
 
 
 def do(task: Task) -> TaskOutcome:
@@ -165,11 +171,9 @@ def _keep_large_evidence(group: Run, machine: str, say: Callable[[str], None]) -
 def do_job_in(folder: Path, progress: Progress) -> None:
     """Do the job in a folder, in the process below the worker, and leave its runs there. Raises `LabError`."""
     task = msgspec.json.decode((folder / JOB).read_bytes(), type=Task)
-    if task.lab != lab_version():
-        raise LabError(
-            f"the lab there is {lab_version()}, and {task.lab} asks",
-            "bring both to one commit, and start the worker again",
-        )
+    if task.lab != (here := lab_version()):
+        remedy = "bring both to one commit, and start the worker again"
+        raise LabError(f"the lab there is {here}, and {task.lab} asks", remedy)
     experiment = load_experiment(task.experiment)
     plan = msgspec.json.decode(task.plan, type=experiment.plan_type())
     factors = read_factors(experiment.factors(), task.options)

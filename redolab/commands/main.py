@@ -67,9 +67,10 @@ def main() -> None:
 def _say_version(context: click.Context, _: click.Parameter, asked: bool) -> None:
     if not asked:
         return
-    from redolab.machine.commit import lab_version
+    from redolab import __version__
+    from redolab.machine.commit import lab_commit
 
-    click.echo(f"redolab {lab_version()}")
+    click.echo(f"redolab {__version__}, commit {lab_commit() or 'unknown'}")
     context.exit()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from redolab import __version__
 from redolab.machine.processes import Command, run
 from redolab.project import PROJECT
 
@@ -24,8 +23,3 @@ def lab_commit() -> str:
         return ""
     changed = run(Command([*git, "status", "--porcelain"]), check=False).out
     return commit.out.strip() + ("+changes" if changed else "")
-
-
-def lab_version() -> str:
-    """Return number and commit, as in `1.0.0, commit 0123456789ab`."""
-    return f"{__version__}, commit {lab_commit() or 'unknown'}"

@@ -24,9 +24,9 @@ class MachineAddress:
     """A machine but this one: a host, or the virtual machine that the lab makes."""
 
     name: str
-    """What a person calls it."""
+    """Name that a person types."""
     host: str
-    """What OpenSSH's client calls it."""
+    """Name for OpenSSH's client."""
     folder: str
     """The lab's folder there; empty: in the account's cache."""
     is_guest: bool = False

@@ -25,7 +25,7 @@ FETCHED = "fetched"
 VISIT = ".visit"
 """Lock of the one who copies the lab there or starts a job."""
 _RECORD, _STATUS = "job.json", "status"
-_ALIVE = "alive"
+ALIVE = "alive"
 """Locked by a job's watcher and by the job: the kernel lets go of it when both have ended, however they end."""
 
 
@@ -68,7 +68,7 @@ def start(folder: Path, request: dict[str, Any]) -> None:
     os.setsid()
     # An sshd that was started in a shell's background passes SIGINT on as ignored; the job would never end by it.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    lock = (own / _ALIVE).open("w")
+    lock = (own / ALIVE).open("w")
     fcntl.flock(lock, fcntl.LOCK_EX)
     with (own / "output").open("wb") as output:
         process = subprocess.Popen(
@@ -82,7 +82,7 @@ def start(folder: Path, request: dict[str, Any]) -> None:
         )
     started = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
     record = {"arguments": request["arguments"], "by": request["by"], "started": started}
-    _write(own / _RECORD, json.dumps({**record, "pid": process.pid, "watcher": os.getpid()}))
+    _write(own / _RECORD, json.dumps({**record, "pid": process.pid}))
     print(json.dumps(own.name), flush=True)
     # The connection ends when nobody holds these any more.
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -94,7 +94,7 @@ def start(folder: Path, request: dict[str, Any]) -> None:
 def jobs(folder: Path) -> list[dict[str, Any]]:
     """List every job, oldest first. The status of one whose end nobody saw is null."""
     found = []
-    for lock in sorted((folder / "jobs").glob(f"*/{_ALIVE}")):
+    for lock in sorted((folder / "jobs").glob(f"*/{ALIVE}")):
         own, alive = lock.parent, _is_locked(lock)
         if (own / _RECORD).exists():
             status = (own / _STATUS).read_text() if not alive and (own / _STATUS).exists() else "null"
@@ -106,7 +106,7 @@ def jobs(folder: Path) -> list[dict[str, Any]]:
 def runs(folder: Path, job: str) -> list[str]:
     """List the runs that have changed since a job began, without those that another job is measuring."""
     others = any(each["alive"] and each["id"] != job for each in jobs(folder))
-    began = (folder / "jobs" / job / _ALIVE).stat().st_mtime
+    began = (folder / "jobs" / job / ALIVE).stat().st_mtime
     found = []
     for record in sorted((folder / "runs").glob("*/run.json")):
         changed = max(path.stat().st_mtime for path in record.parent.rglob("*") if path.is_file())

@@ -84,7 +84,7 @@ def _requirements(version: str, processor: str) -> str:
     The markers are read here, for that machine: pip would read them for this one.
     """
     there = {"python_version": version, "python_full_version": f"{version}.0", "platform_machine": processor}
-    environment = {**default_environment(), **there}
+    environment = {name: str(value) for name, value in default_environment().items()} | there
     names = _needed(environment)
     lock = PROJECT.root / "requirements.lock"
     if not (PROJECT.is_clone and lock.exists()):

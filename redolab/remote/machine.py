@@ -51,7 +51,7 @@ Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*\Z")]
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What `redolab.remote.agent.look` says of a machine and the lab's folder there."""
+    """Facts of a machine and the lab's folder there, from `redolab.remote.agent.look`."""
 
     folder: str
     processor: str
@@ -76,8 +76,6 @@ class RemoteJob(msgspec.Struct, frozen=True, kw_only=True):
     """Who asked for it, and from which machine."""
     started: str
     pid: int
-    watcher: int
-    """The process that writes the job's output."""
     alive: bool
     fetched: bool
     """Whoever asked for it has all that it made."""
@@ -152,16 +150,15 @@ class OtherMachine:
         }
         return self._answer(Name, "start", msgspec.json.encode(request).decode())
 
-    def showing(self, job: RemoteJob) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    def showing(self, job_id: str) -> AbstractContextManager[subprocess.Popen[bytes]]:
         """While in it a program prints here all that a job prints there, until the job has ended."""
-        words = ["tail", "--bytes=+1"]
-        if job.alive:
-            words += ["--follow", "--sleep-interval=0.2", f"--pid={job.watcher}"]
-        return self._ssh.showing([*words, f"{self.facts.folder}/jobs/{job.id}/output"])
+        # By its lock, not by its process: that stays as a zombie in a container whose first process does not wait for others.
+        script = 'flock --shared "$1/$2" true & tail --bytes=+1 --follow --sleep-interval=0.2 --pid=$! "$1/output"'
+        return self._ssh.showing(["sh", "-c", script, "sh", f"{self.facts.folder}/jobs/{job_id}", agent.ALIVE])
 
-    def stop(self, job: RemoteJob) -> None:
+    def stop(self, job_id: str) -> None:
         """Have a job end as by Ctrl-C. Nothing happens if it has ended."""
-        if self.job(job.id).alive:
+        if (job := self.job(job_id)).alive:
             self._ssh.run(["kill", "-INT", str(job.pid)])
 
     def jobs(self) -> list[RemoteJob]:
@@ -197,7 +194,7 @@ class OtherMachine:
 
     @property
     def _environment(self) -> Mapping[str, str]:
-        """What the lab there is started with."""
+        """Variables that the lab there is started with."""
         folder = self.facts.folder
         return {
             "PYTHONPATH": f"{folder}/lab:{folder}/packages",

@@ -153,7 +153,7 @@ def _bring_all(machine: OtherMachine, servers: Sequence[str], progress: Progress
 def _attend(machine: OtherMachine, job_id: str, progress: Progress) -> int:
     """Show what a job prints until it has ended, and put its runs among those here; return its exit status. Raises `LabError`."""
     try:
-        _show(machine, machine.job(job_id))
+        _show(machine, job_id)
         ended = machine.job(job_id)
         fetch_runs(machine, ended, progress)
     except ConnectionLost as lost:
@@ -168,10 +168,10 @@ def _attend(machine: OtherMachine, job_id: str, progress: Progress) -> int:
     return ended.status
 
 
-def _show(machine: OtherMachine, job: RemoteJob) -> None:
+def _show(machine: OtherMachine, job_id: str) -> None:
     """Print a job's output here until the job has ended. Ctrl-C has it end; a second one leaves it to itself."""
     stopping = False
-    with machine.showing(job) as program:
+    with machine.showing(job_id) as program:
         while True:
             try:
                 program.wait()
@@ -180,7 +180,7 @@ def _show(machine: OtherMachine, job: RemoteJob) -> None:
                 if stopping:
                     raise
                 stopping = True
-                machine.stop(job)
+                machine.stop(job_id)
 
 
 def fetch_runs(machine: OtherMachine, job: RemoteJob, progress: Progress) -> None:

@@ -30,7 +30,7 @@ _NEEDS = {
 _ANOTHER = "name another box in vagrant/settings.local.yaml, as in 'box: debian/bookworm64'"
 _PATIENCE = 3600.0
 _PREFIX = re.compile(r"^(\s*(==>|\S+:)\s)+")
-"""What Vagrant puts before each of its lines."""
+"""Prefix of each line of Vagrant's."""
 _WIDTH = 70
 _LAST_LINES = 8
 

@@ -25,7 +25,7 @@ from redolab.storage.profiles import FlashDisk
 from redolab.virtual.box import KERNEL, box_file, build_box, watch
 
 GUEST = "vagrant"
-"""What ssh calls the guest."""
+"""Name of the guest for ssh."""
 LAB_THERE = "/mnt/redolab/lab"
 """The lab's folder in the guest, on its data disk."""
 OWN_BOX = "redolab/debian"
@@ -43,9 +43,9 @@ _NEEDS: Mapping[str, Mapping[str, str]] = {
 }
 """Provider → program → the Debian package that has it."""
 _DOMAIN, _DATA_DISK = "redolab-default", "vdb"
-"""As the Vagrantfile names the guest at libvirt, and its data disk."""
+"""Names of the guest at libvirt and of its data disk, given by the Vagrantfile."""
 _HOUSE = Path(__file__).with_name("house.sh")
-"""What has to do with libvirt, which may be the lab's own in namespaces of its own."""
+"""Script that starts and ends libvirt, which may be the lab's own in namespaces of its own."""
 _BOOTS_WITHIN = 3600.0
 _ENDS_WITHIN = 600.0
 _MEGABYTE = 1_000_000
@@ -109,22 +109,22 @@ class Guest:
         self._of_libvirt = self._provider == "libvirt"
         self._folder = PROJECT.lab / "vagrant"
         self._libvirt = self._folder / "libvirt"
-        """What the lab's own libvirt keeps."""
+        """Files of the lab's own libvirt."""
         self._boxes = self._folder / "boxes"
         self._machine = self._folder / "machine"
-        """What Vagrant knows of it."""
+        """Vagrant's own files of it."""
         self._ssh_config = self._folder / "ssh_config"
         self._box = box_file(self._boxes) if self._of_libvirt and self._settings["box"] == OWN_BOX else None
         """The lab's own box, if the guest is made of it."""
 
     @property
     def exists(self) -> bool:
-        """Whether it was brought up and not destroyed."""
+        """Return whether it was brought up and not destroyed."""
         return self._known_to() is not None
 
     @property
     def has_left(self) -> bool:
-        """Whether there is anything of it: itself, or the lab's own libvirt that was started for it."""
+        """Return whether there is anything of it: itself, or the lab's own libvirt that was started for it."""
         return self.exists or self._libvirt.exists()
 
     def build_box(self, progress: Progress) -> Path:

@@ -84,7 +84,11 @@ def test_a_run_that_went_on_there_replaces_what_was_fetched_unless_it_went_on_he
 
 def test_a_connection_that_is_lost_meanwhile_leaves_no_result(there: Path, run: Run, tmp_path: Path) -> None:
     # Killed with the data half-way through.
-    lost = ["sh", "-c", 'case "$*" in *rsync*) eval "$*" | { head -c 2000000; kill -9 $$; } ;; *) eval "$*";; esac']
+    lost = [
+        "sh",
+        "-c",
+        'case "$*" in *rsync*) eval "$*" | { dd bs=64k count=20 status=none; kill -9 $$; } ;; *) eval "$*";; esac',
+    ]
     with pytest.raises(ConnectionLost):
         fetch(there, lost)
     assert RunStore(tmp_path / "here").all() == []
@@ -101,7 +105,7 @@ def hostile(folder: Path, answer: bytes) -> OtherMachine:
 
 @pytest.mark.parametrize("name", ["../outside", "..", ".x", "", "a/b", "a\n", 7, None])
 def test_a_name_of_a_job_or_a_run_leads_nowhere_else(name: object, tmp_path: Path) -> None:
-    of_job = {"id": name, "arguments": [], "by": "me", "started": "now", "pid": 1, "watcher": 1}
+    of_job = {"id": name, "arguments": [], "by": "me", "started": "now", "pid": 1}
     job = {**of_job, "alive": False, "fetched": False, "status": 0}
     with pytest.raises(LabError):
         hostile(tmp_path, json.dumps([job]).encode()).jobs()
