@@ -152,9 +152,10 @@ class OtherMachine:
 
     def showing(self, job_id: str) -> AbstractContextManager[subprocess.Popen[bytes]]:
         """While in it a program prints here all that a job prints there, until the job has ended."""
-        # By its lock, not by its process: that stays as a zombie in a container whose first process does not wait for others.
-        script = 'flock --shared "$1/$2" true & tail --bytes=+1 --follow --sleep-interval=0.2 --pid=$! "$1/output"'
-        return self._ssh.showing(["sh", "-c", script, "sh", f"{self.facts.folder}/jobs/{job_id}", agent.ALIVE])
+        # By its lock: its process may stay as a zombie, where the first process of a container waits for no others.
+        script = 'flock --shared "$1" true & tail --bytes=+1 --follow --sleep-interval=0.2 --pid=$! "$2"; wait'
+        own = f"{self.facts.folder}/jobs/{job_id}"
+        return self._ssh.showing(["sh", "-c", script, "sh", f"{own}/{agent.ALIVE}", f"{own}/output"])
 
     def stop(self, job_id: str) -> None:
         """Have a job end as by Ctrl-C. Nothing happens if it has ended."""
@@ -228,10 +229,9 @@ def reached(address: MachineAddress, progress: Progress) -> Iterator[OtherMachin
     host = address.host
     with connected(host, program) as ssh:
         with progress.stage(f"looking at {host}", brief=True):
-            look = ["sh", "-c", _FIND_PYTHON, "sh", "look", address.folder]
-            said = ssh.run(look, _AGENT)
+            said = ssh.run(["sh", "-c", _FIND_PYTHON, "sh", "look", address.folder], _AGENT)
         if said.status == _NO_PYTHON:
-            raise InvalidInput(f"{host} has no Python {_OLDEST[0]}.{_OLDEST[1]} or later", "install one there")
+            raise InvalidInput(f"{host} has no Python {'.'.join(map(str, _OLDEST))} or later", "install one there")
         if said.status:
             raise LabError(f"{host}: {last_line(said.err) or 'its shell does not work'}")
         yield OtherMachine(address, _understood(host, said.out, Facts), ssh)

@@ -60,7 +60,9 @@ def _folder(there: Host, account: str) -> Path:
 
 
 def _processes_in(folder: Path) -> list[str]:
-    listed = subprocess.run(["ps", "-eo", "args="], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["ps", "-ww", "-eo", "pid=,ppid=,stat=,etimes=,args="], capture_output=True, text=True, check=True
+    ).stdout
     return [line for line in listed.splitlines() if str(folder) in line and "sshd" not in line]
 
 
