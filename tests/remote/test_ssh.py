@@ -246,7 +246,7 @@ def test_clean_leaves_nothing_there(there: Host) -> None:
     (foreign / "thesis.txt").write_text("years of work")
     not_brought = redolab("doctor", "--machine", there.machine("root", foreign))
     assert not_brought.returncode == 2
-    assert "is not empty, and not of the lab's: name another folder" in not_brought.stderr
+    assert "is not empty, and not of the lab's" in not_brought.stderr
     assert [path.name for path in foreign.iterdir()] == ["thesis.txt"]
     refused = redolab("machines", "clean", there.machine("root", foreign))
     assert refused.returncode == 2
