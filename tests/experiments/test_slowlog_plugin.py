@@ -44,7 +44,7 @@ def run() -> Run:
     with in_catalogue(server):
         done = redolab(
             *("run", "slowlog-plugin", "--server", server.name, "--connections", "3", "--repeat", "1"),
-            *("--seconds", "1", "--log", "disk", "--buffer", "4K"),
+            *("--seconds", "2", "--log", "disk", "--buffer", "4K"),
         )
     assert done.returncode == 0, done.stderr
     (made,) = [each for each in RunStore().all() if each.name not in before]

@@ -87,9 +87,9 @@ def test_a_plan_is_shown_beside_a_run_that_has_the_machine_and_touches_nothing_o
     making = native_folder(PROJECT.lab) / "instances/of-the-run"
     with alone(PROJECT.lab), journal_of(PROJECT.lab).making(making, "what the run is making"):
         making.mkdir(parents=True)
-        before = {path: path.stat().st_mtime_ns for path in PROJECT.lab.rglob("*")}
+        before = {path: path.lstat().st_mtime_ns for path in PROJECT.lab.rglob("*")}
         done = dice("--sides", "6,20", "--seed", "6", "--plan")
-        assert {path: path.stat().st_mtime_ns for path in PROJECT.lab.rglob("*")} == before
+        assert {path: path.lstat().st_mtime_ns for path in PROJECT.lab.rglob("*")} == before
     assert done.returncode == 0, done.stderr
     assert "12 throws" in done.stdout
 
