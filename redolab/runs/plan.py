@@ -25,7 +25,7 @@ class _Described(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlannedGroup(_Described, frozen=True, kw_only=True):
-    """What some steps share and is made once for them, as a crash image; an experiment's own kind has more fields."""
+    """Product that some steps share, as a crash image; it is made once for them. An experiment's own kind has more fields."""
 
     def cost_keys(self) -> Sequence[str]:
         """What earlier runs may have made that took about as long, the closest first."""

@@ -149,7 +149,7 @@ class TrialRecord(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     """A measured step (a line of `trials.jsonl`)."""
 
     position: int
-    """Of the step in the plan."""
+    """Position of the step in the plan."""
     group: int = 0
     attempt: int = 1
     session: int = 0

@@ -11,7 +11,6 @@ from redolab.storage.figures import DiskTarget
 from redolab.units import parse_size
 
 _PAGE = 16 * 1024
-_SEQUENTIAL = 1024 * 1024
 _QUEUED = 32
 _MEGABYTE = 1_000_000
 _MINUTE_MS = 60_000

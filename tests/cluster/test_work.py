@@ -1,4 +1,4 @@
-"""What the lab on a machine refuses and clears away, and what of a run's factors it reads again."""
+"""A machine of a cluster refuses another lab's version, clears away killed jobs and reads a run's factors again."""
 
 from __future__ import annotations
 

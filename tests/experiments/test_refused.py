@@ -1,4 +1,4 @@
-"""What cannot be measured is refused by the factors of an experiment, before anything is started."""
+"""Factors of an experiment refuse nonsense before anything is started."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from tests.powercut.recordings import recording_of
 _SECTORS = 12
 _RECORDINGS = 24
 _EVENTS = 120
-"""Of each recording; at every place every kind of survivors is compared."""
+"""Places in each recording; at each of them every kind of survivors is compared."""
 
 
 def _drawn(draw: random.Random) -> Recording:

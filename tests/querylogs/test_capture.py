@@ -239,7 +239,7 @@ def test_after_a_restart_nothing_is_changed(lab: Lab, state: Path, tmp_path: Pat
 def test_a_capture_that_is_ended_at_any_step_leaves_the_server_as_it_was(
     lab: Lab, state: Path, tmp_path: Path, name: str, number: signal.Signals
 ) -> None:
-    """Of the signals that the command itself sees, at every third step."""
+    """Send each signal that the command can catch, at every third step."""
     with users_server(lab.server(name), tmp_path / "server") as server:
         steps, different = killed_at_every_step(server, number, state, 1 if number is signal.SIGKILL else 3)
     assert len(steps) > len(CHOSEN) / 2

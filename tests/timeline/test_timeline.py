@@ -42,7 +42,7 @@ def texts(name: str) -> list[str]:
 
 
 def check(found: list[Timeline]) -> None:
-    """What holds for every timeline, however little sense its log makes."""
+    """Check what every timeline keeps to, also that of a senseless log."""
     for timeline in found:
         assert tuple(time.phase for time in timeline.phases) == tuple(Phase)
         for time in timeline.phases:

@@ -41,7 +41,7 @@ MARKS = (0.1, 0.25, 0.5, 0.75)
 EARLY = 0.2
 """Share of its time up to which little is seen of a recovery."""
 _FEWEST_RUNS, _FEWEST_ASKED = 2, 10
-"""What a kind of server needs for an interval of its own."""
+"""Runs, and questions asked, that a kind of server needs for an interval of its own."""
 RULE_MB_S = 6.0
 """The middle of "4 to 8 MB/s", the rule that is still quoted (docs/published.md)."""
 
@@ -67,7 +67,7 @@ class Asked:
 
     @property
     def inside(self) -> bool:
-        """Whether the truth is in the interval."""
+        """Return True if the interval holds the time that was really left."""
         return self.left.low <= self.true <= self.left.high
 
     @property

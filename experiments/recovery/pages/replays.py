@@ -73,7 +73,7 @@ class Replay:
     log_size: int
     """Bytes of the redo log files."""
     shows_end: bool
-    """Whether its redo log files show where the redo ends (`redo_files`)."""
+    """True where its redo log files show the end of the redo (`redo_files`)."""
     process: RecordedProcess | None
 
     def logs_at(self, moments: Iterable[float]) -> Iterator[RecoveryLog]:

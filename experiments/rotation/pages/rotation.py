@@ -29,7 +29,6 @@ from ..report import (
     measured_in,
     milliseconds,
     parts_table,
-    stalls_in_words,
     stalls_table,
 )
 from ..results import CellResult
@@ -47,7 +46,6 @@ def page(runs: Sequence[Run]) -> Page:
     shown = [each for each in found if not each.cell.held] or found
     values = {
         "own": _own(found),
-        "stalls": stalls_in_words(found),
         "lost": lost_in_words(found),
         "flushed": flushed_in_words(every),
         "copied": copied.as_markdown() if (copied := copied_table(found)) is not None else "",
@@ -79,21 +77,16 @@ def page(runs: Sequence[Run]) -> Page:
     return Page(filled(_TEMPLATE, values), [Plot("stalls", partial(plot_stalls, cells=shown))])
 
 
-def _own(found: Sequence[CellResult]) -> dict[str, object] | None:
-    """Return what `redolab slowlog rotate` does to clients; None where it was not tried."""
+def _own(found: Sequence[CellResult]) -> dict[str, object]:
+    """Return what `redolab slowlog rotate` did to clients."""
     own = [each for each in found if each.cell.method is Method.RENAME_SYNC_FLUSH and not each.cell.held]
-    if not own:
-        return None
-    during = [each for cell in own for each in cell.during]
-    without = [each for cell in own for each in cell.without]
     return {
-        "during": f"{min(during):.0f} to {max(during):.0f}",
-        "without": f"{min(without):.0f} to {max(without):.0f}",
+        "longest": f"{max(max(each.during) for each in own):.0f}",
+        "longest_without": f"{max(max(each.without) for each in own):.0f}",
         "rotations": sum(len(each.trials) for each in own),
         "lost": sum(trial.check.lost + trial.check.torn for each in own for trial in each.trials),
         "servers": list(dict.fromkeys(each.label for each in own)),
         "systems": list(dict.fromkeys(each.cell.file_system for each in own)),
-        "storage": own[0].cell.storage,
     }
 
 

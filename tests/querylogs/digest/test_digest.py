@@ -34,7 +34,7 @@ _MARIADB = SLOW / "mariadb-11.8.log"
 
 
 def without_files(found: Digest) -> Digest:
-    """What must be the same however the log was cut."""
+    """Return the part of a digest that must be the same wherever the log was cut."""
     return msgspec.structs.replace(found, files=())
 
 
