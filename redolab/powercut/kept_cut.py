@@ -72,7 +72,10 @@ def read_kept_cut(folder: Path) -> KeptCut:
     try:
         kept = msgspec.json.decode((folder / _STORY).read_bytes(), type=KeptCut)
     except (OSError, msgspec.DecodeError) as error:
-        raise InvalidInput(f"{folder} is no power cut that was kept ({error})", "name the folder of one") from None
+        raise InvalidInput(
+            f"{folder} is no power cut that was kept ({error.strerror if isinstance(error, OSError) else error})",
+            "name the folder of one; 'make experiment recovery IMAGE=NAME' recovers a crash image",
+        ) from None
     if kept.format != KEPT_CUT_FORMAT:
         raise InvalidInput(
             f"{folder} was kept by another version of the lab", f"this one reads format {KEPT_CUT_FORMAT}"
