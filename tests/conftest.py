@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.beside import folder_of_tests
 
@@ -24,6 +25,10 @@ from redolab.lab import Lab, native_folder, open_lab
 from redolab.progress import Progress
 from redolab.runs.store import RunStore
 from redolab.servers.install import InstalledServer
+
+# An example that takes long says that the machine is slow, not that the code is wrong.
+settings.register_profile("redolab", deadline=None)
+settings.load_profile("redolab")
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from typing_extensions import override
+
 from redolab.clock import now
 from redolab.lab import Lab
 from redolab.machine import files
@@ -57,7 +59,7 @@ class _Started:
 
 
 class PurgeBench(Bench[PlannedInstance, PlannedRemoval, PurgeTrial]):
-    """See `Bench`."""
+    """The bench of purges of binary logs under load."""
 
     brief = True
 
@@ -69,19 +71,20 @@ class PurgeBench(Bench[PlannedInstance, PlannedRemoval, PurgeTrial]):
         self._of_group = ExitStack()
         self._started: _Started | None = None
 
+    @override
     def check(self, positions: Sequence[int]) -> None:
-        """See `Bench`."""
         check_possible(self._profiles)
         groups = [self._plan.groups[self._plan.steps[position].group] for position in positions]
         for name in dict.fromkeys(group.file_system for group in groups if group.file_system != AS_IS):
             check_file_system(self._lab, self._lab.folder / DISKS / f"trial-{name}", name)
 
+    @override
     def find(self, group: int, name: str | None) -> str | None:
-        """See `Bench`: an instance does not outlive its run."""
+        """An instance does not outlive its run."""
         return None
 
+    @override
     def needs(self, positions: Sequence[int], missing: Sequence[int]) -> Needs:
-        """See `Bench`."""
         needed: dict[Path, int] = {}
         for profile in self._profiles.values():
             folder = Path(profile.path) if isinstance(profile, FolderStorage) else self._lab.home
@@ -95,13 +98,14 @@ class PurgeBench(Bench[PlannedInstance, PlannedRemoval, PurgeTrial]):
         )
 
     @contextmanager
+    @override
     def opened(self, run: Run) -> Iterator[None]:
-        """See `Bench`: at its end no instance and no disk is left."""
+        """At its end no instance and no disk is left."""
         with self._storages, self._of_group:
             yield
 
+    @override
     def make(self, group: int, run: Run) -> str:
-        """See `Bench`."""
         planned = self._plan.groups[group]
         server = self._lab.server(planned.server)
         name = f"{planned.server}-{planned.storage.strip('/').replace('/', '-')}-{planned.file_system}"
@@ -129,6 +133,7 @@ class PurgeBench(Bench[PlannedInstance, PlannedRemoval, PurgeTrial]):
             self._of_group.push(stack.pop_all())
         return ""
 
+    @override
     def measure(
         self,
         position: int,
@@ -137,7 +142,6 @@ class PurgeBench(Bench[PlannedInstance, PlannedRemoval, PurgeTrial]):
         run: Run,
         keep: Callable[[Measured[PurgeTrial]], None],
     ) -> None:
-        """See `Bench`."""
         started, conditions = self._started, self._plan.conditions
         assert started is not None
         group = self._plan.groups[planned.group]
@@ -213,8 +217,9 @@ class PurgeBench(Bench[PlannedInstance, PlannedRemoval, PurgeTrial]):
 
         return started.logs.rotate(written, look)
 
+    @override
     def release(self, group: int, name: str) -> None:
-        """See `Bench`: the instance goes with all it lies on."""
+        """The instance goes with all it lies on."""
         self._started = None
         self._of_group.close()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 import msgspec
+from typing_extensions import override
 
 from redolab.runs.plan import Plan, PlannedGroup, PlannedStep
 from redolab.units import format_size
@@ -26,8 +27,8 @@ class PlannedRemoval(PlannedStep, frozen=True, kw_only=True):
     removal: Removal
     file_size: int
 
+    @override
     def described(self) -> dict[str, str]:
-        """See `PlannedStep`."""
         return {"removal": str(self.removal), "file size": format_size(self.file_size)}
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
+from typing_extensions import override
 
 from redolab.errors import DiskFull, LabError
 from redolab.lab import Lab
@@ -62,7 +63,7 @@ class _Recorded:
 
 
 class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
-    """See `Bench`."""
+    """The bench of power cuts of one recorded load."""
 
     brief = True
 
@@ -78,12 +79,13 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
         self._kept: set[tuple[Cell, bool]] = set()
         """Of which cells a cut is kept as a folder: one that is a finding, or another."""
 
+    @override
     def find(self, group: int, name: str | None) -> str | None:
-        """See `Bench`: a recording does not outlive its run's session, but what was judged of it stands by itself."""
+        """A recording does not outlive its run's session, but what was judged of it stands by itself."""
         return name
 
+    @override
     def needs(self, positions: Sequence[int], missing: Sequence[int]) -> Needs:
-        """See `Bench`."""
         conditions = self._plan.conditions
         return Needs(
             memory=conditions.pool * conditions.jobs,
@@ -94,14 +96,16 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
         )
 
     @contextmanager
+    @override
     def opened(self, run: Run) -> Iterator[None]:
-        """See `Bench`: at its end nothing is mounted any more."""
+        """At its end nothing is mounted any more."""
         with ExitStack() as stack:
             self._room = stack.enter_context(cut_room(self._lab))
             yield
 
+    @override
     def make(self, group: int, run: Run) -> str:
-        """See `Bench`: the recording."""
+        """The recording."""
         try:
             self._record(group)
         except LabError:
@@ -151,10 +155,12 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
         history = History(load.recording, variation.cache, obeys=variation.obeys)
         self._recorded = _Recorded(load, history, wanted)
 
+    @override
     def use(self, group: int, name: str, run: Run) -> None:
-        """See `Bench`: another recording, for the states that are still to be judged."""
+        """Another recording, for the states that are still to be judged."""
         self.make(group, run)
 
+    @override
     def measure(
         self,
         position: int,
@@ -163,7 +169,6 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
         run: Run,
         keep: Callable[[Measured[DurabilityTrial]], None],
     ) -> None:
-        """See `Bench`."""
         assert self._recorded is not None
         recorded = self._recorded
         group, began = self._plan.groups[planned.group], time.monotonic()
@@ -307,8 +312,9 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
             case Cuts.MACHINE:
                 raise AssertionError("no plan has it any more")
 
+    @override
     def release(self, group: int, name: str) -> None:
-        """See `Bench`: the recording goes."""
+        """The recording goes."""
         self._recorded = None
         files.remove(self._folder(group))
 

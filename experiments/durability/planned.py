@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 import msgspec
+from typing_extensions import override
 
 from redolab.runs.plan import Plan, PlannedGroup, PlannedStep
 
@@ -18,8 +19,8 @@ class PlannedRecording(PlannedGroup, frozen=True, kw_only=True):
     cell: Cell
     number: int
 
+    @override
     def described(self) -> dict[str, str]:
-        """See `PlannedGroup`."""
         return {"server": self.cell.server, "settings": self.cell.in_words, "recording": str(self.number)}
 
 
@@ -30,8 +31,8 @@ class PlannedCuts(PlannedStep, frozen=True, kw_only=True):
     count: int
     batch: int
 
+    @override
     def described(self) -> dict[str, str]:
-        """See `PlannedStep`."""
         return {"cuts": f"{self.count} {self.kind}"}
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
+from typing_extensions import override
 
 from redolab.bench.kept_server import KeptServer
 from redolab.errors import LabError
@@ -55,8 +56,9 @@ class PlannedInserts(PlannedStep, frozen=True, kw_only=True):
     seconds: int
     """For how long."""
 
+    @override
     def cost_keys(self, group: Sequence[str]) -> Sequence[str]:
-        """See `PlannedStep`: they all take the same time, that of the inserts and of coming to rest."""
+        """They all take the same time, that of the inserts and of coming to rest."""
         return [f"inserts for {self.seconds} s into {group[0]}", f"inserts for {self.seconds} s"]
 
 
@@ -102,12 +104,13 @@ class InflationBench(Bench[PlannedInstance, PlannedInserts, InflationTrial]):
         self._kept = KeptServer(lab, "inflation", self._made)
         self._started: _Started | None = None
 
+    @override
     def find(self, group: int, name: str | None) -> str | None:
-        """See `Bench`: an instance does not outlive its run."""
+        """An instance does not outlive its run."""
         return None
 
+    @override
     def needs(self, positions: Sequence[int], missing: Sequence[int]) -> Needs:
-        """See `Bench`."""
         longest = max(planned.step.seconds for planned in self._plan.steps)
         logged = (
             max(
@@ -130,13 +133,14 @@ class InflationBench(Bench[PlannedInstance, PlannedInserts, InflationTrial]):
         )
 
     @contextmanager
+    @override
     def opened(self, run: Run) -> Iterator[None]:
-        """See `Bench`: at its end no instance and no data directory is left."""
+        """At its end no instance and no data directory is left."""
         with self._kept.opened():
             yield
 
+    @override
     def make(self, group: int, run: Run) -> str:
-        """See `Bench`."""
         planned = self._plan.groups[group]
         on = self._kept.of(planned.server)
         # Set at the start: MariaDB decides then whether it writes its log past the page cache.
@@ -164,6 +168,7 @@ class InflationBench(Bench[PlannedInstance, PlannedInserts, InflationTrial]):
             self._kept.take(stack)
         return ""
 
+    @override
     def measure(
         self,
         position: int,
@@ -172,7 +177,6 @@ class InflationBench(Bench[PlannedInstance, PlannedInserts, InflationTrial]):
         run: Run,
         keep: Callable[[Measured[InflationTrial]], None],
     ) -> None:
-        """See `Bench`."""
         started = self._started
         assert started is not None
         group, step, server = self._plan.groups[planned.group], planned.step, started.on.server
@@ -202,8 +206,9 @@ class InflationBench(Bench[PlannedInstance, PlannedInserts, InflationTrial]):
         )
         keep(Measured(trial))
 
+    @override
     def release(self, group: int, name: str) -> None:
-        """See `Bench`: the instance is shut down cleanly, as the next starts on its data directory."""
+        """The instance is shut down cleanly, as the next starts on its data directory."""
         assert self._started is not None
         started, self._started = self._started, None
         self._kept.shut_down(started.instance)

@@ -8,6 +8,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from typing_extensions import override
+
 from redolab.clock import now
 from redolab.crashes.dataset import make_dataset
 from redolab.errors import WorkloadFailed
@@ -59,7 +61,7 @@ class _Started:
 
 
 class LoggingBench(Bench[PlannedInstance, PlannedLog, LoggingTrial]):
-    """See `Bench`."""
+    """The bench of logging configurations under one load."""
 
     def __init__(self, lab: Lab, plan: LoggingPlan) -> None:
         self._lab = lab
@@ -69,12 +71,14 @@ class LoggingBench(Bench[PlannedInstance, PlannedLog, LoggingTrial]):
         self._of_instance = ExitStack()
         self._started: _Started | None = None
 
+    @override
     def find(self, group: int, name: str | None) -> str | None:
-        """See `Bench`: an instance does not outlive its run."""
+        """An instance does not outlive its run."""
         return None
 
+    @override
     def needs(self, positions: Sequence[int], missing: Sequence[int]) -> Needs:
-        """See `Bench`: the tables, a copy of them, its log, and what a stretch logs."""
+        """The tables, a copy of them, its log, and what a stretch logs."""
         pools = [self._plan.groups[self._plan.steps[position].group].cell.pool for position in positions]
         conditions = self._conditions
         logged = round(_LOGGED_A_SECOND * (conditions.seconds + conditions.settling))
@@ -91,13 +95,15 @@ class LoggingBench(Bench[PlannedInstance, PlannedLog, LoggingTrial]):
         return self._conditions.warehouses * (self._workload.bytes_per_warehouse or 0)
 
     @contextmanager
+    @override
     def opened(self, run: Run) -> Iterator[None]:
-        """See `Bench`: at its end no instance is left."""
+        """At its end no instance is left."""
         with self._of_instance:
             yield
 
+    @override
     def make(self, group: int, run: Run) -> str:
-        """See `Bench`: an instance with the tables in its pool, as far as they fit."""
+        """An instance with the tables in its pool, as far as they fit."""
         planned = self._plan.groups[group]
         server = self._lab.server(planned.cell.server)
         dataset = make_dataset(self._lab, self._lab.home, server, self._workload, self._spec(server))
@@ -126,6 +132,7 @@ class LoggingBench(Bench[PlannedInstance, PlannedLog, LoggingTrial]):
             self._of_instance.push(stack.pop_all())
         return ""
 
+    @override
     def measure(
         self,
         position: int,
@@ -134,7 +141,6 @@ class LoggingBench(Bench[PlannedInstance, PlannedLog, LoggingTrial]):
         run: Run,
         keep: Callable[[Measured[LoggingTrial]], None],
     ) -> None:
-        """See `Bench`."""
         started = self._started
         assert started is not None
         cell, log = self._plan.groups[planned.group].cell, LOGS[planned.step.log]
@@ -144,8 +150,9 @@ class LoggingBench(Bench[PlannedInstance, PlannedLog, LoggingTrial]):
             stage.outcome = f"{trial.new_orders_per_minute:,.0f} NOTPM"
         keep(Measured(trial))
 
+    @override
     def release(self, group: int, name: str) -> None:
-        """See `Bench`: what was written is in no other instance, so it may end at once."""
+        """What was written is in no other instance, so it may end at once."""
         self._started = None
         self._of_instance.close()
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 import msgspec
+from typing_extensions import override
 
 from redolab.runs.plan import Plan, PlannedGroup, PlannedStep
 from redolab.units import format_size
@@ -21,8 +22,8 @@ class PlannedInstance(PlannedGroup, frozen=True, kw_only=True):
     """The name of a log that takes the same settings at its start."""
     block: int
 
+    @override
     def described(self) -> dict[str, str]:
-        """See `PlannedGroup`."""
         return {
             "server": self.cell.server,
             "clients": str(self.cell.connections),
@@ -36,8 +37,9 @@ class PlannedLog(PlannedStep, frozen=True, kw_only=True):
 
     log: str
 
+    @override
     def cost_keys(self, group: Sequence[str]) -> Sequence[str]:
-        """See `PlannedStep`: whatever is logged, a stretch is as long."""
+        """Whatever is logged, a stretch is as long."""
         return [f"a stretch under {self.log} on {group[0]}", f"a stretch on {group[0]}", "a stretch"]
 
 

@@ -131,7 +131,7 @@ class RecoveryRow:
 
     @property
     def decided_by(self) -> Collection[str] | None:
-        """See `OnStorage`: the figures of what it was bound by."""
+        """Figures of the resource that bound it."""
         bound = bound_of(self)
         return None if bound is None else _DECIDED_BY.get(bound, ())
 

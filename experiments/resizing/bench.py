@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pymysql.connections import Connection
+from typing_extensions import override
 
 from redolab.clock import now
 from redolab.crashes.dataset import make_dataset
@@ -67,7 +68,7 @@ class _Started:
 
 
 class ResizingBench(Bench[PlannedLoad, PlannedBlock, ResizingTrial]):
-    """See `Bench`."""
+    """The bench of changes of the log size under load."""
 
     def __init__(self, lab: Lab, plan: ResizingPlan) -> None:
         self._lab = lab
@@ -78,16 +79,18 @@ class ResizingBench(Bench[PlannedLoad, PlannedBlock, ResizingTrial]):
         self._of_group = ExitStack()
         self._started: _Started | None = None
 
+    @override
     def check(self, positions: Sequence[int]) -> None:
-        """See `Bench`."""
         check_possible(self._profiles)
 
+    @override
     def find(self, group: int, name: str | None) -> str | None:
-        """See `Bench`: a load does not outlive its run."""
+        """A load does not outlive its run."""
         return None
 
+    @override
     def needs(self, positions: Sequence[int], missing: Sequence[int]) -> Needs:
-        """See `Bench`: the tables, a copy of them, both logs, and what the clients add."""
+        """The tables, a copy of them, both logs, and what the clients add."""
         cells = [self._plan.groups[self._plan.steps[position].group].cell for position in positions]
         pool = max(cell.pool for cell in cells)
         needed: dict[Path, int] = {self._lab.home: 0}
@@ -106,13 +109,15 @@ class ResizingBench(Bench[PlannedLoad, PlannedBlock, ResizingTrial]):
         )
 
     @contextmanager
+    @override
     def opened(self, run: Run) -> Iterator[None]:
-        """See `Bench`: at its end no instance and no disk is left."""
+        """At its end no instance and no disk is left."""
         with self._storages, self._of_group:
             yield
 
+    @override
     def make(self, group: int, run: Run) -> str:
-        """See `Bench`: the tables, the server with the first size of the log, and the load, its pool filled."""
+        """The tables, the server with the first size of the log, and the load, its pool filled."""
         cell = self._plan.groups[group].cell
         first = self._plan.steps[self._plan.positions(group)[0]].step.sizes[0]
         server, workload = self._lab.server(cell.server), workload_catalogue().get(cell.workload)
@@ -147,6 +152,7 @@ class ResizingBench(Bench[PlannedLoad, PlannedBlock, ResizingTrial]):
             self._of_group.push(stack.pop_all())
         return ""
 
+    @override
     def measure(
         self,
         position: int,
@@ -155,7 +161,6 @@ class ResizingBench(Bench[PlannedLoad, PlannedBlock, ResizingTrial]):
         run: Run,
         keep: Callable[[Measured[ResizingTrial]], None],
     ) -> None:
-        """See `Bench`."""
         started, cell = self._started, self._plan.groups[planned.group].cell
         assert started is not None
         title = f"{cell.server} on {cell.storage}: block {planned.step.block}"
@@ -181,8 +186,9 @@ class ResizingBench(Bench[PlannedLoad, PlannedBlock, ResizingTrial]):
             stage.outcome = ", ".join(f"{format_size(each.log_size)} {each.rate:,.0f}" for each in turns)
         keep(Measured(trial))
 
+    @override
     def release(self, group: int, name: str) -> None:
-        """See `Bench`: the instance goes with all it lies on."""
+        """The instance goes with all it lies on."""
         self._started = None
         self._of_group.close()
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pymysql.connections import Connection
+from typing_extensions import override
 
 from redolab.bench.disk_checks import record_disks
 from redolab.errors import LabError, WorkloadFailed
@@ -88,16 +89,17 @@ class RotationBench(Bench[PlannedInstance, PlannedRotation, RotationTrial]):
         self._of_instance = ExitStack()
         self._started: _Started | None = None
 
+    @override
     def check(self, positions: Sequence[int]) -> None:
-        """See `Bench`: storages and file systems that this machine cannot have."""
+        """Storages and file systems that this machine cannot have."""
         groups = self._groups(positions)
         profiles = self._plan.conditions.storages
         check_possible({group.storage: profiles[group.storage] for group in groups})
         for name in dict.fromkeys(group.file_system for group in groups if group.file_system != AS_IS):
             check_file_system(self._lab, self._lab.folder / DISKS / f"trial-{name}", name)
 
+    @override
     def needs(self, positions: Sequence[int], missing: Sequence[int]) -> Needs:
-        """See `Bench`."""
         largest = max(self._plan.steps[position].step.log_file for position in positions)
         profiles, disks = self._plan.conditions.storages, self._lab.folder / DISKS
         modelled = any(isinstance(profiles[group.storage], ModelledDisk) for group in self._groups(positions))
@@ -109,20 +111,22 @@ class RotationBench(Bench[PlannedInstance, PlannedRotation, RotationTrial]):
             remedy="choose a smaller LOGFILE",
         )
 
+    @override
     def find(self, group: int, name: str | None) -> str | None:
-        """See `Bench`: an instance does not outlive its run."""
+        """An instance does not outlive its run."""
         return None
 
     @contextmanager
+    @override
     def opened(self, run: Run) -> Iterator[None]:
-        """See `Bench`: at its end no instance runs, and nothing is mounted."""
+        """At its end no instance runs, and nothing is mounted."""
         with self._storages, self._of_instance:
             conditions = self._plan.conditions
             record_disks(run, self._storages, conditions.storages, self._lab.progress, look=conditions.check_disks)
             yield
 
+    @override
     def make(self, group: int, run: Run) -> str:
-        """See `Bench`."""
         planned = self._plan.groups[group]
         name = f"{planned.server}-{planned.storage}-{planned.file_system}".replace("/", "-")
         largest = max(self._plan.steps[position].step.log_file for position in self._plan.positions(group))
@@ -157,6 +161,7 @@ class RotationBench(Bench[PlannedInstance, PlannedRotation, RotationTrial]):
         kept = run.keep_once(instance.used(connection))
         self._started = _Started(instance, place, connection, log, sample, kept)
 
+    @override
     def measure(
         self,
         position: int,
@@ -165,7 +170,6 @@ class RotationBench(Bench[PlannedInstance, PlannedRotation, RotationTrial]):
         run: Run,
         keep: Callable[[Measured[RotationTrial]], None],
     ) -> None:
-        """See `Bench`."""
         started = self._started
         assert started is not None
         started.instance.check_running()
@@ -192,8 +196,8 @@ class RotationBench(Bench[PlannedInstance, PlannedRotation, RotationTrial]):
             stage.outcome = f"{trial.during.longest_ms:,.1f} ms, without {trial.without.longest_ms:,.1f} ms"
         keep(Measured(trial, findings(trial)))
 
+    @override
     def release(self, group: int, name: str) -> None:
-        """See `Bench`."""
         self._started = None
         self._of_instance.close()
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import msgspec
+from typing_extensions import override
 
 from redolab.runs.plan import Plan, PlannedGroup, PlannedStep
 from redolab.storage.profiles import StorageProfile
@@ -32,13 +33,14 @@ class PlannedRotation(PlannedStep, frozen=True, kw_only=True):
     load_s: int
     """Seconds that the load takes."""
 
+    @override
     def described(self) -> Mapping[str, str]:
-        """See `PlannedStep`."""
         held = "on" if self.held else "off"
         return {"method": str(self.method), "held": held, "log": format_size(self.log_file)}
 
+    @override
     def cost_keys(self, group: Sequence[str]) -> Sequence[str]:
-        """See `PlannedStep`: the load and the growing of the log take what they take, whatever the method."""
+        """The load and the growing of the log take what they take, whatever the method."""
         alike = f"rotation of {format_size(self.log_file)} in {self.load_s} s"
         return [f"{alike} on {group[0]}", alike]
 

@@ -61,23 +61,23 @@ class CellResult:
 
     @property
     def storage(self) -> str:
-        """See `OnStorage`."""
+        """Name of the storage profile."""
         return self.cell.storage
 
     @property
     def late_share(self) -> float | None:
-        """See `OnStorage`: the median."""
+        """Share of requests answered late, the median of its trials."""
         known = [each.late_share for each in self.trials if each.late_share is not None]
         return statistics.median(known) if known else None
 
     @property
     def buffered(self) -> bool:
-        """See `OnStorage`."""
+        """One of its trials ran on a buffered disk."""
         return any(each.buffered for each in self.trials)
 
     @property
     def decided_by(self) -> None:
-        """See `OnStorage`: any figure may have."""
+        """Figures that the storage decided; None: any may be."""
         return
 
 

@@ -43,7 +43,7 @@ class MeasuredLoad:
     late_share: float | None = None
     """Largest of its load and its recoveries."""
     buffered: bool = False
-    """See `OnStorage`."""
+    """It ran on a buffered disk."""
 
     @property
     def which(self) -> tuple[str, str]:
@@ -103,7 +103,7 @@ class SettingEffect:
 
     @property
     def decided_by(self) -> None:
-        """See `OnStorage`: any figure may have."""
+        """Figures that the storage decided; None: any may be."""
         return
 
     @property

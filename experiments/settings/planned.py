@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+from typing_extensions import override
+
 from redolab.records.plan import CrashConditions, PlannedCrash, PlannedRecovery
 from redolab.runs.plan import Plan
 
@@ -17,12 +19,12 @@ class PlannedChange(PlannedCrash, frozen=True, kw_only=True):
     """Its level in the baseline."""
     level: str
 
+    @override
     def described(self) -> Mapping[str, str]:
-        """See `PlannedGroup`."""
         return {**super().described(), "load": self.spec.workload, "setting": self.setting, "level": self.level}
 
+    @override
     def cost_keys(self) -> Sequence[str]:
-        """See `PlannedGroup`."""
         loaded = f"{self.spec.workload} for {self.spec.kill.after:g} s on {self.spec.storage}"
         return [f"{loaded}, {self.spec.dataset.server}", loaded]
 

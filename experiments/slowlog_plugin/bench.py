@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 from pymysql.connections import Connection
+from typing_extensions import override
 
 from redolab.bench.kept_server import KeptServer
 from redolab.clock import now
@@ -60,13 +61,13 @@ class PlannedInstance(PlannedGroup, frozen=True, kw_only=True):
     killed: Arm | None = None
     """The way of logging under which it is killed."""
 
+    @override
     def described(self) -> Mapping[str, str]:
-        """See `PlannedGroup`."""
         kind = f"killed, {self.killed}" if self.killed else "performance_schema" if self.schema else "measured"
         return {"server": self.server, "block": str(self.block), "instance": kind}
 
+    @override
     def cost_keys(self) -> Sequence[str]:
-        """See `PlannedGroup`."""
         return [self.server]
 
 
@@ -78,8 +79,9 @@ class PlannedStretch(PlannedStep, frozen=True, kw_only=True):
     connections: int
     seconds: int
 
+    @override
     def cost_keys(self, group: Sequence[str]) -> Sequence[str]:
-        """See `PlannedStep`: they all take about as long."""
+        """They all take about as long."""
         return [f"{self.arm} for {self.seconds} s", f"statements for {self.seconds} s"]
 
 
@@ -121,12 +123,13 @@ class PluginBench(Bench[PlannedInstance, PlannedStretch, PluginTrial]):
         self._kept = KeptServer(lab, "slowlog-plugin", self._made)
         self._started: _Started | None = None
 
+    @override
     def find(self, group: int, name: str | None) -> str | None:
-        """See `Bench`: an instance does not outlive its run."""
+        """An instance does not outlive its run."""
         return None
 
+    @override
     def needs(self, positions: Sequence[int], missing: Sequence[int]) -> Needs:
-        """See `Bench`."""
         logged = max(planned.step.seconds + _WARM_UP for planned in self._plan.steps) * _A_SECOND
         in_memory = logged if any(planned.step.place is Place.TMPFS for planned in self._plan.steps) else 0
         home = self._lab.home
@@ -139,13 +142,14 @@ class PluginBench(Bench[PlannedInstance, PlannedStretch, PluginTrial]):
         )
 
     @contextmanager
+    @override
     def opened(self, run: Run) -> Iterator[None]:
-        """See `Bench`: at its end no instance and no data directory is left."""
+        """At its end no instance and no data directory is left."""
         with self._kept.opened():
             yield
 
+    @override
     def make(self, group: int, run: Run) -> str:
-        """See `Bench`."""
         planned = self._plan.groups[group]
         on = self._kept.of(planned.server)
         schema = Setting("performance_schema", "ON", "what its digests cost") if planned.schema else None
@@ -164,6 +168,7 @@ class PluginBench(Bench[PlannedInstance, PlannedStretch, PluginTrial]):
             self._kept.take(stack)
         return ""
 
+    @override
     def measure(
         self,
         position: int,
@@ -172,7 +177,6 @@ class PluginBench(Bench[PlannedInstance, PlannedStretch, PluginTrial]):
         run: Run,
         keep: Callable[[Measured[PluginTrial]], None],
     ) -> None:
-        """See `Bench`."""
         started = self._started
         assert started is not None
         group, step = self._plan.groups[planned.group], planned.step
@@ -194,8 +198,9 @@ class PluginBench(Bench[PlannedInstance, PlannedStretch, PluginTrial]):
             )
         keep(Measured(trial))
 
+    @override
     def release(self, group: int, name: str) -> None:
-        """See `Bench`: the instance is shut down cleanly, as the next starts on its data directory."""
+        """The instance is shut down cleanly, as the next starts on its data directory."""
         assert self._started is not None
         started, self._started = self._started, None
         if self._plan.groups[group].killed:

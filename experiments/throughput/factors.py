@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from typing_extensions import override
+
 from redolab.bench.checks import check_load, check_pool, check_warm_up
 from redolab.bench.factors import CrashFactors, check_log_sizes, crash_factor
 from redolab.errors import InvalidInput
@@ -108,6 +110,7 @@ class Factors(CrashFactors):
             return KillRule(after=self.seconds)
         return KillRule(steady=SteadyRule(window=self.window), after=self.limit)
 
+    @override
     def in_words(self) -> dict[str, str]:
-        """See `CommonFactors`: so that it can be read again, production's own settings have their name."""
+        """So that it can be read again, production's own settings have their name."""
         return {**super().in_words(), "settings": words(tuple(each or NONE for each in self.settings))}

@@ -55,7 +55,7 @@ class ThroughputRow:
 
     @property
     def decided_by(self) -> None:
-        """See `OnStorage`: any figure may have."""
+        """Figures that the storage decided; None: any may be."""
         return
 
 

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import msgspec
+from typing_extensions import override
 
 from redolab.bench.checks import SMALLER
 from redolab.bench.disk_checks import record_disks
@@ -63,8 +64,9 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         self._made_ahead: dict[int, str] = {}
         """Group → the state that was made for it by the load of another."""
 
+    @override
     def check(self, positions: Sequence[int]) -> None:
-        """See `Bench`: storages that this machine cannot offer, images and settings that a server does not take."""
+        """Storages that this machine cannot offer, images and settings that a server does not take."""
         # What was measured before is not made again.
         self._to_make = {self._plan.steps[position].group for position in positions}
         profiles = self._plan.conditions.storages
@@ -78,8 +80,8 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
                 check_format(self._images.get(crash.image), crash.server, dialect)
         try_settings(self._lab, self._plan, positions)
 
+    @override
     def needs(self, positions: Sequence[int], missing: Sequence[int]) -> Needs:
-        """See `Bench`."""
         plan, home = self._plan, self._lab.home
         steps = [plan.steps[position].step for position in positions]
         crashes = self._crashes(positions)
@@ -116,8 +118,9 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
             for group in dict.fromkeys(self._plan.steps[position].group for position in positions)
         ]
 
+    @override
     def remarks(self) -> Sequence[str]:
-        """See `Bench`: where copies take long."""
+        """Where copies take long."""
         home, profiles = self._lab.home, self._plan.conditions.storages
         copied = [each for each in self._plan.steps if not isinstance(profiles[each.step.storage], ModelledDisk)]
         if not copied or copies.shares_blocks(home):
@@ -133,8 +136,8 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
             "REDOLAB_LAB=/folder on XFS or btrfs has copies made at once",
         )
 
+    @override
     def find(self, group: int, name: str | None) -> str | None:
-        """See `Bench`."""
         crash = self._plan.groups[group]
         wanted = name or crash.image
         if wanted:
@@ -142,13 +145,15 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         found = None if self._plan.conditions.new_crash else self._images.find(crash.spec)
         return None if found is None else found.name
 
+    @override
     def is_made_ahead(self, group: int) -> bool:
-        """See `Bench`: by the load of another group."""
+        """By the load of another group."""
         return group in self._made_ahead
 
     @contextmanager
+    @override
     def opened(self, run: Run) -> Iterator[None]:
-        """See `Bench`: storages are attached when they are first wanted, and gone at the end."""
+        """Storages are attached when they are first wanted, and gone at the end."""
         with ExitStack() as stack:
             stack.callback(self._remove_datasets)
             stack.callback(self._remove_made_ahead, run)
@@ -157,8 +162,9 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
             record_disks(run, self._storages, conditions.storages, self._lab.progress, look=conditions.check_disks)
             yield
 
+    @override
     def catch_up(self, run: Run) -> None:
-        """See `Bench`: recoveries that were measured and not judged are judged, without timing them again."""
+        """Recoveries that were measured and not judged are judged, without timing them again."""
         positions = unjudged(run)
         if not positions:
             return
@@ -168,8 +174,8 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         for name in judge_positions(self._lab, run, self._plan, positions):
             self._lab.progress.note(f"{name} is gone: what was recovered from it stays without a verdict")
 
+    @override
     def make(self, group: int, run: Run) -> str:
-        """See `Bench`."""
         crash, home = self._plan.groups[group], self._lab.home
         if group in self._made_ahead:
             return self._made_ahead.pop(group)
@@ -262,8 +268,8 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         """What tells a group's image from those of the plan's other groups, which other machines may make in the same second."""
         return f"-{group + 1}" if len(self._plan.groups) > 1 else ""
 
+    @override
     def use(self, group: int, name: str, run: Run) -> None:
-        """See `Bench`."""
         self._to_make.discard(group)
         image = self._images.get(name)
         self._lab.progress.note(f"crash image {name}: made earlier")
@@ -271,6 +277,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
             self._images.check_unchanged(image)
         self._keep_story(run, image)
 
+    @override
     def measure(
         self,
         position: int,
@@ -279,7 +286,6 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         run: Run,
         keep: Callable[[Measured[RecoveryTrial]], None],
     ) -> None:
-        """See `Bench`."""
         image, step = self._images.get(name), planned.step
         server = self._server(self._plan.groups[planned.group])
         label = step.storage.strip("/").replace("/", "-")
@@ -358,12 +364,12 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
             )
         return server
 
+    @override
     def release(self, group: int, name: str) -> None:
-        """See `Bench`."""
         self._storages.release(name)
 
+    @override
     def remove(self, name: str, run: Run) -> None:
-        """See `Bench`."""
         if not self._images.used_by(name) - {run.folder}:
             self._images.remove(name, self._lab.journal)
 

@@ -17,7 +17,8 @@ from redolab.clock import now
 from redolab.counters import Sample
 from redolab.crashes.dataset import make_dataset
 from redolab.crashes.fill import Fill
-from redolab.crashes.kinds import CrashKind, crash_kind
+from redolab.crashes.kinds import crash_kind
+from redolab.crashes.kinds.contract import CrashKind
 from redolab.crashes.transactions import dump_pool, open_transaction, prepare_transactions
 from redolab.crashes.undo import undo_bytes
 from redolab.errors import LabError

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import msgspec
+from typing_extensions import override
 
 from redolab.records.crash import KILL, CrashSpec
 from redolab.records.recovery import STUCK_AFTER
@@ -22,8 +23,8 @@ class PlannedCrash(PlannedGroup, frozen=True, kw_only=True):
     image: str | None = None
     """The one image that is meant; otherwise any made to this spec."""
 
+    @override
     def described(self) -> Mapping[str, str]:
-        """See `PlannedGroup`."""
         number = {"crash": str(self.spec.number)} if self.spec.number > 1 else {}
         kind = {"kind": self.spec.crash} if self.spec.crash != KILL else {}
         filled_to = self.spec.kill.filled_to()
@@ -37,8 +38,8 @@ class PlannedCrash(PlannedGroup, frozen=True, kw_only=True):
             **number,
         }
 
+    @override
     def cost_keys(self) -> Sequence[str]:
-        """See `PlannedGroup`."""
         log = f"log {format_size(self.spec.instance.log_size)}"
         if lasts := self._lasts():
             loaded = f"load {lasts} on {self.spec.storage}"
@@ -61,13 +62,14 @@ class PlannedRecovery(PlannedStep, frozen=True, kw_only=True):
     settings: str = ""
     """What is set beyond the lab's own settings (`redolab.servers.extra_settings`)."""
 
+    @override
     def described(self) -> Mapping[str, str]:
-        """See `PlannedStep`."""
         asked = {"settings": self.settings} if self.settings else {}
         return {"storage": self.storage, "pool": format_size(self.pool), **asked}
 
+    @override
     def cost_keys(self, group: Sequence[str]) -> Sequence[str]:
-        """See `PlannedStep`: the same storage and log, and if possible the same server and pool."""
+        """The same storage and log, and if possible the same server and pool."""
         of_server, of_log = group
         on = f"recovery on {self.storage} after"
         return [f"{on} {of_server}, pool {format_size(self.pool)}", f"{on} {of_server}", f"{on} {of_log}"]

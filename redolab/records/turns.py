@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 import msgspec
+from typing_extensions import override
 
 from redolab.machine.facts import Disturbance
 from redolab.runs.plan import Plan, PlannedGroup, PlannedStep
@@ -101,8 +102,8 @@ class PlannedLoad(PlannedGroup, frozen=True, kw_only=True):
 
     cell: ResizingCell
 
+    @override
     def described(self) -> dict[str, str]:
-        """See `PlannedGroup`."""
         return {
             "server": self.cell.server,
             "storage": self.cell.storage,
@@ -120,13 +121,14 @@ class PlannedBlock(PlannedStep, frozen=True, kw_only=True):
     seconds: float
     """Of a turn, with what it takes to settle."""
 
+    @override
     def described(self) -> dict[str, str]:
-        """See `PlannedStep`."""
         sizes = ", ".join(format_size(size) for size in self.sizes)
         return {"block": str(self.block), "turns": f"{sizes} ({format_duration(self.seconds)} each)"}
 
+    @override
     def cost_keys(self, group: Sequence[str]) -> Sequence[str]:
-        """See `PlannedStep`: turns are as long whichever comes first."""
+        """Turns are as long whichever comes first."""
         turns = f"{len(self.sizes)} turns of {self.seconds} s"
         return [f"{turns} of {group[0]}", turns]
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
+from typing_extensions import override
+
 from redolab.lab import Lab
 from redolab.machine import copies, files
 from redolab.progress import Stage
@@ -54,7 +56,7 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
-class ImageTask:
+class ImageTask(Checkable):
     """A recovery of a crash image that is to be checked; for the rest see `Checkable`."""
 
     number: int
@@ -62,23 +64,23 @@ class ImageTask:
     log: Path
 
     @property
+    @override
     def server(self) -> InstalledServer:
-        """See `Checkable`."""
         return self.recovery.server
 
     @property
+    @override
     def settings(self) -> str:
-        """See `Checkable`."""
         return self.recovery.settings
 
     @property
+    @override
     def request(self) -> InstanceRequest:
-        """See `Checkable`."""
         return self.recovery.request
 
     @property
+    @override
     def stuck_after(self) -> float:
-        """See `Checkable`."""
         return self.recovery.stuck_after
 
 

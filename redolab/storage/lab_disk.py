@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from typing_extensions import override
+
 from redolab.errors import DiskFull
 from redolab.machine import files
 from redolab.machine.clean_up_journal import Journal
@@ -30,8 +32,8 @@ class ModelledPlace(Place):
     disk_file: Path
 
     @contextmanager
+    @override
     def limited(self) -> Iterator[None]:
-        """See `Place`."""
         self.model.tell("limits on")
         try:
             yield
@@ -39,21 +41,21 @@ class ModelledPlace(Place):
             self.model.tell("limits off")
 
     @contextmanager
+    @override
     def unlimited(self) -> Iterator[None]:
-        """See `Place`."""
         self.model.tell("limits off")
         try:
             yield
         finally:
             self.model.tell("limits on")
 
+    @override
     def late_share(self) -> float | None:
-        """See `Place`."""
         status = self.model.status()
         return status.late_ns / status.latency_ns if status.latency_ns else 0.0
 
+    @override
     def check(self) -> None:
-        """See `Place`."""
         self.model.check_running()
         if files.free_space(self.disk_file) < FULL:
             raise DiskFull(

@@ -1,4 +1,4 @@
-"""What a workload does: it loads its tables, writes until it is told to stop, tells how it goes, and verifies its data."""
+"""The contract of workloads: load tables, write until told to stop, report progress, verify the data."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
+import msgspec
 from pymysql.connections import Connection
 from pymysql.cursors import Cursor
 
@@ -30,57 +31,69 @@ class RunningWorkload(Protocol):
         """Raises `WorkloadFailed` if it has ended by itself."""
 
 
-class Workload(Protocol):
-    """A kind of load, an entry of `provision/workloads.toml`. `Data` is what it loads: equal data need not be loaded again."""
+class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind"):
+    """A kind of load, an entry of `provision/workloads.toml`. Its data is a struct; equal data need not be loaded again."""
 
-    @property
-    def about(self) -> str:
-        """What it does, in a line."""
+    about: str
+    """Its effect, in a line."""
 
     @property
     def network(self) -> bool:
-        """Whether its clients know TCP only: server and clients then share a network namespace that nobody else is in."""
+        """Clients that know TCP only: they and the server share a network namespace that nobody else is in."""
+        return False
 
     @property
     def thinks(self) -> bool:
-        """Whether its clients can have think time."""
+        """Clients that can have think time."""
+        return False
 
     @property
     def bytes_per_warehouse(self) -> int | None:
-        """What a warehouse of TPC-C takes on disk; None of a workload that has none."""
+        """Bytes on disk of one warehouse of TPC-C; None for other workloads."""
+        return None
 
     @property
     def caveats(self) -> Sequence[str]:
-        """What must stand wherever its figures do, a sentence each."""
+        """Sentences that must stand wherever its figures do."""
+        return ()
 
     def content(self) -> str:
-        """What decides its load as far as the project has it: two workloads of equal content are the same."""
+        """Return all that decides its load, as far as the project has it: workloads of equal content are the same."""
+        raise NotImplementedError
 
     def require(self, lab: Lab) -> None:
-        """Have the programs that it takes on this machine. Raises `LabError` if that cannot be."""
+        """Install the programs that it takes on this machine. Raises `LabError` if that cannot be done."""
+        raise NotImplementedError
 
     def data(self, size: int) -> Any:
-        """Its tables that come to about so many bytes: a struct that is part of the dataset's key."""
+        """Return the tables that come to about `size` bytes: a struct that is part of the dataset's key."""
+        raise NotImplementedError
 
     def schema(self, data: Any) -> Sequence[str]:
-        """Statements to run, in its schema, before the data is loaded."""
+        """Return statements to run, in its schema, before the data is loaded. Most programs make their tables themselves."""
+        return ()
 
     def finish(self, data: Any) -> Sequence[str]:
-        """Statements to run when the data has been loaded."""
+        """Return statements to run when the data has been loaded."""
+        return ()
 
     def load(self, tools: Tools, instance: Instance, data: Any, output: Path) -> Process:
         """Start loading the data into the instance; the caller waits for its end."""
+        raise NotImplementedError
 
     def run(
         self, tools: Tools, instance: Instance, data: Any, clients: Clients, output: Path
     ) -> AbstractContextManager[RunningWorkload]:
-        """While in it: the clients write to the instance; what they say goes to the file `output`."""
+        """Keep clients writing to the instance while the context lasts; their output goes to the file `output`."""
+        raise NotImplementedError
 
     def check_loaded(self, connection: Connection, data: Any, follow: Follow) -> list[TableCheck]:
-        """Check that all was loaded, and as it must be."""
+        """Check that all rows were loaded. Most programs end with an error if one could not be."""
+        return []
 
     def verify(self, connection: Connection, data: Any, turn: int, follow: Follow) -> list[TableCheck]:
-        """Check that what must be there after a recovery is. What takes long is checked in part, another part each `turn`."""
+        """Check that a recovery left what must be there. Checks that take long are split; each `turn` does another part."""
+        raise NotImplementedError
 
 
 def check_value(cursor: Cursor, what: str, query: str, expected: int) -> TableCheck:

@@ -10,15 +10,15 @@ from pathlib import Path
 
 from pymysql.connections import Connection
 from pymysql.cursors import Cursor
+from typing_extensions import override
 
 from redolab.lab import Lab
 from redolab.machine import files, processes
 from redolab.machine.processes import Command, Process
 from redolab.machine.tools import Tools
 from redolab.servers.instance import Instance
-from redolab.workloads.contract import Follow, RunningWorkload, check_pages, check_value
+from redolab.workloads.contract import Follow, RunningWorkload, Workload, check_pages, check_value
 from redolab.workloads.data import DATABASE, Clients, Defines, LedgerTables, Rows, TableCheck
-from redolab.workloads.plain import PlainWorkload
 from redolab.workloads.reporting import ReportingRun
 from redolab.workloads.source_code import code_alone
 from redolab.workloads.sysbench import SCRIPTS, connection_arguments, moment_of
@@ -38,7 +38,7 @@ _CREATE = (
 )
 
 
-class LedgerWorkload(PlainWorkload, frozen=True, kw_only=True, tag="ledger"):
+class LedgerWorkload(Workload, frozen=True, kw_only=True, tag="ledger"):
     """A sysbench script of the project's, whose first client reads what the others write."""
 
     options: str = ""
@@ -48,33 +48,36 @@ class LedgerWorkload(PlainWorkload, frozen=True, kw_only=True, tag="ledger"):
     between: tuple[str, ...] = ()
     """Statements of that client between its own."""
 
+    @override
     def content(self) -> str:
-        """See `Workload`."""
         return "\n".join([code_alone(SCRIPTS / _SCRIPT), self.options, self.defines, *self.between])
 
+    @override
     def require(self, lab: Lab) -> None:
-        """See `Workload`."""
         lab.tools.require(["sysbench"], lab.progress)
 
+    @override
     def data(self, size: int) -> LedgerTables:
-        """See `Workload`: as much as there is, however large the dataset is to be."""
+        """As much as there is, however large the dataset is to be."""
         return LedgerTables()
 
+    @override
     def schema(self, data: LedgerTables) -> Sequence[str]:
-        """See `Workload`: `load` has nothing left to do."""
+        """`load` has nothing left to do."""
         values = ", ".join(f"({number}, {data.balance})" for number in range(1, data.accounts + 1))
         created = [each.format(entries=ENTRIES, accounts=ACCOUNTS, options=self.options) for each in _CREATE]
         return (*created, f"INSERT INTO {ACCOUNTS} VALUES {values}")
 
+    @override
     def load(self, tools: Tools, instance: Instance, data: LedgerTables, output: Path) -> Process:
-        """See `Workload`."""
         return processes.start(Command(["true"]), output)
 
     @contextmanager
+    @override
     def run(
         self, tools: Tools, instance: Instance, data: LedgerTables, clients: Clients, output: Path
     ) -> Iterator[RunningWorkload]:
-        """See `Workload`: notes go into a folder beside `output`."""
+        """Notes go into a folder beside `output`."""
         sysbench = tools.get("sysbench")
         notes = output.with_name(NOTES)
         files.make_folder(notes)
@@ -97,8 +100,9 @@ class LedgerWorkload(PlainWorkload, frozen=True, kw_only=True, tag="ledger"):
         finally:
             process.stop(signal.SIGKILL)
 
+    @override
     def verify(self, connection: Connection, data: LedgerTables, turn: int, follow: Follow) -> list[TableCheck]:
-        """See `Workload`: no transaction is there in part, no money was made or lost, and the pages are in order."""
+        """No transaction is there in part, no money was made or lost, and the pages are in order."""
         torn = f"SELECT COUNT(*) FROM (SELECT 1 FROM {DATABASE}.{ENTRIES} GROUP BY client, number HAVING COUNT(*) <> {PARTS}) torn"
         with connection.cursor() as cursor:
             return [

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from typing_extensions import override
+
 from redolab.clock import now
 from redolab.errors import WorkloadFailed
 from redolab.machine.processes import Process
@@ -24,8 +26,8 @@ class ReportingRun(RunningWorkload):
         self._moment_of = moment_of
         self._said: list[str] = []
 
+    @override
     def moments(self) -> Sequence[WorkloadMoment]:
-        """See `RunningWorkload`."""
         moments = []
         for line in self._process.lines(now().monotonic):
             moment = None if line.arrival is None else self._moment_of(line.text, line.arrival)
@@ -36,8 +38,8 @@ class ReportingRun(RunningWorkload):
                 self._said = [*self._said[1 - _LAST_LINES :], line.text]
         return moments
 
+    @override
     def check_running(self) -> None:
-        """See `RunningWorkload`."""
         status = self._process.wait(0)
         if status is not None:
             self.moments()

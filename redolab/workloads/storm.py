@@ -9,15 +9,15 @@ from pathlib import Path
 
 import msgspec
 from pymysql.connections import Connection
+from typing_extensions import override
 
 from redolab.lab import Lab
 from redolab.machine import processes
 from redolab.machine.processes import Command, Process
 from redolab.machine.tools import Tools
 from redolab.servers.instance import Instance, NetworkAddress
-from redolab.workloads.contract import Follow, RunningWorkload, check_pages, check_value
+from redolab.workloads.contract import Follow, RunningWorkload, Workload, check_pages, check_value
 from redolab.workloads.data import DATABASE, Clients, StormTables, TableCheck, WorkloadMoment
-from redolab.workloads.plain import PlainWorkload
 from redolab.workloads.reporting import ReportingRun
 from redolab.workloads.tpcc.building import build_go_tpc, built_storm, storm_content
 
@@ -25,56 +25,62 @@ _TABLE = f"{DATABASE}.visits"
 _EVERYWHERE = "127.0.%"
 
 
-class StormWorkload(PlainWorkload, frozen=True, kw_only=True, tag="storm"):
+class StormWorkload(Workload, frozen=True, kw_only=True, tag="storm"):
     """A program of the lab's own (`provision/go-tpc/storm.go`)."""
 
     @property
+    @override
     def network(self) -> bool:
-        """See `Workload`: names are looked up of TCP addresses only."""
+        """Names are looked up of TCP addresses only."""
         return True
 
     @property
+    @override
     def caveats(self) -> Sequence[str]:
-        """See `Workload`."""
         return (
             "storm: every name is looked up in the server's own /etc/hosts, which takes no time; a name server that does not answer "
             "makes each new connection wait for it (docs/throughput.md).",
         )
 
+    @override
     def content(self) -> str:
-        """See `Workload`."""
         return storm_content()
 
+    @override
     def require(self, lab: Lab) -> None:
-        """See `Workload`: it is built beside go-tpc."""
+        """It is built beside go-tpc."""
         build_go_tpc(lab)
 
+    @override
     def data(self, size: int) -> StormTables:
-        """See `Workload`."""
         return StormTables()
 
+    @override
     def schema(self, data: StormTables) -> Sequence[str]:
-        """See `Workload`: `load` has a program insert nothing, as there is so little of it."""
+        """`load` has a program insert nothing, as there is so little of it."""
         values = ", ".join(f"({number}, 0)" for number in range(1, data.rows + 1))
         return (
             f"CREATE TABLE {_TABLE} (id INT NOT NULL PRIMARY KEY, visits INT NOT NULL) ENGINE=InnoDB",
             f"INSERT INTO {_TABLE} VALUES {values}",
         )
 
+    @override
     def finish(self, data: StormTables) -> Sequence[str]:
-        """See `Workload`: who comes from one of the clients' addresses may do what he does."""
+        """Who comes from one of the clients' addresses may do what he does."""
         user = f"{NetworkAddress().user}@'{_EVERYWHERE}'"
         return (f"CREATE USER {user}", f"GRANT SELECT, UPDATE ON {DATABASE}.* TO {user}")
 
+    @override
     def load(self, tools: Tools, instance: Instance, data: StormTables, output: Path) -> Process:
-        """See `Workload`: nothing is left to be loaded."""
+        """Nothing is left to be loaded."""
         return processes.start(Command(["true"]), output)
 
     @contextmanager
+    @override
     def run(
         self, tools: Tools, instance: Instance, data: StormTables, clients: Clients, output: Path
     ) -> Iterator[RunningWorkload]:
-        """See `Workload`: a connection that is refused is counted, and tried again after 10 ms."""
+        """A connection that is refused is counted, and tried again after 10 ms."""
         address = NetworkAddress()
         arguments = [
             *(str(built_storm(tools)), f"-address={address.host}:{address.port}", f"-user={address.user}"),
@@ -87,8 +93,8 @@ class StormWorkload(PlainWorkload, frozen=True, kw_only=True, tag="storm"):
         finally:
             process.stop(signal.SIGKILL)
 
+    @override
     def verify(self, connection: Connection, data: StormTables, turn: int, follow: Follow) -> list[TableCheck]:
-        """See `Workload`."""
         with connection.cursor() as cursor:
             return [
                 check_value(cursor, f"rows of {_TABLE}", f"SELECT COUNT(*) FROM {_TABLE}", data.rows),

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pymysql.connections import Connection
+from typing_extensions import override
 
 from redolab.lab import Lab
 from redolab.machine import processes
@@ -17,9 +18,8 @@ from redolab.machine.tools import Tool, Tools
 from redolab.project import PROJECT
 from redolab.servers.dialects import SOCKET
 from redolab.servers.instance import Instance, NetworkAddress
-from redolab.workloads.contract import Follow, RunningWorkload, check_pages, check_value
+from redolab.workloads.contract import Follow, RunningWorkload, Workload, check_pages, check_value
 from redolab.workloads.data import BYTES_PER_ROW, DATABASE, Clients, SysbenchTables, TableCheck, WorkloadMoment
-from redolab.workloads.plain import PlainWorkload
 from redolab.workloads.reporting import ReportingRun
 from redolab.workloads.source_code import code_alone
 
@@ -33,35 +33,36 @@ _TABLES = 16
 _OF_CLIENTS = r"large\_%"
 
 
-class SysbenchWorkload(PlainWorkload, frozen=True, kw_only=True, tag="sysbench"):
+class SysbenchWorkload(Workload, frozen=True, kw_only=True, tag="sysbench"):
     """A sysbench script: one of its own, or a file of the project's."""
 
     script: str
 
+    @override
     def content(self) -> str:
-        """See `Workload`."""
         return code_alone(SCRIPTS / self.script) if self.script.endswith(".lua") else self.script
 
+    @override
     def require(self, lab: Lab) -> None:
-        """See `Workload`."""
         lab.tools.require(["sysbench"], lab.progress)
 
+    @override
     def data(self, size: int) -> SysbenchTables:
-        """See `Workload`."""
         return SysbenchTables(tables=_TABLES, rows=max(1, size // BYTES_PER_ROW // _TABLES))
 
+    @override
     def load(self, tools: Tools, instance: Instance, data: SysbenchTables, output: Path) -> Process:
-        """See `Workload`: each table is filled by one of the threads."""
+        """Each table is filled by one of the threads."""
         sysbench = tools.get("sysbench")
         script = _script_of_its_own(sysbench, "oltp_write_only")
         arguments = [*connection_arguments(sysbench, script, _LOAD_THREADS), *_table_arguments(data), "prepare"]
         return processes.start(Command(arguments, folder=instance.folder, environment=sysbench.environment), output)
 
     @contextmanager
+    @override
     def run(
         self, tools: Tools, instance: Instance, data: SysbenchTables, clients: Clients, output: Path
     ) -> Iterator[RunningWorkload]:
-        """See `Workload`."""
         sysbench = tools.get("sysbench")
         ours = self.script.endswith(".lua")
         script = SCRIPTS / self.script if ours else _script_of_its_own(sysbench, self.script)
@@ -82,8 +83,9 @@ class SysbenchWorkload(PlainWorkload, frozen=True, kw_only=True, tag="sysbench")
         finally:
             process.stop(signal.SIGKILL)
 
+    @override
     def verify(self, connection: Connection, data: SysbenchTables, turn: int, follow: Follow) -> list[TableCheck]:
-        """See `Workload`: the row counts of all tables, one table page by page, and those that clients made for themselves."""
+        """The row counts of all tables, one table page by page, and those that clients made for themselves."""
         names = data.names()
         with connection.cursor() as cursor:
             cursor.execute(

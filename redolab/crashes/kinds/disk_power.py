@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from typing_extensions import override
+
 from redolab.clock import Instant, now
+from redolab.crashes.kinds.contract import CrashKind
 from redolab.crashes.kinds.crashed_files import copy_crashed_files
 from redolab.errors import LabError
 from redolab.machine import mounts
@@ -19,7 +22,7 @@ from redolab.storage.place import Place
 _AFTER = "after-cut"
 
 
-class DiskPower:
+class DiskPower(CrashKind):
     """A cut of the disk model's power, and SIGKILL before the server has seen it."""
 
     about = "a power cut of the server's disk, which ends its load: what was not flushed is gone"
@@ -29,8 +32,9 @@ class DiskPower:
     def __init__(self) -> None:
         self._folder: Path | None = None
 
+    @override
     def strike(self, instance: Instance, place: Place) -> Instant:
-        """See `CrashKind`: the server is stopped first, so that it meets no error of its disk."""
+        """The server is stopped first, so that it meets no error of its disk."""
         assert isinstance(place, ModelledPlace)
         self._folder = instance.folder
         moment = instance.freeze()
@@ -38,8 +42,9 @@ class DiskPower:
         instance.kill()
         return moment
 
+    @override
     def collect(self, place: Place, home: Path) -> float:
-        """See `CrashKind`: the disk is mounted without the model, and its file system replays its journal."""
+        """The disk is mounted without the model, and its file system replays its journal."""
         assert isinstance(place, ModelledPlace)
         assert self._folder is not None
         mounts.unmount(place.folder)
@@ -55,5 +60,6 @@ class DiskPower:
             copy_crashed_files(folder, home)
         return replayed
 
+    @override
     def go_on(self) -> None:
-        """See `CrashKind`: it does not."""
+        """It does not."""

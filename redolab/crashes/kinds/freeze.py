@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from typing_extensions import override
+
 from redolab.clock import Instant
+from redolab.crashes.kinds.contract import CrashKind
 from redolab.crashes.kinds.crashed_files import copy_crashed_files
 from redolab.errors import LabError
 from redolab.servers.instance import Instance
@@ -18,7 +21,7 @@ _IDLE = 30.0
 """Seconds for what was in flight to be answered: far more than any disk takes."""
 
 
-class Freeze:
+class Freeze(CrashKind):
     """SIGSTOP, a copy, SIGCONT."""
 
     about = "SIGSTOP, a copy of the files, SIGCONT: as SIGKILL leaves them, many times from one load"
@@ -28,8 +31,9 @@ class Freeze:
     def __init__(self) -> None:
         self._instance: Instance | None = None
 
+    @override
     def strike(self, instance: Instance, place: Place) -> Instant:
-        """See `CrashKind`: it stays stopped until its files are collected."""
+        """It stays stopped until its files are collected."""
         self._instance = instance
         moment = instance.freeze()
         try:
@@ -44,13 +48,13 @@ class Freeze:
             raise
         return moment
 
+    @override
     def collect(self, place: Place, home: Path) -> None:
-        """See `CrashKind`."""
         assert self._instance is not None
         with place.unlimited():
             copy_crashed_files(self._instance.folder, home)
 
+    @override
     def go_on(self) -> None:
-        """See `CrashKind`."""
         assert self._instance is not None
         self._instance.thaw()

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from typing_extensions import override
+
 from redolab.clock import Instant
+from redolab.crashes.kinds.contract import CrashKind
 from redolab.crashes.kinds.crashed_files import copy_crashed_files
 from redolab.servers.instance import Instance
 from redolab.storage.place import Place
 
 
-class Kill:
+class Kill(CrashKind):
     """SIGKILL."""
 
     about = "SIGKILL of the server, which ends its load"
@@ -20,16 +23,17 @@ class Kill:
     def __init__(self) -> None:
         self._folder: Path | None = None
 
+    @override
     def strike(self, instance: Instance, place: Place) -> Instant:
-        """See `CrashKind`."""
         self._folder = instance.folder
         return instance.kill()
 
+    @override
     def collect(self, place: Place, home: Path) -> None:
-        """See `CrashKind`."""
         assert self._folder is not None
         if self._folder != home:
             copy_crashed_files(self._folder, home)
 
+    @override
     def go_on(self) -> None:
-        """See `CrashKind`: it does not."""
+        """It does not."""

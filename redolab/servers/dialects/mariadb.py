@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from typing_extensions import override
+
 from redolab.counters import Counters
 from redolab.models.capacity import RedoCapacity, RedoLayout, capacity_before_8_0, one_file, two_files
 from redolab.models.inflation import LogWriter
@@ -104,8 +106,8 @@ class MariaDB(Dialect):
         patient_since = _PATIENT_SINCE.get((version.major, version.minor), 0)
         self.start_timeout = _PATIENT if version.patch >= patient_since else _IMPATIENT
 
+    @override
     def initialisation(self) -> Initialisation:
-        """See `Dialect`."""
         prefix = "mariadb" if self.version >= Version(11, 0, 0) else "mysql"
         return Initialisation(
             arguments=["--bootstrap", "--skip-log-bin", "--max_allowed_packet=8M"],
@@ -120,28 +122,28 @@ class MariaDB(Dialect):
             ],
         )
 
+    @override
     def layout(self, log_size: int) -> RedoLayout:
-        """See `Dialect`."""
         return one_file(log_size) if self._one_file else two_files(log_size)
 
+    @override
     def capacity(self, layout: RedoLayout) -> RedoCapacity:
-        """See `Dialect`."""
         header = 2048 if self._plain_header else 12288
         return capacity_before_8_0(layout, header=header, forced_at_limit=self._one_file)
 
+    @override
     def log_settings(self, log_size: int) -> Sequence[Setting]:
-        """See `Dialect`."""
         layout = self.layout(log_size)
         if not self._one_file:
             return innodb.two_log_files(layout.file_size)
         return [Setting("innodb_log_file_size", str(layout.file_size), "the redo log under test")]
 
+    @override
     def default_read_threads(self, cpus: int) -> int:
-        """See `Dialect`."""
         return 4
 
+    @override
     def resizing(self, log_size: int) -> Resizing:
-        """See `Dialect`."""
         if self.version < _RESIZES_ONLINE:
             return innodb.resized_at_start()
         return Resizing(
@@ -152,8 +154,8 @@ class MariaDB(Dialect):
             ],
         )
 
+    @override
     def settings(self, request: InstanceRequest) -> Sequence[Setting]:
-        """See `Dialect`."""
         settings = [
             *self.log_settings(request.log_size),
             *innodb.baseline(request),
@@ -172,30 +174,30 @@ class MariaDB(Dialect):
             )
         return overridden(settings, request)
 
+    @override
     def log_writer(self, variables: Mapping[str, str]) -> LogWriter:
-        """See `Dialect`."""
         if self._plain_header:
             return LogWriter(write_ahead=int(variables["innodb_log_write_ahead_size"]))
         # Since 10.8 the log is a stream of bytes without block headers; what a write is aligned to depends on the disk.
         return LogWriter(header=0, trailer=0, opens_next=False)
 
+    @override
     def log_size(self, variables: Mapping[str, str]) -> int:
-        """See `Dialect`."""
         # With one file innodb_log_files_in_group, which an old option file may set, has no effect.
         return int(variables["innodb_log_file_size"]) if self._one_file else innodb.size_of_files(variables)
 
+    @override
     def counters_statement(self) -> str:
-        """See `Dialect`."""
         if self._status_names:
             return innodb.show_status(STATUS.values())
         return innodb.status_and_metrics("information_schema.GLOBAL_STATUS")
 
+    @override
     def status_statement(self) -> str | None:
-        """See `Dialect`."""
         return None
 
+    @override
     def counters(self, rows: Sequence[Sequence[Any]]) -> Counters:
-        """See `Dialect`."""
         if not self._status_names:
             return innodb.counters_of(rows, innodb.STATUS, innodb.METRICS)
         counters = innodb.counters_of(rows, STATUS)

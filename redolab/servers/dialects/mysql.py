@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from typing_extensions import override
+
 from redolab.counters import Counters
 from redolab.models.capacity import (
     RedoCapacity,
@@ -139,8 +141,8 @@ class MySQL(Dialect):
         # What starts without being raised (tried on 5.5.9, 5.6.24, 5.7.22, 8.0.15, 9.7.4).
         self.smallest_log = (8 if version >= Version(5, 7, 0) else 2) * MIB
 
+    @override
     def initialisation(self) -> Initialisation:
-        """See `Dialect`."""
         if self.version >= Version(5, 7, 6):
             return Initialisation(arguments=["--initialize-insecure"])
         if not self._has_metrics:
@@ -151,30 +153,30 @@ class MySQL(Dialect):
             sql_files=["mysql_system_tables.sql", "mysql_system_tables_data.sql"],
         )
 
+    @override
     def layout(self, log_size: int) -> RedoLayout:
-        """See `Dialect`."""
         return thirty_two_files(log_size) if self._has_capacity else two_files(log_size)
 
+    @override
     def capacity(self, layout: RedoLayout) -> RedoCapacity:
-        """See `Dialect`."""
         if self._has_capacity:
             return capacity_8_0_30(layout)
         if self.version >= Version(8, 0, 0):
             return capacity_8_0(layout)
         return capacity_before_8_0(layout, header=2048)
 
+    @override
     def log_settings(self, log_size: int) -> Sequence[Setting]:
-        """See `Dialect`."""
         if self._has_capacity:
             return [Setting("innodb_redo_log_capacity", str(log_size), "the redo log under test")]
         return innodb.two_log_files(self.layout(log_size).file_size)
 
+    @override
     def default_read_threads(self, cpus: int) -> int:
-        """See `Dialect`."""
         return min(64, max(4, cpus // 2)) if self.version >= _READ_THREADS_BY_CPUS_SINCE else 4
 
+    @override
     def resizing(self, log_size: int) -> Resizing:
-        """See `Dialect`."""
         if self._has_capacity:
             return Resizing(
                 f"SET PERSIST innodb_redo_log_capacity = {log_size}",
@@ -182,8 +184,8 @@ class MySQL(Dialect):
             )
         return innodb.resized_at_start(*(() if self.version >= _RESIZES_ITSELF else ("ib_logfile0", "ib_logfile1")))
 
+    @override
     def settings(self, request: InstanceRequest) -> Sequence[Setting]:
-        """See `Dialect`."""
         settings = [
             *self.log_settings(request.log_size),
             *innodb.baseline(request),
@@ -203,8 +205,8 @@ class MySQL(Dialect):
             settings.append(Setting("mysqlx", "0", "nobody else is to reach it"))
         return overridden(settings, request)
 
+    @override
     def log_writer(self, variables: Mapping[str, str]) -> LogWriter:
-        """See `Dialect`."""
         # Percona Server 5.5 and 5.6 have blocks of other sizes, 5.7 and later write ahead.
         return LogWriter(
             block=int(variables.get("innodb_log_block_size", 512)),
@@ -212,8 +214,8 @@ class MySQL(Dialect):
             splits=self.version >= Version(8, 0, 11),
         )
 
+    @override
     def counters_statement(self) -> str:
-        """See `Dialect`."""
         if not self._has_metrics:
             return "SHOW ENGINE INNODB STATUS"
         in_performance_schema = self.version >= Version(5, 7, 6)
@@ -221,18 +223,18 @@ class MySQL(Dialect):
             "performance_schema.global_status" if in_performance_schema else "information_schema.GLOBAL_STATUS"
         )
 
+    @override
     def status_statement(self) -> str | None:
-        """See `Dialect`."""
         return None if self._has_metrics else innodb.show_status(innodb.STATUS.values())
 
+    @override
     def counters(self, rows: Sequence[Sequence[Any]]) -> Counters:
-        """See `Dialect`."""
         if self._has_metrics or len(rows) > 1:
             return innodb.counters_of(rows, innodb.STATUS, innodb.METRICS)
         return counters_of_innodb_status(rows)
 
+    @override
     def log_size(self, variables: Mapping[str, str]) -> int:
-        """See `Dialect`."""
         if self._has_capacity:
             # By the manual innodb_log_file_size and innodb_log_files_in_group, which 9.7 has no more, can set another size.
             return int(variables.get(CAPACITY_IN_FORCE.lower()) or variables["innodb_redo_log_capacity"])

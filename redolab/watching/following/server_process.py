@@ -12,6 +12,7 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 import psutil
+from typing_extensions import override
 
 from redolab.clock import process_start
 from redolab.errors import InvalidInput
@@ -87,7 +88,7 @@ def is_server(name: str | None) -> bool:
     return name is not None and _SERVERS.fullmatch(name) is not None
 
 
-class ServerProcess:
+class ServerProcess(ShownProcess):
     """A server that runs."""
 
     def __init__(self, pid: int) -> None:
@@ -148,19 +149,19 @@ class ServerProcess:
                     return True
         return False
 
+    @override
     def start_limit(self) -> StartLimit | None:
-        """See `ShownProcess`."""
         with suppress(OSError, psutil.NoSuchProcess):
             ancestors = [parent.pid for parent in self._process.parents()]
             return start_limit((self._folder / "cgroup").read_text(), self.pid, ancestors)
         return None
 
+    @override
     def redo(self) -> RedoToRecover | None:
-        """See `ShownProcess`."""
         return redo_to_recover(self.redo_folder)
 
+    @override
     def look(self, at: float) -> Look | None:
-        """See `ShownProcess`."""
         if not self.is_running:
             return None
         try:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from typing_extensions import override
+
 from redolab.clock import now
 from redolab.lab import Lab
 from redolab.machine import processes
@@ -16,8 +18,8 @@ from redolab.servers.instance import Instance, NetworkAddress
 from redolab.workloads.contract import RunningWorkload
 from redolab.workloads.data import DATABASE, Clients
 from redolab.workloads.reporting import ReportingRun
+from redolab.workloads.tpcc.base import TpccWorkload
 from redolab.workloads.tpcc.building import build_go_tpc, built_go_tpc, go_tpc_version
-from redolab.workloads.tpcc.plain import TpccWorkload
 from redolab.workloads.tpcc.reports import GoTpcReports
 from redolab.workloads.tpcc.tables import TpccTables
 
@@ -31,37 +33,38 @@ class GoTpcWorkload(TpccWorkload, frozen=True, kw_only=True, tag="go-tpc"):
     """go-tpc, as the project builds it."""
 
     @property
+    @override
     def thinks(self) -> bool:
-        """See `Workload`."""
         return True
 
     @property
+    @override
     def caveats(self) -> Sequence[str]:
-        """See `Workload`."""
         return (
             "go-tpc is not TPC-C to the letter (docs/workloads.md): its figures are NOTPM (New-Order transactions a minute), never tpmC; "
             "percentiles of latency have one significant digit.",
         )
 
+    @override
     def content(self) -> str:
-        """See `Workload`."""
         return f"{self.loaded_by}, rows by their keys"
 
+    @override
     def require(self, lab: Lab) -> None:
-        """See `Workload`: built once, from sources whose hashes are checked."""
+        """Built once, from sources whose hashes are checked."""
         build_go_tpc(lab)
 
     @property
+    @override
     def loaded_by(self) -> str:
-        """See `TpccWorkload`."""
         return f"{_NAME} {go_tpc_version()}"
 
+    @override
     def load(self, tools: Tools, instance: Instance, data: TpccTables, output: Path) -> Process:
-        """See `Workload`: the districts are dealt out to the threads in turn.
+        """The districts are dealt out to the threads in turn.
 
         A batch of rows whose connection is lost is inserted again over another. When it has failed too often go-tpc leaves
-        it out and goes on: `check_loaded` finds that.
-        """
+        it out and goes on: `check_loaded` finds that."""
         arguments = [
             *_arguments(tools, data, _LOAD_THREADS),
             *("prepare", "--no-check", f"--retry-count={_RETRIES}", f"--retry-interval={_RETRY_AFTER}"),
@@ -69,10 +72,11 @@ class GoTpcWorkload(TpccWorkload, frozen=True, kw_only=True, tag="go-tpc"):
         return processes.start(instance.in_its_network(Command(arguments)), output)
 
     @contextmanager
+    @override
     def run(
         self, tools: Tools, instance: Instance, data: TpccTables, clients: Clients, output: Path
     ) -> Iterator[RunningWorkload]:
-        """See `Workload`: a transaction that fails, as in a deadlock, is counted, and its client goes on with the next."""
+        """A transaction that fails, as in a deadlock, is counted, and its client goes on with the next."""
         arguments = [
             *_arguments(tools, data, clients.connections),
             *("run", "--ignore-error", "--output=json", f"--interval={clients.report_every}s"),

@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from typing_extensions import override
+
 from redolab.errors import InvalidInput
 from redolab.lab import Lab
 from redolab.machine import processes
@@ -17,7 +19,7 @@ from redolab.servers.instance import Instance, NetworkAddress
 from redolab.workloads.contract import RunningWorkload
 from redolab.workloads.data import DATABASE, Clients
 from redolab.workloads.reporting import ReportingRun
-from redolab.workloads.tpcc.plain import TpccWorkload
+from redolab.workloads.tpcc.base import TpccWorkload
 from redolab.workloads.tpcc.reports import TpccMysqlReports
 from redolab.workloads.tpcc.tables import TpccTables
 
@@ -70,46 +72,47 @@ class TpccMysqlWorkload(TpccWorkload, frozen=True, kw_only=True, tag="tpcc-mysql
     """`tpcc_load` and `tpcc_start`."""
 
     @property
+    @override
     def caveats(self) -> Sequence[str]:
-        """See `Workload`."""
         return (
             "tpcc-mysql is not TPC-C to the letter: it has no think time, its payments leave C_YTD_PAYMENT alone, and two of its "
             "deliveries can deliver one order. Hence NOTPM (New-Order transactions a minute), never tpmC (docs/workloads.md).",
         )
 
+    @override
     def content(self) -> str:
-        """See `Workload`."""
         return _NAME
 
+    @override
     def require(self, lab: Lab) -> None:
-        """See `Workload`: they have no package that the lab could fetch."""
+        """They have no package that the lab could fetch."""
         for name in (_LOAD, _START):
             _program(name)
 
     @property
+    @override
     def loaded_by(self) -> str:
-        """See `TpccWorkload`."""
         return _NAME
 
     @property
+    @override
     def broken(self) -> Collection[str]:
-        """See `TpccWorkload`."""
         return _BROKEN
 
+    @override
     def schema(self, data: TpccTables) -> Sequence[str]:
-        """See `Workload`."""
         return _SCHEMA
 
+    @override
     def load(self, tools: Tools, instance: Instance, data: TpccTables, output: Path) -> Process:
-        """See `Workload`."""
         command = Command([*_arguments(_LOAD, data), "-p", ""])
         return processes.start(instance.in_its_network(command), output)
 
     @contextmanager
+    @override
     def run(
         self, tools: Tools, instance: Instance, data: TpccTables, clients: Clients, output: Path
     ) -> Iterator[RunningWorkload]:
-        """See `Workload`."""
         interval = max(1, round(clients.report_every))
         arguments = [*_arguments(_START, data), "-p", "", "-c", str(clients.connections)]
         arguments += ["-r", "0", "-l", str(_FOR_EVER), "-i", str(interval)]

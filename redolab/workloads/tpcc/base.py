@@ -5,25 +5,26 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from pymysql.connections import Connection
+from typing_extensions import override
 
-from redolab.workloads.contract import Follow
+from redolab.workloads.contract import Follow, Workload
 from redolab.workloads.data import TableCheck
-from redolab.workloads.plain import PlainWorkload
 from redolab.workloads.tpcc.checking import check_loaded, check_recovered
 from redolab.workloads.tpcc.tables import BYTES_PER_WAREHOUSE, TpccTables, warehouses_in
 
 
-class TpccWorkload(PlainWorkload, frozen=True, kw_only=True):
+class TpccWorkload(Workload, frozen=True, kw_only=True):
     """The base of both programs; for all of it see `Workload`."""
 
     @property
+    @override
     def network(self) -> bool:
-        """See `Workload`: both know TCP only."""
+        """Both know TCP only."""
         return True
 
     @property
+    @override
     def bytes_per_warehouse(self) -> int | None:
-        """See `Workload`."""
         return BYTES_PER_WAREHOUSE
 
     @property
@@ -36,18 +37,20 @@ class TpccWorkload(PlainWorkload, frozen=True, kw_only=True):
         """The clauses of the consistency conditions that the program's own transactions do not keep."""
         return ()
 
+    @override
     def data(self, size: int) -> TpccTables:
-        """See `Workload`."""
         return TpccTables(warehouses=warehouses_in(size), loaded_by=self.loaded_by)
 
+    @override
     def finish(self, data: TpccTables) -> Sequence[str]:
-        """See `Workload`."""
         return data.analyzed()
 
+    @override
     def check_loaded(self, connection: Connection, data: TpccTables, follow: Follow) -> list[TableCheck]:
-        """See `Workload`: all rows, and all consistency conditions."""
+        """All rows, and all consistency conditions."""
         return check_loaded(connection, data, follow)
 
+    @override
     def verify(self, connection: Connection, data: TpccTables, turn: int, follow: Follow) -> list[TableCheck]:
-        """See `Workload`: the conditions that the program keeps in the first turn, the quick ones later; one table page by page."""
+        """The conditions that the program keeps in the first turn, the quick ones later; one table page by page."""
         return check_recovered(connection, data, turn, follow, broken=self.broken)
