@@ -37,10 +37,13 @@ class SysbenchWorkload(Workload, frozen=True, kw_only=True, tag="sysbench"):
     """A sysbench script: one of its own, or a file of the project's."""
 
     script: str
+    options: tuple[str, ...] = ()
+    """Further options of sysbench, while clients write."""
 
     @override
     def content(self) -> str:
-        return code_alone(SCRIPTS / self.script) if self.script.endswith(".lua") else self.script
+        script = code_alone(SCRIPTS / self.script) if self.script.endswith(".lua") else self.script
+        return " ".join([script, *self.options])
 
     @override
     def require(self, lab: Lab) -> None:
@@ -74,6 +77,7 @@ class SysbenchWorkload(Workload, frozen=True, kw_only=True, tag="sysbench"):
                 "--events=0",
                 f"--report-interval={max(1, round(clients.report_every))}",
                 f"--mysql-ignore-errors={_LOCK_CONFLICTS}",
+                *self.options,
                 "run",
             ),
         ]
