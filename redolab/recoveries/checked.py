@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
-from typing_extensions import override
-
 from redolab.lab import Lab
 from redolab.machine import copies, files
 from redolab.progress import Stage
@@ -56,7 +54,7 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
-class ImageTask(Checkable):
+class ImageTask:
     """A recovery of a crash image that is to be checked; for the rest see `Checkable`."""
 
     number: int
@@ -64,23 +62,23 @@ class ImageTask(Checkable):
     log: Path
 
     @property
-    @override
     def server(self) -> InstalledServer:
+        """Server that recovers."""
         return self.recovery.server
 
     @property
-    @override
     def settings(self) -> str:
+        """Settings in which it differs, in words."""
         return self.recovery.settings
 
     @property
-    @override
     def request(self) -> InstanceRequest:
+        """Request for the recovering instance."""
         return self.recovery.request
 
     @property
-    @override
     def stuck_after(self) -> float:
+        """Seconds without progress after which it counts as stuck."""
         return self.recovery.stuck_after
 
 
