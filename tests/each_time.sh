@@ -10,7 +10,7 @@ pytest=.venv/bin/pytest
 each="not vm and not thorough"
 set_up=tests/test_set_up.py
 no_server=(
-    tests/commands tests/models tests/querylogs/digest tests/records tests/report tests/results tests/runs tests/timeline
+    tests/commands tests/models tests/querylogs/digest tests/records tests/report tests/results tests/runs tests/errorlog
     tests/watching/test_shipped_recoveries.py tests/sizing/test_shipped.py
 )
 with_server=(--ignore=$set_up "${no_server[@]/#/--ignore=}")

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from redolab.counters import Sample
+from redolab.errorlog import timelines
 from redolab.lines import Line
 from redolab.machine.facts import Copy, Disk, Machine
 from redolab.machine.machine_class import machine_classes
@@ -24,7 +25,6 @@ from redolab.results.loads import Load
 from redolab.results.recoveries import Recovery
 from redolab.runs.schema import Ruling, TrialRecord
 from redolab.servers.dialects import InstanceRequest, Purpose
-from redolab.timeline import timelines
 from redolab.units import MIB
 from redolab.workloads.data import SysbenchTables, TableCheck, WorkloadMoment
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from redolab.errorlog import timelines
+from redolab.errorlog.files import read_log
 from redolab.project import PROJECT
-from redolab.timeline import timelines
-from redolab.timeline.logs import read_log
 
 PUBLISHED = tomllib.loads((PROJECT.root / "data/published/recovery-2010.toml").read_text())
 CRASHES = PUBLISHED["crash"]

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 import scipy
 
+from redolab.errorlog import Phase
 from redolab.models.intervals import SHARE, Ratio, stand_together
 from redolab.records.alike import Alike, grouped, pooled
 from redolab.records.recovery import Outcome, RecoveryTrial
 from redolab.report.labels import server_label
-from redolab.timeline import Phase
 
 from .cases import BASELINE
 

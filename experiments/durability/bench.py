@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 from typing_extensions import override
 
+from redolab.errorlog.arrivals import arrivals_of
 from redolab.errors import DiskFull, LabError
 from redolab.lab import Lab
 from redolab.machine import files
@@ -33,7 +34,6 @@ from redolab.storage.catalogue import storage_profile
 from redolab.storage.disk_model import built_disk_model
 from redolab.storage.place import FULL
 from redolab.storage.profiles import ModelledDisk
-from redolab.timeline.arrivals import arrivals_of
 from redolab.units import GIB, MIB
 from redolab.workloads.data import Clients, Defines
 from redolab.workloads.ledger import LedgerWorkload

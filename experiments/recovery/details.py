@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from redolab.errorlog import Phase
 from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable, number
 from redolab.results.marks import MARK, Off, is_late, storage_label
-from redolab.timeline import Phase
 from redolab.units import KIB, format_size
 
 from .rows import RecoveryRow, bound_of, by_machine

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
+from redolab.errorlog import Phase
 from redolab.errors import LabError
 from redolab.machine.facts import DeviceUse
 from redolab.models.bound import Bound, bound_by
@@ -20,7 +21,6 @@ from redolab.records.recovery import Outcome, RecoveryTrial, WarmTime
 from redolab.results.alike import Keyed
 from redolab.results.recoveries import median_back
 from redolab.runs.store import Run
-from redolab.timeline import Phase
 
 CellKey: TypeAlias = tuple[str, int, str, int, str]
 """Server, log size in bytes, storage, buffer pool in bytes, settings that were asked for."""

@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from redolab.errorlog import Phase
 from redolab.models.intervals import median_of_known
 from redolab.records.recovery import RecoveryTrial
 from redolab.report.labels import server_label
 from redolab.results.loads import Load, found_in
 from redolab.runs.store import Run
-from redolab.timeline import Phase
 
 from .changes import BASELINE
 from .planned import SettingsPlan

@@ -20,7 +20,7 @@ def timeline(files: tuple[Path, ...], as_json: bool) -> None:
     For every crash recovery in the files (- for standard input): its phases, how much redo, and what could not be told; crash
     loops, and how many starts were clean. Exit status 3 if the last start in a file is not ready.
     """
-    from redolab.timeline.report import report_timelines
+    from redolab.errorlog.report import report_timelines
 
     reported = report_timelines(console(), files, as_json)
     if not reported.all_read:

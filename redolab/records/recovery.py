@@ -7,8 +7,8 @@ from enum import StrEnum
 
 import msgspec
 
+from redolab.errorlog import Phase, Timeline
 from redolab.machine.facts import Copy, CpuUse, DeviceUse, Disturbance
-from redolab.timeline import Phase, Timeline
 
 BACK = 0.9
 """Of the mean before the crash: from then on throughput is back."""

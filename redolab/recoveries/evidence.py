@@ -6,14 +6,14 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from redolab.errorlog.arrivals import arrivals_of
+from redolab.errorlog.collapse import Repetition, collapsed, repetitions
 from redolab.errors import CommandFailed, LabError
 from redolab.lab import Lab
 from redolab.machine import copies, files, processes
 from redolab.machine.processes import Command
 from redolab.servers.dialects import InstanceRequest, option_file
 from redolab.servers.install import InstalledServer
-from redolab.timeline.arrivals import arrivals_of
-from redolab.timeline.collapse import Repetition, collapsed, repetitions
 
 _STACKS = ("eu-stack", "gdb")
 _STACKS_SECONDS = 60.0

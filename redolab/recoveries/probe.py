@@ -13,6 +13,7 @@ from pymysql.connections import Connection
 from pymysql.constants import CR, ER
 
 from redolab.clock import now
+from redolab.errorlog.watch import Watch
 from redolab.machine.device import use_between
 from redolab.machine.facts import CpuUse, DeviceCounters, DeviceUse, Disturbance
 from redolab.machine.processor_use import disturbance, processor_times
@@ -20,7 +21,6 @@ from redolab.progress import Stage
 from redolab.records.dataset import PROBE_TABLE
 from redolab.servers.instance import Instance
 from redolab.storage.place import Place
-from redolab.timeline.getting_on import Watch
 
 _GREETING = 1.0
 _LOOK_EVERY = 0.25

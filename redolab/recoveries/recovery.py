@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 import pymysql
 
+from redolab.errorlog import Event
 from redolab.errors import LabError, ServerFailed, WorkloadFailed
 from redolab.lab import Lab
 from redolab.machine import copies, files
@@ -33,7 +34,6 @@ from redolab.runs.schema import Ruling
 from redolab.servers.instance import DATA, Instance, UsedInstance, prepare_folder
 from redolab.states.images import ImageStore, check_format
 from redolab.storage.place import Place
-from redolab.timeline import Event
 from redolab.units import format_duration, format_size
 from redolab.workloads.catalogue import workload_catalogue
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from redolab.errorlog.collapse import repetitions
+from redolab.errorlog.watch import standing
 from redolab.errors import InvalidInput, ServerFailed
 from redolab.records.recovery import Outcome, Repeated, Unfinished
 from redolab.recoveries.probe import Probe, RefusedError, StuckError
@@ -12,8 +14,6 @@ from redolab.servers.extra_settings import error_naming, settings_from
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import Instance
 from redolab.storage.place import Place
-from redolab.timeline.advance import standing
-from redolab.timeline.collapse import repetitions
 
 _LAST_LINES = 15
 

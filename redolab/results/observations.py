@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from redolab.errorlog import Phase, Timeline
 from redolab.machine.machine_class import MachineClass
 from redolab.models.capacity import PAGE_SIZE
 from redolab.models.recovery_time.fit import Observation, Struck, Subject
@@ -27,7 +28,6 @@ from redolab.results.alike import Keyed, Keys
 from redolab.results.storages import storages_of
 from redolab.servers.dialects import Version, dialect_of, family_of
 from redolab.storage.figures import MeasuredDisk
-from redolab.timeline import Phase, Timeline
 
 
 def disk_figures(got: MeasuredDisk) -> DiskRates | None:

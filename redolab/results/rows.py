@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from redolab.errorlog import Phase
 from redolab.errors import LabError
 from redolab.machine.facts import DeviceUse
 from redolab.records.crash import CrashImage
@@ -15,7 +16,6 @@ from redolab.results.storages import storages_of
 from redolab.runs.experiment import Rows
 from redolab.runs.store import Run
 from redolab.storage.figures import FIGURES, StorageRecord
-from redolab.timeline import Phase
 from redolab.workloads.tpcc.tables import TpccTables
 
 

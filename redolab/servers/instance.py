@@ -17,6 +17,8 @@ from pymysql.connections import Connection
 
 from redolab.clock import Instant, now
 from redolab.counters import Sample, sample_at
+from redolab.errorlog import Event, Timeline, events, timelines
+from redolab.errorlog.arrivals import arrivals_of
 from redolab.errors import ServerFailed
 from redolab.lines import Line
 from redolab.machine import files, processes
@@ -25,8 +27,6 @@ from redolab.machine.processes import Command, Process, ProcessIdentity
 from redolab.servers.dialects import PORT, SOCKET, InstanceRequest, Setting, option_file
 from redolab.servers.install import InstalledServer
 from redolab.servers.sandbox import INSTANCE, sandboxed_process
-from redolab.timeline import Event, Timeline, events, timelines
-from redolab.timeline.arrivals import arrivals_of
 
 OPTIONS = "my.cnf"
 DATA = "data"

@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from redolab.errorlog import Phase, Timeline
 from redolab.project import PROJECT
 from redolab.records.alike import grouped
 from redolab.records.recovery import Outcome
@@ -14,7 +15,6 @@ from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable
 from redolab.results.alike import keyed_recoveries
 from redolab.runs.store import Run
-from redolab.timeline import Phase, Timeline
 from redolab.units import GIB, format_duration, format_size
 
 LOG_SIZE = 8 * GIB

@@ -21,6 +21,7 @@ import psutil
 import pytest
 
 from redolab import load_runs
+from redolab.errorlog import Phase
 from redolab.lab import journal_of, native_folder
 from redolab.machine import files, processes
 from redolab.machine.identity import MACHINE_FILE
@@ -35,7 +36,6 @@ from redolab.runs.store import Run, RunStore
 from redolab.samples.series import LSN_SLIPS
 from redolab.servers.instance import UsedInstance
 from redolab.states.images import ImageStore
-from redolab.timeline import Phase
 from tests.command import SMALL, UNCHECKED, lab_processes, nothing_is_left, recoveries, redolab, signal_at
 from tests.thorough import mostly_thorough
 

@@ -14,11 +14,11 @@ from experiments.recovery.plots import bar_segments
 from experiments.recovery.rows import RecoveryRow
 from experiments.recovery.rows import recovery_rows as rows_of
 from experiments.recovery.table import recovery_table
+from redolab.errorlog import Phase, PhaseTime
 from redolab.machine.facts import DeviceUse
 from redolab.records.crash import CrashImage
 from redolab.records.recovery import Outcome, Repeated, Unfinished, WarmTime
 from redolab.results.recoveries import Recovery
-from redolab.timeline import Phase, PhaseTime
 from redolab.workloads.data import TableCheck
 from tests.examples import MACHINE, image, keyed, record, trial
 

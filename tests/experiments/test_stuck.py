@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from redolab.errorlog import Phase
 from redolab.lab import journal_of, native_folder
 from redolab.machine import files
 from redolab.project import PROJECT
@@ -14,7 +15,6 @@ from redolab.records.recovery import Outcome, RecoveryTrial
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
 from redolab.states.images import ImageStore
-from redolab.timeline import Phase
 from tests.command import UNCHECKED, checks, nothing_is_left, redolab
 
 # Redo that does not fit the pool in one batch, many records to the page, and only two threads that have to wait for each

@@ -19,6 +19,9 @@ import msgspec
 import pymysql
 from rich.console import Console
 
+from redolab.errorlog import timelines, to_json
+from redolab.errorlog.collapse import collapsed
+from redolab.errorlog.files import read_log
 from redolab.lab import Lab, native_folder, open_lab
 from redolab.machine import copies, files
 from redolab.machine.page_cache import drop_page_cache
@@ -30,9 +33,6 @@ from redolab.servers.dialects import InstanceRequest, Purpose, Setting
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance, prepare_folder
 from redolab.states.images import ImageStore
-from redolab.timeline import timelines, to_json
-from redolab.timeline.collapse import collapsed
-from redolab.timeline.logs import read_log
 from redolab.units import MIB
 from tests.small_crash import small_crash
 

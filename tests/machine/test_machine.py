@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from redolab.clock import now
+from redolab.errorlog.arrivals import arrivals_of, read_stamped_log
 from redolab.errors import CommandFailed, DiskFull, LabError
 from redolab.machine import copies, files, processes
 from redolab.machine.description import cpu_name, read_disk
@@ -22,7 +23,6 @@ from redolab.machine.neighbours import neighbours
 from redolab.machine.processes import Command, ProcessIdentity
 from redolab.project import PROJECT
 from redolab.storage.loop import make_file_system, mounted
-from redolab.timeline.arrivals import arrivals_of, read_stamped_log
 from redolab.units import MIB
 
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from redolab.errorlog import timelines
+from redolab.errorlog.arrivals import arrivals_of, read_stamped_log
 from redolab.errors import InvalidInput, LabError
 from redolab.project import PROJECT
 from redolab.runs import pages
 from redolab.runs.packing import PACKED, unpacked
 from redolab.runs.schema import RunState, TrialRecord
 from redolab.runs.store import Run, RunStore, new_session
-from redolab.timeline import timelines
-from redolab.timeline.arrivals import arrivals_of, read_stamped_log
 from tests.command import redolab
 from tests.examples import MACHINE, trial
 from tests.thorough import mostly_thorough

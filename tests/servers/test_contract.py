@@ -16,6 +16,8 @@ from experiments.recovery.table import recovery_table
 from experiments.settings.changes import SETTINGS, changes
 from experiments.settings.factors import Factors
 from redolab.crashes.dataset import make_dataset
+from redolab.errorlog import timelines
+from redolab.errorlog.files import read_log
 from redolab.errors import InvalidInput
 from redolab.lab import Lab
 from redolab.machine import files, processes
@@ -32,8 +34,6 @@ from redolab.servers.dialects import SLOW_LOG, Dialect, InstanceRequest, Purpose
 from redolab.servers.instance import Instance
 from redolab.states.images import ImageStore
 from redolab.storage.place import Place
-from redolab.timeline import timelines
-from redolab.timeline.logs import read_log
 from redolab.units import MIB
 from redolab.workloads.catalogue import workload_catalogue
 from redolab.workloads.data import SysbenchTables

@@ -15,6 +15,8 @@ import msgspec
 import pytest
 
 from experiments.recovery.pages.replays import RecordedProcess, Replay, replays_of
+from redolab.errorlog.kinds import Phase
+from redolab.errorlog.stamps import records
 from redolab.lab import Lab
 from redolab.machine import copies
 from redolab.models.time_left import TimeLeft, Way
@@ -26,8 +28,6 @@ from redolab.servers.dialects import Purpose
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance, prepare_folder
 from redolab.states.images import ImageStore
-from redolab.timeline.phase import Phase
-from redolab.timeline.stamps import records
 from redolab.watching.following.advice import Advice
 from redolab.watching.following.follow import experience
 from redolab.watching.following.follower import Followed, Follower, State
@@ -243,7 +243,7 @@ def test_a_server_that_gave_up_is_a_finding(tmp_path: Path) -> None:
     )
     said = redolab("follow", str(log))
     assert said.returncode == 3
-    assert "it gave up" in said.stdout
+    assert "server gave up" in said.stdout
 
 
 @pytest.mark.parametrize(

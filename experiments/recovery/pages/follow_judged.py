@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
+from redolab.errorlog.stamps import records
 from redolab.models.time_left import (
     ANY_KIND,
     Done,
@@ -27,7 +28,6 @@ from redolab.models.time_left import (
 )
 from redolab.results.committed import FOLLOWED
 from redolab.runs.pages import measured_runs
-from redolab.timeline.stamps import records
 from redolab.watching.following.follow import RECOVERIES
 from redolab.watching.following.follower import Follower
 from redolab.watching.following.log_tail import Said

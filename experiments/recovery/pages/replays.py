@@ -8,15 +8,15 @@ from pathlib import Path
 
 import msgspec
 
+from redolab.errorlog.arrivals import arrivals_of, read_stamped_log
+from redolab.errorlog.stamps import records
 from redolab.models.time_left import POINTS, Course
 from redolab.records.recovery import RecoveryTrial
 from redolab.recoveries.looks import Beginning, looks_of
 from redolab.results.crashes import crashes_of
 from redolab.runs.store import Run
 from redolab.servers.dialects import Version, dialect_of, family_of
-from redolab.timeline.arrivals import arrivals_of, read_stamped_log
-from redolab.timeline.stamps import records
-from redolab.watching.following.recovery_log import RecoveryLog
+from redolab.watching.following.log_course import LogCourse
 from redolab.watching.following.redo_files import RedoToRecover
 from redolab.watching.following.server_process import Look
 from redolab.watching.following.service import StartLimit
@@ -76,9 +76,9 @@ class Replay:
     """True where its redo log files show the end of the redo (`redo_files`)."""
     process: RecordedProcess | None
 
-    def logs_at(self, moments: Iterable[float]) -> Iterator[RecoveryLog]:
+    def logs_at(self, moments: Iterable[float]) -> Iterator[LogCourse]:
         """Yield what its log had told by each of these ascending moments: one log, which grows."""
-        log, heard = RecoveryLog(began=0.0), 0
+        log, heard = LogCourse(), 0
         for moment in moments:
             while heard < len(self.lines) and self.lines[heard][0] <= moment:
                 at, text = self.lines[heard]

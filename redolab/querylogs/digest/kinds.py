@@ -7,10 +7,10 @@ from pathlib import Path
 
 import zstandard
 
+from redolab.errorlog.compressed import TORN
 from redolab.errors import LabError
 from redolab.querylogs.digest.lines import RECORD
 from redolab.querylogs.digest.sources import STANDARD_INPUT, opened
-from redolab.timeline.compressed import TORN
 
 _HEAD = 65_536
 _MAGIC = (

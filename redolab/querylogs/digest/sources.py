@@ -12,9 +12,9 @@ from typing import IO, cast
 
 import zstandard
 
+from redolab.errorlog.compressed import TORN, open_file
 from redolab.querylogs.digest.classes import ReadFile
 from redolab.querylogs.digest.lines import BREAK, TIME, is_beginning
-from redolab.timeline.compressed import TORN, open_file
 
 STANDARD_INPUT = Path("-")
 BLOCK = 1 << 20

@@ -6,20 +6,19 @@ from collections import deque
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from redolab.errorlog.kinds import Family, Phase
+from redolab.errorlog.tablespaces import FilesSeen
+from redolab.errorlog.watch import Watch
 from redolab.errors import InvalidInput
 from redolab.models.time_left import ANY_KIND, Done, Experience, Held, TimeLeft, Tracks, Way, time_left
 from redolab.records.recovery import STUCK_AFTER
-from redolab.servers.dialects import Dialect, Version, dialect_of, family_of
-from redolab.timeline.events import Family
-from redolab.timeline.getting_on import Watch
-from redolab.timeline.phase import Phase
+from redolab.servers.dialects import Dialect, Version, dialect_of
 from redolab.watching.following.advice import Advice, Advised, Standstill, advised, advised_of_unknown
+from redolab.watching.following.log_course import LogCourse
 from redolab.watching.following.log_tail import Said
 from redolab.watching.following.process_course import ProcessCourse
-from redolab.watching.following.recovery_log import RecoveryLog
 from redolab.watching.following.server_process import Look, ShownProcess
 from redolab.watching.following.service import StartLimit
-from redolab.watching.following.tablespace_files import FilesSeen
 
 _RATE_OVER = 10.0
 """Seconds over which a rate is shown."""
@@ -74,6 +73,8 @@ class Followed:
     files: FilesSeen | None
     """How far it is with its tablespace files, while it looks at them."""
     rows_to_undo: int | None
+    newer_than_known: str | None
+    """Remark that the log of so new a server is not known yet."""
     quiet: float | None
     """Since it got on last; None where that is not seen."""
     advised: Advised
@@ -107,7 +108,7 @@ class Follower:
         self._named = None if server is None else _dialect_named(server)
         self._has_log = has_log
         self._stuck_after = stuck_after
-        self._log = RecoveryLog()
+        self._log = LogCourse()
         self._rates: deque[tuple[float, float, float | None]] = deque()
         self._tracks: tuple[tuple[str | None, bool], Tracks] | None = None
         self.attach(process, now)
@@ -135,7 +136,7 @@ class Follower:
             return
         began = self._log.began
         self._log.hear(said.record, said.at)
-        if self._log.began != began:
+        if self._log.began not in (None, began):
             # What was said in another start shows nothing of this one.
             self._watch = Watch(said.at)
         self._watch.hear(said.at, (said.record.text,))
@@ -171,7 +172,8 @@ class Follower:
         """How it stands now."""
         done, state = self._done(now), self._state(now)
         phase = self._phase(done, state)
-        files = None if state is State.ENDED else self._log.files.seen(now)
+        start = self._log.start
+        files = None if state is State.ENDED or start is None else start.files.seen(now)
         # No recovery that is recorded had more files than its redo took time.
         left = self._left(done) if state is State.RECOVERING and files is None else None
         standstill = self._standstill(now)
@@ -189,18 +191,19 @@ class Follower:
             server=self._name(),
             state=state,
             phase=phase,
-            percent=self._log.percent,
-            batches=self._log.batches,
+            percent=None if start is None else start.redo.percent,
+            batches=0 if start is None else start.redo.batches,
             done=done,
             left=left,
             held=None if left is None else self._experience.held.get(self._way(), {}).get(self._kind() or ANY_KIND),
             redo_rate=redo_rate,
             disk_rate=disk_rate,
             files=files,
-            rows_to_undo=self._log.rows_to_undo,
+            rows_to_undo=None if start is None else start.rows,
+            newer_than_known=None if start is None else start.newer_than_known,
             quiet=standstill.quiet,
             advised=advice,
-            ended=self._log.ended or ("its process has ended" if self.is_gone else None),
+            ended=self._log.writer.ended or ("its process has ended" if self.is_gone else None),
         )
 
     @property
@@ -217,7 +220,7 @@ class Follower:
 
     @property
     def _total(self) -> int | None:
-        stated = self._log.stated_checkpoint
+        stated = None if self._log.start is None else self._log.start.redo.checkpoint
         if self._redo is None or (stated is not None and stated != self._redo.checkpoint):
             # The files were read too late: they are of the next recovery.
             return None
@@ -228,13 +231,12 @@ class Follower:
         return None if self._redo is None else self._redo.capacity
 
     def _state(self, now: float) -> State:
-        if self._log.ended is not None or self.is_gone:
+        if self._log.writer.ended is not None or self.is_gone:
             return State.ENDED
         since = self._listens_since
         listens = since is not None and (not self._has_log or now - since >= _SAYS_READY_WITHIN)
         if self._log.ready is not None or listens:
-            undoes = self._log.rows_to_undo is not None and not self._log.undone
-            return State.ROLLING_BACK if undoes else State.READY
+            return State.ROLLING_BACK if self._log.undoes else State.READY
         has_redo = self._total is None or self._total >= _LEAST_REDO
         if self._log.recovers or (since is None and self._course.has_read and has_redo):
             return State.RECOVERING
@@ -257,9 +259,10 @@ class Follower:
     def _phase(self, done: Done, state: State) -> Phase:
         if state is State.ROLLING_BACK:
             return Phase.ROLLBACK
-        if self._log.recovers or self._log.phase is not Phase.DISCOVER:
+        phase = Phase.DISCOVER if self._log.start is None else self._log.start.redo.phase
+        if self._log.recovers or phase is not Phase.DISCOVER:
             is_all = done.total is not None and done.complete >= done.total > 0 and done.in_batch_s == 0
-            return Phase.OPEN if is_all and self._log.phase is Phase.SCAN else self._log.phase
+            return Phase.OPEN if is_all and phase is Phase.SCAN else phase
         if done.in_batch_s > 0:
             return Phase.APPLY
         return Phase.SCAN if self._course.has_read else Phase.DISCOVER
@@ -283,10 +286,11 @@ class Follower:
 
     def complains(self, now: float) -> bool:
         """Whether it says that it finds no free block."""
-        return self._log.blocked_since is not None and now - self._log.blocked_at < _COMPLAINS_EVERY
+        complaints = self._log.writer.complaints
+        return complaints is not None and now - complaints.last_at < _COMPLAINS_EVERY
 
     def _standstill(self, now: float) -> Standstill:
-        since, look = self._log.blocked_since, self._last_look
+        since, look = self._log.complains_since, self._last_look
         sees = look is not None and (look.read is not None or look.called is not None)
         return Standstill(
             quiet=self._watch.quiet(now) if sees else None,
@@ -309,11 +313,12 @@ class Follower:
 
     def _dialect(self) -> Dialect | None:
         """Of the server, by its name or by what its log says of its version."""
-        if self._named is not None or self._log.version is None:
+        start = self._log.start
+        if self._named is not None or start is None or start.version is None:
             return self._named
-        family = "mariadb" if self._log.family is Family.MARIADB else family_of(self._log.version)
+        family = "mariadb" if start.family is Family.MARIADB else "mysql"
         try:
-            return dialect_of(family, Version.parse(self._log.version))
+            return dialect_of(family, Version.parse(start.version))
         except InvalidInput:
             return None
 
@@ -331,10 +336,11 @@ class Follower:
         return self.process is not None and self.process.name == "mariadbd"
 
     def _name(self) -> str:
-        version = "" if self._log.version is None else f" {self._log.version}"
+        start = self._log.start
+        version = "" if start is None or start.version is None else f" {start.version}"
         if self.process is not None:
             return f"{self.process.name}{version}, process {self.process.pid}"
-        return f"{self._log.family or 'server'}{version}"
+        return f"{(start and start.family) or 'server'}{version}"
 
 
 def _dialect_named(server: str) -> Dialect:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from redolab.clock import Instant
+from redolab.errorlog.stamps import MICROSECONDS, Clock, Record, Stamp, records
 from redolab.errors import InvalidInput
-from redolab.timeline.stamps import MICROSECONDS, Clock, Record, Stamp, records
 
 _LAST = 64 << 20
 """Bytes that are read of what is there: no recovery writes more, unless it is stuck."""

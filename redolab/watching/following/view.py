@@ -9,12 +9,12 @@ from rich.table import Table
 from rich.text import Text
 
 from redolab.clock import Instant
+from redolab.errorlog.kinds import Phase
+from redolab.errorlog.tablespaces import FilesSeen
 from redolab.models.time_left import Held, TimeLeft
-from redolab.timeline.phase import Phase
 from redolab.units import format_duration, format_size
 from redolab.watching.following.advice import Advice
 from redolab.watching.following.follower import Followed, State
-from redolab.watching.following.tablespace_files import FilesSeen
 
 _MUCH_LESS = 0.7
 """Share of intervals of 80 % that held, below which they are not to be relied on."""

@@ -26,17 +26,14 @@ rollback
 
 The first five add up to `seconds_to_ready`, and with rollback to `seconds`. A phase that the log cannot time
 is None with the reason; what such phases took together stands in the notes. Parts lie within a phase
-(`redolab.timeline.parts`). A start of MySQL without InnoDB's notes is a recovery where what it writes at every
+(`redolab.errorlog.phases`). A start of MySQL without InnoDB's notes is a recovery where what it writes at every
 verbosity proves the crash, else an `UndecidedStart`. Nothing here touches a file:
-`redolab.timeline.logs` reads them.
+`redolab.errorlog.files` reads them.
 """
 
-from redolab.timeline.events import Event
-from redolab.timeline.found import FoundStart, UndecidedStart
-from redolab.timeline.parts import PhasePart
-from redolab.timeline.phase import Phase, PhaseTime
-from redolab.timeline.phases import Timeline, as_json, to_json
-from redolab.timeline.reader import events, starts, timelines
+from redolab.errorlog.kinds import Event, Phase
+from redolab.errorlog.reader import events, starts, timelines
+from redolab.errorlog.timeline import FoundStart, PhasePart, PhaseTime, Timeline, UndecidedStart, as_json, to_json
 
 __all__ = [
     "Event",

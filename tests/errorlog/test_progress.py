@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from redolab.errorlog import Phase
+from redolab.errorlog.collapse import KEPT, collapsed, repetitions
+from redolab.errorlog.watch import RecoveryProgress, Watch, progress_in, standing
 from redolab.lines import Line
-from redolab.timeline import Phase
-from redolab.timeline.advance import RecoveryProgress, progress_in, standing
-from redolab.timeline.collapse import KEPT, collapsed, repetitions
-from redolab.timeline.getting_on import Watch
 
 BEGUN = [
     "2026-11-22T05:00:00.1Z 0 [Note] [MY-012551] [InnoDB] Database was not shutdown normally!",

@@ -74,7 +74,8 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     names it ("" when nothing does); `group`: the same without the process id; `modern`: the message carried a
     code (MySQL 8 and later);
     `utc_form`: it was stamped in the form that MySQL introduced with 5.7; `process_form`: in that of MySQL 5.6, which names the
-    process behind the time; `error`: its label says that it is one.
+    process behind the time; `error`: its label says that it is one; `backup`, `innodb`: a backup program or
+    InnoDB wrote it.
     """
 
     text: str
@@ -86,6 +87,8 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     utc_form: bool = False
     process_form: bool = False
     error: bool = False
+    backup: bool = False
+    innodb: bool = False
 
 
 _TIME = r"\d{1,2}:\d\d:\d\d"
@@ -129,10 +132,13 @@ _INSTANCE = re.compile(r"([^@]+@.+?)(?:\.service)?")
 # A process has at most 7 digits. MariaDB 10.1 and 10.2 have their threads' addresses there, MariaDB 10.0 nothing.
 _PROCESS = re.compile(rf" \d{{1,7}} {_LABEL}")
 _HEADER = re.compile(
-    rf"\s*(?:(?:0x)?[0-9a-f]+\s+(?=\[|InnoDB:))?(?P<label>{_LABEL}\s*)?(?P<code>\[MY-\d+\]\s*)?(?:\[(?:InnoDB|Server|Xtrabackup)\]\s*)?"
-    r"(?:InnoDB:\s*)?"
+    rf"\s*(?:(?:0x)?[0-9a-f]+\s+(?=\[|InnoDB:))?(?P<label>{_LABEL}\s*)?(?P<code>\[MY-\d+\]\s*)?"
+    r"(?:\[(?:(?P<innodb>InnoDB)|Server|(?P<backup>Xtrabackup))\]\s*)?(?P<labelled>InnoDB:\s*)?"
 )
-
+_BACKUP_LINE = re.compile(r"(?:(?:xtra|maria)backup|innobackupex): ")
+_BLANKS = re.compile(r"[ \t]{2,}")
+# What is left of a page of the web that a log was copied from.
+_HTML_END = re.compile(r"\s*(?:<br ?/?>|</p>)+\s*$")
 
 # Programs of backups have no labels.
 _BACKUP_ERROR = re.compile(r"(?:(?:xtra|maria)backup: [Ee]rror\b|(?:\[\d+\] )?FATAL ERROR: )")
@@ -211,17 +217,27 @@ def _from_text(rest: str, base: Record) -> Iterator[Record]:
 
 def _record(text: str, stamp: Stamp | None, utc_form: bool, base: Record) -> Record:
     header = _HEADER.match(text)
-    body = text[header.end() :] if header else text
+    body = _told(text[header.end() :] if header else text)
     modern = bool(header and header["code"])
     return replace(
         base,
-        text=body.rstrip(),
+        text=body,
         server=stamp,
         modern=modern,
         utc_form=utc_form,
         process_form=stamp is not None and not utc_form and _PROCESS.match(text) is not None,
         error=_is_error(header["label"] or "" if header else "", body),
+        backup=bool(header and header["backup"]) or _BACKUP_LINE.match(body) is not None,
+        innodb=bool(header and (header["innodb"] or header["labelled"])),
     )
+
+
+def _told(text: str) -> str:
+    """Return a message with one blank where a copy has several, and without the end of a web page's line."""
+    text = text.rstrip()
+    if text.endswith(">"):
+        text = _HTML_END.sub("", text)
+    return _BLANKS.sub(" ", text) if "  " in text or "\t" in text else text
 
 
 def _is_error(label: str, body: str) -> bool:
@@ -264,8 +280,17 @@ def _of_mysql(entry: Mapping[str, Any], base: Record) -> Record | None:
     if not isinstance(message := entry.get("msg"), str):
         return None
     stamp = _json_stamp(entry, "time", "ts", 1000)
-    text, error = message.removeprefix("InnoDB: ").rstrip(), entry.get("label") == "Error"
-    return replace(base, text=text, server=stamp, modern=True, utc_form=True, error=error)
+    text, error = _told(message.removeprefix("InnoDB: ")), entry.get("label") == "Error"
+    return replace(
+        base,
+        text=text,
+        server=stamp,
+        modern=True,
+        utc_form=True,
+        error=error,
+        backup=entry.get("subsystem") == "Xtrabackup",
+        innodb=entry.get("subsystem") == "InnoDB",
+    )
 
 
 def _json_stamp(entry: Mapping[str, Any], written: str, counted: str, unit: int) -> Stamp | None:

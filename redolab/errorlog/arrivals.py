@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
+from redolab.errorlog.files import read_log
 from redolab.lines import Line
-from redolab.timeline.logs import read_log
 
 _ENDING = ".arrivals"
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from redolab.timeline.stamps import records
+from redolab.errorlog.stamps import records
 
 T = TypeVar("T")
 

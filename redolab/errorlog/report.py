@@ -14,12 +14,12 @@ import msgspec
 from rich.console import Console
 from rich.markup import escape
 
-from redolab.timeline import FoundStart, Phase, PhaseTime, Timeline, UndecidedStart, as_json, starts
-from redolab.timeline.compressed import Unpacked
-from redolab.timeline.logs import read_log
-from redolab.timeline.phases import NO_NOTES
-from redolab.timeline.start import StartKind
-from redolab.timeline.summary import CrashLoop, StartSummary
+from redolab.errorlog import FoundStart, Phase, PhaseTime, Timeline, UndecidedStart, as_json, starts
+from redolab.errorlog.compressed import Unpacked
+from redolab.errorlog.files import read_log
+from redolab.errorlog.kinds import StartKind
+from redolab.errorlog.phases import NO_NOTES
+from redolab.errorlog.summary import CrashLoop, StartSummary
 from redolab.units import format_duration, format_size
 
 _STANDARD_INPUT = "-"

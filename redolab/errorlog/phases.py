@@ -1,24 +1,26 @@
-"""What is known of a start, made into a timeline: phases, totals and how it ended."""
+"""A start made into a timeline: phases and their parts, totals and how it ended."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
-from typing import Any, Literal
 
-import msgspec
-
-from redolab.timeline.events import Event, Family
-from redolab.timeline.moments import DISORDER, MIXED, SET_BACK, LogMoment, between
-from redolab.timeline.parts import PhasePart, parts
-from redolab.timeline.phase import Phase, PhaseTime
-from redolab.timeline.stamps import MICROSECONDS, Clock
-from redolab.timeline.start import LOG_BEGINS_LATER, MIXED_TURNS, Reached, Start, StartKind
+from redolab.errorlog.clocks import DISORDER, MIXED, SET_BACK, LogMoment, between
+from redolab.errorlog.kinds import Event, Family, Phase, Stage, StartKind
+from redolab.errorlog.recovery import Complaints, Recovery
+from redolab.errorlog.redo import LOG_BEGINS_LATER, MIXED_TURNS
+from redolab.errorlog.stamps import MICROSECONDS, Clock
+from redolab.errorlog.timeline import ClockName, PhasePart, PhaseTime, Timeline, UndecidedStart
 
 NO_NOTES = "InnoDB's notes are not in the log"
-ClockName = Literal["arrival", "log", "collector"]
+NO_LINES = "no line of InnoDB's start is in the log"
+TABLESPACES = "tablespaces"
+DOUBLEWRITE = "doublewrite"
+REDO = "redo"
+UNDO_RESURRECTION = "undo resurrection"
+BINARY_LOG = "binary log and XA recovery"
 _MARKED = ("10.2.", "10.3.", "10.4.")
 _ROUNDING = 1e-6
 _PIECE = 64 * 1024
@@ -30,93 +32,15 @@ _CLOCK_NAMES: dict[Clock, ClockName] = {
 }
 
 
-class Timeline(msgspec.Struct, frozen=True, kw_only=True):
-    """One recovery.
+def timeline(
+    start: Recovery, ended: str, last: LogMoment | None, error: str | None, complaints: Complaints | None
+) -> Timeline:
+    """Return the timeline of a recovery.
 
-    `source`: the server as the collector of the log names it, None where nothing does.
-    `family`: mysql, percona or mariadb; `version`: its number; None where the log does not tell.
-    `start`, `ready`, `end`: when its first line stands, when it took connections, when the rollback was done
-    as well, as stamped in the log, with the offset where the stamps have one.
-    `clock`: what the seconds are from, whichever tells most: the server's stamps ("log"), lines seen arriving
-    by the lab, or the stamps of a collector (Docker, Kubernetes, journald); `resolution`: how fine that clock
-    is, in seconds.
-    `seconds_to_ready`: from `start` to `ready`; `seconds`: to the end, which is the later of ready and of the
-    completed rollback. Without the server's first line both count from where it knew that it must recover.
-    `rollback_start`, `rollback_seconds`: of the rollback itself, which may begin before the server is ready.
-    `checkpoint_lsn`, `end_lsn`: bytes; `pages`: to recover, as the log says, summed over `batches` (a page
-    can be in several); `transactions`, `rows`: found to be rolled back or cleaned up; `rolled_back`:
-    transactions reported as rolled back; `prepared`: found prepared, for the binary log or XA COMMIT to decide.
-    `parts`: of the phases, where lines of their own time them.
-    `kind`: what the server was started for, or that it is no server but the prepare of a backup.
-    `seconds_at_least`: of one that did not come to its end, from its beginning to its last line in the log;
-    `reached_lsn`: the last LSN of which it said that it had come to it.
-    `complete`: whether the log holds all of it, from the server's start to the end; `ended`: how it ended, in
-    words.
+    `ended`: the reason why no more lines of it follow after `last`; `error`: the last that it gave, where that is why;
+    `complaints`: those that it told last.
     """
-
-    source: str | None
-    family: str | None
-    version: str | None
-    start: datetime | None
-    ready: datetime | None
-    end: datetime | None
-    clock: ClockName
-    resolution: float
-    seconds_to_ready: float | None
-    seconds: float | None
-    phases: tuple[PhaseTime, ...]
-    rollback_start: datetime | None
-    rollback_seconds: float | None
-    checkpoint_lsn: int | None
-    end_lsn: int | None
-    pages: int | None
-    batches: int | None
-    transactions: int | None
-    rows: int | None
-    rolled_back: int | None
-    complete: bool
-    ended: str
-    notes: tuple[str, ...] = ()
-    prepared: int | None = None
-    parts: tuple[PhasePart, ...] = ()
-    kind: StartKind = StartKind.SERVER
-    seconds_at_least: float | None = None
-    reached_lsn: int | None = None
-
-    @property
-    def redo_bytes(self) -> int | None:
-        """Bytes of redo from the checkpoint to the end of the log."""
-        if self.checkpoint_lsn is None or self.end_lsn is None or self.end_lsn < self.checkpoint_lsn:
-            return None
-        return self.end_lsn - self.checkpoint_lsn
-
-    @property
-    def left_nothing_to_undo(self) -> bool:
-        """Whether all that was to be rolled back had been when the log ends: some rollbacks have no line that says so."""
-        if self.rows == 0 or self.transactions is None:
-            return True
-        return (self.rolled_back or 0) >= self.transactions - (self.prepared or 0)
-
-    def phase(self, phase: Phase) -> PhaseTime:
-        """One phase of it."""
-        return next(time for time in self.phases if time.phase is phase)
-
-
-def as_json(timeline: Timeline) -> bytes:
-    """The timeline as JSON, with its redo in bytes."""
-    redo = b"null" if timeline.redo_bytes is None else b"%d" % timeline.redo_bytes
-    return msgspec.json.encode(timeline)[:-1] + b',"redo_bytes":' + redo + b"}"
-
-
-def to_json(timeline: Timeline) -> dict[str, Any]:
-    """The timeline as plain values, for JSON."""
-    plain: dict[str, Any] = msgspec.json.decode(as_json(timeline))
-    return plain
-
-
-def timeline(start: Start, ended: str, last: LogMoment | None, error: str | None = None) -> Timeline:
-    """What `start` told; `ended`: why no more lines of it follow after `last`; `error`: the last that it gave, where that is why."""
-    start.redo.settle()
+    start.turns.settle()
     measure, times = _measured(start, ended)
     clock = measure.clock
     origin = start.began or start.discovered
@@ -145,17 +69,18 @@ def timeline(start: Start, ended: str, last: LogMoment | None, error: str | None
         phases=times,
         rollback_start=datetime_of(start.marks.get(Event.UNDO_START), clock),
         rollback_seconds=seconds_of(time_between(start.marks.get(Event.UNDO_START), undone, clock)),
-        checkpoint_lsn=None if _names_the_marker(start) else start.checkpoint_lsn,
+        checkpoint_lsn=None if _names_the_marker(start) else start.redo.checkpoint,
         end_lsn=end_lsn,
         pages=start.pages,
-        batches=start.redo.batches or None,
+        batches=start.turns.batches or None,
         transactions=start.transactions,
         rows=start.rows,
         rolled_back=start.rolled_back or None,
         complete=bool(start.began and ready and done),
         ended=_ended(start, ended, f": {error}" if error else ""),
         notes=(
-            *_stuck(start, clock),
+            *_stuck(start, complaints, clock),
+            *filter(None, (start.newer_than_known,)),
             *_notes(start),
             *([f"no totals: {unsound[0].why}"] if unsound else measure.together(times)),
         ),
@@ -163,7 +88,7 @@ def timeline(start: Start, ended: str, last: LogMoment | None, error: str | None
         parts=parts(start, clock, times),
         kind=start.kind,
         seconds_at_least=seconds_of(time_between(origin, last, clock)) if _is_unfinished(start) else None,
-        reached_lsn=start.scanned_lsn if end_lsn is None else None,
+        reached_lsn=start.redo.scanned if end_lsn is None else None,
     )
 
 
@@ -171,7 +96,7 @@ def timeline(start: Start, ended: str, last: LogMoment | None, error: str | None
 class _Measure:
     """Measures the phases of `start` on one clock; `ended`: why the log has no more of it."""
 
-    start: Start
+    start: Recovery
     clock: Clock
     ended: str
 
@@ -204,7 +129,7 @@ class _Measure:
         """Microseconds of scan and of apply, or the reasons."""
         if self.start.hides_notes:
             return NO_NOTES, NO_NOTES
-        redo = self.start.redo
+        redo = self.start.turns
         if not redo.batches:
             scanned = self._scanned()
             missing = scanned if isinstance(scanned, str) else "no batch of redo was applied"
@@ -227,14 +152,14 @@ class _Measure:
 
     def _turned(self) -> LogMoment | str:
         """Where scan became apply, once and for all."""
-        redo = self.start.redo
+        redo = self.start.turns
         if not redo.batches:
             return self._scanned()
         once = not redo.mixed and (redo.batches == 1 or self.start.batch_key)
         return redo.first if once and redo.first else "scan and apply took turns"
 
     def _applied(self) -> LogMoment | str:
-        redo = self.start.redo
+        redo = self.start.turns
         if not redo.batches:
             return self._scanned()
         return self._missing("the last batch was applied", _LATER) if redo.applying else redo.turn or LOG_BEGINS_LATER
@@ -304,7 +229,7 @@ def seconds_of(us: int | str) -> float | None:
     return us / MICROSECONDS if isinstance(us, int) else None
 
 
-def _measured(start: Start, ended: str) -> tuple[_Measure, tuple[PhaseTime, ...]]:
+def _measured(start: Recovery, ended: str) -> tuple[_Measure, tuple[PhaseTime, ...]]:
     """The phases on the clock that times most of them; of equals on the finest.
 
     The lab's own is not simply the best: MySQL 8.0 holds back all lines until the server is nearly ready.
@@ -319,7 +244,7 @@ def _measured(start: Start, ended: str) -> tuple[_Measure, tuple[PhaseTime, ...]
     return max(measured, key=merit) if len(measured) > 1 else measured[0]
 
 
-def _resolution(start: Start, clock: Clock) -> float:
+def _resolution(start: Recovery, clock: Clock) -> float:
     """Of the coarsest stamp among those used."""
     steps = [tick.stamp.step for moment in start.marks.values() if (tick := moment.tick(clock))]
     return max(steps, default=MICROSECONDS) / MICROSECONDS
@@ -333,46 +258,46 @@ def datetime_of(moment: LogMoment | None, clock: Clock) -> datetime | None:
     return next((d for c in order if (tick := moment.tick(c)) and (d := tick.stamp.datetime())), None)
 
 
-def _rollback_known(start: Start) -> bool:
+def _rollback_known(start: Recovery) -> bool:
     """Whether there was something to roll back: transactions that are only cleaned up have no rows to
     undo."""
     return Event.UNDO_START in start.marks or bool(start.transactions and start.rows != 0)
 
 
-def _rollback_done(start: Start) -> bool:
+def _rollback_done(start: Recovery) -> bool:
     if Event.UNDO_END in start.marks:
         return True
     return Event.READY in start.marks and not _rollback_known(start) and not start.hides_notes
 
 
-def _is_unfinished(start: Start) -> bool:
+def _is_unfinished(start: Recovery) -> bool:
     """Whether the last line of it is one of its recovery."""
     if start.outcome is not None:
         return False
     return Event.READY not in start.marks or (_rollback_known(start) and not _rollback_done(start))
 
 
-def _end_lsn(start: Start) -> int | None:
+def _end_lsn(start: Recovery) -> int | None:
     """Of the last line of the scan, once something later shows that the scan was over; else of the line at
     the opening."""
-    over = start.redo.batches or start.marks.keys() & _LATER or Event.END_OF_LOG in start.marks
-    if start.scanned_lsn is not None and over and (Event.PARSED not in start.marks or Event.END_OF_LOG in start.marks):
-        return start.opened_lsn if _scan_went_on(start) else start.scanned_lsn
+    over = start.turns.batches or start.marks.keys() & _LATER or Event.END_OF_LOG in start.marks
+    if start.redo.scanned is not None and over and (Event.PARSED not in start.marks or Event.END_OF_LOG in start.marks):
+        return start.opened_lsn if _scan_went_on(start) else start.redo.scanned
     return start.opened_lsn
 
 
-def _scan_went_on(start: Start) -> bool:
+def _scan_went_on(start: Recovery) -> bool:
     """Whether the last line of a scan of MySQL or Percona Server was not of its end.
 
     It says how far it is every 80 pieces, and where it ends, but not always (seen with 9.7.4); then it opens with the LSN where it
     ended, or with one a hundred bytes later (9.x).
     """
-    if start.family not in (Family.MYSQL, Family.PERCONA) or start.opened_lsn is None or start.scanned_lsn is None:
+    if start.family not in (Family.MYSQL, Family.PERCONA) or start.opened_lsn is None or start.redo.scanned is None:
         return False
-    return start.opened_lsn - start.scanned_lsn >= _PIECE
+    return start.opened_lsn - start.redo.scanned >= _PIECE
 
 
-def _ended(start: Start, ended: str, why: str) -> str:
+def _ended(start: Recovery, ended: str, why: str) -> str:
     if start.kind is not StartKind.SERVER:
         return start.outcome or f"{ended}{why}"
     ready, undone = start.marks.get(Event.READY), start.marks.get(Event.UNDO_END)
@@ -387,16 +312,16 @@ def _ended(start: Start, ended: str, why: str) -> str:
     return f"{first}{ended} before it was ready{why}"
 
 
-def _names_the_marker(start: Start) -> bool:
+def _names_the_marker(start: Recovery) -> bool:
     """Whether the "checkpoint LSN" of the log is that of the record that marks the checkpoint in the redo.
 
     MariaDB 10.2 to 10.4 print that one (recv_sys->mlog_checkpoint_lsn): where the log stood when the checkpoint was made, which
     can be gigabytes after the LSN from which the redo is read.
     """
-    if start.checkpoint_lsn is None:
+    if start.redo.checkpoint is None:
         return False
     marked = start.family is Family.MARIADB and (start.version or "").startswith(_MARKED)
-    return marked or (start.first_scanned_lsn or start.checkpoint_lsn) < start.checkpoint_lsn
+    return marked or (start.redo.first_scanned or start.redo.checkpoint) < start.redo.checkpoint
 
 
 _STUCK = 100
@@ -404,14 +329,14 @@ _STUCK = 100
 not at all in recoveries that ended."""
 
 
-def _stuck(start: Start, clock: Clock) -> Iterator[str]:
-    """That the recovery got no further, and what to do."""
-    if start.no_free_block < _STUCK or start.stage is Reached.READY:
+def _stuck(start: Recovery, complaints: Complaints | None, clock: Clock) -> Iterator[str]:
+    """Yield that the recovery got no further, and what to do."""
+    if complaints is None or complaints.times < _STUCK or start.stage is Stage.READY:
         return
-    since = datetime_of(start.no_free_block_since, clock)
+    since = datetime_of(complaints.since, clock)
     when = f" since {since}" if since else ""
     yield (
-        f"stuck{when}: {start.no_free_block:,} times no free block was found in the buffer pool, and nothing else was told. It may "
+        f"stuck{when}: {complaints.times:,} times no free block was found in the buffer pool, and nothing else was told. It may "
         "never end: kill it (SIGKILL) and start it once with innodb_read_io_threads = 64, or with another innodb_buffer_pool_size"
     )
 
@@ -422,7 +347,7 @@ _WITNESSES = {
 }
 
 
-def _notes(start: Start) -> Iterator[str]:
+def _notes(start: Recovery) -> Iterator[str]:
     if start.hides_notes:
         witnesses = [what for event, what in _WITNESSES.items() if event in start.marks]
         yield f"{NO_NOTES} (MySQL 5.7 and later write them with log_error_verbosity=3): {' and '.join(witnesses)} prove the crash"
@@ -430,10 +355,72 @@ def _notes(start: Start) -> Iterator[str]:
         yield "the log does not tell where the scan ended: the end LSN is the one with which InnoDB opened"
     if _names_the_marker(start):
         yield "the log does not tell from which LSN the redo was read"
-    batches = start.redo.batches
-    if batches > 1 and start.redo.mixed:
+    batches = start.turns.batches
+    if batches > 1 and start.turns.mixed:
         yield f"{batches} batches: {MIXED_TURNS}"
     elif batches > 1 and start.batch_key:
         yield f"{batches} batches: apply includes reading the redo again between them"
     elif batches > 1:
         yield f"{batches} batches: scan and apply are each the sum of their turns"
+
+
+def undecided(start: Recovery, before: str | None) -> UndecidedStart | None:
+    """Return a start of which the log does not tell whether it recovered; None where it does."""
+    if not start.is_undecided:
+        return None
+    clocks = list(start.clocks.in_use())
+    began, ready = start.began, start.marks[Event.READY]
+    opening, opened = start.marks.get(Event.INNODB_BEGINS), start.marks.get(Event.OPENED)
+    clock = next((each for each in clocks if isinstance(time_between(began, ready, each), int)), clocks[0])
+    return UndecidedStart(
+        start=datetime_of(began, clock),
+        ready=datetime_of(ready, clock),
+        seconds_to_ready=seconds_of(time_between(began, ready, clock)),
+        innodb_seconds=seconds_of(time_between(opening, opened, clock)),
+        before=before,
+        why=LOG_BEGINS_LATER if start.notes else NO_NOTES if start.hides_notes else NO_LINES,
+    )
+
+
+def parts(start: Recovery, clock: Clock, phases: Sequence[PhaseTime]) -> tuple[PhasePart, ...]:
+    """The parts of its phases that `start` told, in their order, as `clock` times them; `phases`: all of them.
+
+    What is left of a scan that has parts is that of the redo.
+    """
+    told = [
+        PhasePart(phase, part, took / MICROSECONDS)
+        for phase, part, begin, end in _spans(start)
+        if isinstance(took := between(begin, end, clock), int)
+    ]
+    if not told:
+        return ()
+    found: list[PhasePart] = []
+    for time in phases:
+        own = [part for part in told if part.phase is time.phase]
+        rest = None if time.seconds is None else round(time.seconds - sum(part.seconds for part in own), 6)
+        # Stamps that are out of order make parts that are longer than their phase, and worth nothing.
+        if not own or (rest is not None and rest < 0):
+            continue
+        found += [PhasePart(time.phase, REDO, rest)] if time.phase is Phase.SCAN and rest is not None else []
+        found += own
+    return tuple(found)
+
+
+def _spans(start: Recovery) -> Iterator[tuple[Phase, str, LogMoment, LogMoment]]:
+    marks = start.marks
+    doublewrite = marks.get(Event.DOUBLEWRITE)
+    begin = marks.get(Event.TABLESPACES) or marks.get(Event.TABLESPACES_READ)
+    end = marks.get(Event.TABLESPACES_DONE) or doublewrite
+    # To 5.6 the lines of both stand behind the one that shows the crash, and where there is no redo behind all of the scan.
+    late = Phase.OPEN if start.had_no_redo else Phase.SCAN
+    if begin and end and start.discovered:
+        yield Phase.DISCOVER if end.number < start.discovered.number else late, TABLESPACES, begin, end
+    if doublewrite and start.restored and start.discovered:
+        yield late, DOUBLEWRITE, doublewrite, start.restored
+    if undo := start.resurrected:
+        # MySQL to 5.7 and MariaDB apply what is left of the redo after it, later MySQL before it.
+        phase = Phase.SCAN if start.turns.batches > undo.batches else Phase.OPEN
+        yield phase, UNDO_RESURRECTION, undo.begin, undo.end
+    opened, begin, end = (marks.get(event) for event in (Event.OPENED, Event.BINARY_LOG, Event.XA_RECOVERED))
+    if opened and begin and end and opened.number < begin.number < end.number:
+        yield Phase.ACCEPT, BINARY_LOG, begin, end

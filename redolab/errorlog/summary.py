@@ -9,9 +9,9 @@ from datetime import datetime
 
 import msgspec
 
-from redolab.timeline.found import FoundStart
-from redolab.timeline.reader import KILLED_MEANWHILE
-from redolab.timeline.start import StartKind
+from redolab.errorlog.kinds import StartKind
+from redolab.errorlog.reader import KILLED_MEANWHILE
+from redolab.errorlog.timeline import FoundStart
 
 _A_LOOP = 3
 """So many starts in a row that ended badly are told as one."""

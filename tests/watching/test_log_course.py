@@ -8,25 +8,32 @@ from collections.abc import Sequence
 import pytest
 
 from experiments.recovery.pages.replays import course_of, replays_in
+from redolab.errorlog.kinds import Phase
+from redolab.errorlog.recovery import Recovery
+from redolab.errorlog.stamps import records
 from redolab.models.time_left import Knows
 from redolab.results.committed import FOLLOWED
 from redolab.runs.pages import measured_runs
-from redolab.timeline.phase import Phase
-from redolab.timeline.stamps import records
-from redolab.watching.following.recovery_log import RecoveryLog
+from redolab.watching.following.log_course import LogCourse
 
 REPLAYS = replays_in(run for folder in FOLLOWED for run in measured_runs(folder))
 SERVERS = sorted({each.server for each in REPLAYS})
 assert len(SERVERS) >= 8
 
 
-def heard(lines: Sequence[str], log: RecoveryLog | None = None, since: float = 0.0) -> RecoveryLog:
+def heard(lines: Sequence[str], log: LogCourse | None = None, since: float = 0.0) -> LogCourse:
     """A second after the other."""
-    log = log or RecoveryLog()
+    log = log or LogCourse()
     for number, line in enumerate(lines):
         for record in records(line):
             log.hear(record, since + number)
     return log
+
+
+def started(log: LogCourse) -> Recovery:
+    """Return the start at hand."""
+    assert log.start is not None
+    return log.start
 
 
 @pytest.mark.parametrize("server", SERVERS)
@@ -42,7 +49,7 @@ def test_a_recovery_gets_on_and_ends_where_the_lab_says(server: str) -> None:
         end = next(logs)
         assert end.ready is not None
         assert end.ready == pytest.approx(replay.ready, abs=0.5)
-        assert end.phase is Phase.ROLLBACK
+        assert started(end).redo.phase is Phase.ROLLBACK
         if replay.redo is not None:
             assert end.done(end.ready).read <= replay.redo * 1.001
 
@@ -62,7 +69,7 @@ def test_mysql_shows_percents_of_a_batch() -> None:
         ]
     )
     done = log.done(5.0)
-    assert log.percent == 30
+    assert started(log).redo.percent == 30
     assert (done.read, done.complete, done.knows) == (2_000_000, 0.0, Knows.APPLYING_SHARE)
     assert done.applied == pytest.approx(600_000)
     assert (done.applying_s, done.unseen_s, done.in_batch_s) == (3.0, 2.0, 3.0)
@@ -94,13 +101,13 @@ def test_another_start_begins_anew() -> None:
     assert log.recovers
     heard(first[:2], log, since=60.0)
     assert not log.recovers
-    assert (log.began, log.version) == (60.0, "9.7.4")
+    assert (log.began, started(log).version) == (60.0, "9.7.4")
 
 
 def test_how_a_server_ended_is_known_whatever_was_before() -> None:
     ready = "2026-11-21T09:00:00.000000Z 0 [System] [MY-010931] [Server] /usr/sbin/mysqld: ready for connections. Version: '9.7.4'"
     log = heard([ready, "2026-11-21T09:00:00Z UTC - mysqld got signal 11 ;"])
-    assert log.ended == "it crashed"
+    assert log.writer.ended == "server crashed (signal 11)"
 
 
 def test_a_page_dump_is_no_percent_and_takes_no_time() -> None:
@@ -113,7 +120,7 @@ def test_a_page_dump_is_no_percent_and_takes_no_time() -> None:
             "2026-11-21T09:00:03.000000Z 0 [Note] InnoDB: Page may be an index page where index id is 55",
         ]
     )
-    assert log.percent is None
+    assert started(log).redo.percent is None
 
 
 def test_the_percents_of_a_line_that_has_no_end_yet_are_shown() -> None:
@@ -121,7 +128,7 @@ def test_the_percents_of_a_line_that_has_no_end_yet_are_shown() -> None:
         ["2026-11-21T09:00:02.000000Z 0 [Note] InnoDB: Starting an apply batch of log records to the database..."]
     )
     log.hear_unfinished("InnoDB: Progress in percent: 0 1 2 17")
-    assert log.percent == 17
+    assert started(log).redo.percent == 17
     # How long still is judged by whole lines.
     assert log.done(9.0).applied == log.done(9.0).complete
 
@@ -148,16 +155,16 @@ def test_mysql_counts_its_tablespace_files_before_it_recovers_and_after() -> Non
     """Lines of a real recovery with 20,000 tables on a slow disk."""
     log = heard(_BEFORE)
     assert not log.recovers
-    seen = log.files.seen(4.0)
+    seen = started(log).files.seen(4.0)
     assert seen is not None
     # A line a second here: 800 files in 2 s, of which one thread's last line came a second before.
     assert (seen.validates, seen.done, seen.of, seen.rate) == (False, 800, 20020, 400.0)
     assert seen.left == pytest.approx(19220 / 400)
     heard(_RECOVERS, log, since=5.0)
     assert log.recovers
-    assert log.files.seen(8.0) is None
+    assert started(log).files.seen(8.0) is None
     heard(_VALIDATES, log, since=10.0)
-    seen = log.files.seen(12.0)
+    seen = started(log).files.seen(12.0)
     assert seen is not None
     assert (seen.validates, seen.done, seen.of, seen.rate) == (True, 2546, 20024, 1272.0)
     # A second has passed since it said so.
@@ -165,7 +172,7 @@ def test_mysql_counts_its_tablespace_files_before_it_recovers_and_after() -> Non
     heard(
         ["2026-11-26T19:33:04.366506Z 1 [Note] [MY-012356] [InnoDB] Scanned 20024 tablespaces. Validated 20024."], log
     )
-    assert log.files.seen(14.0) is None
+    assert started(log).files.seen(14.0) is None
 
 
 def test_an_old_server_says_that_it_looks_at_its_files_and_no_more() -> None:
@@ -175,8 +182,8 @@ def test_an_old_server_says_that_it_looks_at_its_files_and_no_more() -> None:
             "InnoDB: Reading tablespace information from the .ibd files...",
         ]
     )
-    seen = log.files.seen(2.0)
+    seen = started(log).files.seen(2.0)
     assert seen is not None
     assert (seen.of, seen.left) == (None, None)
     heard(["InnoDB: Restoring possible half-written data pages from the doublewrite"], log, since=3.0)
-    assert log.files.seen(4.0) is None
+    assert started(log).files.seen(4.0) is None

@@ -6,21 +6,15 @@ log every 10 s (fil0fil.cc, dict0dict.cc); up to 5.6 one line says that it begin
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
-
-_FOUND = re.compile(r"Using \d+ threads? to scan (?P<of>\d+) tablespace files")
-_CHECKED = re.compile(r"(?P<thread>Thread# \d+) - Checked (?P<done>\d+)/\d+ files")
-_VALIDATED = re.compile(r"\d+ ?threads? have validated (?P<done>\d+) out of (?P<of>\d+) tablespaces so far")
-_ALL_VALIDATED = re.compile(r"Scanned \d+ tablespaces\. Validated \d+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilesSeen:
-    """How far a server is with its files at one moment."""
+    """Progress of a server with its files at one time."""
 
     validates: bool
-    """Whether it has recovered, and sees whether all are there."""
+    """True after the recovery, when the server checks that all are there."""
     done: int | None
     of: int | None
     """None where its log does not count them."""
@@ -32,44 +26,39 @@ class FilesSeen:
 
 @dataclass(slots=True)
 class TablespaceFiles:
-    """Takes in lines of a log, and says how far it is with the files, while it looks at them."""
+    """Files looked at so far, while a server looks at them; times in seconds of the clock on which lines arrive."""
 
     _validates: bool = False
     _of: int | None = None
     _by_thread: dict[str, int] = field(default_factory=dict)
     _first: tuple[float, int] | None = None
-    """When it was first known how many it had looked at, and how many; None while it looks at none."""
+    """Time and number of files when a line first told how many; None while it looks at none."""
     _last: float = 0.0
-    """When that was said last."""
+    """Time of the last such line."""
 
-    def begin(self, at: float) -> None:
-        """It begins to look at its files."""
+    def begin(self, at: float, of: int | None = None) -> None:
+        """Begin to look at so many files."""
         self.end()
-        self._first = at, 0
+        self._first, self._of = (at, 0), of
 
     def end(self) -> None:
-        """It has looked at all."""
+        """End it: all have been looked at."""
         self._validates, self._of, self._by_thread, self._first = False, None, {}, None
 
-    def hear(self, text: str, at: float) -> None:
-        """Take in a line."""
-        if (found := _FOUND.match(text)) is not None:
-            self.begin(at)
-            self._of = int(found["of"])
-        elif (checked := _CHECKED.match(text)) is not None and self._first is not None:
-            self._by_thread[checked["thread"]] = int(checked["done"])
-            self._last = at
-        elif (validated := _VALIDATED.match(text)) is not None:
-            done = int(validated["done"])
-            if not self._validates:
-                self.end()
-                self._validates, self._first = True, (at, done)
-            self._of, self._by_thread, self._last = int(validated["of"]), {"": done}, at
-        elif _ALL_VALIDATED.match(text) is not None:
+    def checked(self, thread: str, done: int, at: float) -> None:
+        """Take in the files that one thread has looked at."""
+        if self._first is not None:
+            self._by_thread[thread], self._last = done, at
+
+    def validated(self, done: int, of: int, at: float) -> None:
+        """Take in the files that are validated after the recovery."""
+        if not self._validates:
             self.end()
+            self._validates, self._first = True, (at, done)
+        self._of, self._by_thread, self._last = of, {"": done}, at
 
     def seen(self, now: float) -> FilesSeen | None:
-        """How far it is; None where it looks at none."""
+        """Return the progress; None where the server looks at no files."""
         if self._first is None:
             return None
         if self._of is None:

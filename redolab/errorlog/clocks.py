@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from redolab.timeline.stamps import MICROSECONDS, Clock, Stamp
+from redolab.errorlog.stamps import MICROSECONDS, Clock, Stamp
 
 # Threads stamp their lines before they take turns at writing them: so much disorder is no clock set back.
 _DISORDER_US = 2 * MICROSECONDS

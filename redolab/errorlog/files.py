@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
+from redolab.errorlog.compressed import Unpacked
+from redolab.errorlog.table import NEEDLES, Near, matters
 from redolab.lines import Line
-from redolab.timeline.compressed import Unpacked
-from redolab.timeline.events import NEEDLES, Near
 
 # Fits the processor's cache, as each piece is looked through once for each word.
 _PIECE = 1 << 18
@@ -39,7 +39,7 @@ class Readable(Protocol):
 
 
 def read_log(source: str | os.PathLike[str] | Readable) -> Iterator[Line]:
-    """The lines of an error log that may tell of a recovery, in their order.
+    """Yield the lines of an error log that may tell of a start, in their order, and the last line that it has.
 
     Whatever the file holds, none raises. A crash of the machine can leave NUL bytes in a log: they end a line. A file may be
     compressed, and is read as far as it can be unpacked.
@@ -52,7 +52,7 @@ def read_log(source: str | os.PathLike[str] | Readable) -> Iterator[Line]:
 
 
 def _lines(stream: Readable) -> Iterator[Line]:
-    rest = b""
+    rest = end = b""
     near: frozenset[Near] = frozenset()
     while piece := stream.read(_PIECE):
         if b"\0" in piece:
@@ -61,9 +61,13 @@ def _lines(stream: Readable) -> Iterator[Line]:
         # An endless line is cut where a piece ends.
         whole = piece.rfind(b"\n") + 1 or (len(piece) if len(piece) > _PIECE else 0)
         rest = piece[whole:]
+        end = piece[-_REACH:]
         lines, near = _hits(piece, whole, near)
         yield from lines
     yield from _hits(rest, len(rest), near)[0]
+    last = _line(end.rstrip().rpartition(b"\n")[2])
+    if last.text and not matters(last.text):
+        yield last
 
 
 def _hits(piece: bytes, end: int, before: frozenset[Near]) -> tuple[list[Line], frozenset[Near]]:
@@ -88,9 +92,11 @@ def _hits(piece: bytes, end: int, before: frozenset[Near]) -> tuple[list[Line], 
     # In runs that are sorted already, one for each word; a line can be in several, and a very long one with several beginnings.
     spans.sort(reverse=True)
     whole = {close: begin for begin, close in spans}
-    return [
-        Line(piece[begin:close].rstrip(b"\r").decode("utf-8", "replace")) for close, begin in reversed(whole.items())
-    ], frozenset(here)
+    return [_line(piece[begin:close]) for close, begin in reversed(whole.items())], frozenset(here)
+
+
+def _line(content: bytes) -> Line:
+    return Line(content.rstrip(b"\r").decode("utf-8", "replace"))
 
 
 def _lines_around(piece: bytes, pattern: re.Pattern[bytes], end: int) -> list[tuple[int, int]]:

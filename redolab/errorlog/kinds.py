@@ -1,0 +1,138 @@
+"""Kinds of lines, servers, starts and phases: the words of the table and of all that reads it."""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum, StrEnum, auto
+
+NUMBER = re.compile(r"\d+(?:\.\d+)+")
+"""A version as servers write theirs."""
+_DIGITS = 20
+"""Digits of the largest number of 64 bits."""
+
+
+class Event(StrEnum):
+    """Kind of line that tells something of a start."""
+
+    # An enumeration's own hash is a function in Python, and each line is looked up by its event several times.
+    __hash__ = str.__hash__
+
+    PROCESS_START = auto()
+    START = auto()
+    INIT = auto()
+    INNODB_BEGINS = auto()
+    INNODB_DONE = auto()
+    FILES_FOUND = auto()
+    FILES_CHECKED = auto()
+    TABLESPACES = auto()
+    TABLESPACES_DONE = auto()
+    TABLESPACES_READ = auto()
+    DOUBLEWRITE = auto()
+    CHECKPOINT = auto()
+    MISMATCH = auto()
+    PROGRESSED = auto()
+    NOT_SHUT_DOWN = auto()
+    CRASH_RECOVERY = auto()
+    FROM_CHECKPOINT = auto()
+    SCANNED = auto()
+    PARSED = auto()
+    END_OF_LOG = auto()
+    BATCH = auto()
+    BATCH_END = auto()
+    TO_RECOVER = auto()
+    AFTER_APPLY = auto()
+    TRANSACTIONS = auto()
+    ROWS = auto()
+    UNDO_START = auto()
+    UNDONE = auto()
+    UNDO_END = auto()
+    PERCENTS = auto()
+    PERCENT = auto()
+    UNDO_OPENED = auto()
+    PREPARED = auto()
+    BINARY_LOG = auto()
+    XA_RECOVERY = auto()
+    XA_RECOVERED = auto()
+    VALIDATED = auto()
+    ALL_VALIDATED = auto()
+    OPENED = auto()
+    READY = auto()
+    VERSION = auto()
+    NO_FREE_BLOCK = auto()
+    SHUTDOWN = auto()
+    STOPPED = auto()
+    SIGNAL = auto()
+    ASSERTION = auto()
+    FATAL = auto()
+    ABORT = auto()
+    STARTED_BY_SAFE = auto()
+    ENDED_BY_SAFE = auto()
+    RESTARTED_BY_SAFE = auto()
+    WSREP_RECOVERED = auto()
+    INITIALISING = auto()
+    INITIALISED = auto()
+    BACKUP = auto()
+    BACKUP_DONE = auto()
+
+
+class Family(StrEnum):
+    """Kind of server that wrote a line."""
+
+    MYSQL = "mysql"
+    PERCONA = "percona"
+    MARIADB = "mariadb"
+
+
+class Phase(StrEnum):
+    """Phases of a recovery, in their order; the package's docstring says where each begins and ends."""
+
+    __hash__ = str.__hash__
+
+    DISCOVER = "discover"
+    SCAN = "scan"
+    APPLY = "apply"
+    OPEN = "open"
+    ACCEPT = "accept"
+    ROLLBACK = "rollback"
+
+
+class Stage(IntEnum):
+    """Stages of a start, recovery or not."""
+
+    STARTING = 0
+    RECOVERING = 1
+    OPENED = 2
+    READY = 3
+
+
+class StartKind(StrEnum):
+    """Purpose of a start."""
+
+    SERVER = "server"
+    BACKUP = "backup prepare"
+    """`xtrabackup --prepare` or `mariabackup --prepare`: an InnoDB of their own recovers the copied files."""
+    POSITION = "wsrep-recover"
+    """Galera asks a node for its position before it starts it."""
+    INITIALISE = "initialise"
+    """`mysqld --initialize`: a data directory is made."""
+
+
+NEWEST = {Family.MYSQL: (9, 7), Family.PERCONA: (9, 7), Family.MARIADB: (11, 8)}
+"""Family → the newest series whose lines the table was compared with."""
+
+
+def generation(version: str | None) -> tuple[int, ...]:
+    """Return the first two numbers of a version, as in `(8, 0)`; nothing where there is none."""
+    return tuple(number for part in (version or "").split(".")[:2] if (number := integer(part)) is not None)
+
+
+def integer(text: str | None) -> int | None:
+    """Return a number of a line; None where it has none, or one with more digits than a server writes."""
+    return int(text) if text and len(text) <= _DIGITS and text.isdecimal() else None
+
+
+def lsn_of(text: str | None) -> int | None:
+    """Return an LSN of a line; to 5.1 it is of two numbers."""
+    high, _, low = (text or "").partition(" ")
+    first, second = integer(high), integer(low)
+    return first if first is None or second is None else first << 32 | second

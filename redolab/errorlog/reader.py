@@ -1,0 +1,341 @@
+"""Lines in, starts out: each writer is followed by itself, so that two logs in one file stay apart."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from redolab.errorlog.clocks import Clocks, LogMoment, between
+from redolab.errorlog.kinds import Event, Stage, StartKind
+from redolab.errorlog.phases import datetime_of, timeline, undecided
+from redolab.errorlog.recovery import Complaints, Proof, Recovery, Said
+from redolab.errorlog.stamps import MICROSECONDS, Clock, Record, records
+from redolab.errorlog.table import Told, matters, told_by
+from redolab.errorlog.timeline import FoundStart, Timeline
+from redolab.lines import Line
+
+# Writers followed at the same time; the one longest silent makes room.
+_STREAMS = 256
+
+STARTED_AGAIN = "server started again (crash during recovery)"
+LOG_ENDS = "log ends here"
+KILLED_MEANWHILE = "server was killed while it shut down"
+_SHUT_DOWN = "server was shut down"
+_SHUTTING_DOWN = "server began to shut down"
+_CRASHED = "server crashed"
+_BACKUP_ENDS = "the end of the prepare is not in the log"
+_FIRST_POOL = "1"
+_LONGEST_ERROR = 200
+_AT_ONCE = 10 * MICROSECONDS
+_ADDRESS = re.compile(r"socket: '[^']*'\s+port: \d+")
+# What a server says after the error that ends it.
+_CONSEQUENCES = (
+    "Aborting",
+    "Plugin 'InnoDB'",
+    "Unknown/unsupported storage engine: InnoDB",
+    "Failed to initialize",
+    "Data Dictionary initialization failed",
+    "innodb_init(): Error occurred",
+)
+
+
+def timelines(lines: Iterable[Line]) -> Iterator[Timeline]:
+    """Yield the recoveries that the lines tell of, each when it is known to be over.
+
+    Memory does not grow with the log.
+    """
+    return (start.recovery for start in starts(lines) if start.recovery is not None)
+
+
+def starts(lines: Iterable[Line]) -> Iterator[FoundStart]:
+    """Yield the starts that the lines tell of, each when it is over, those of one server in the order in which they began."""
+    writers: OrderedDict[str, Writer] = OrderedDict()
+    held = _Held()
+    writer, name = None, ""
+    number = -1
+    for line in _that_matter(lines):
+        for record in _records(line):
+            number += 1
+            if writer is None or record.stream != name:
+                name = record.stream
+                writer = writers.get(name)
+                if writer is None:
+                    writer = writers[name] = Writer(record.group)
+                writers.move_to_end(name)
+            if over := writer.take(record, number, line.arrival):
+                yield from held.after(over, writers.values())
+        while len(writers) > _STREAMS:
+            _, silent = writers.popitem(last=False)
+            if over := silent.finish(_last_word(silent, writers.values()), silent.last):
+                yield from held.after(over, writers.values())
+    ends = [(each, _last_word(each, writers.values())) for each in writers.values()]
+    yield from held.rest([over for each, ended in ends if (over := each.finish(ended, each.last))])
+
+
+def events(line: Line) -> Iterator[Event]:
+    """Yield the events of a line, for whoever watches a log as it grows: usually none or one."""
+    if matters(line.text):
+        for record in _records(line):
+            if told := told_by(record.text):
+                yield told.row.event
+
+
+def _that_matter(lines: Iterable[Line]) -> Iterator[Line]:
+    """Yield the lines that may tell something, and the last one: its stamp shows how long a start took at least."""
+    last = None
+    for line in lines:
+        if matters(line.text):
+            yield line
+            last = None
+        elif line.text and not line.text.isspace():
+            last = line
+    if last is not None:
+        yield last
+
+
+def _records(line: Line) -> Iterator[Record]:
+    """Yield the records of a line; a NUL separates lines where a log was truncated while it was written."""
+    for part in line.text.split("\0"):
+        yield from records(part)
+
+
+@dataclass(slots=True)
+class _Held:
+    """Starts that are over, while one of the same server that began before them may not be: a killed process says nothing."""
+
+    starts: dict[str | None, list[FoundStart]] = field(default_factory=dict)
+
+    def after(self, over: FoundStart, writers: Iterable[Writer]) -> Iterator[FoundStart]:
+        """Yield those that can come out now that `over` is over too."""
+        held = self.starts.setdefault(over.source, [])
+        held.append(over)
+        held.sort(key=_number)
+        group = over.source or ""
+        earliest = min((w.began for w in writers if w.start is not None and w.group == group), default=math.inf)
+        while held and (held[0].number < earliest or len(held) > _STREAMS):
+            yield held.pop(0)
+
+    def rest(self, last: Sequence[FoundStart]) -> Iterator[FoundStart]:
+        """Yield all others, with these."""
+        yield from sorted([*(each for held in self.starts.values() for each in held), *last], key=_number)
+
+
+def _number(start: FoundStart) -> int:
+    return start.number
+
+
+@dataclass(slots=True)
+class Writer:
+    """One writer of a log, whose starts follow each other; `follow` has a single one."""
+
+    group: str = ""
+    clocks: Clocks = field(default_factory=Clocks)
+    start: Recovery | None = None
+    began: int = 0
+    """Number of the record with which `start` begins."""
+    address: str | None = None
+    """Address on which the server takes connections, once it has said so."""
+    first: int | None = None
+    latest: int = -1
+    """Number of its last record."""
+    last: LogMoment | None = None
+    """Its last record with a stamp, as far as it was one of a server that had not ended."""
+    leaving: str | None = None
+    """Reason for the end of the server of `start`, in words; None while it has not said any."""
+    over: str | None = None
+    """End of the last server, in words; None once another has been announced, or has begun."""
+    since: float | None = None
+    """Arrival of the first line of the server at hand, in seconds; None where none is known."""
+    error: str | None = None
+    """The last error that says more than that the server ends; once it is ready, only of a crash that follows at once."""
+    complaints: Complaints | None = None
+    before: str | None = None
+    """End of the server before the one of `start`, in words."""
+    is_backup: bool = False
+    """A backup program writes."""
+    _error_moment: LogMoment | None = None
+    _has_told: bool = False
+    """Something of a start, or of an end, stands in the log already."""
+
+    def take(self, record: Record, number: int, arrival: float | None) -> FoundStart | None:
+        """Take in the next record; a start that it shows to be over comes out."""
+        moment = self.clocks.moment(number, record.server, record.collector, arrival)
+        if self.first is None:
+            self.first = number
+        self.latest = number
+        told = told_by(record.text)
+        self._hear_error(record, told, moment)
+        self._hear_backup(record)
+        before = self.last
+        is_stamped = moment.server is not None or moment.arrival is not None or moment.collector is not None
+        # Of lines that are not known, those of the server around InnoDB can be the first of another one.
+        if is_stamped and (told is not None or (self.leaving is None and (record.innodb or record.error))):
+            self.last = moment
+        at = arrival or 0.0
+        if told is None:
+            if self.start is not None:
+                self.start.redo.percents(record.text, at)
+            return None
+        if told.values.get("pools", _FIRST_POOL) != _FIRST_POOL:
+            return None
+        is_first, self._has_told = not self._has_told, True
+        self._hear_complaint(told, moment, at)
+        if told.row.ends is not None:
+            return self._hear_end(told, moment, before, at)
+        late_form = record.utc_form and not record.modern
+        said = Said(told.row, told.text, told.family, told.values, moment, at, late_form, record.process_form)
+        return self._hear(said, before, is_first)
+
+    def _hear(self, said: Said, before: LogMoment | None, is_first: bool) -> FoundStart | None:
+        """Take in a line of the start at hand, or of another one."""
+        over = None
+        if self.start is not None and not self._goes_on(self.start, said):
+            over = self.finish(STARTED_AGAIN, before)
+        if self.start is None and said.row.begins:
+            self._begin(said, is_first)
+        if self.start is not None:
+            self.start.hear(said)
+        if said.event is Event.READY:
+            # What did not keep it from being ready is not why it ends.
+            self.error = None
+        if (found := _ADDRESS.search(said.value("vendor") or "")) is not None:
+            self.address = found[0]
+        return over
+
+    def _hear_backup(self, record: Record) -> None:
+        if record.backup and not self.is_backup:
+            self.is_backup = True
+            if self.start is not None and Event.READY not in self.start.marks and not self.start.is_servers:
+                self.start.kind = StartKind.BACKUP
+
+    def _hear_complaint(self, told: Told, moment: LogMoment, at: float) -> None:
+        if told.row.event is not Event.NO_FREE_BLOCK:
+            self.complaints = None
+            return
+        self.complaints = self.complaints or Complaints(moment, at, at)
+        self.complaints.times, self.complaints.last_at = self.complaints.times + 1, at
+
+    def _hear_error(self, record: Record, told: Told | None, moment: LogMoment) -> None:
+        says_more = told is None or told.row.ends is None or told.row.is_quoted
+        is_error = record.error or (told is not None and told.row.is_quoted)
+        if is_error and says_more and not record.text.startswith(_CONSEQUENCES):
+            self.error, self._error_moment = record.text[:_LONGEST_ERROR], moment
+
+    def _goes_on(self, start: Recovery, said: Said) -> bool:
+        """Return True if a line is of the start at hand."""
+        stage, proof = said.row.stage, said.row.proof
+        if self.leaving is not None and stage is not None:
+            # After a server's last words another one begins; one that shuts down has more to say.
+            latest = Stage.STARTING if self.leaving == _SHUTTING_DOWN else Stage.OPENED
+            if stage <= latest:
+                return False
+        # Of another start, a log that has InnoDB's notes would have some before it.
+        return (proof is Proof.WITHOUT_NOTES and start.notes) or start.belongs(said)
+
+    def _begin(self, said: Said, is_first: bool) -> None:
+        row = said.row
+        self.is_backup = self.is_backup and not row.is_first
+        kind = StartKind.BACKUP if self.is_backup else StartKind.SERVER
+        head_lost = is_first and row.stage is not Stage.STARTING
+        self.start = Recovery(self.group, self.clocks, said.at, head_lost, kind)
+        self.began, self.over = said.moment.number, None
+        self.since = said.at if self.since is None else self.since
+        if self.leaving and row.stage is not None:
+            # Lines of a server whose start is not in the log.
+            self.before, self.leaving = self.leaving, None
+
+    def _hear_end(self, told: Told, moment: LogMoment, before: LogMoment | None, at: float) -> FoundStart | None:
+        row = told.row
+        over = None
+        if row.ends == STARTED_AGAIN:
+            # Only now is it known that the server before is gone: it may be followed by few lines of its own.
+            over = self.finish(STARTED_AGAIN, before) if self.start is not None else None
+        else:
+            leaving = self._leave(told, moment)
+            # After these the next line is another server's.
+            over = self.finish(leaving, moment) if row.is_last else None
+        if row.event in (Event.STARTED_BY_SAFE, Event.RESTARTED_BY_SAFE):
+            self.over, self.since = None, at
+        return over
+
+    def _leave(self, told: Told, moment: LogMoment) -> str:
+        """Return why the server ends: the first reason counts, but for a shutdown or an assertion that comes to another end."""
+        row, event = told.row, told.row.event
+        begins = event is Event.SHUTDOWN and not told.values.get("done")
+        reason = _SHUTTING_DOWN if begins else (row.ends or "").format(**told.values)
+        if self.leaving == _SHUTTING_DOWN:
+            reason = {Event.ENDED_BY_SAFE: _SHUT_DOWN, Event.RESTARTED_BY_SAFE: KILLED_MEANWHILE}.get(event, reason)
+        elif self.leaving is not None and not (self.leaving in (_SHUT_DOWN, _CRASHED) and event is Event.SIGNAL):
+            return self.leaving
+        self.leaving = reason
+        if self._error_moment is not None and (self.start is None or Event.READY in self.start.marks):
+            apart = [each for clock in Clock if isinstance(each := between(self._error_moment, moment, clock), int)]
+            if apart and apart[0] > _AT_ONCE:
+                self.error = None
+        return reason
+
+    @property
+    def ended(self) -> str | None:
+        """End of the server at hand, in words; None while it has none."""
+        if self.leaving is None:
+            return self.over
+        return f"{self.leaving}: {self.error}" if self.error else self.leaving
+
+    def finish(self, ended: str, last: LogMoment | None) -> FoundStart | None:
+        """No lines of the current start follow after `last`: it comes out, if there was one."""
+        start, before = self.start, self.before
+        if self.leaving == _SHUTTING_DOWN:
+            self.leaving = KILLED_MEANWHILE if ended == STARTED_AGAIN else _SHUT_DOWN
+        if self.leaving is None and start is not None and Event.READY in start.marks:
+            self.error = None
+        ended = self.leaving or ended
+        in_order, is_replaced = ended == _SHUT_DOWN, ended in (STARTED_AGAIN, KILLED_MEANWHILE)
+        ends_log = ended == LOG_ENDS
+        if start is not None and start.kind is StartKind.BACKUP:
+            ended = (
+                "InnoDB was shut down"
+                if in_order
+                else _BACKUP_ENDS
+                if ends_log
+                else ended.replace("server", "prepare", 1)
+            )
+        error, complaints = None if in_order else self.error, self.complaints
+        self.start = self.leaving = self.error = self.complaints = self.since = None
+        in_words = f"{ended}: {error}" if error else ended
+        self.before = self.over = in_words
+        if start is None:
+            return None
+        recovery = timeline(start, ended, last, error, complaints) if start.proven else None
+        clock = next(start.clocks.in_use())
+        return FoundStart(
+            number=self.began,
+            source=start.source or None,
+            kind=start.kind,
+            began=datetime_of(start.began or start.discovered, clock),
+            last=datetime_of(last, clock),
+            reached=Event.READY in start.marks if start.kind is StartKind.SERVER else start.outcome is not None,
+            ended=in_words if start.outcome is None else start.outcome,
+            shut_down=in_order,
+            is_replaced=is_replaced,
+            ends_log=ends_log,
+            recovery=recovery,
+            undecided=undecided(start, before) if recovery is None else None,
+        )
+
+
+def _last_word(writer: Writer, writers: Iterable[Writer]) -> str:
+    """Return how a process ended that says no more: it crashed if another of the same program began after it.
+
+    Unless that one takes connections elsewhere: it is another server on the same machine.
+    """
+    later = any(
+        w.group == writer.group
+        and w.first is not None
+        and w.first > writer.latest
+        and (writer.address is None or w.address is None or writer.address == w.address)
+        for w in writers
+    )
+    return STARTED_AGAIN if later else LOG_ENDS

@@ -1,0 +1,152 @@
+"""What a log tells of its starts: the timelines of those that recovered, and how all of them ended."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+
+from redolab.errorlog.kinds import Phase, StartKind
+
+ClockName = Literal["arrival", "log", "collector"]
+
+
+class PhaseTime(msgspec.Struct, frozen=True):
+    """Time that a phase took: `seconds`, or None and in `why` the reason in words."""
+
+    phase: Phase
+    seconds: float | None
+    why: str | None
+
+
+class PhasePart(msgspec.Struct, frozen=True):
+    """Time that a part of a phase took."""
+
+    phase: Phase
+    part: str
+    seconds: float
+
+
+class Timeline(msgspec.Struct, frozen=True, kw_only=True):
+    """One recovery.
+
+    `source`: the server as the collector of the log names it, None where nothing does.
+    `family`: mysql, percona or mariadb; `version`: its number; None where the log does not tell.
+    `start`, `ready`, `end`: when its first line stands, when it took connections, when the rollback was done
+    as well, as stamped in the log, with the offset where the stamps have one.
+    `clock`: what the seconds are from, whichever tells most: the server's stamps ("log"), lines seen arriving
+    by the lab, or the stamps of a collector (Docker, Kubernetes, journald); `resolution`: how fine that clock
+    is, in seconds.
+    `seconds_to_ready`: from `start` to `ready`; `seconds`: to the end, which is the later of ready and of the
+    completed rollback. Without the server's first line both count from where it knew that it must recover.
+    `rollback_start`, `rollback_seconds`: of the rollback itself, which may begin before the server is ready.
+    `checkpoint_lsn`, `end_lsn`: bytes; `pages`: to recover, as the log says, summed over `batches` (a page
+    can be in several); `transactions`, `rows`: found to be rolled back or cleaned up; `rolled_back`:
+    transactions reported as rolled back; `prepared`: found prepared, for the binary log or XA COMMIT to decide.
+    `parts`: of the phases, where lines of their own time them.
+    `kind`: what the server was started for, or that it is no server but the prepare of a backup.
+    `seconds_at_least`: of one that did not come to its end, from its beginning to its last line in the log;
+    `reached_lsn`: the last LSN of which it said that it had come to it.
+    `complete`: whether the log holds all of it, from the server's start to the end; `ended`: how it ended, in
+    words.
+    """
+
+    source: str | None
+    family: str | None
+    version: str | None
+    start: datetime | None
+    ready: datetime | None
+    end: datetime | None
+    clock: ClockName
+    resolution: float
+    seconds_to_ready: float | None
+    seconds: float | None
+    phases: tuple[PhaseTime, ...]
+    rollback_start: datetime | None
+    rollback_seconds: float | None
+    checkpoint_lsn: int | None
+    end_lsn: int | None
+    pages: int | None
+    batches: int | None
+    transactions: int | None
+    rows: int | None
+    rolled_back: int | None
+    complete: bool
+    ended: str
+    notes: tuple[str, ...] = ()
+    prepared: int | None = None
+    parts: tuple[PhasePart, ...] = ()
+    kind: StartKind = StartKind.SERVER
+    seconds_at_least: float | None = None
+    reached_lsn: int | None = None
+
+    @property
+    def redo_bytes(self) -> int | None:
+        """Bytes of redo from the checkpoint to the end of the log."""
+        if self.checkpoint_lsn is None or self.end_lsn is None or self.end_lsn < self.checkpoint_lsn:
+            return None
+        return self.end_lsn - self.checkpoint_lsn
+
+    @property
+    def left_nothing_to_undo(self) -> bool:
+        """Whether all that was to be rolled back had been when the log ends: some rollbacks have no line that says so."""
+        if self.rows == 0 or self.transactions is None:
+            return True
+        return (self.rolled_back or 0) >= self.transactions - (self.prepared or 0)
+
+    def phase(self, phase: Phase) -> PhaseTime:
+        """One phase of it."""
+        return next(time for time in self.phases if time.phase is phase)
+
+
+def as_json(timeline: Timeline) -> bytes:
+    """The timeline as JSON, with its redo in bytes."""
+    redo = b"null" if timeline.redo_bytes is None else b"%d" % timeline.redo_bytes
+    return msgspec.json.encode(timeline)[:-1] + b',"redo_bytes":' + redo + b"}"
+
+
+def to_json(timeline: Timeline) -> dict[str, Any]:
+    """The timeline as plain values, for JSON."""
+    plain: dict[str, Any] = msgspec.json.decode(as_json(timeline))
+    return plain
+
+
+class UndecidedStart(msgspec.Struct, frozen=True):
+    """Start of which the log does not tell whether it recovered: InnoDB's lines are not in it, and nothing else is proof.
+
+    `innodb_seconds`: of InnoDB's own start, recovery included, where the log has its lines; `before`: how the server before it in
+    the log ended, None where the log has nothing of it; `why`: the reason why the log cannot tell.
+    """
+
+    start: datetime | None
+    ready: datetime | None
+    seconds_to_ready: float | None
+    innodb_seconds: float | None
+    before: str | None
+    why: str
+
+
+class FoundStart(msgspec.Struct, gc=False):
+    """One start of a server, whatever it came to.
+
+    `number`: of the record with which it begins, over the whole log. `source`: as of `Timeline`; `began`, `last`: time of its first
+    and its last line, as stamped.
+    `reached`: it came to where it was to come: a server took connections, a backup is prepared.
+    `ended`: reason why no more lines of it follow, in words, with the error where that is why; `shut_down`: that was in order;
+    `is_replaced`: the log has no word of its end, but the next start; `ends_log`: its log ends with it.
+    `recovery`: its timeline, if the log proves that it recovered; `undecided`: if the log cannot tell.
+    """
+
+    number: int
+    source: str | None
+    kind: StartKind
+    began: datetime | None
+    last: datetime | None
+    reached: bool
+    ended: str
+    shut_down: bool
+    is_replaced: bool
+    ends_log: bool
+    recovery: Timeline | None = None
+    undecided: UndecidedStart | None = None

@@ -1,0 +1,96 @@
+"""Progress of a recovery that is running, for whoever watches it: how far it is, and since when it shows none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from redolab.errorlog.kinds import Event, Phase
+from redolab.errorlog.reader import Writer
+from redolab.errorlog.stamps import records
+from redolab.errorlog.table import told_by
+from redolab.lines import Line
+
+_A_PAGE = 4096
+"""Bytes of the smallest page that InnoDB has: less read or written is none."""
+_SHOWS_PROGRESS = re.compile(
+    r"\d\s?%|Progress in percent|\bLSN\b|\blsn\b|log sequence number|rows? (?:operations )?to undo|trx with id"
+)
+_PERCENT = re.compile(r"(\d{1,3})\s?%")
+
+
+def progress_in(line: str) -> str | None:
+    """Return what a line of a log says of progress, without its stamp; None for what a server that is stuck can say too."""
+    for record in records(line):
+        told = told_by(record.text)
+        if told is not None and told.row.event is Event.NO_FREE_BLOCK:
+            continue
+        if told is not None or _SHOWS_PROGRESS.search(record.text):
+            return record.text
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryProgress:
+    """Phase that a recovery has come to, and the percent of it, where the log tells one."""
+
+    phase: Phase = Phase.DISCOVER
+    percent: int | None = None
+
+    def __str__(self) -> str:
+        return str(self.phase) if self.percent is None else f"{self.percent} % of {self.phase}"
+
+
+def standing(lines: Iterable[Line]) -> RecoveryProgress:
+    """Return how far the recovery has come of which these lines tell."""
+    writer, stands = Writer(), RecoveryProgress()
+    for number, line in enumerate(lines):
+        for record in records(line.text):
+            writer.take(record, number, line.arrival)
+            phase = stands.phase if writer.start is None else writer.start.redo.phase
+            if phase is not stands.phase:
+                stands = RecoveryProgress(phase)
+            elif (percent := _PERCENT.search(record.text)) is not None:
+                stands = RecoveryProgress(phase, int(percent[1]))
+    return stands
+
+
+class Watch:
+    """Watch of one recovery's progress: a new event, percent or LSN in its log, a page read, a page written.
+
+    Times are monotonic seconds, bytes those that the server's process has read from and written to disks.
+    """
+
+    def __init__(self, began: float) -> None:
+        self.progress_at = began
+        """Time of the last progress."""
+        self.longest = 0.0
+        """The longest stretch without progress that came to an end."""
+        self._said: set[str] = set()
+        self._read = 0
+        self._written = 0
+
+    def hear(self, at: float, texts: Iterable[str]) -> None:
+        """Take in lines of the log: one is progress if it shows some and has not stood there before."""
+        for text in texts:
+            said = progress_in(text)
+            if said is not None and said not in self._said:
+                self._said.add(said)
+                self._advance(at)
+
+    def see(self, at: float, read_bytes: int, written_bytes: int) -> bool:
+        """Take in what the server has read and written so far; return True if that is progress."""
+        if read_bytes - self._read < _A_PAGE and written_bytes - self._written < _A_PAGE:
+            return False
+        self._read, self._written = read_bytes, written_bytes
+        self._advance(at)
+        return True
+
+    def quiet(self, at: float) -> float:
+        """Return the seconds since the last progress."""
+        return at - self.progress_at
+
+    def _advance(self, at: float) -> None:
+        self.longest = max(self.longest, at - self.progress_at)
+        self.progress_at = max(at, self.progress_at)
