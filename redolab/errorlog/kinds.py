@@ -117,6 +117,11 @@ class StartKind(StrEnum):
     """`mysqld --initialize`: a data directory is made."""
 
 
+SHUT_DOWN = "server was shut down"
+CRASHED = "server crashed"
+DIED = "server died without a word (mysqld_safe started it again)"
+STARTED_AGAIN = "server started again (crash during recovery)"
+
 NEWEST = {Family.MYSQL: (9, 7), Family.PERCONA: (9, 7), Family.MARIADB: (11, 8)}
 """Family → the newest series whose lines the table was compared with."""
 

@@ -343,14 +343,19 @@ def _stuck(start: Recovery, complaints: Complaints | None, clock: Clock) -> Iter
 
 _WITNESSES = {
     Event.XA_RECOVERY: "the crash recovery of the binary log",
+    Event.BINARY_LOG: "the crash recovery of the binary log",
+    Event.XA_RECOVERED: "the crash recovery of the binary log",
     Event.PERCENTS: "the percents of an apply batch or a rollback",
 }
 
 
 def _notes(start: Recovery) -> Iterator[str]:
-    if start.hides_notes:
-        witnesses = [what for event, what in _WITNESSES.items() if event in start.marks]
-        yield f"{NO_NOTES} (MySQL 5.7 and later write them with log_error_verbosity=3): {' and '.join(witnesses)} prove the crash"
+    if not start.notes:
+        missing = (
+            f"{NO_NOTES} (MySQL 5.7 and later write them with log_error_verbosity=3)" if start.hides_notes else NO_LINES
+        )
+        witnesses = dict.fromkeys(what for event, what in _WITNESSES.items() if event in start.marks)
+        yield f"{missing}: {' and '.join(witnesses)} prove the crash"
     if _scan_went_on(start):
         yield "the log does not tell where the scan ended: the end LSN is the one with which InnoDB opened"
     if _names_the_marker(start):

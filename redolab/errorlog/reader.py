@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from redolab.errorlog.clocks import Clocks, LogMoment, between
-from redolab.errorlog.kinds import Event, Stage, StartKind
+from redolab.errorlog.kinds import CRASHED, SHUT_DOWN, STARTED_AGAIN, Event, Stage, StartKind
 from redolab.errorlog.phases import datetime_of, timeline, undecided
 from redolab.errorlog.recovery import Complaints, Proof, Recovery, Said
 from redolab.errorlog.stamps import MICROSECONDS, Clock, Record, records
@@ -20,13 +20,10 @@ from redolab.lines import Line
 # Writers followed at the same time; the one longest silent makes room.
 _STREAMS = 256
 
-STARTED_AGAIN = "server started again (crash during recovery)"
 LOG_ENDS = "log ends here"
 KILLED_MEANWHILE = "server was killed while it shut down"
-_SHUT_DOWN = "server was shut down"
 _SHUTTING_DOWN = "server began to shut down"
-_CRASHED = "server crashed"
-_BACKUP_ENDS = "the end of the prepare is not in the log"
+BACKUP_END_LOST = "the end of the prepare is not in the log"
 _FIRST_POOL = "1"
 _LONGEST_ERROR = 200
 _AT_ONCE = 10 * MICROSECONDS
@@ -267,8 +264,8 @@ class Writer:
         begins = event is Event.SHUTDOWN and not told.values.get("done")
         reason = _SHUTTING_DOWN if begins else (row.ends or "").format(**told.values)
         if self.leaving == _SHUTTING_DOWN:
-            reason = {Event.ENDED_BY_SAFE: _SHUT_DOWN, Event.RESTARTED_BY_SAFE: KILLED_MEANWHILE}.get(event, reason)
-        elif self.leaving is not None and not (self.leaving in (_SHUT_DOWN, _CRASHED) and event is Event.SIGNAL):
+            reason = {Event.ENDED_BY_SAFE: SHUT_DOWN, Event.RESTARTED_BY_SAFE: KILLED_MEANWHILE}.get(event, reason)
+        elif self.leaving is not None and not (self.leaving in (SHUT_DOWN, CRASHED) and event is Event.SIGNAL):
             return self.leaving
         self.leaving = reason
         if self._error_moment is not None and (self.start is None or Event.READY in self.start.marks):
@@ -288,20 +285,15 @@ class Writer:
         """No lines of the current start follow after `last`: it comes out, if there was one."""
         start, before = self.start, self.before
         if self.leaving == _SHUTTING_DOWN:
-            self.leaving = KILLED_MEANWHILE if ended == STARTED_AGAIN else _SHUT_DOWN
+            self.leaving = KILLED_MEANWHILE if ended == STARTED_AGAIN else SHUT_DOWN
         if self.leaving is None and start is not None and Event.READY in start.marks:
             self.error = None
-        ended = self.leaving or ended
-        in_order, is_replaced = ended == _SHUT_DOWN, ended in (STARTED_AGAIN, KILLED_MEANWHILE)
+        is_cut, ended = ended == LOG_ENDS, self.leaving or ended
+        in_order, is_replaced = ended == SHUT_DOWN, ended in (STARTED_AGAIN, KILLED_MEANWHILE)
         ends_log = ended == LOG_ENDS
         if start is not None and start.kind is StartKind.BACKUP:
-            ended = (
-                "InnoDB was shut down"
-                if in_order
-                else _BACKUP_ENDS
-                if ends_log
-                else ended.replace("server", "prepare", 1)
-            )
+            shut_down = f"InnoDB was shut down, and {BACKUP_END_LOST}" if is_cut else "InnoDB was shut down"
+            ended = shut_down if in_order else BACKUP_END_LOST if ends_log else ended.replace("server", "prepare", 1)
         error, complaints = None if in_order else self.error, self.complaints
         self.start = self.leaving = self.error = self.complaints = self.since = None
         in_words = f"{ended}: {error}" if error else ended

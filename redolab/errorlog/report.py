@@ -1,4 +1,4 @@
-"""The recoveries in error logs that people bring, as text and as JSON."""
+"""The starts in error logs that people bring, as text with a picture of each recovery, and as JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from redolab.errorlog import FoundStart, Phase, PhaseTime, Timeline, UndecidedSt
 from redolab.errorlog.compressed import Unpacked
 from redolab.errorlog.files import read_log
 from redolab.errorlog.kinds import StartKind
-from redolab.errorlog.phases import NO_NOTES
+from redolab.errorlog.phases import NO_NOTES, REDO
+from redolab.errorlog.reader import BACKUP_END_LOST
 from redolab.errorlog.summary import CrashLoop, StartSummary
 from redolab.units import format_duration, format_size
 
@@ -29,6 +30,13 @@ _MOST_ENDS = 5
 """Of a crash loop, the most frequent."""
 _MOST = 20
 """Starts of which a log does not tell whether they recovered, that are shown: the last of them."""
+_REMEDY = "set log_error_verbosity = 3 before the next crash: MySQL 5.7 and later then log their phases"
+_REMEDIES = {NO_NOTES: ", log_error_verbosity=3 has them written"}
+_WIDTH = 40
+"""Columns of the longest bar."""
+_BAR = "█"
+_ORDER = tuple(Phase)
+_WHOLE_SECONDS_FROM = 20.0
 _LABELS = {Phase.ROLLBACK: "rollback after ready"}
 
 
@@ -117,6 +125,7 @@ def _write_json(log: _Log) -> None:
         "starts": {
             "count": summary.starts,
             "clean": summary.clean,
+            "crashes": summary.crashes,
             "last": [_last_as_json(start) for start in summary.last.values()],
         },
         "crash_loops": summary.loops,
@@ -155,6 +164,9 @@ def _print(console: Console, log: _Log) -> None:
             console.file.write(f"{name}: {_loop(untold)}\n")
     if log.undecided:
         console.file.write(f"{name}: {_undecided(log)}")
+    if summary.crashes:
+        died = "the server was ready and died without a word" + (" each time" if summary.crashes > 1 else "")
+        console.file.write(f"{name}: {_count(summary.crashes, 'crash', 'es')}: {died}\n")
     if summary.clean:
         console.file.write(f"{name}: {_count(summary.clean, 'clean start')}\n")
     for last in summary.last.values():
@@ -192,18 +204,20 @@ def _last(start: FoundStart) -> str:
     source = f" of {start.source}" if start.source else ""
     known = [str(each) for each in (None if start.kind is StartKind.SERVER else start.kind, start.began) if each]
     which = f" ({', '.join(known)})" if known else ""
-    return f"the last start{source}{which}{'' if start.reached else ' is not ready'}: {start.ended}"
+    is_known = start.reached or BACKUP_END_LOST in start.ended
+    return f"the last start{source}{which}{'' if is_known else ' is not ready'}: {start.ended}"
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' * (number != 1)}"
+def _count(number: int, what: str, plural: str = "s") -> str:
+    return f"{number:,} {what}{plural if number != 1 else ''}"
 
 
 def _undecided(log: _Log) -> str:
     these = "1 start" if log.undecided == 1 else f"{log.undecided:,} starts"
     shown = log.last_undecided
     last = f" (the last {len(shown)} of them)" if log.undecided > len(shown) else ""
-    begin = f"whether {these} recovered, the log cannot tell{last}: {NO_NOTES}, log_error_verbosity=3 has them written"
+    reasons = dict.fromkeys(f"{each.why}{_REMEDIES.get(each.why, '')}" for each in shown)
+    begin = f"whether {these} recovered, the log cannot tell{last}: {'; '.join(reasons)}"
     return "".join(f"{line}\n" for line in (begin, *map(_undecided_line, shown), ""))
 
 
@@ -239,23 +253,80 @@ def _lines(timeline: Timeline) -> list[str]:
         ("clock", f"{timeline.clock}, to {timeline.resolution:g} s"),
     ]  # fmt: skip
     facts = [f"{name:<25}{value}" for name, value in known if value not in (None, "")]
-    return [
-        *facts,
-        *(line for time in timeline.phases for line in (_phase(time), *_parts(timeline, time.phase))),
-        *(f"note: {note}" for note in timeline.notes),
-        "",
-    ]
+    return [*_headline(timeline), *facts, *_picture(timeline), *(f"note: {note}" for note in timeline.notes), ""]
 
 
-def _phase(time: PhaseTime) -> str:
-    label = _LABELS.get(time.phase, str(time.phase))
-    return f"  {label:<23}" + (f"{time.seconds:.3f} s" if time.seconds is not None else f"–  ({time.why})")
+def _headline(timeline: Timeline) -> Iterator[str]:
+    """Yield what took longest, in words, and what to do where the log is silent."""
+    whole, rest = _whole(timeline)
+    longest = max((time for time in timeline.phases if time.seconds), key=_seconds, default=None)
+    untimed = [time.phase for time in timeline.phases[:-1] if time.seconds is None]
+    if untimed and rest > (_seconds(longest) if longest else 0.0):
+        if timeline.seconds_at_least is not None:
+            reached = max(
+                (time.phase for time in timeline.phases if time.seconds is not None),
+                key=_ORDER.index,
+                default=_ORDER[0],
+            )
+            at_hand = next((phase for phase in untimed if _ORDER.index(phase) > _ORDER.index(reached)), untimed[-1])
+            yield f"{at_hand} was not over after {_of(rest, whole)}"
+        else:
+            names = " and ".join(filter(None, (", ".join(untimed[:-1]), untimed[-1])))
+            yield f"{names} took {_of(rest, whole)}; the log does not tell more"
+    elif longest is not None:
+        reason = _reason(timeline, longest.phase)
+        yield f"{_LABELS.get(longest.phase, longest.phase)} took {_of(_seconds(longest), whole)}{reason and f': {reason}'}"
+    if any(time.why == NO_NOTES for time in timeline.phases):
+        yield _REMEDY
 
 
-def _parts(timeline: Timeline, phase: Phase) -> Iterator[str]:
-    for part in timeline.parts:
-        if part.phase is phase:
-            yield f"    {f'of it {part.part}':<33}{part.seconds:.3f} s"
+def _seconds(time: PhaseTime) -> float:
+    return time.seconds or 0.0
+
+
+def _whole(timeline: Timeline) -> tuple[float, float]:
+    """Return the seconds of a recovery, as far as the log tells, and those of them that are of no timed phase."""
+    timed = sum(map(_seconds, timeline.phases))
+    whole = timeline.seconds or timeline.seconds_to_ready or timeline.seconds_at_least or 0.0
+    return max(whole, timed), max(whole - timed, 0.0)
+
+
+def _of(seconds: float, whole: float) -> str:
+    places = 0 if whole >= _WHOLE_SECONDS_FROM else 1
+    return f"{seconds:.{places}f} of {whole:.{places}f} s"
+
+
+def _reason(timeline: Timeline, phase: Phase) -> str:
+    """Return what a phase spent its time on, as far as the log tells."""
+    parts = [part for part in timeline.parts if part.phase is phase]
+    main = max(parts, key=lambda part: part.seconds, default=None)
+    if phase is Phase.APPLY and timeline.batches:
+        more = timeline.batches > 1
+        return _count(timeline.batches, "batch", "es") + ("; a pool that holds the redo needs one" if more else "")
+    if phase is Phase.SCAN and timeline.redo_bytes and (main is None or main.part == REDO):
+        return f"{format_size(timeline.redo_bytes)} of redo"
+    if phase is Phase.ROLLBACK and timeline.rows:
+        return f"{_count(timeline.rows, 'row operation')} to undo"
+    return "" if main is None else f"{main.part}, {main.seconds:.3f} s of it"
+
+
+def _picture(timeline: Timeline) -> Iterator[str]:
+    """Yield a bar for each phase, to scale, each beginning where the one before ends."""
+    scale, rest = _whole(timeline)
+    passed = 0.0
+    for time in timeline.phases:
+        label = f"  {_LABELS.get(time.phase, str(time.phase)):<23}"
+        if time.seconds is None:
+            yield f"{label}–  ({time.why})"
+            # The phases behind those that are not timed begin after them.
+            passed, rest = passed + rest, 0.0
+            continue
+        begin, end = (round(_WIDTH * each / scale) if scale else 0 for each in (passed, passed + time.seconds))
+        passed += time.seconds
+        yield f"{label}{' ' * begin + _BAR * max(end - begin, bool(time.seconds)):<{_WIDTH + 1}} {time.seconds:>9.3f} s"
+        for part in timeline.parts:
+            if part.phase is time.phase:
+                yield f"    {f'of it {part.part}':<{22 + _WIDTH}} {part.seconds:>9.3f} s"
 
 
 def _why_none(log: _Log) -> str:

@@ -1,4 +1,4 @@
-"""What the starts in a log come to together: how many were clean, starts in a row that all ended badly, and the last."""
+"""The starts of a log together: how many were clean, how many servers died when they were ready, crash loops, and the last."""
 
 from __future__ import annotations
 
@@ -9,26 +9,24 @@ from datetime import datetime
 
 import msgspec
 
-from redolab.errorlog.kinds import StartKind
-from redolab.errorlog.reader import KILLED_MEANWHILE
+from redolab.errorlog.kinds import DIED, StartKind
 from redolab.errorlog.timeline import FoundStart
 
 _A_LOOP = 3
-"""So many starts in a row that ended badly are told as one."""
+"""Starts in a row that ended badly, from which on they are a loop."""
 _THREAD = re.compile(r"thread (?:0x)?[0-9a-f]{5,}")
 """Another one in each start that fails in the same place."""
-_SILENTLY = "server was ready, and died without a word"
 
 
 class HowOften(msgspec.Struct, frozen=True):
-    """How many starts ended so."""
+    """Number of starts that ended so."""
 
     count: int
     ended: str
 
 
 class CrashLoop(msgspec.Struct, frozen=True, kw_only=True):
-    """Starts in a row of which none was shut down in order.
+    """Starts in a row that all ended with an error, or without a word before they were ready.
 
     `source`: as of a timeline; `starts`: how many, `recoveries` of them are known to have recovered, `reached`: were ready before
     they ended; `first`, `last`: when the first of them began and the last line of the last stands; `seconds` between; `ended`: the
@@ -93,33 +91,35 @@ class StartSummary:
     starts: int = 0
     clean: int = 0
     """Starts of which the log says that there was nothing to recover: it has InnoDB's lines, and none of a recovery."""
+    crashes: int = 0
+    """Servers that were ready and died without a word, as a kill or a power cut has them."""
     loops: list[CrashLoop] = field(default_factory=list)
     within: list[tuple[str | None, int, int]] = field(default_factory=list)
     """Of each loop: the server, and the numbers of its first start and its last."""
     last: dict[str | None, FoundStart] = field(default_factory=dict)
     """Server → its last start."""
     _rows: dict[str | None, _Row] = field(default_factory=dict)
-    _open: dict[str | None, tuple[FoundStart, int]] = field(default_factory=dict)
-    """Server → its start that was ready, and of whose end there is no word: the next one tells whether it was in order."""
+    _open: set[str | None] = field(default_factory=set)
+    """Servers that were ready, and of whose end there is no word: the next start tells whether it was in order."""
 
     def add(self, start: FoundStart) -> int:
-        """Take in the next start; its number."""
+        """Take in the next start; return its number."""
         source, number = start.source, self.starts
         self.starts += 1
         is_server = start.kind is StartKind.SERVER
         self.clean += is_server and start.reached and start.recovery is None and start.undecided is None
         self.last[source] = start
-        if (before := self._open.pop(source, None)) is not None:
-            if start.recovery is None:
-                self._end_row(source)
-            else:
-                ended = before[0].ended
-                silently = not ended.startswith(KILLED_MEANWHILE)
-                self._rows.setdefault(source, _Row()).add(*before, _SILENTLY if silently else ended)
-        if start.shut_down or (start.reached and (start.ends_log or not is_server)):
+        if source in self._open:
+            self._open.remove(source)
+            self.crashes += start.recovery is not None
+        if start.reached and start.is_replaced and is_server:
+            self._open.add(source)
             self._end_row(source)
-        elif start.reached and start.is_replaced:
-            self._open[source] = start, number
+        elif start.reached and start.ended == DIED:
+            self.crashes += 1
+            self._end_row(source)
+        elif start.shut_down or (start.reached and (start.ends_log or not is_server)):
+            self._end_row(source)
         else:
             self._rows.setdefault(source, _Row()).add(start, number, start.ended)
         return number

@@ -11,7 +11,7 @@ import re
 from enum import IntEnum
 from typing import NamedTuple
 
-from redolab.errorlog.kinds import Event, Family, Stage
+from redolab.errorlog.kinds import CRASHED, DIED, SHUT_DOWN, STARTED_AGAIN, Event, Family, Stage
 from redolab.errorlog.recovery import Proof, Recovery, Row, Voice
 
 # 5.1 and before write an LSN as two 32-bit halves.
@@ -306,19 +306,19 @@ TABLE = (
     Row(
         event=Event.SHUTDOWN,
         texts=(r"(?:Starting shutdown\.\.\.|(?P<done>Shutdown completed; log sequence number))",),
-        ends="server was shut down",
+        ends=SHUT_DOWN,
     ),
     Row(
         event=Event.STOPPED,
         texts=(rf"{_PROGRAM}: Shutdown complete(?: \(|\.?\s*$)",),
-        voice=Voice.SERVER, ends="server was shut down", is_last=True,
+        voice=Voice.SERVER, ends=SHUT_DOWN, is_last=True,
     ),
     Row(
         event=Event.SIGNAL,
         texts=(rf"{_PROGRAM}(?:mysqld|mariadbd)(?:\.exe)? got (?P<signal>signal \d+|exception \w+)",),
-        voice=Voice.SERVER, ends="server crashed ({signal})",
+        voice=Voice.SERVER, ends=f"{CRASHED} ({{signal}})",
     ),
-    Row(event=Event.ASSERTION, texts=("Assertion failure(?:: | in )",), ends="server crashed", is_quoted=True),
+    Row(event=Event.ASSERTION, texts=("Assertion failure(?:: | in )",), ends=CRASHED, is_quoted=True),
     Row(
         event=Event.FATAL,
         texts=("Fatal error: ",),
@@ -337,7 +337,7 @@ TABLE = (
     Row(
         event=Event.STARTED_BY_SAFE,
         texts=(r"(?:mysqld_safe Starting \S+ daemon with databases from |mysqld started\s*$)",),
-        ends="server started again (crash during recovery)",
+        ends=STARTED_AGAIN,
     ),
     Row(
         event=Event.ENDED_BY_SAFE,
@@ -347,7 +347,7 @@ TABLE = (
     Row(
         event=Event.RESTARTED_BY_SAFE,
         texts=(r"(?:mysqld_safe \S+|mysqld) restarted\s*$",),
-        ends="server died without a word (mysqld_safe started it again)", is_last=True,
+        ends=DIED, is_last=True,
     ),
     # --- starts that are to serve nobody
     Row(
