@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,12 +14,13 @@ import zstandard
 
 from redolab.errorlog.compressed import TORN, open_file
 from redolab.querylogs.digest.classes import ReadFile
-from redolab.querylogs.digest.lines import BREAK, TIME, is_beginning
+from redolab.querylogs.digest.lines import BREAK, RECORD, TIME, is_beginning
 
 STANDARD_INPUT = Path("-")
 BLOCK = 1 << 20
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _LAST = 512
+_INDENTED = re.compile(rb"^(?P<indent>[ \t]+)" + re.escape(RECORD[1:]), re.MULTILINE)
 # slow.log.1, slow.log.2.gz: the greater, the older. slow.log-20240501, slow.log.007 (pieces): as they are sorted.
 _NUMBERED = re.compile(r"(?P<base>.+)\.(?P<number>[1-9]\d{0,5})(?:\.(?:gz|zst|bz2|xz))?")
 
@@ -38,7 +39,7 @@ class Stream:
             size, broken = 0, ""
             try:
                 with opened(path) as file:
-                    while block := _some(file):
+                    for block in without_indent(iter(lambda: _some(file), b"")):
                         if not size and last and is_beginning(block, last):
                             yield _between(last)
                         size += len(block)
@@ -72,6 +73,23 @@ def in_order(paths: Sequence[Path]) -> list[Path]:
         base = numbered["base"] if numbered else re.sub(r"\.(?:gz|zst|bz2|xz)\Z", "", str(path))
         sets.setdefault(base, []).append((int(numbered["number"]) if numbered else 0, path))
     return [path for files in sets.values() for _, path in sorted(files, key=lambda file: -file[0])]
+
+
+def without_indent(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the blocks of a paste without the blanks before each line, without empty lines and dots in place of what was left out."""
+    rest, paste = b"", None
+    for number, block in enumerate(blocks):
+        if number == 0 and RECORD not in b"\n" + block and (indented := _INDENTED.search(block)) is not None:
+            paste = re.compile(
+                rb"^[ \t]*(?:\.\.\.|\xe2\x80\xa6)?[ \t]*\n|^" + re.escape(indented["indent"]), re.MULTILINE
+            )
+        if paste is None:
+            yield block
+            continue
+        lines, newline, rest = (rest + block).rpartition(b"\n")
+        yield paste.sub(b"", lines + newline)
+    if paste is not None and rest:
+        yield paste.sub(b"", rest)
 
 
 def _some(file: IO[bytes]) -> bytes:

@@ -1,6 +1,6 @@
 """What differs between server families and versions: the contract, and the dialect of a given server.
 
-One module a family. Nothing outside this folder knows a server's name or compares a version, but for `timeline`, which
+One module a family. Nothing outside this folder knows a server's name or compares a version, but for `errorlog`, which
 reads logs of servers that the lab cannot run.
 """
 
