@@ -9,12 +9,13 @@ import msgspec
 from redolab.report.contents import Report
 from redolab.report.table import Column, ReportTable
 from redolab.runs.store import Run
+from redolab.sizing.asking import model_of
 from redolab.sizing.calibration import Calibration, as_json, shipped_calibration
 from redolab.sizing.errors import error_rows, errors_table
 from redolab.sizing.fitting import fit_runs, learned_from
 from redolab.sizing.own_machine import on_own_machine
 from redolab.sizing.predicting import Predicted, predicted
-from redolab.sizing.question import Question, model_of
+from redolab.sizing.question import Question
 from redolab.sizing.rates import rates_tables
 from redolab.units import GIB, format_duration, format_size
 

@@ -28,6 +28,7 @@ _READ_THREADS = click.option(
     metavar="N",
     help="innodb_read_io_threads of the recovering server.  [default: the asked server's, else 4]",
 )
+_WHY = click.option("--why", "with_why", is_flag=True, help="Show each term, and each reason for the interval's width.")
 _JSON = click.option("--json", "as_json", is_flag=True, help="For programs.")
 
 
@@ -47,6 +48,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="For programs.")
 @_READ_THREADS
 @click.option("--age", metavar="SIZE", help="Redo at the crash.  [default: the worst, where statements wait]")
 @address_options
+@_WHY
 @_JSON
 def predict(
     server: str | None,
@@ -60,6 +62,7 @@ def predict(
     read_threads: int | None,
     age: str | None,
     server_at: GivenServer,
+    with_why: bool,
     as_json: bool,
 ) -> None:
     """Predict how long a recovery takes, without crashing anything.
@@ -67,8 +70,10 @@ def predict(
     From measured crashes, with the intervals that their errors allow. Of a server that runs (--socket, --host, -c): if it crashed
     now, and at the worst.
     """
+    from redolab.sizing.asking import model_for
     from redolab.sizing.predicting import predicted, show_predicted
-    from redolab.sizing.question import Question, model_for
+    from redolab.sizing.question import Question
+    from redolab.sizing.why import show_why
     from redolab.units import parse_size
 
     if server_at.is_named:
@@ -95,6 +100,8 @@ def predict(
         _echo_json(found)
     else:
         show_predicted(console(), found)
+        if with_why:
+            show_why(console(), found.why)
 
 
 def _predict_now(
@@ -173,6 +180,7 @@ def _predict_now(
 @click.option("--pool", metavar="SIZE", help="Buffer pool of the recovering server.  [default: the sampled server's]")
 @_WORKLOAD
 @_READ_THREADS
+@_WHY
 @_JSON
 def size(
     server: str | None,
@@ -191,6 +199,7 @@ def size(
     pool: str | None,
     workload: str | None,
     read_threads: int | None,
+    with_why: bool,
     as_json: bool,
 ) -> None:
     """Say which size of redo log to set.
@@ -204,12 +213,14 @@ def size(
     from redolab.models.recovery_time.predict import Until
     from redolab.models.sizing import Limits
     from redolab.sizing.advising import Moment, check_recovery_time, sized
+    from redolab.sizing.asking import model_for
     from redolab.sizing.demand import Demand, demand_of_files
-    from redolab.sizing.question import Question, model_for
+    from redolab.sizing.question import Question
     from redolab.sizing.sampling import demand_of_server
     from redolab.sizing.sampling import server_at as sampled_server
     from redolab.sizing.size_in_words import show_sized
     from redolab.sizing.trade import shipped_trades
+    from redolab.sizing.why import show_why
     from redolab.units import parse_duration, parse_percent, parse_size
 
     if [bool(samples), redo_per_hour is not None, server_at.is_named].count(True) != 1:
@@ -258,6 +269,8 @@ def size(
         _echo_json(found)
     else:
         show_sized(console(), found)
+        if with_why and found.why is not None:
+            show_why(console(), found.why)
 
 
 @click.command()

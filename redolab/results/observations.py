@@ -13,8 +13,9 @@ import msgspec
 from redolab.errorlog import Phase, Timeline
 from redolab.machine.machine_class import MachineClass
 from redolab.models.capacity import PAGE_SIZE
-from redolab.models.recovery_time.fit import Observation, Struck, Subject
+from redolab.models.recovery_time.fit import Observation, Struck
 from redolab.models.recovery_time.held_out import ENOUGH_CRASHES
+from redolab.models.recovery_time.pooling import Subject
 from redolab.models.recovery_time.rollback import Rollback
 from redolab.models.recovery_time.spread import LEAST_SPREAD, Spread, spread_of
 from redolab.models.recovery_time.stuck import FEW_THREADS, StuckCount, StuckCounts, class_of
@@ -271,14 +272,6 @@ def moments_of(
     }
 
 
-def are_of_one_load(recoveries: Sequence[Keyed], server: str, workload: str) -> bool:
-    """Whether all crashes of a server under a workload are of a load of one kind, on tables of one size, struck at random moments."""
-    specs = [
-        each.image.spec for each in recoveries if (each.trial.server, each.image.spec.workload) == (server, workload)
-    ]
-    return all(_is_at_random(spec) for spec in specs) and len({spec.dataset.size for spec in specs}) == 1
-
-
 def _is_at_random(spec: CrashSpec) -> bool:
     return spec.kill.moment is not None and spec.instance.purpose.is_production
 
@@ -328,6 +321,7 @@ def _observation(
         pages=_pages(trial, timeline, crash),
         stretches=_stretches(trial.ready_s, timeline),
         ready=trial.ready_s,
+        tables=image.spec.dataset.size,
         struck=_struck(image.spec),
         is_judged=trial.disturbance is not None,
     )
@@ -346,9 +340,9 @@ def _pages(trial: RecoveryTrial, timeline: Timeline, crash: Crash) -> float | No
 def _stretches(ready: float, timeline: Timeline) -> Mapping[frozenset[Part], float]:
     """The parts that the log tells apart; what comes before the server's first line is its start."""
     phases = {time.phase: time.seconds for time in timeline.phases}
-    parts = {Part.SCAN: Phase.SCAN, Part.APPLY: Phase.APPLY, Part.OPEN: Phase.OPEN}
+    parts = {Part.SCAN: Phase.SCAN, Part.APPLY: Phase.APPLY}
     told = {frozenset({part}): seconds for part, phase in parts.items() if (seconds := phases[phase]) is not None}
-    around = [phases[phase] for phase in (Phase.DISCOVER, Phase.ACCEPT)]
+    around = [phases[phase] for phase in (Phase.DISCOVER, Phase.OPEN, Phase.ACCEPT)]
     in_log = timeline.seconds_to_ready
     if in_log is not None and all(seconds is not None for seconds in around):
         told[frozenset({Part.OTHER})] = max(0.0, ready - in_log) + sum(seconds or 0.0 for seconds in around)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 import msgspec
 
@@ -14,12 +15,18 @@ from redolab.models.recovery_time.moments import PossibleCrash, chance_beyond, s
 from redolab.models.recovery_time.predict import Until
 from redolab.models.recovery_time.stuck import ChanceOfStuck
 from redolab.models.sizing import Advice, Basis, Limits, SizeRow, advise
+from redolab.sizing.crash import one_batch, worst_age
 from redolab.sizing.demand import Demand
+from redolab.sizing.extrapolation import on_storage, storage_extrapolation
 from redolab.sizing.paste import Lines, lines_for
 from redolab.sizing.predicting import Interval, rests_on
-from redolab.sizing.question import Model, way_to_storage
+from redolab.sizing.question import Model
+from redolab.sizing.recovery import recovery_at, rollback_rate
+from redolab.sizing.reservations import reservations_at
+from redolab.sizing.stuck import chance_for, reservations_about_stuck
 from redolab.sizing.trade import Trade, Trades, effect_in_words
 from redolab.sizing.usual import UsualAges, UsualRecovery, usual_ages, usual_crashes, usual_recovery, worst_crash
+from redolab.sizing.why import Why, why
 from redolab.units import GIB, format_duration, format_size
 
 _NOISE = 0.07
@@ -98,6 +105,8 @@ class Sized(msgspec.Struct, frozen=True, kw_only=True):
     """By what it was chosen among those that do."""
     expected: SizeLine | None
     """With the answer."""
+    why: Why | None
+    """What the recovery of the worst crash with the answer is made of."""
     rule: SizeLine | None
     """With the log that holds an hour of peak redo."""
     what_could_change: tuple[str, ...]
@@ -134,13 +143,13 @@ def sized(
     by_counter = None
     if demand.os_log_written_per_hour:
         by_counter = asked.advice(demand.os_log_written_per_hour).holds
-    beyond = model.beyond_at(answer.log_size if answer else model.learnt.log_sizes[1])
+    beyond = reservations_at(model, answer.log_size if answer else model.learned.log_sizes[1])
     if model.dialect.holds_ten_largest_rows:
         beyond.append(
             "of this version the log has to be ten times as large as the BLOBs and TEXTs of your largest row: larger rows are refused, by "
             "5.5 they overwrite the last checkpoint (MySQL bug 69477)"
         )
-    beyond += [each for each in model.of_stuck(found.rows[-1].log_size) if each not in beyond]
+    beyond += [each for each in reservations_about_stuck(model, found.rows[-1].log_size) if each not in beyond]
     falls_short = answer is None or found.basis is Basis.TIME
     return Sized(
         server=model.question.server,
@@ -166,6 +175,7 @@ def sized(
         size=answer.log_size if answer else None,
         basis=found.basis,
         expected=asked.line(answer) if answer else None,
+        why=why(model, answer.log_size) if answer else None,
         rule=asked.line(found.holds) if found.holds else None,
         what_could_change=tuple(asked.changes(found)) if falls_short else (),
         table=tuple(asked.line(row) for row in found.rows),
@@ -173,7 +183,7 @@ def sized(
         trade=asked.trade,
         is_trade_of_this_load=asked.own_trade is not None,
         lines=lines_for(model.dialect, answer.log_size, answer.prediction) if answer else (),
-        chance_of_stuck=model.chance_of_stuck,
+        chance_of_stuck=chance_for(model),
         rests_on=rests_on(model),
         warnings=(*demand.warnings, *model.warnings, *beyond),
     )
@@ -215,8 +225,8 @@ class _Asked:
         return advise(
             redo_per_hour=redo_per_hour,
             limits=self.limits,
-            age=self.model.worst_age,
-            predicted=self.model.at,
+            age=partial(worst_age, self.model),
+            predicted=partial(recovery_at, self.model),
             chance=lambda log_size: chance_beyond(self._crashes(self.model, log_size), self.limits.rto).whole,
             lost=lambda log_size: None if self.own_trade is None else self.own_trade.lost(log_size),
             smallest=self.model.dialect.smallest_log,
@@ -261,18 +271,18 @@ class _Asked:
         said = []
         if math.isfinite(now):
             said.append(f"recovery time: {format_size(wanted.log_size)} keeps to {format_duration(now)}")
-        pool = math.ceil(self.model.one_batch(wanted.log_size) / GIB) * GIB
+        pool = math.ceil(one_batch(self.model, wanted.log_size) / GIB) * GIB
         if pool > self.model.question.pool:
             larger = self._within(self.model.with_pool(pool), wanted)
             if larger < (1 - _NOISE) * now:
                 effect = self._effect(larger, now, wanted)
                 said.append(f"buffer pool: with {format_size(pool)}, which holds the redo in one batch, {effect}")
-        if self.model.chance_of_stuck is not None:
+        if chance_for(self.model) is not None:
             threads = self._within(self.model.with_read_threads(_MOST_READ_THREADS), wanted)
             if threads < (1 - _NOISE) * now:
                 effect = self._effect(threads, now, wanted)
                 said.append(f"read threads: with innodb_read_io_threads = {_MOST_READ_THREADS}, {effect}")
-        elsewhere = {name: self._within(self.model.on_storage(name), wanted) for name in self._other_storages()}
+        elsewhere = {name: self._within(on_storage(self.model, name), wanted) for name in self._other_storages()}
         said += [
             f"storage: on {name}, {self._effect(seconds, now, wanted)}"
             for name, seconds in elsewhere.items()
@@ -294,8 +304,8 @@ class _Asked:
             and self._tables_are_known(name) == self._tables_are_known(self.model.storage)
             and self._rollback_is_known(name)
             and (
-                (way := way_to_storage(known, self.model.server.family, self.model.learnt, name)) is None
-                or way in known.spreads
+                (way := storage_extrapolation(known, self.model.server.family, self.model.learned, name)) is None
+                or way in known.spreads.kinds
             )
         ]
 
@@ -306,7 +316,7 @@ class _Asked:
     def _rollback_is_known(self, storage: str) -> bool:
         """Whether it is in predictions there, where it is asked about."""
         until = self.model.question.until
-        return until is not Until.ROLLED_BACK or self.model.on_storage(storage).rollback_rate() is not None
+        return until is not Until.ROLLED_BACK or rollback_rate(on_storage(self.model, storage)) is not None
 
     def _effect(self, seconds: float, instead_of: float, row: SizeRow) -> str:
         too_long = f", still over {format_duration(self.limits.rto)}" if seconds > self.limits.rto else ""

@@ -8,7 +8,8 @@ from dataclasses import replace
 import msgspec
 
 from redolab.machine.machine_class import are_of_one_class
-from redolab.models.recovery_time.held_out import FITTED_UP_TO, HeldOut, HeldOutPrediction
+from redolab.models.recovery_time.held_out import FITTED_UP_TO, HeldOut, HeldOutPrediction, held_out_prediction
+from redolab.models.recovery_time.spreads import spreads_of
 from redolab.results.alike import Keys, keyed_recoveries
 from redolab.results.committed import (
     by_machine,
@@ -18,7 +19,7 @@ from redolab.results.committed import (
 )
 from redolab.results.observations import known_disks, observations_of, stuck_counts
 from redolab.runs.store import Run
-from redolab.sizing.calibration import Calibration, spreads_of
+from redolab.sizing.calibration import Calibration
 from redolab.sizing.fitting import FittedRuns, but_anatomies, calibrations_among, fit_runs, named, rates_of
 from redolab.sizing.own_machine import on_own_machine
 
@@ -73,6 +74,6 @@ def _predictions(own: Calibration, runs: Sequence[Run], name: str) -> list[HeldO
         learnt = None if server is None else server.workloads.get(each.workload)
         if each.is_judged and learnt is not None and learnt.scaled_by and each.storage in learnt.storages:
             kind = HeldOut.CALIBRATED if each.log_size <= FITTED_UP_TO else HeldOut.CALIBRATED_LARGER
-            predicted = learnt.fitted.ready(each.crash, each.pool, own.storages[each.storage].disk)
-            found.append(HeldOutPrediction(kind, each, predicted, named(name, machines[each.crash_name])))
+            disk, machine = own.storages[each.storage].disk, named(name, machines[each.crash_name])
+            found.append(held_out_prediction(kind, each, learnt.fitted, disk, machine))
     return found

@@ -17,23 +17,20 @@ from redolab.machine.facts import Machine
 from redolab.models.recovery_time.fit import Fitted, Observation
 from redolab.models.recovery_time.held_out import (
     ENOUGH_CRASHES,
-    FITTED_UP_TO,
     OF_MACHINES,
     RECOVERIES_OF_A_DISK,
     HeldOut,
     HeldOutPrediction,
-    counts_once,
 )
 from redolab.models.recovery_time.rollback import RollbackRate
-from redolab.models.recovery_time.spread import LEAST_SPREAD, Spread, spread_by_distance, spread_of, wider
+from redolab.models.recovery_time.spread import Spread, wider
+from redolab.models.recovery_time.spreads import ByKind, Spreads, wider_of_both, wider_of_each
 from redolab.models.recovery_time.stuck import StuckCounts
 from redolab.models.recovery_time.terms import DiskRates
-from redolab.models.recovery_time.work import DirtyPages, Memory, dirty_pages_of
+from redolab.models.recovery_time.work import DirtyPages, Memory
 from redolab.project import PROJECT
 
 CALIBRATION_FORMAT = 7
-BY_DISTANCE = (HeldOut.LOG_SIZE, HeldOut.CALIBRATED_LARGER)
-"""What is the less sure the larger the log."""
 
 
 class CalibratedWorkload(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +58,7 @@ class CalibratedWorkload(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def fitted(self) -> Fitted:
         """As the model takes it."""
-        return Fitted(self.memory, self.rates)
+        return Fitted(self.memory, self.rates, self.dirty_pages)
 
     @property
     def sure_up_to(self) -> int:
@@ -109,7 +106,7 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     machine: Machine
     storages: Mapping[str, CalibratedStorage]
     servers: Mapping[str, CalibratedServer]
-    spreads: Mapping[HeldOut, Spread]
+    spreads: Spreads
     """How far predictions were off, by what they had not seen."""
     runs: tuple[str, ...]
     rollback_spreads: Mapping[HeldOut, Spread] = {}
@@ -124,21 +121,17 @@ def calibrated_workload(
     observations: Sequence[Observation],
     fitted: Fitted,
     moments: Mapping[str, Mapping[int, tuple[float, ...]]] | None = None,
-    *,
-    of_one_load: bool = False,
 ) -> CalibratedWorkload:
     """What these recoveries of one server under one workload tell, with what was learnt from them and from others of its family.
 
-    `moments`: see `CalibratedWorkload`; `of_one_load`: whether they are crashes of one load, on tables of one size.
+    `moments`: see `CalibratedWorkload`.
     """
     logs, pools = [each.log_size for each in observations], [each.pool for each in observations]
     largest_first = sorted({each.crash_name: each.log_size for each in observations}.values(), reverse=True)
     return CalibratedWorkload(
         memory=fitted.memory,
         rates=fitted.rates,
-        dirty_pages=dirty_pages_of(
-            list({each.crash_name: each.crash for each in observations}.values()), of_one_load=of_one_load
-        ),
+        dirty_pages=fitted.dirty_pages,
         recoveries=len(observations),
         crashes=len({each.crash_name for each in observations}),
         log_sizes=(min(logs), max(logs)),
@@ -156,26 +149,6 @@ def measured_storages(observations: Sequence[Observation]) -> tuple[str, ...]:
     return enough or (counts.most_common(1)[0][0],)
 
 
-def doublings_beyond(each: HeldOutPrediction) -> float:
-    """How far its log goes beyond those that the fit saw, where larger ones are held out."""
-    return math.log2(each.observation.log_size / FITTED_UP_TO) if each.held_out in BY_DISTANCE else 0.0
-
-
-def spreads_of(judged: Sequence[HeldOutPrediction]) -> Mapping[HeldOut, Spread]:
-    """The spread of each kind of held-out prediction, none less than what recoveries of one crash differ by."""
-    found: dict[HeldOut, Spread] = {}
-    for kind in HeldOut:
-        own = [each for each in judged if each.held_out is kind]
-        if not own:
-            continue
-        if kind in BY_DISTANCE and HeldOut.CRASH in found:
-            distances = [(counts_once(each), each.error, doublings_beyond(each)) for each in own]
-            found[kind] = spread_by_distance(distances, found[HeldOut.CRASH].deviation)
-            continue
-        found[kind] = spread_of((counts_once(each), each.error) for each in own).at_least(LEAST_SPREAD)
-    return found
-
-
 def other_machines_of(judged: Sequence[HeldOutPrediction]) -> tuple[OtherMachine, ...]:
     """The machines whose recoveries were predicted by what others taught."""
     found = []
@@ -191,13 +164,13 @@ def on_its_machine(calibration: Calibration) -> Calibration:
     """It for predictions of the machine that it is of."""
     return msgspec.structs.replace(
         calibration,
-        spreads=_of_one_machine(calibration.spreads),
+        spreads=calibration.spreads.each(_of_one_machine),
         rollback_spreads=_of_one_machine(calibration.rollback_spreads),
         other_machines=(),
     )
 
 
-def _of_one_machine(spreads: Mapping[HeldOut, Spread]) -> Mapping[HeldOut, Spread]:
+def _of_one_machine(spreads: ByKind) -> ByKind:
     return {kind: spread for kind, spread in spreads.items() if kind not in OF_MACHINES}
 
 
@@ -235,17 +208,10 @@ def with_spreads_of(calibration: Calibration, other: Calibration) -> Calibration
     one, another = calibration.tables_spread, elsewhere.tables_spread
     return msgspec.structs.replace(
         calibration,
-        spreads=_wider_of_each(calibration.spreads, elsewhere.spreads),
-        rollback_spreads=_wider_of_each(calibration.rollback_spreads, elsewhere.rollback_spreads),
+        spreads=wider_of_each(calibration.spreads, elsewhere.spreads),
+        rollback_spreads=wider_of_both(calibration.rollback_spreads, elsewhere.rollback_spreads),
         tables_spread=wider(one, another) if one and another else one or another,
     )
-
-
-def _wider_of_each(some: Mapping[HeldOut, Spread], others: Mapping[HeldOut, Spread]) -> Mapping[HeldOut, Spread]:
-    found = dict(others)
-    for kind, spread in some.items():
-        found[kind] = wider(spread, found[kind]) if kind in found else spread
-    return found
 
 
 def shipped_calibration() -> Calibration:

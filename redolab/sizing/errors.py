@@ -1,4 +1,4 @@
-"""How far predictions were off on what the fit had not seen, beside the intervals that were given with them."""
+"""Errors of held-out predictions, beside the bounds that were given with them."""
 
 from __future__ import annotations
 
@@ -17,66 +17,105 @@ from redolab.models.recovery_time.held_out import (
     weights,
 )
 from redolab.models.recovery_time.spread import Spread, coverage, interval, together
+from redolab.models.recovery_time.spreads import ByKind, Spreads, doublings_beyond, spreads_of
 from redolab.report.table import Column, ReportTable
-from redolab.sizing.calibration import doublings_beyond, spreads_of
 from redolab.storage.profiles import HOME
 from redolab.units import GIB, MIB
 
 _NINETY = 0.9
 ALL_SERVERS = "all"
-"""What stands for the server in rows of all of them."""
+"""Stands for the server in rows of all of them."""
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorRow:
-    """How far predictions of one kind were off, for one server or for all."""
+class BoundedError:
+    """A held-out prediction with its 90 % interval; 5 % of recoveries are expected above its upper end."""
 
-    held_out: HeldOut
-    server: str
-    errors: Sequence[HeldOutPrediction]
-    inside: Sequence[bool]
-    """Of which of them the 90 % interval held the measured time."""
-    above: Sequence[bool]
-    """Which of them took longer than its upper end: one in twenty is expected to."""
+    judged: HeldOutPrediction
+    predicted: float
+    """Seconds, with the dirty pages given or from the redo alone."""
+    low: float
+    high: float
 
     @property
-    def crashes(self) -> int:
-        """Of how many crashes they are."""
-        return len({each.observation.crash_name for each in self.errors})
+    def relative(self) -> float:
+        """Predicted over measured, less one."""
+        return self.predicted / self.judged.observation.ready - 1
 
     @property
-    def units(self) -> list[str]:
-        """Of each error what counts once: its crash, of all servers left out its server, of other machines the machine."""
-        if self.server != ALL_SERVERS and self.held_out is HeldOut.SERVER:
-            return [each.observation.crash_name for each in self.errors]
-        return [counts_once(each) for each in self.errors]
+    def is_above(self) -> bool:
+        """Whether the recovery took longer than the 95 % upper bound."""
+        return self.judged.observation.ready > self.high
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether the 90 % interval holds the measured time."""
+        return self.low <= self.judged.observation.ready <= self.high
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """Errors of several predictions, of which each unit counts once: a crash, a server, a machine."""
+
+    of: Sequence[BoundedError]
+    units: Sequence[str]
 
     @property
     def median(self) -> float:
         """Absolute error as a share of the measured time."""
-        return weighted_median([abs(each.relative) for each in self.errors], self.units)
+        return weighted_median([abs(each.relative) for each in self.of], self.units)
 
     @property
     def bias(self) -> float:
-        """The same with its sign: below 0 where predictions are too short."""
-        return weighted_median([each.relative for each in self.errors], self.units)
-
-    def share(self, held: Sequence[bool]) -> tuple[float, float, float]:
-        """The share of `inside` or `above`, and its 95 % interval."""
-        units = self.units
-        share, count = float(np.average(held, weights=weights(units))), len(set(units))
-        return share, *coverage(share * count, count)
+        """Error with its sign: below 0 where predictions are too short."""
+        return weighted_median([each.relative for each in self.of], self.units)
 
     @property
-    def worst(self) -> HeldOutPrediction:
-        """The prediction that was farthest off."""
-        return max(self.errors, key=lambda each: abs(each.error))
+    def above(self) -> tuple[float, float, float]:
+        """Share above the 95 % upper bound, and its 95 % interval."""
+        return self.share([each.is_above for each in self.of])
+
+    @property
+    def width(self) -> float:
+        """Upper bound over prediction."""
+        return weighted_median([each.high / each.predicted for each in self.of], self.units)
+
+    def share(self, held: Sequence[bool]) -> tuple[float, float, float]:
+        """Return the share of predictions of which something holds, and its 95 % interval."""
+        share, count = float(np.average(held, weights=weights(self.units))), len(set(self.units))
+        return share, *coverage(share * count, count)
+
+    def only(self, is_of_it: Callable[[Observation], bool]) -> Errors:
+        """Return those of some recoveries."""
+        kept = [place for place, each in enumerate(self.of) if is_of_it(each.judged.observation)]
+        return Errors([self.of[place] for place in kept], [self.units[place] for place in kept])
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRow:
+    """Errors of one kind, of one server or of all."""
+
+    held_out: HeldOut
+    server: str
+    given: Errors
+    """With the crash's dirty pages given."""
+    by_redo: Errors
+    """From the crash's redo alone."""
+
+    @property
+    def crashes(self) -> int:
+        """Number of crashes."""
+        return len({each.judged.observation.crash_name for each in self.given.of})
+
+    def only(self, name: str, is_of_it: Callable[[Observation], bool]) -> ErrorRow:
+        """Return the row of some recoveries."""
+        return ErrorRow(self.held_out, name, self.given.only(is_of_it), self.by_redo.only(is_of_it))
 
 
 def error_rows(found: Sequence[HeldOutPrediction]) -> list[ErrorRow]:
-    """A row for each kind and server, after one for all servers; each beside the intervals that the errors on other servers give.
+    """Return a row for each kind and server, after one for all servers; bounds are by the errors on other servers.
 
-    The server's own errors would be judged by themselves; with one server alone there are no others.
+    A server's own errors would judge themselves; with one server alone there are no others.
     """
     rows: list[ErrorRow] = []
     of_all = spreads_of(found)
@@ -87,69 +126,72 @@ def error_rows(found: Sequence[HeldOutPrediction]) -> list[ErrorRow]:
     for kind in HeldOut:
         of_kind = [each for each in found if each.held_out is kind]
         servers = list(dict.fromkeys(each.observation.server for each in of_kind))
-        of_servers = [
-            _row_of(of_kind, kind, server, by_others[server] if kind in by_others[server] else of_all)
+        if len(servers) > 1:
+            rows.append(_row(kind, ALL_SERVERS, of_kind, of_all, by_others))
+        rows += [
+            _row(kind, server, [each for each in of_kind if each.observation.server == server], of_all, by_others)
             for server in servers
         ]
-        if len(of_servers) > 1:
-            rows.append(
-                ErrorRow(
-                    kind,
-                    ALL_SERVERS,
-                    [each for row in of_servers for each in row.errors],
-                    [each for row in of_servers for each in row.inside],
-                    [each for row in of_servers for each in row.above],
-                )
-            )
-        rows += of_servers
     return rows
 
 
-def _row_of(
-    of_kind: Sequence[HeldOutPrediction], kind: HeldOut, server: str, spreads: Mapping[HeldOut, Spread]
+def _row(
+    kind: HeldOut,
+    server: str,
+    predictions: Sequence[HeldOutPrediction],
+    of_all: Spreads,
+    by_others: Mapping[str, Spreads],
 ) -> ErrorRow:
-    """The predictions of a server, beside intervals by these spreads, as `redolab predict` makes them."""
-    own = [each for each in of_kind if each.observation.server == server]
-    within = spreads.get(HeldOut.CRASH, spreads[kind])
-    ends = [
-        interval(each.predicted, together(within, [spreads[kind].at(doublings_beyond(each))]), _NINETY) for each in own
-    ]
-    return ErrorRow(
-        kind,
-        server,
-        own,
-        [low <= each.observation.ready <= high for each, (low, high) in zip(own, ends, strict=True)],
-        [each.observation.ready > high for each, (_, high) in zip(own, ends, strict=True)],
+    def bounded(each: HeldOutPrediction, *, pages_given: bool) -> BoundedError:
+        others = by_others[each.observation.server].of(pages_given=pages_given)
+        known = others if kind in others else of_all.of(pages_given=pages_given)
+        predicted = each.predicted if pages_given else each.by_redo
+        return BoundedError(each, predicted, *interval(predicted, _spread(each, known), _NINETY))
+
+    is_one = server != ALL_SERVERS and kind is HeldOut.SERVER
+    units = [each.observation.crash_name if is_one else counts_once(each) for each in predictions]
+    given, by_redo = (
+        Errors([bounded(each, pages_given=pages_given) for each in predictions], units) for pages_given in (True, False)
     )
+    return ErrorRow(kind, server, given, by_redo)
+
+
+def _spread(each: HeldOutPrediction, known: ByKind) -> Spread:
+    """Return the spread that `redolab predict` would give it."""
+    own = known[each.held_out]
+    return together(known.get(HeldOut.CRASH, own), [own.at(doublings_beyond(each))])
 
 
 def errors_table(rows: Sequence[ErrorRow]) -> ReportTable:
-    """The errors, the bad ones included."""
+    """Return the errors, with the dirty pages given and not, beside the share above the bound and its width."""
     notes = [
-        "Predicted over measured seconds to ready, less one, of recoveries that the fit has not seen. Each crash counts once, of all "
-        "servers left out each server, of other machines each machine, or server there. Intervals are from the errors on other servers; "
-        "shares have a 95 % interval of their own. Above it: longer than the upper end that 'redolab size' goes by; 5 % should be."
+        "Errors of predictions of recoveries that the fit has not seen: predicted over measured seconds to ready, less one. Each crash "
+        "counts once; of unmeasured storages each family and storage, of servers left out each server, of other machines each machine. "
+        "Above: the share that took longer than the 95 % upper bound (5 % should), with its 95 % interval. Bound: as a multiple of the "
+        "prediction. Bounds are by the errors on other servers."
     ]
-    return ReportTable.of("Errors on what was held out", rows, _columns("server"), notes)
+    of_one = (
+        [] if all(row.server == ALL_SERVERS for row in rows) else [Column[ErrorRow]("server", lambda row: row.server)]
+    )
+    columns = [Column[ErrorRow]("held out", lambda row: str(row.held_out)), *of_one, *_FIGURES]
+    return ReportTable.of("Errors on what was held out", rows, columns, notes)
 
 
-def _columns(named: str) -> list[Column[ErrorRow]]:
-    return [
-        Column[ErrorRow]("held out", lambda row: str(row.held_out)),
-        Column[ErrorRow](named, lambda row: row.server),
-        Column[ErrorRow]("recoveries", lambda row: str(len(row.errors)), right=True),
-        Column[ErrorRow]("crashes", lambda row: str(row.crashes), right=True),
-        Column[ErrorRow]("median error", lambda row: f"{row.median:.0%}", right=True),
-        Column[ErrorRow]("bias", lambda row: f"{row.bias:+.0%}", right=True),
-        Column[ErrorRow]("worst", lambda row: f"{row.worst.relative:+.0%}", right=True),
-        Column[ErrorRow]("in the 90 % interval", lambda row: _share(row, row.inside), right=True),
-        Column[ErrorRow]("above it", lambda row: _share(row, row.above), right=True),
-    ]
+_FIGURES = [
+    Column[ErrorRow]("crashes", lambda row: str(row.crashes), right=True),
+    Column[ErrorRow]("units", lambda row: str(len(set(row.given.units))), right=True),
+    Column[ErrorRow]("median error", lambda row: f"{row.given.median:.0%}", right=True),
+    Column[ErrorRow]("bias", lambda row: f"{row.given.bias:+.0%}", right=True),
+    Column[ErrorRow]("above", lambda row: _share(row.given.above), right=True),
+    Column[ErrorRow]("bound", lambda row: f"×{row.given.width:.2f}", right=True),
+    Column[ErrorRow]("pages not given: median error", lambda row: f"{row.by_redo.median:.0%}", right=True),
+    Column[ErrorRow]("above", lambda row: _share(row.by_redo.above), right=True),
+    Column[ErrorRow]("bound", lambda row: f"×{row.by_redo.width:.2f}", right=True),
+]
 
 
-def _share(row: ErrorRow, held: Sequence[bool]) -> str:
-    share, low, high = row.share(held)
-    return f"{share:.0%} ({low:.0%}–{high:.0%})"
+def _share(share: tuple[float, float, float]) -> str:
+    return "{:.0%} ({:.0%}–{:.0%})".format(*share)
 
 
 _SOME = 4
@@ -180,20 +222,23 @@ _STRATIFIED: Mapping[HeldOut, Mapping[str, Callable[[Observation], bool]]] = {
 }
 
 
-def errors_by_stratum(rows: Sequence[ErrorRow]) -> ReportTable:
-    """The errors on another run, by what there was to recover and where; on other machines by what the crash found."""
-    found = []
-    for kind, named in _STRATIFIED.items():
-        of_servers = [row for row in rows if row.held_out is kind and row.server != ALL_SERVERS]
-        judged = [each for row in of_servers for each in zip(row.errors, row.inside, row.above, strict=True)]
-        for name, is_of_it in named.items():
-            own = [each for each in judged if is_of_it(each[0].observation)]
-            if own:
-                errors, inside, above = zip(*own, strict=True)
-                found.append(ErrorRow(kind, name, errors, inside, above))
-    servers = Column[ErrorRow](
-        "servers", lambda row: str(len({each.observation.server for each in row.errors})), right=True
-    )
-    held_out, of_it, *figures = _columns("of it")
-    columns = [held_out, of_it, servers, *figures]
-    return ReportTable.of("Errors by what there was to recover", found, columns, [])
+def strata(rows: Sequence[ErrorRow]) -> list[ErrorRow]:
+    """Return the errors on another run by what there was to recover and where; on other machines by what the crash found."""
+    return [
+        row.only(name, is_of_it)
+        for kind, named in _STRATIFIED.items()
+        for row in rows
+        if row.held_out is kind and row.server == ALL_SERVERS
+        for name, is_of_it in named.items()
+        if any(is_of_it(each.judged.observation) for each in row.given.of)
+    ]
+
+
+def strata_table(rows: Sequence[ErrorRow]) -> ReportTable:
+    """Return the errors by what there was to recover."""
+    columns = [
+        Column[ErrorRow]("held out", lambda row: str(row.held_out)),
+        Column[ErrorRow]("of it", lambda row: row.server),
+        *_FIGURES,
+    ]
+    return ReportTable.of("Errors by what there was to recover", strata(rows), columns, [])

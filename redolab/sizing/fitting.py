@@ -10,18 +10,21 @@ import msgspec
 
 from redolab.errors import InvalidInput
 from redolab.machine.machine_class import MachineClass
-from redolab.models.recovery_time.fit import Fitted, Observation, Subject, fit_together
+from redolab.models.recovery_time.fit import Fitted, Observation, fit_together
 from redolab.models.recovery_time.held_out import (
     HeldOut,
     HeldOutPrediction,
+    held_out_prediction,
     judged,
 )
+from redolab.models.recovery_time.pooling import Subject
 from redolab.models.recovery_time.rollback import (
     RollbackElsewhere,
     RollbackRate,
     rollback_rates,
     rollback_spreads,
 )
+from redolab.models.recovery_time.spreads import Spreads, spreads_of
 from redolab.models.replicates import Replicates, replicates
 from redolab.records.alike import Alike, grouped
 from redolab.records.recovery import Outcome
@@ -29,7 +32,6 @@ from redolab.report.labels import server_label
 from redolab.results.alike import Keyed, Keys, keyed_recoveries
 from redolab.results.observations import (
     Disks,
-    are_of_one_load,
     disk_figures,
     known_disks,
     moments_of,
@@ -51,7 +53,6 @@ from redolab.sizing.calibration import (
     Calibration,
     calibrated_workload,
     other_machines_of,
-    spreads_of,
 )
 from redolab.sizing.relatives import nearest_first
 from redolab.storage.profiles import HOME
@@ -208,7 +209,6 @@ def _rates(
                     own,
                     fitted[of, workload],
                     moments_of(kept, of, workload),
-                    of_one_load=are_of_one_load(kept, of, workload),
                 )
                 for (of, workload), own in subjects.items()
                 if of == server
@@ -228,7 +228,7 @@ def _rates(
         machine=last.machine,
         storages=_storages(lesson.keys, lesson.machine),
         servers=servers,
-        spreads={},
+        spreads=Spreads(),
         runs=tuple(run.name for run in lesson.runs if run.name in names_of_runs),
     )
 
@@ -242,8 +242,7 @@ def _on_other_machines(
         for each in observations_of([each for each in recoveries if each.key.machine == machine], disks):
             if each.subject in fitted and each.is_judged:
                 kind = HeldOut.MACHINE if each.storage == HOME else HeldOut.LIMITED
-                predicted = fitted[each.subject].ready(each.crash, each.pool, each.disk)
-                found.append(HeldOutPrediction(kind, each, predicted, named(name, machine)))
+                found.append(held_out_prediction(kind, each, fitted[each.subject], machine=named(name, machine)))
     return found
 
 

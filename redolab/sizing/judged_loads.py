@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from redolab.errors import InvalidInput
 from redolab.models.intervals import median_of_known
 from redolab.report.table import Column, ReportTable, number
+from redolab.sizing.asking import model_of
 from redolab.sizing.calibration import Calibration
 from redolab.sizing.demand import Demand
 from redolab.sizing.judging import JudgedRecovery, JudgedStratum, strata
-from redolab.sizing.question import Question, model_of
+from redolab.sizing.question import Question
 from redolab.sizing.usual import UsualRecovery, usual_ages, usual_crashes, usual_recovery
 
 

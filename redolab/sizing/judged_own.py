@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import msgspec
 
 from redolab.models.recovery_time.held_out import OF_CALIBRATED
+from redolab.models.recovery_time.spreads import ByKind
 from redolab.results.alike import Keyed
 from redolab.runs.machines import identity_of
 from redolab.runs.store import Run
@@ -73,9 +74,12 @@ def judged_by_own(
         return None
     few, servers = fit_runs(calibrations), {each.trial.server for each in recoveries}
     # How far others' calibrations were off may be known from these very recoveries.
-    spreads = {kind: spread for kind, spread in known.spreads.items() if kind not in OF_CALIBRATED}
-    known = msgspec.structs.replace(known, spreads=spreads)
+    known = msgspec.structs.replace(known, spreads=known.spreads.each(_not_of_calibrated))
     return OwnCalibration(
         recoveries=judged_recoveries(recoveries, on_own_machine(few, known)),
         crashes=len({each.crash_name for each in few.observations if each.server in servers}),
     )
+
+
+def _not_of_calibrated(spreads: ByKind) -> ByKind:
+    return {kind: spread for kind, spread in spreads.items() if kind not in OF_CALIBRATED}

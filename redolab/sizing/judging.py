@@ -13,8 +13,10 @@ from redolab.models.recovery_time.spread import coverage
 from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable
 from redolab.results.alike import Keyed
+from redolab.sizing.asking import model_of
 from redolab.sizing.calibration import Calibration
-from redolab.sizing.question import Question, model_of
+from redolab.sizing.question import Question
+from redolab.sizing.recovery import recovery_at
 from redolab.units import format_size
 
 
@@ -59,7 +61,8 @@ def _predicted(each: Keyed, calibration: Calibration) -> Prediction | None:
         dirty_pages=last.dirty_pages,
     )
     try:
-        return model_of(question, calibration, trial.storage).at(trial.log_size, last.checkpoint_age or 1)
+        model = model_of(question, calibration, trial.storage)
+        return recovery_at(model, trial.log_size, last.checkpoint_age or 1)
     except InvalidInput:
         return None
 

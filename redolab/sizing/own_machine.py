@@ -6,16 +6,15 @@ machine are off by less than with rates of its own (docs/recovery-time.md has th
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import reduce
 
 import msgspec
 
 from redolab.models.recovery_time.fit import Fitted, Observation
-from redolab.models.recovery_time.held_out import HeldOut
+from redolab.models.recovery_time.held_out import HeldOut, held_out_prediction
 from redolab.models.recovery_time.scaling import Scaling, scaling
-from redolab.models.recovery_time.spread import Spread, spread_of, wider
+from redolab.models.recovery_time.spreads import ByKind, Spreads, spreads_of, wider_of_each
 from redolab.servers.dialects import Version, dialect_of
 from redolab.sizing.calibration import (
     CalibratedServer,
@@ -30,8 +29,6 @@ from redolab.storage.profiles import HOME
 
 _ENOUGH = 12
 """Crashes of a server: so many tell its rates by themselves."""
-_FEWEST = 2
-"""Crashes: of one nothing can be left out."""
 
 
 def on_own_machine(found: FittedRuns, known: Calibration) -> Calibration:
@@ -40,9 +37,8 @@ def on_own_machine(found: FittedRuns, known: Calibration) -> Calibration:
     Servers that are not known, or of which enough crashes were measured, keep their own rates.
     """
     calibration = with_spreads_of(found.calibration, known)
-    spreads = dict(calibration.spreads)
     servers: dict[str, CalibratedServer] = {}
-    of_crashes: list[Spread] = []
+    of_crashes: list[Spreads] = []
     has_own_rates = False
     for name, server in calibration.servers.items():
         elsewhere = known.servers.get(name)
@@ -61,27 +57,19 @@ def on_own_machine(found: FittedRuns, known: Calibration) -> Calibration:
             workloads={**server.workloads, **scaled},
             seconds_per_table_on={**of_models, **server.seconds_per_table_on},
         )
-        if (left_out := _left_out(own, rates)) is not None:
-            of_crashes.append(left_out)
-    if servers and not has_own_rates:
-        spreads = _of_scaled(known)
-    if of_crashes:
-        # One for all servers of the calibration: that of the server it is the least sure of.
-        within = [spreads[HeldOut.CRASH]] if HeldOut.CRASH in spreads else []
-        spreads[HeldOut.CRASH] = reduce(wider, [*of_crashes, *within])
+        of_crashes.append(_left_out(own, rates))
+    spreads = calibration.spreads if has_own_rates or not servers else on_its_machine(known).spreads.each(_of_scaled)
+    # One for all servers of the calibration: that of the server it is the least sure of.
+    spreads = reduce(wider_of_each, of_crashes, spreads)
     servers = {name: _with_stuck_elsewhere(server, known) for name, server in servers.items()}
     return msgspec.structs.replace(calibration, servers=servers, spreads=spreads)
 
 
-def _of_scaled(known: Calibration) -> dict[HeldOut, Spread]:
-    """Of the project's rates, which have seen larger logs, more pools and storages than the few crashes that scaled them.
-
-    Of larger logs than theirs what they were off by on machines that calibrated themselves, where that is known.
-    """
-    spreads = dict(on_its_machine(known).spreads)
-    if HeldOut.CALIBRATED_LARGER in spreads:
-        spreads[HeldOut.LOG_SIZE] = spreads[HeldOut.CALIBRATED_LARGER]
-    return spreads
+def _of_scaled(spreads: ByKind) -> ByKind:
+    """Return the spreads of scaled rates: for larger logs, the errors on machines that calibrated themselves, where known."""
+    if HeldOut.CALIBRATED_LARGER not in spreads:
+        return spreads
+    return {**spreads, HeldOut.LOG_SIZE: spreads[HeldOut.CALIBRATED_LARGER]}
 
 
 def _scaled(learnt: CalibratedWorkload, factors: Scaling, own: Sequence[Observation]) -> CalibratedWorkload:
@@ -112,19 +100,19 @@ def _with_stuck_elsewhere(server: CalibratedServer, known: Calibration) -> Calib
     return msgspec.structs.replace(server, in_several_batches=sum(seen, server.in_several_batches))
 
 
-def _left_out(own: Sequence[Observation], rates: Mapping[str, Fitted]) -> Spread | None:
-    """How far predictions of each crash by factors from the others are off; None of one crash."""
-    crashes = _crashes(own)
-    if len(crashes) < _FEWEST:
-        return None
-    errors = []
-    for name in crashes:
-        factors = scaling((rates[each.workload], each) for each in own if each.crash_name != name)
-        for each in own:
-            if each.crash_name == name:
-                predicted = factors.of(rates[each.workload]).ready(each.crash, each.pool, each.disk)
-                errors.append((name, math.log(each.ready / predicted)))
-    return spread_of(errors)
+def _left_out(own: Sequence[Observation], rates: Mapping[str, Fitted]) -> Spreads:
+    """Return how far predictions of each crash by factors from the others are off; nothing of one crash."""
+    judged = []
+    for name in _crashes(own):
+        others = [(rates[each.workload], each) for each in own if each.crash_name != name]
+        if others:
+            factors = scaling(others)
+            judged += [
+                held_out_prediction(HeldOut.CRASH, each, factors.of(rates[each.workload]))
+                for each in own
+                if each.crash_name == name
+            ]
+    return spreads_of(judged)
 
 
 def _is_same(one: CalibratedServer, other: CalibratedServer) -> bool:

@@ -24,11 +24,15 @@ from redolab.report.labels import server_label
 from redolab.report.table import ReportTable
 from redolab.servers.catalogue import server_catalogue
 from redolab.servers.dialects import Dialect
+from redolab.sizing.asking import model_of, slowest_workload
 from redolab.sizing.calibration import Calibration
+from redolab.sizing.crash import worst_age
 from redolab.sizing.errors import ALL_SERVERS, ErrorRow, errors_table
+from redolab.sizing.extrapolation import BEYOND, storages_of_family
 from redolab.sizing.paste import Lines, templates
 from redolab.sizing.predicting import rests_on
-from redolab.sizing.question import BEYOND, Model, Question, in_words, model_of, slowest_workload, storages_of_family
+from redolab.sizing.question import Model, Question
+from redolab.sizing.stuck import chance_for, chance_in_words
 from redolab.storage.profiles import HOME
 from redolab.units import GIB
 
@@ -91,7 +95,7 @@ def calculator_data(calibration: Calibration) -> Mapping[str, object]:
         "home": HOME,
         "sizes": sizes,
         "shown": SHOWN,
-        "spreads": calibration.spreads,
+        "spreads": calibration.spreads.by_redo,
         "quantiles": _quantiles(calibration, stuck=0.0),
         "thread_classes": THREAD_CLASSES,
         "storages": calibration.storages,
@@ -121,16 +125,16 @@ def _server(calibration: Calibration, name: str, sizes: Sequence[int]) -> Mappin
             workload: {**msgspec.to_builtins(server.workloads[workload]), "rests_on": rests_on(model)}
             for workload, model in models.items()
         },
-        "ages": [first.worst_age(size) if can else None for size, can in zip(sizes, possible, strict=True)],
+        "ages": [worst_age(first, size) if can else None for size, can in zip(sizes, possible, strict=True)],
         **_lines(dialect),
     }
 
 
 def _stuck(calibration: Calibration, model: Model) -> Mapping[str, object]:
     """How likely a recovery in several batches gets stuck, in words, and what that leaves for those that end."""
-    chance = model.chance_of_stuck
+    chance = chance_for(model)
     return {
-        "said": None if chance is None else in_words(chance),
+        "said": None if chance is None else chance_in_words(chance),
         "quantiles": _quantiles(calibration, 0.0 if chance is None else chance.mean),
     }
 
@@ -140,7 +144,7 @@ def _quantiles(calibration: Calibration, stuck: float) -> Mapping[int, float] | 
     share = _UPPER_END / (1 - stuck) if stuck < 1 else 1.0
     if share >= 1:
         return None
-    counts = {spread.count for spread in calibration.spreads.values()}
+    counts = {spread.count for spread in calibration.spreads.by_redo.values()}
     return {count: float(scipy.stats.t.ppf(share, max(1, count))) for count in counts}
 
 

@@ -11,7 +11,12 @@ from redolab.models.recovery_time.predict import Until
 from redolab.models.recovery_time.stuck import ChanceOfStuck
 from redolab.models.recovery_time.terms import Part
 from redolab.report.table import Column, ReportTable
-from redolab.sizing.question import Model, span
+from redolab.sizing.crash import check_log, work_at, worst_age
+from redolab.sizing.question import Model
+from redolab.sizing.recovery import recovery_at, rollback_seconds
+from redolab.sizing.reservations import reservations_at, span
+from redolab.sizing.stuck import chance_for
+from redolab.sizing.why import Why, why
 from redolab.units import format_duration, format_size
 
 
@@ -48,15 +53,17 @@ class Predicted(msgspec.Struct, frozen=True, kw_only=True):
     """Of a recovery in several batches; None where none gets stuck, or nothing tells how often."""
     rests_on: str
     warnings: tuple[str, ...]
+    why: Why
+    """What `ready_s` and its upper bound are made of."""
 
 
 def predicted(model: Model, log_size: int, age: int | None) -> Predicted:
     """The recovery after a crash at that checkpoint age; by default the worst. Raises `InvalidInput` for what cannot be."""
-    model.check(log_size, age)
-    redo = model.worst_age(log_size) if age is None else age
-    found, work = model.until(Until.READY).at(log_size, redo), model.work(redo)
-    rollback = model.rollback_s()
-    whole = None if rollback is None else model.until(Until.ROLLED_BACK).at(log_size, redo)
+    check_log(model, log_size, age)
+    redo = worst_age(model, log_size) if age is None else age
+    found, work = recovery_at(model.until(Until.READY), log_size, redo), work_at(model, redo)
+    rollback = rollback_seconds(model)
+    whole = None if rollback is None else recovery_at(model.until(Until.ROLLED_BACK), log_size, redo)
     return Predicted(
         server=model.question.server,
         measured_as=model.measured_as,
@@ -76,15 +83,16 @@ def predicted(model: Model, log_size: int, age: int | None) -> Predicted:
         rolled_back_s=None if whole is None else whole.seconds,
         rolled_back_half=None if whole is None else Interval(*whole.half),
         rolled_back_ninety=None if whole is None else Interval(*whole.ninety),
-        chance_of_stuck=model.chance_of_stuck,
+        chance_of_stuck=chance_for(model),
         rests_on=rests_on(model),
-        warnings=(*model.warnings, *model.beyond_at(log_size)),
+        warnings=(*model.warnings, *reservations_at(model, log_size)),
+        why=why(model.until(Until.READY), log_size, redo),
     )
 
 
 def rests_on(model: Model) -> str:
     """What every prediction of a model is from, in words."""
-    learnt, made = model.learnt, model.calibration
+    learnt, made = model.learned, model.calibration
     scaled = f" of the project's, scaled by {learnt.scaled_by} recoveries here," if learnt.scaled_by else ""
     return (
         f"{learnt.recoveries} recoveries of {learnt.crashes} crashes of {model.measured_as} ({model.server.version}){scaled} under "

@@ -10,8 +10,11 @@ import msgspec
 
 from redolab.models.recovery_time.moments import PossibleCrash, chance_beyond, seconds_within
 from redolab.samples.series import HOUR
+from redolab.sizing.crash import worst_age
 from redolab.sizing.demand import Demand
-from redolab.sizing.question import Model, span
+from redolab.sizing.question import Model
+from redolab.sizing.recovery import crashes_at
+from redolab.sizing.reservations import span
 
 _LEAST_AGE = 1 << 20
 """Bytes: at any smaller age recovery is as good as none."""
@@ -62,7 +65,7 @@ def usual_ages(model: Model, demand: Demand) -> UsualAges | None:
     if len(demand.ages) >= _FEWEST and demand.age_limit and _have_settled(demand):
         shares = tuple(min(1.0, age / demand.age_limit) for age in demand.ages)
         return UsualAges({demand.age_limit: shares}, f"as in the samples, {_IN_OTHERS}")
-    measured = model.learnt.moments
+    measured = model.learned.moments
     storages = [model.storage] if model.storage in measured else list(measured)
     known: dict[int, tuple[float, ...]] = {}
     for name in storages:
@@ -72,10 +75,10 @@ def usual_ages(model: Model, demand: Demand) -> UsualAges | None:
     if not known:
         return None
     crashes = sum(len(shares) for shares in known.values())
-    machine = " of the project's machine" if model.learnt.scaled_by else ""
+    machine = " of the project's machine" if model.learned.scaled_by else ""
     of_whom = f"{crashes} crashes of {model.measured_as} under {model.workload} on {' and '.join(storages)}{machine}"
     return UsualAges(
-        {model.worst_age(size): shares for size, shares in known.items()},
+        {worst_age(model, size): shares for size, shares in known.items()},
         f"of {of_whom}, with logs of {span(known)} and the settings of production, {_IN_OTHERS}",
     )
 
@@ -88,13 +91,13 @@ def _have_settled(demand: Demand) -> bool:
 
 def usual_crashes(model: Model, log_size: int, ages: UsualAges) -> list[PossibleCrash]:
     """Crashes at random moments with a log of that size."""
-    met = ages.at(model.worst_age(log_size))
-    return model.crashes_at(log_size, [max(_LEAST_AGE, math.ceil(age)) for age in met])
+    met = ages.at(worst_age(model, log_size))
+    return crashes_at(model, log_size, [max(_LEAST_AGE, math.ceil(age)) for age in met])
 
 
 def worst_crash(model: Model, log_size: int) -> list[PossibleCrash]:
     """The crash with the log as full as it gets, alone."""
-    return model.crashes_at(log_size, [model.worst_age(log_size)])
+    return crashes_at(model, log_size, [worst_age(model, log_size)])
 
 
 def usual_recovery(crashes: Sequence[PossibleCrash], rto: float) -> UsualRecovery:

@@ -9,7 +9,11 @@ from enum import StrEnum
 from redolab.counters import Sample
 from redolab.errors import InvalidInput
 from redolab.models.recovery_time.predict import Prediction
-from redolab.sizing.question import Model, Question, model_for
+from redolab.sizing.asking import model_for
+from redolab.sizing.crash import check_log, worst_age
+from redolab.sizing.question import Model, Question
+from redolab.sizing.recovery import recovery_at
+from redolab.sizing.reservations import reservations_at
 
 
 class When(StrEnum):
@@ -64,18 +68,18 @@ class Expectations:
         for when, each in ((When.NOW, sample), (When.HIGHEST, highest)):
             if each is not None and each.checkpoint_age:
                 found.append(self._expected(when, each.checkpoint_age, each.dirty_pages or None))
-        return [*found, self._expected(When.WORST, self.model.worst_age(self.log_size), None)]
+        return [*found, self._expected(When.WORST, worst_age(self.model, self.log_size), None)]
 
     def _expected(self, when: When, age: int, dirty_pages: int | None) -> Expected:
         assert self.model is not None
         model = replace(self.model, question=replace(self.model.question, dirty_pages=dirty_pages))
-        return Expected(when, age, dirty_pages, model.at(self.log_size, age))
+        return Expected(when, age, dirty_pages, recovery_at(model, self.log_size, age))
 
     def reservations(self) -> Sequence[str]:
         """What is to be known of every such time."""
         if self.model is None:
             return (self.why_not,)
-        return (*self.model.warnings, *self.model.beyond_at(self.log_size))
+        return (*self.model.warnings, *reservations_at(self.model, self.log_size))
 
 
 def expectations(question: Question, log_size: int | None) -> Expectations:
@@ -87,7 +91,7 @@ def expectations(question: Question, log_size: int | None) -> Expectations:
     try:
         model = model_for(question)
         reason = Unknown.IMPOSSIBLE_LOG
-        model.check(log_size, None)
+        check_log(model, log_size, None)
     except InvalidInput as error:
         return Expectations(None, log_size, reason, f"not known: {error}")
     return Expectations(model, log_size)

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from redolab.models.recovery_time.fit import Observation, fit
+from redolab.models.recovery_time.fit import Observation
 from redolab.models.recovery_time.held_out import HeldOut, judged
 from redolab.models.recovery_time.rollback import RollbackRate
 from redolab.models.recovery_time.spread import Spread
+from redolab.models.recovery_time.spreads import spreads_of
 from redolab.models.recovery_time.stuck import StuckCount, StuckCounts
 from redolab.sizing.calibration import (
     CALIBRATION_FORMAT,
@@ -17,12 +18,11 @@ from redolab.sizing.calibration import (
     CalibratedStorage,
     Calibration,
     calibrated_workload,
-    spreads_of,
     write_calibration,
 )
 from redolab.units import GIB
 from tests.examples import MACHINE
-from tests.models.recovery_time.examples import DISKS, observations
+from tests.models.recovery_time.examples import DISKS, fit, observations
 
 SERVERS = {"mariadb-10.11": ("mariadb", "10.11.19"), "mysql-9": ("mysql", "9.7.4")}
 

@@ -18,15 +18,19 @@ from redolab.models.recovery_time.held_out import HeldOut
 from redolab.models.recovery_time.predict import Until
 from redolab.models.recovery_time.rollback import RollbackRate
 from redolab.models.recovery_time.spread import Spread
+from redolab.models.recovery_time.spreads import Spreads
 from redolab.models.recovery_time.stuck import StuckCount, StuckCounts
 from redolab.models.recovery_time.work import Crash
 from redolab.models.sizing import Basis, Limits
 from redolab.sizing.advising import Sized, sized
+from redolab.sizing.asking import model_for, slowest_workload
 from redolab.sizing.calibration import CALIBRATION_FORMAT, read_calibration, with_spreads_of, write_calibration
+from redolab.sizing.crash import work_at, worst_age
 from redolab.sizing.demand import Demand, demand_of_files
 from redolab.sizing.predicting import Predicted, predicted
-from redolab.sizing.question import Question, model_for, slowest_workload
+from redolab.sizing.question import Question
 from redolab.sizing.size_in_words import show_sized
+from redolab.sizing.stuck import chance_for
 from redolab.units import GIB, MIB, format_size
 from tests.command import redolab
 from tests.models.recovery_time.examples import FAST
@@ -66,7 +70,7 @@ def test_at_worst_the_age_is_that_at_which_statements_wait(file: Path) -> None:
     for server in ("mariadb-10.11", "mariadb-10.5", "mysql-9", "mysql-5.7"):
         found = model_for(question(file, server=server))
         capacity = found.dialect.capacity(found.dialect.layout(GIB))
-        assert found.worst_age(GIB) == capacity.hard_limit == recovery(question(file, server=server)).redo
+        assert worst_age(found, GIB) == capacity.hard_limit == recovery(question(file, server=server)).redo
 
 
 def test_a_prediction_has_parts_intervals_and_what_it_rests_on(file: Path) -> None:
@@ -165,9 +169,9 @@ def test_a_version_that_was_not_measured_is_named_and_less_sure(file: Path) -> N
 def test_a_version_with_another_recovery_code_is_another_server(file: Path) -> None:
     """MariaDB 10.11.3 has recovery rewritten (MDEV-29911): what 10.11.19 takes says less of 10.11.2."""
     same, older = (model_for(question(file, server=f"mariadb-10.11.{patch}")) for patch in (5, 2))
-    assert same.beyond == ()
+    assert same.extrapolations == ()
     assert not any("was not measured" in each for each in same.warnings)
-    assert older.beyond == (HeldOut.SERVER,)
+    assert older.extrapolations == (HeldOut.SERVER,)
     assert any("mariadb-10.11.2 was not measured" in each for each in older.warnings)
 
 
@@ -192,7 +196,7 @@ def test_a_version_with_the_wait_for_pending_reads_does_not_get_stuck(
     sizes = size_for(question(file, server=server, pool=512 * MIB), 3.1 * GIB, 36_000)
     assert (max(row.stuck for row in sizes.table) > 0) == gets_stuck
     assert (sizes.size == sizes.holds_an_hour) != gets_stuck
-    assert (HeldOut.SERVER in model_for(question(file, server=server)).beyond) == (
+    assert (HeldOut.SERVER in model_for(question(file, server=server)).extrapolations) == (
         server not in {"mysql-9", "percona-9.7.1"}
     )
 
@@ -343,11 +347,12 @@ def test_a_server_that_gets_stuck_is_given_no_log_that_takes_several_batches(fil
     asked = question(file, server="mysql-9", pool=512 * MIB)
     found = size_for(asked, 3.1 * GIB, 36_000)
     model = model_for(asked)
-    assert model.chance_of_stuck is not None
-    assert model.chance_of_stuck.mean > 0.05
+    chance = chance_for(model)
+    assert chance is not None
+    assert chance.mean > 0.05
     assert found.size is not None
     assert found.basis is Basis.TIME
-    assert model.work(model.worst_age(found.size)).batches == 1
+    assert work_at(model, worst_age(model, found.size)).batches == 1
     surely = sized(model, Demand(redo_per_hour=3.1 * GIB, source="as given"), Limits(rto=36_000, chance=0.5))
     assert surely.basis is Basis.HOUR
     assert any("get stuck" in each for each in surely.warnings)
@@ -356,7 +361,7 @@ def test_a_server_that_gets_stuck_is_given_no_log_that_takes_several_batches(fil
 def test_a_workload_that_is_the_slowest_at_one_amount_is_not_taken_for_the_slowest() -> None:
     server = calibration().servers["mysql-9"]
     bulk = server.workloads["bulk-update"]
-    with_more_to_open = msgspec.structs.replace(bulk, rates={**bulk.rates, "opening": bulk.rates["opening"] + 10})
+    with_more_to_open = msgspec.structs.replace(bulk, rates={**bulk.rates, "start": bulk.rates["start"] + 10})
     with_slower_redo = msgspec.structs.replace(bulk, rates={**bulk.rates, "redo": 2 * bulk.rates["redo"] + 2})
     both = {"opens long": with_more_to_open, "slow redo": with_slower_redo}
     ready = {
@@ -430,9 +435,10 @@ def test_a_storage_is_not_predicted_as_long_as_no_error_of_that_is_known(tmp_pat
     learnt = known.servers["mysql-9"].workloads["bulk-update"]
     on_one = msgspec.structs.replace(learnt, storages=("native",))
     server = msgspec.structs.replace(known.servers["mysql-9"], workloads={"bulk-update": on_one})
-    spreads = {
-        kind: spread for kind, spread in known.spreads.items() if kind not in (HeldOut.STORAGE, HeldOut.UNSEEN_STORAGE)
-    }
+    of_storages = (HeldOut.STORAGE, HeldOut.UNSEEN_STORAGE)
+    spreads = known.spreads.each(
+        lambda spreads: {kind: spread for kind, spread in spreads.items() if kind not in of_storages}
+    )
     path = tmp_path / "calibration.json"
     write_calibration(path, msgspec.structs.replace(known, servers={"mysql-9": server}, spreads=spreads))
     with pytest.raises(InvalidInput, match="no recovery of mysql-9 on cloud-ssd was measured under bulk-update"):
@@ -468,11 +474,12 @@ def test_the_commands_print_for_people_and_programs(file: Path) -> None:
 
 def test_of_two_spreads_none_makes_a_larger_log_surer(file: Path) -> None:
     known = read_calibration(file)
-    of_logs = known.spreads[HeldOut.LOG_SIZE]
+    of_logs = known.spreads.by_redo[HeldOut.LOG_SIZE]
     own = Spread(deviation=of_logs.deviation + 0.1, count=3, doubling=0.0)
-    small = msgspec.structs.replace(known, spreads={HeldOut.LOG_SIZE: own})
-    far = msgspec.structs.replace(known, spreads={HeldOut.LOG_SIZE: Spread(deviation=0.1, count=9, doubling=0.5)})
-    both = with_spreads_of(small, far).spreads[HeldOut.LOG_SIZE]
+    small = msgspec.structs.replace(known, spreads=Spreads(by_redo={HeldOut.LOG_SIZE: own}))
+    growing = Spread(deviation=0.1, count=9, doubling=0.5)
+    far = msgspec.structs.replace(known, spreads=Spreads(by_redo={HeldOut.LOG_SIZE: growing}))
+    both = with_spreads_of(small, far).spreads.by_redo[HeldOut.LOG_SIZE]
     assert (both.deviation, both.count, both.doubling) == (own.deviation, 3, 0.5)
     assert both.scale_above >= max(own.scale_above, of_logs.scale_above)
     assert both.at(2).scale_above > both.at(1).scale_above > both.scale_above

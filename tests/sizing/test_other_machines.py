@@ -8,15 +8,18 @@ from pathlib import Path
 import pytest
 
 from redolab.models.recovery_time.held_out import OF_MACHINES, HeldOut, HeldOutPrediction
+from redolab.models.recovery_time.spreads import spreads_of
+from redolab.sizing.asking import model_for, model_of
 from redolab.sizing.calibration import (
     on_its_machine,
     other_machines_of,
     shipped_calibration,
-    spreads_of,
     with_spreads_of,
     write_calibration,
 )
-from redolab.sizing.question import Question, model_for, model_of
+from redolab.sizing.extrapolation import on_storage
+from redolab.sizing.question import Question
+from redolab.sizing.recovery import recovery_at
 from redolab.units import GIB
 from tests.models.recovery_time.examples import observations
 from tests.sizing.examples import calibration
@@ -24,12 +27,15 @@ from tests.sizing.examples import calibration
 
 def predicted_elsewhere(machine: str, times: float, kind: HeldOut = HeldOut.MACHINE) -> list[HeldOutPrediction]:
     """Recoveries on a machine on which all take so many times as long as predicted."""
-    return [HeldOutPrediction(kind, each, each.ready / times, machine) for each in observations("mysql-9", noise=0.05)]
+    return [
+        HeldOutPrediction(kind, each, each.ready / times, each.ready, machine)
+        for each in observations("mysql-9", noise=0.05)
+    ]
 
 
 def test_each_machine_counts_once_however_many_recoveries_it_has() -> None:
     many, few = predicted_elsewhere("slow", 2.0), predicted_elsewhere("alike", 1.0)[:3]
-    spread = spreads_of([*many, *few])[HeldOut.MACHINE]
+    spread = spreads_of([*many, *few]).pages_given[HeldOut.MACHINE]
     assert spread.count == 2
     assert spread.deviation == pytest.approx(math.log(2) / math.sqrt(2))
     limited = predicted_elsewhere("slow", 1.2, HeldOut.LIMITED)
@@ -41,9 +47,9 @@ def test_each_machine_counts_once_however_many_recoveries_it_has() -> None:
 
 def test_a_calibration_of_ones_own_allows_for_no_other_machine(tmp_path: Path) -> None:
     shipped = shipped_calibration()
-    assert set(OF_MACHINES) <= set(shipped.spreads)
+    assert set(OF_MACHINES) <= shipped.spreads.kinds
     own = with_spreads_of(calibration(), shipped)
-    assert not set(OF_MACHINES) & set(own.spreads)
+    assert not set(OF_MACHINES) & own.spreads.kinds
     path = tmp_path / "calibration.json"
     write_calibration(path, own)
     model = model_for(Question(server="mysql-9", storage=f"{path}:native", pool=GIB))
@@ -56,8 +62,8 @@ def test_what_comes_with_redolab_holds_the_times_of_the_machines_that_it_did_not
     question = Question(server="mysql-9", storage=storage, pool=8 * GIB, workload="bulk-update")
     yours, ours = model_of(question, shipped, storage), model_of(question, on_its_machine(shipped), storage)
     way = HeldOut.MACHINE if storage == "native" else HeldOut.LIMITED
-    assert way in yours.beyond
-    found, on_ours = yours.at(GIB), ours.at(GIB)
+    assert way in yours.extrapolations
+    found, on_ours = recovery_at(yours, GIB), recovery_at(ours, GIB)
     assert found.seconds == on_ours.seconds
     slowest = max(each.times[way] for each in shipped.other_machines)
     assert found.ninety[1] > max(slowest * found.seconds, on_ours.ninety[1])
@@ -68,7 +74,7 @@ def test_what_comes_with_redolab_holds_the_times_of_the_machines_that_it_did_not
 
 def test_another_storage_of_the_same_calibration_has_its_own_error_on_other_machines() -> None:
     model = model_of(Question(server="mysql-9", storage="native", pool=GIB), shipped_calibration(), "native")
-    there = model.on_storage("cloud-ssd")
-    assert HeldOut.LIMITED in there.beyond
-    assert HeldOut.MACHINE not in there.beyond
-    assert there.on_storage("native").beyond == model.beyond
+    there = on_storage(model, "cloud-ssd")
+    assert HeldOut.LIMITED in there.extrapolations
+    assert HeldOut.MACHINE not in there.extrapolations
+    assert on_storage(there, "native").extrapolations == model.extrapolations

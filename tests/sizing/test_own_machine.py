@@ -11,6 +11,7 @@ import pytest
 
 from redolab.models.recovery_time.held_out import HeldOut
 from redolab.models.recovery_time.spread import Spread
+from redolab.models.recovery_time.spreads import Spreads
 from redolab.models.recovery_time.stuck import StuckCount, StuckCounts
 from redolab.results.committed import committed_recoveries
 from redolab.sizing.calibration import Calibration, shipped_calibration
@@ -65,21 +66,19 @@ def test_it_predicts_what_other_runs_measured_better_than_rates_of_its_own(
 
 
 def test_it_is_no_surer_than_its_own_crashes_allow(few: FittedRuns, rest: FittedRuns, made: Calibration) -> None:
-    spread = made.spreads[HeldOut.CRASH]
+    spread = made.spreads.pages_given[HeldOut.CRASH]
     assert spread.count == len({each.crash_name for each in few.observations if each.server == SERVER})
-    assert spread.deviation >= rest.calibration.spreads[HeldOut.CRASH].deviation
-    assert HeldOut.LOG_SIZE in made.spreads
+    assert spread.deviation >= rest.calibration.spreads.pages_given[HeldOut.CRASH].deviation
+    assert HeldOut.LOG_SIZE in made.spreads.kinds
     # Rates that a few crashes scaled have seen the pools of all that the project measured.
-    assert few.calibration.spreads[HeldOut.POOL].deviation > rest.calibration.spreads[HeldOut.POOL].deviation
-    assert made.spreads[HeldOut.POOL] == rest.calibration.spreads[HeldOut.POOL]
+    assert made.spreads.by_redo[HeldOut.POOL] == rest.calibration.spreads.by_redo[HeldOut.POOL]
 
 
 def test_larger_logs_are_as_unsure_as_where_others_calibrated(few: FittedRuns, rest: FittedRuns) -> None:
     seen = Spread(deviation=0.15, count=12, doubling=0.07)
-    known = msgspec.structs.replace(
-        rest.calibration, spreads={**rest.calibration.spreads, HeldOut.CALIBRATED_LARGER: seen}
-    )
-    assert on_own_machine(few, known).spreads[HeldOut.LOG_SIZE] == seen
+    spreads = rest.calibration.spreads.each(lambda known: {**known, HeldOut.CALIBRATED_LARGER: seen})
+    known = msgspec.structs.replace(rest.calibration, spreads=spreads)
+    assert on_own_machine(few, known).spreads.by_redo[HeldOut.LOG_SIZE] == seen
 
 
 def test_another_version_and_an_unknown_server_keep_their_own_rates(few: FittedRuns, rest: FittedRuns) -> None:
@@ -119,21 +118,21 @@ def test_a_calibration_is_no_surer_than_of_the_server_that_keeps_its_own_rates(
     of_two = msgspec.structs.replace(
         few.calibration,
         servers={**few.calibration.servers, "my-percona": few.calibration.servers[SERVER]},
-        spreads={**few.calibration.spreads, HeldOut.CRASH: unsure},
+        spreads=few.calibration.spreads.each(lambda known: {**known, HeldOut.CRASH: unsure}),
     )
     found = on_own_machine(replace(few, calibration=of_two), rest.calibration)
     assert found.servers[SERVER].workloads["bulk-update"].scaled_by
     assert not found.servers["my-percona"].workloads["bulk-update"].scaled_by
-    assert found.spreads[HeldOut.CRASH].deviation >= unsure.deviation
+    assert found.spreads.by_redo[HeldOut.CRASH].deviation >= unsure.deviation
 
 
 def test_where_nothing_could_be_judged_its_own_crashes_alone_say_how_sure_it_is(
     few: FittedRuns, rest: FittedRuns
 ) -> None:
-    unjudged = replace(few, calibration=msgspec.structs.replace(few.calibration, spreads={}))
-    found = on_own_machine(unjudged, msgspec.structs.replace(rest.calibration, spreads={}))
-    assert set(found.spreads) == {HeldOut.CRASH}
-    assert found.spreads[HeldOut.CRASH].deviation > 0
+    unjudged = replace(few, calibration=msgspec.structs.replace(few.calibration, spreads=Spreads()))
+    found = on_own_machine(unjudged, msgspec.structs.replace(rest.calibration, spreads=Spreads()))
+    assert found.spreads.kinds == {HeldOut.CRASH}
+    assert found.spreads.by_redo[HeldOut.CRASH].deviation > 0
 
 
 def _rates(calibration: Calibration) -> dict[str, object]:

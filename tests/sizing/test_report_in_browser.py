@@ -14,13 +14,14 @@ from redolab.models.sizing import Limits
 from redolab.project import PROJECT
 from redolab.results.committed import committed_recoveries
 from redolab.sizing.advising import Moment, Sized, sized
+from redolab.sizing.asking import model_of
 from redolab.sizing.calibration import Calibration, shipped_calibration
 from redolab.sizing.demand import Demand
 from redolab.sizing.errors import error_rows
 from redolab.sizing.fitting import fit_runs
 from redolab.sizing.page import html_page
 from redolab.sizing.published import published_beside_ours
-from redolab.sizing.question import Model, Question, model_of
+from redolab.sizing.question import Model, Question
 from redolab.sizing.size_in_words import in_words
 from redolab.units import GIB
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import msgspec
 import pytest
 
@@ -16,11 +14,11 @@ from redolab.results.committed import (
 )
 from redolab.sizing.calibrated_elsewhere import fit_committed, with_counts_of
 from redolab.sizing.calibration import shipped_calibration
+from redolab.sizing.errors import ALL_SERVERS, error_rows, strata
 from redolab.sizing.fitting import FittedRuns
 from redolab.units import GIB
 
-_UNDETERMINED = {"tpcc": ("batches", "later stored redo")}
-"""What a further batch costs: too few recoveries of that load took one, and the last digits of a processor decide."""
+_BY_CRASH_TOO = (HeldOut.RUN, HeldOut.MACHINE, HeldOut.LIMITED, HeldOut.CALIBRATED)
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +41,15 @@ def test_it_is_what_the_committed_runs_give(fitted: FittedRuns) -> None:
         assert server.in_several_batches == counts, f"'redolab fit -o provision/calibration.json' ({name})"
         for workload, learnt in server.workloads.items():
             rates = again.servers[name].workloads[workload].rates
-            assert _determined(learnt.rates, workload) == pytest.approx(
-                _determined(rates, workload), rel=1e-3, abs=1e-6
-            ), f"'redolab fit -o provision/calibration.json' ({name})"
+            assert learnt.rates == pytest.approx(dict(rates), rel=1e-3), (
+                f"'redolab fit -o provision/calibration.json' ({name})"
+            )
         rates = {storage: rate.rows_per_s for storage, rate in server.rollback_on.items()}
         assert rates == pytest.approx({name: each.rows_per_s for name, each in again.servers[name].rollback_on.items()})
-    for kind, spread in shipped.spreads.items():
-        assert again.spreads[kind].deviation == pytest.approx(spread.deviation, rel=1e-3)
+    for pages_given in (True, False):
+        known = again.spreads.of(pages_given=pages_given)
+        for kind, spread in shipped.spreads.of(pages_given=pages_given).items():
+            assert known[kind].deviation == pytest.approx(spread.deviation, rel=1e-3)
     for kind, spread in shipped.rollback_spreads.items():
         assert again.rollback_spreads[kind].deviation == pytest.approx(spread.deviation, rel=1e-3)
 
@@ -79,9 +79,19 @@ def test_machines_that_calibrated_themselves_are_judged_by_that(fitted: FittedRu
     assert not by_calibration & {each.observation.run for each in [*calibrated, *larger]}
     assert all(each.observation.log_size <= GIB for each in calibrated)
     assert {each.observation.log_size for each in larger} == {2 * GIB, 4 * GIB, 8 * GIB}
-    shipped = shipped_calibration().spreads
+    shipped = shipped_calibration().spreads.by_redo
     assert shipped[HeldOut.CALIBRATED_LARGER].at(3).deviation < shipped[HeldOut.LOG_SIZE].at(3).deviation
 
 
-def _determined(rates: Mapping[str, float], workload: str) -> dict[str, float]:
-    return {term: rate for term, rate in rates.items() if term not in _UNDETERMINED.get(workload, ())}
+def test_strata_have_every_recovery_once(fitted: FittedRuns) -> None:
+    rows = {row.held_out: row for row in error_rows(fitted.judged) if row.server == ALL_SERVERS}
+    found = {(row.held_out, row.server): row for row in strata(list(rows.values()))}
+
+    def recoveries(kind: HeldOut, *names: str) -> int:
+        return sum(len(found[kind, name].given.of) for name in names if (kind, name) in found)
+
+    everything = len(rows[HeldOut.RUN].given.of)
+    assert recoveries(HeldOut.RUN, "virtual disk", "model of a disk") == everything
+    assert recoveries(HeldOut.RUN, "log up to 512M", "log of 1G", "larger log") == everything
+    for kind in _BY_CRASH_TOO:
+        assert recoveries(kind, *Struck) == len(rows[kind].given.of)

@@ -23,8 +23,11 @@ from redolab.runs.pages import measured_runs
 from redolab.runs.store import Run
 from redolab.servers.dialects import Purpose, Setting
 from redolab.sizing.advising import sized
+from redolab.sizing.asking import model_for
+from redolab.sizing.crash import one_batch
 from redolab.sizing.demand import Demand
-from redolab.sizing.question import Question, model_for
+from redolab.sizing.question import Question
+from redolab.sizing.recovery import recovery_at
 from redolab.sizing.size_in_words import show_sized
 from redolab.sizing.trade import (
     FlushingEffect,
@@ -209,7 +212,7 @@ def test_a_larger_pool_that_recovers_no_sooner_is_not_among_what_could_help() ->
     # Sooner by less than what recoveries of one crash differ by.
     model = model_for(Question(server="mysql-8.0", storage="native", pool=4 * GIB))
     size = 3584 * MIB
-    larger = model.with_pool(model.one_batch(size)).at(size).ninety[1] / model.at(size).ninety[1]
+    larger = recovery_at(model.with_pool(one_batch(model, size)), size).ninety[1] / recovery_at(model, size).ninety[1]
     assert larger > 0.93
     assert "buffer pool: with" not in shown("mysql-8.0", 2.7 * GIB, 30, pool=4 * GIB)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -11,10 +12,13 @@ import pytest
 
 from redolab.models.sizing import Limits
 from redolab.sizing.advising import Moment, Sized, sized
+from redolab.sizing.asking import model_for
 from redolab.sizing.calibration import write_calibration
+from redolab.sizing.crash import crash_at, may_take_batches, one_batch, work_at, worst_age
 from redolab.sizing.demand import Demand
-from redolab.sizing.question import Model, Question, model_for
+from redolab.sizing.question import Model, Question
 from redolab.sizing.size_in_words import in_words
+from redolab.sizing.stuck import chance_for
 from redolab.sizing.usual import UsualAges, UsualRecovery, usual_ages, usual_crashes, usual_recovery
 from redolab.units import GIB, MIB
 from tests.sizing.examples import calibration
@@ -89,8 +93,9 @@ def test_a_usual_crash_is_recovered_sooner_than_the_worst_and_is_missed_less(mod
 
 def test_recoveries_that_get_stuck_count_as_too_long(tmp_path: Path) -> None:
     model = _model(tmp_path, server="mysql-9")
-    assert model.chance_of_stuck is not None
-    share = model.chance_of_stuck.mean
+    chance = chance_for(model)
+    assert chance is not None
+    share = chance.mean
     assert 0 < share < 1
     small = model.with_pool(64 * MIB)
     found = _recovery(small)
@@ -98,11 +103,11 @@ def test_recoveries_that_get_stuck_count_as_too_long(tmp_path: Path) -> None:
     assert found.chance_too_long == pytest.approx(share, abs=1e-3)
     assert math.isinf(found.ninety_five_s) == (share > 0.05)
     # A pool that only just holds the redo by the fit may not hold that of another crash.
-    worst = model.crash(model.worst_age(GIB))
-    just = math.ceil(1.02 * model.learnt.memory.needed(worst))
-    assert model.with_pool(just).work(int(worst.redo)).batches == 1
-    assert model.with_pool(just).may_take_batches(int(worst.redo))
-    assert not model.with_pool(model.one_batch(GIB) + 1).may_take_batches(int(worst.redo))
+    worst = crash_at(model, worst_age(model, GIB))
+    just = math.ceil(1.02 * model.learned.memory.needed(worst))
+    assert work_at(model.with_pool(just), int(worst.redo)).batches == 1
+    assert may_take_batches(model.with_pool(just), int(worst.redo))
+    assert not may_take_batches(model.with_pool(one_batch(model, GIB) + 1), int(worst.redo))
     # Where all redo fits at once none gets stuck.
     assert _recovery(model.with_pool(64 * GIB)).by_stuck == 0
 
@@ -117,7 +122,10 @@ def test_of_several_logs_the_nearest_is_taken(tmp_path: Path) -> None:
     low, high = tuple(0.3 for _ in range(20)), tuple(0.9 for _ in range(20))
     model = _model(tmp_path, {256 * MIB: high, GIB: low})
     found = _usual(model, Demand(redo_per_hour=GIB, source="as given"))
-    shares = [found.at(limit)[0] / limit for limit in map(model.worst_age, (64 * MIB, 256 * MIB, 768 * MIB, 8 * GIB))]
+    shares = [
+        found.at(limit)[0] / limit
+        for limit in map(partial(worst_age, model), (64 * MIB, 256 * MIB, 768 * MIB, 8 * GIB))
+    ]
     # A smaller log than the nearest is filled to as many bytes.
     assert shares == pytest.approx([1.0, 0.9, 0.4, 0.3], rel=0.01)
     assert "40 crashes" in found.source

@@ -18,10 +18,11 @@ from redolab.results.committed import NEVER_LEARNED_FROM
 from redolab.results.crashes import crashes_of
 from redolab.runs.confounded import confounded_with_time
 from redolab.runs.store import Run
+from redolab.sizing.asking import model_of, slowest_workload
 from redolab.sizing.calibrated_elsewhere import fit_of_machines
 from redolab.sizing.calibration import Calibration, on_its_machine, shipped_calibration
-from redolab.sizing.errors import ErrorRow, error_rows, errors_by_stratum, errors_table
-from redolab.sizing.question import Question, model_of, slowest_workload
+from redolab.sizing.errors import ALL_SERVERS, ErrorRow, error_rows, errors_table, strata_table
+from redolab.sizing.question import Question
 from redolab.sizing.rates import rates_tables
 from redolab.units import GIB, format_size
 
@@ -58,8 +59,12 @@ def page(runs: Sequence[Run]) -> Page:
         "workload": _WORKLOAD,
         "slowest": slowest,
         "within_slowest": "none" if within_slowest is None else format_size(within_slowest),
-        "errors": errors_table(rows).as_markdown(),
-        "strata": errors_by_stratum(rows).as_markdown(),
+        "errors": errors_table([row for row in rows if row.server == ALL_SERVERS]).as_markdown(),
+        "by_server": errors_table(
+            [row for row in rows if row.server != ALL_SERVERS and row.held_out is HeldOut.CRASH]
+        ).as_markdown(),
+        "percent": "{:.0f} %".format,
+        "strata": strata_table(rows).as_markdown(),
         "rates": [(table.title, table.as_markdown()) for table in rates_tables(shipped_calibration())],
         "median": {kind.name.lower(): _all(rows, kind) for kind in HeldOut},
         "held": {kind.name.lower(): _held(rows, kind) for kind in HeldOut},
@@ -118,7 +123,7 @@ def _pool_panels(calibration: Calibration, observations: Sequence[Observation]) 
 def _held(rows: Sequence[ErrorRow], kind: HeldOut) -> float | None:
     """The share of the headline's server that lay in its intervals; None where nothing of it was held out."""
     own = next((row for row in rows if row.held_out is kind and row.server == _HEADLINE), None)
-    return None if own is None else own.share(own.inside)[0]
+    return None if own is None else own.given.share([each.is_inside for each in own.given.of])[0]
 
 
 def _all(rows: Sequence[ErrorRow], kind: HeldOut) -> ErrorRow | None:

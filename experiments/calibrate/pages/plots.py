@@ -14,7 +14,9 @@ from redolab.models.recovery_time.held_out import HeldOut, HeldOutPrediction, co
 from redolab.models.recovery_time.terms import Part
 from redolab.models.sizing import SHOWN, possible_sizes
 from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
+from redolab.sizing.crash import worst_age
 from redolab.sizing.question import Model
+from redolab.sizing.recovery import recovery_at
 from redolab.units import GIB, MIB, format_duration, format_size
 
 HEADLINE_SHARE = 0.25
@@ -30,7 +32,7 @@ def log_size_within(model: Model, rto: float) -> int | None:
     """The largest log that recovers within so many seconds 95 % sure, with that share of it as pool."""
     found = None
     for size in possible_sizes(256 * MIB, 64 * GIB):
-        if model.with_pool(int(size * HEADLINE_SHARE)).at(size).ninety[1] > rto:
+        if recovery_at(model.with_pool(int(size * HEADLINE_SHARE)), size).ninety[1] > rto:
             return found
         found = size
     return found
@@ -38,7 +40,7 @@ def log_size_within(model: Model, rto: float) -> int | None:
 
 def plot_over_log_size(folder: Path, model: Model, measured: Sequence[Observation], rto: float, label: str) -> None:
     """The predicted band from 256M to 64G, measured points, and the time that is wanted: `over-log-size.svg`, `.png`."""
-    at = [model.with_pool(int(size * HEADLINE_SHARE)).at(size) for size in SHOWN]
+    at = [recovery_at(model.with_pool(int(size * HEADLINE_SHARE)), size) for size in SHOWN]
     sizes = [size / GIB for size in SHOWN]
     figure, axes = plt.subplots(figsize=(WIDTH, 4.4), layout="constrained")
     low, high = [each.ninety[0] for each in at], [each.ninety[1] for each in at]
@@ -93,7 +95,7 @@ def _of_that_redo(points: Sequence[Observation], model: Model) -> str:
 
 def _of_worst(one: Observation, model: Model) -> float:
     """The redo of a crash, as a share of the most that its log can leave."""
-    return one.crash.redo / model.worst_age(one.log_size)
+    return one.crash.redo / worst_age(model, one.log_size)
 
 
 @dataclass(frozen=True, slots=True)

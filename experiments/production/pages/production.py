@@ -74,7 +74,7 @@ def page(runs: Sequence[Run]) -> Page:
         "above_here": sum(each.above for each in here),
         "above_elsewhere": [_above_on(machine, judged) for machine in elsewhere],
         "unallowed": [
-            each.date for each in judged if each.is_elsewhere and not set(OF_MACHINES) & set(each.calibration.spreads)
+            each.date for each in judged if each.is_elsewhere and not set(OF_MACHINES) & each.calibration.spreads.kinds
         ],
         "by_one": [each.date for each in judged if each.is_elsewhere and len(each.calibration.other_machines) == 1],
         "own_above": sum(own.above for _, own in by_own),

@@ -1,8 +1,4 @@
-"""Rates of servers from measured recoveries: non-negative least squares, each part of the time by itself.
-
-What a disk takes by fio's figures is a server's way to use it, and not a workload's: these rates are one for all workloads of a
-server, and those of the servers of a family are held together, so that who was measured on one disk alone takes them from others.
-"""
+"""Rates of servers from measured recoveries: the logarithms of a family's rates, partly pooled (`pooling`)."""
 
 from __future__ import annotations
 
@@ -11,29 +7,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import cho_factor, solve_triangular
-from scipy.optimize import nnls
 
-from redolab.models.recovery_time.terms import TERMS, DiskRates, Part, Separable, seconds_by_part
-from redolab.models.recovery_time.work import Crash, Memory, Work, work
+from redolab.models.recovery_time.pooling import Array, PooledRates, Pooling, Subject, SubjectData, pooled
+from redolab.models.recovery_time.terms import TERMS, DiskRates, Part, seconds_by_part
+from redolab.models.recovery_time.work import Crash, DirtyPages, Memory, Work, dirty_pages_of, work
 
-_Whose: TypeAlias = "Subject | str | None"
-"""Whose rate a column is: a subject's, a server's, or the family's."""
-Subject: TypeAlias = tuple[str, str]
-"""Whose rates are learnt: those of a server under a workload. Redo of another kind takes a server another time."""
-
+POOLING = Pooling()
 _FOR_A_BYTE = np.arange(0.3, 6.0, 0.02)
-"""Bytes of the pool that are tried."""
-_NOTHING = 1e-12
-_LITTLE = 1e-10
-"""Of a column's own square: what is added to it, so that columns that go together can be solved for."""
-_HELD_TOGETHER = 0.3
-"""How much servers of a family are held to one rate of a disk, against what their recoveries say of it: of 0.003, 0.03 and 0.3 that
-with which storages left out were predicted best."""
+"""Bytes of the pool for a byte of redo: the values that are tried."""
+_EQUALLY_GOOD = 1e-12
 _UNKNOWN_NEED = 2.0
 """Bytes of the pool for a byte of redo where no log told the batches: between those of MariaDB and MySQL."""
 
@@ -66,6 +50,8 @@ class Observation:
     stretches: Mapping[frozenset[Part], float]
     """Seconds of the parts, or of those together that the log does not tell apart; they add up to `ready`."""
     ready: float
+    tables: int
+    """Bytes of the tables that the load ran on."""
     struck: Struck = Struck.FULL
     is_judged: bool = True
     """Whether it says how far predictions are off: what something else may have slowed only teaches where little else does."""
@@ -78,10 +64,14 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """What was learnt of a server: what its redo takes of the pool, and term → rate."""
+    """What recoveries of a server under a workload taught."""
 
     memory: Memory
+    """What its redo takes of the buffer pool."""
     rates: Mapping[str, float]
+    """Term → rate."""
+    dirty_pages: DirtyPages
+    """At a crash, by its redo."""
 
     def work(self, crash: Crash, pool: float) -> Work:
         """What there is to do."""
@@ -95,139 +85,93 @@ class Fitted:
         """Predicted seconds to ready."""
         return sum(self.parts(crash, pool, disk).values())
 
-
-def fit(observations: Sequence[Observation]) -> Fitted:
-    """The rates of these recoveries of one server under one workload, from them alone.
-
-    Raises `ValueError` if there are no recoveries.
-    """
-    if not observations:
-        raise ValueError("nothing was measured")
-    (fitted,) = fit_together(observations).values()
-    return fitted
+    def ready_by_redo(self, redo: float, pool: float, disk: DiskRates) -> float:
+        """Predicted seconds to ready where the dirty pages are not known."""
+        return self.ready(Crash(redo=redo, dirty_pages=self.dirty_pages.at(redo)), pool, disk)
 
 
 def fit_together(observations: Sequence[Observation]) -> Mapping[Subject, Fitted]:
-    """The rates of all these servers and workloads; those that depend on the disk are one for each server, and alike in a family."""
+    """Return the rates of all these servers and workloads, each family by itself."""
     return Fits().of(observations)
 
 
 class Fits:
-    """Fits of one set of recoveries, with some of them left out again and again: what is not left out is worked out once."""
+    """Fits of one set of recoveries, again and again without some of them: what did not change is computed once."""
 
-    def __init__(self) -> None:
-        self._known: dict[tuple[int, ...], tuple[Sequence[Observation], _Squares]] = {}
+    def __init__(self, pooling: Pooling = POOLING) -> None:
+        self._pooling = pooling
+        self._known: dict[tuple[int, ...], tuple[Sequence[Observation], _Learned]] = {}
+        self._last: dict[str, PooledRates] = {}
 
     def of(self, observations: Sequence[Observation]) -> Mapping[Subject, Fitted]:
-        """See `fit_together`."""
+        """Return the rates by these recoveries alone."""
         families: dict[str, dict[Subject, list[Observation]]] = {}
         for each in observations:
             families.setdefault(each.family, {}).setdefault(each.subject, []).append(each)
         found: dict[Subject, Fitted] = {}
-        for subjects in families.values():
-            found |= self._family(subjects)
+        for family, subjects in families.items():
+            learned = {subject: self._learned(own) for subject, own in subjects.items()}
+            rates = pooled(
+                {subject: each.data for subject, each in learned.items()},
+                [term.is_disk for term in TERMS],
+                self._pooling,
+                self._last.get(family),
+            )
+            self._last[family] = rates
+            names = [term.name for term in TERMS]
+            for subject, own_data in learned.items():
+                of_subject = dict(zip(names, rates.of(subject).tolist(), strict=True))
+                found[subject] = Fitted(own_data.memory, of_subject, own_data.dirty_pages)
         return found
 
-    def _family(self, subjects: Mapping[Subject, Sequence[Observation]]) -> Mapping[Subject, Fitted]:
-        # Of one storage the figures of several machines differ by little more than chance.
-        has_disks = len({each.storage for own in subjects.values() for each in own}) > 1
-        squares = {subject: self._squares(own) for subject, own in subjects.items()}
-        servers = list(dict.fromkeys(server for server, _ in subjects))
-        of_disks = sorted(_OF_DISKS) if has_disks else []
-        # Of each subject the terms that its recoveries tell by themselves, of each server those of disks, and these of the family.
-        columns: list[tuple[_Whose, int]] = [
-            *(
-                (subject, place)
-                for subject, each in squares.items()
-                for place in _OWN
-                if TERMS[place].told_by is Separable.ALWAYS or each.tells_batches
-            ),
-            *((server, place) for server in servers for place in of_disks),
-            *((None, place) for place in of_disks),
-        ]
-        at = {column: position for position, column in enumerate(columns)}
-        gram, right = np.zeros((len(columns), len(columns))), np.zeros(len(columns))
-        for subject, each in squares.items():
-            whose = [subject[0] if place in _OF_DISKS else subject for place in range(len(TERMS))]
-            places = np.array([place for place in range(len(TERMS)) if (whose[place], place) in at])
-            positions = np.array([at[whose[place], place] for place in places])
-            gram[np.ix_(positions, positions)] += each.gram[np.ix_(places, places)]
-            right[positions] += each.right[places]
-        for place in of_disks:
-            held = _HELD_TOGETHER * sum(each.gram[place, place] for each in squares.values()) / len(servers)
-            for server in servers:
-                own, all_of_it = at[server, place], at[None, place]
-                for one, other, sign in (
-                    (own, own, 1),
-                    (all_of_it, all_of_it, 1),
-                    (own, all_of_it, -1),
-                    (all_of_it, own, -1),
-                ):
-                    gram[one, other] += sign * held
-        found = dict(zip(columns, _non_negative(gram, right).tolist(), strict=True))
-        return {
-            subject: Fitted(
-                squares[subject].memory,
-                {
-                    term.name: rate
-                    for place, term in enumerate(TERMS)
-                    if (rate := found.get((subject[0] if place in _OF_DISKS else subject, place), 0.0)) > 0
-                },
-            )
-            for subject in subjects
-        }
-
-    def _squares(self, observations: Sequence[Observation]) -> _Squares:
+    def _learned(self, observations: Sequence[Observation]) -> _Learned:
         key = tuple(map(id, observations))
         if key not in self._known:
-            # Kept with what they are of, so that no other can have the same id.
-            self._known[key] = (list(observations), _squares_of(observations))
+            # Kept with its observations, so that no other can get the same id.
+            self._known[key] = (observations, _learned(observations))
         return self._known[key][1]
 
 
-_OF_DISKS = frozenset(place for place, term in enumerate(TERMS) if term.told_by is Separable.DISKS)
-_OWN = tuple(place for place in range(len(TERMS)) if place not in _OF_DISKS)
-
-
 @dataclass(frozen=True, slots=True)
-class _Squares:
-    """The normal equations of one subject over all terms."""
+class _Learned:
+    """What the recoveries of one subject tell by themselves, and what they add to the fit of their family."""
 
     memory: Memory
-    tells_batches: bool
-    """Whether some recoveries took one batch, and some more."""
-    gram: NDArray[np.float64]
-    right: NDArray[np.float64]
+    dirty_pages: DirtyPages
+    data: SubjectData
 
 
-def _squares_of(observations: Sequence[Observation]) -> _Squares:
+def _learned(observations: Sequence[Observation]) -> _Learned:
     memory = _memory(observations)
-    # What counts is the error of the whole, as a share of it; recoveries of one crash tell less than as many of several.
+    crashes = {each.crash_name: each.crash for each in observations}
+    is_one_load = {each.struck for each in observations} == {Struck.AT_RANDOM} and len(
+        {each.tables for each in observations}
+    ) == 1
+    dirty_pages = dirty_pages_of(list(crashes.values()), of_one_load=is_one_load)
+    return _Learned(memory, dirty_pages, _data_of(observations, memory))
+
+
+def _data_of(observations: Sequence[Observation], memory: Memory) -> SubjectData:
     of_crash = Counter((each.crash_name, each.storage) for each in observations)
-    amounts, seconds = [], []
-    batches = set()
-    for each in observations:
-        there = work(each.crash, each.pool, memory)
-        batches.add(there.batches == 1)
-        weight = 1 / each.ready / math.sqrt(of_crash[each.crash_name, each.storage])
-        for parts, took in each.stretches.items():
-            amounts.append([term.amount(there, each.disk) * (term.part in parts) * weight for term in TERMS])
-            seconds.append(took * weight)
-    design, wanted = np.array(amounts), np.array(seconds)
-    return _Squares(memory, len(batches) > 1, design.T @ design, design.T @ wanted)
+    members = np.zeros((len(observations), len(Part), len(TERMS)))
+    took = np.zeros((len(observations), len(Part)))
+    for row, each in enumerate(observations):
+        if len(each.stretches) > 1:
+            for place, (parts, seconds) in enumerate(each.stretches.items()):
+                members[row, place] = [term.part in parts for term in TERMS]
+                took[row, place] = seconds
+    return SubjectData(
+        amounts=np.array([_amounts(each, memory) for each in observations]),
+        ready=np.array([each.ready for each in observations]),
+        weight=np.array([1 / of_crash[each.crash_name, each.storage] for each in observations]),
+        members=members,
+        took=took,
+    )
 
 
-def _non_negative(gram: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The solution of the normal equations without anything below 0: least squares of their Cholesky factor is that of the whole."""
-    # Columns of very different scale lose digits.
-    scale = np.sqrt(np.maximum(np.diag(gram), _NOTHING))
-    scaled = gram / np.outer(scale, scale)
-    scaled[np.diag_indices_from(scaled)] += _LITTLE
-    factor, _ = cho_factor(scaled, lower=True)
-    lower = np.tril(factor)
-    solved, _ = nnls(lower.T, solve_triangular(lower, right / scale, lower=True))
-    found: NDArray[np.float64] = solved / scale
-    return found
+def _amounts(each: Observation, memory: Memory) -> Array:
+    there = work(each.crash, each.pool, memory)
+    return np.array([term.amount(there, each.disk) for term in TERMS])
 
 
 def _memory(observations: Sequence[Observation]) -> Memory:
@@ -255,4 +199,4 @@ def _need(observations: Sequence[Observation]) -> float:
     counted = np.array([each.batches for each in observations])
     predicted = np.maximum(1, np.ceil(np.outer(_FOR_A_BYTE, redo) / pools))
     off = np.abs(np.log(predicted / counted)).sum(axis=1)
-    return float(np.median(_FOR_A_BYTE[off <= off.min() + _NOTHING]))
+    return float(np.median(_FOR_A_BYTE[off <= off.min() + _EQUALLY_GOOD]))

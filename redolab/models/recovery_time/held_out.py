@@ -10,10 +10,13 @@ from enum import StrEnum
 
 import numpy as np
 
-from redolab.models.recovery_time.fit import Fits, Fitted, Observation, Subject
+from redolab.models.recovery_time.fit import Fits, Fitted, Observation
+from redolab.models.recovery_time.pooling import Subject
+from redolab.models.recovery_time.terms import DiskRates
 
 FITTED_UP_TO = 2**30
 """Bytes of the largest log that the fit sees where larger ones are held out."""
+
 _TINY = 1e-9
 _DISKS = 2
 """From one disk alone nothing can be learnt of what a disk does."""
@@ -57,6 +60,9 @@ class HeldOutPrediction:
     held_out: HeldOut
     observation: Observation
     predicted: float
+    """Seconds, from the crash's redo and dirty pages."""
+    by_redo: float
+    """Seconds, from its redo alone, as someone asks who plans a log."""
     machine: str = ""
     """On which it was measured, where it was predicted by what others taught."""
 
@@ -64,6 +70,11 @@ class HeldOutPrediction:
     def error(self) -> float:
         """ln(measured / predicted)."""
         return math.log(self.observation.ready / self.predicted)
+
+    @property
+    def error_by_redo(self) -> float:
+        """ln(measured / predicted) of the prediction from the redo alone."""
+        return math.log(self.observation.ready / self.by_redo)
 
     @property
     def relative(self) -> float:
@@ -77,6 +88,8 @@ def counts_once(each: HeldOutPrediction) -> str:
         return each.machine
     if each.held_out in OF_CALIBRATED:
         return f"{each.observation.server} on {each.machine}"
+    if each.held_out is HeldOut.UNSEEN_STORAGE:
+        return f"{each.observation.family} on {each.observation.storage}"
     return each.observation.server if each.held_out is HeldOut.SERVER else each.observation.crash_name
 
 
@@ -136,7 +149,7 @@ def _of_family(observations: Sequence[Observation], relatives: Mapping[str, Sequ
             seen_on = {each.storage for each in subjects[nearest]}
             on_these = [each for each in own if each.storage in seen_on and each.is_judged]
             relative = fits.without_server(server, nearest)
-            found += [_prediction(HeldOut.SERVER, each, relative) for each in on_these]
+            found += [held_out_prediction(HeldOut.SERVER, each, relative) for each in on_these]
     return found
 
 
@@ -165,15 +178,25 @@ class _Folds:
             told = Counter(subject for subject, _ in {(each.subject, each.crash_name) for each in seen})
             predicted = [each for each in predicted if told[each.subject] >= ENOUGH_CRASHES]
         fitted = self._fits.of(seen)
-        return [_prediction(kind, each, fitted[each.subject]) for each in predicted]
+        return [held_out_prediction(kind, each, fitted[each.subject]) for each in predicted]
 
     def without_server(self, server: str, subject: Subject) -> Fitted:
         """What is learnt of a subject where nothing is known of that server."""
         return self._fits.of([each for each in self._observations if each.server != server])[subject]
 
 
-def _prediction(kind: HeldOut, each: Observation, fitted: Fitted) -> HeldOutPrediction:
-    return HeldOutPrediction(kind, each, fitted.ready(each.crash, each.pool, each.disk))
+def held_out_prediction(
+    kind: HeldOut, each: Observation, fitted: Fitted, disk: DiskRates | None = None, machine: str = ""
+) -> HeldOutPrediction:
+    """Predict a recovery that `fitted` has not seen; `disk`: the figures to predict it by, its own by default."""
+    disk = disk or each.disk
+    return HeldOutPrediction(
+        kind,
+        each,
+        fitted.ready(each.crash, each.pool, disk),
+        fitted.ready_by_redo(each.crash.redo, each.pool, disk),
+        machine,
+    )
 
 
 def _tells_of_disks(observations: Sequence[Observation]) -> bool:

@@ -1,60 +1,61 @@
-"""Rates that were learnt elsewhere, as a few recoveries of one's own have them: on another machine, or of another server."""
+"""Rates learned elsewhere, scaled to a machine by a few recoveries on it: one factor for its CPU, one for its disk."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import TypeAlias
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import nnls
+from scipy.optimize import least_squares
 
 from redolab.models.recovery_time.fit import Fitted, Observation
-from redolab.models.recovery_time.terms import TERMS, Part, Separable, Term
+from redolab.models.recovery_time.pooling import Array
+from redolab.models.recovery_time.terms import TERMS
 
-_Kind: TypeAlias = Part | None
-"""The processor's work in a part of the recovery; None: what the disk does in all of them."""
-_KINDS: tuple[_Kind, ...] = (*Part, None)
-_HELD = 0.1
-"""How much each factor is held to 1, against the error of a recovery: as if factors differed by 100 %, and errors were 10 %."""
+_ERROR = 0.1
+"""Standard deviation of ln(measured / predicted) of another crash."""
+_MACHINES = 0.5
+"""Standard deviation of the logarithms of the factors: machines differ by about e^±0.5."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """By what the processor's work in each part takes longer, and what the disk does."""
+    """Factors of the time that the CPU's work takes, and that the disk takes beside what fio's figures say."""
 
-    factors: Mapping[_Kind, float]
+    cpu: float
+    disk: float
 
     def of(self, fitted: Fitted) -> Fitted:
-        """Rates that were learnt elsewhere, scaled so."""
-        rates = {
-            term.name: fitted.rates[term.name] * self.factors[_kind(term)]
-            for term in TERMS
-            if term.name in fitted.rates
-        }
-        return Fitted(fitted.memory, rates)
+        """Return these rates, scaled."""
+        factors = {term.name: self.disk if term.is_disk else self.cpu for term in TERMS}
+        return replace(fitted, rates={name: rate * factors[name] for name, rate in fitted.rates.items()})
 
 
 def scaling(recoveries: Iterable[tuple[Fitted, Observation]]) -> Scaling:
-    """The factors that bring rates learnt elsewhere nearest to recoveries, each with the rates of its workload.
+    """Return the factors that bring rates learned elsewhere nearest to these recoveries, each with the rates of its workload.
 
-    Non-negative least squares of the shares of the time to ready. Each factor is held to 1 as far as nothing tells it, so that a
-    part that hardly took any time is not scaled by its noise.
+    Least squares of ln(measured / predicted), each factor held to 1 (ridge): a disk that hardly took any time is not scaled by noise.
     """
-    rows, shares = [], []
-    for fitted, each in recoveries:
-        work = fitted.work(each.crash, each.pool)
-        for together, took in each.stretches.items():
-            seconds = dict.fromkeys(_KINDS, 0.0)
-            for term in TERMS:
-                if term.part in together:
-                    seconds[_kind(term)] += fitted.rates.get(term.name, 0.0) * term.amount(work, each.disk)
-            rows.append([seconds[kind] / each.ready for kind in _KINDS])
-            shares.append(took / each.ready)
-    held = _HELD * np.eye(len(_KINDS))
-    found, _ = nnls(np.vstack([*rows, *held]), np.array([*shares, *(_HELD for _ in _KINDS)]))
-    return Scaling(dict(zip(_KINDS, found.tolist(), strict=True)))
+    pairs = list(recoveries)
+    crashes = {each.crash_name for _, each in pairs}
+    if not pairs:
+        return Scaling(1.0, 1.0)
+    seconds = np.array([_seconds(fitted, each) for fitted, each in pairs])
+    ready = np.array([each.ready for _, each in pairs])
+    weight = math.sqrt(len(crashes) / len(pairs)) / _ERROR
+
+    def residuals(logs: Array) -> Array:
+        return np.concatenate([weight * np.log(seconds @ np.exp(logs) / ready), logs / _MACHINES])
+
+    cpu, disk = np.exp(least_squares(residuals, np.zeros(2)).x).tolist()
+    return Scaling(cpu, disk)
 
 
-def _kind(term: Term) -> _Kind:
-    return None if term.told_by is Separable.DISKS else term.part
+def _seconds(fitted: Fitted, each: Observation) -> tuple[float, float]:
+    """Return the predicted seconds of the CPU and of the disk."""
+    work, found = fitted.work(each.crash, each.pool), [0.0, 0.0]
+    for term in TERMS:
+        found[term.is_disk] += fitted.rates.get(term.name, 0.0) * term.amount(work, each.disk)
+    cpu, disk = found
+    return cpu, disk

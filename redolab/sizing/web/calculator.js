@@ -2,7 +2,7 @@
 // The calculator of the report: the model of redolab/models/recovery_time and redolab/models/sizing.py, on the coefficients that
 // `redolab predict` and `redolab size` use. tests/sizing/test_report_in_browser.py compares the two.
 
-const GB = 1e9, MILLION = 1e6, THOUSAND = 1e3, NEAR = 64e6, FEW = 16e3, GIB = 2 ** 30;
+const GB = 1e9, MILLION = 1e6, FREE_STORED_BYTES = 64e6, GIB = 2 ** 30;
 
 function needed(memory, crash) {
   return memory.per_byte * crash.redo;
@@ -24,30 +24,18 @@ function workOf(crash, pool, memory) {
 }
 
 const redoRead = (work, disk) => work.redo / (disk.sequential_mb_s * MILLION);
-const inOrder = (pages, disk) => (pages * DATA.page_size) / (disk.in_order_mb_s * MILLION);
-const last = (work) => work.pages / work.batches;
 const AMOUNTS = {
   "redo": (work) => work.redo / GB,
-  "stored redo": (work) => work.stored / GB,
-  "crowding": (work) => (work.stored / GB) * Math.log2(1 + work.stored / NEAR),
-  "scan again": (work) => (work.batches > 1 ? work.redo / GB : 0),
+  "crowding": (work) => (work.stored / GB) * Math.log2(1 + work.stored / FREE_STORED_BYTES),
   "log reads": redoRead,
-  "pages": (work) => work.pages / THOUSAND,
-  "crowded pages": (work) => (work.pages / THOUSAND) * Math.log2(1 + last(work) / FEW),
   "applied redo": (work) => work.redo / GB,
-  "turns": (work) => work.batches,
+  "batches": (work) => work.batches,
   "later stored redo": (work) => (work.redo - work.stored) / GB,
-  "batches": (work) => ((work.batches - 1) * work.redo) / GB,
-  "seeks": (work, disk) => work.pages / disk.queued_reads_per_s,
+  "page reads": (work, disk) => work.pages / disk.queued_reads_per_s,
+  "page writes": (work, disk) => work.written / disk.queued_reads_per_s,
   "write waits": (work, disk) => (work.pages * disk.write_us) / MILLION,
-  "page reads": (work, disk) => inOrder(work.pages, disk),
-  "page writes": (work, disk) => inOrder(work.written, disk),
-  "write operations": (work, disk) => work.written / disk.queued_reads_per_s,
   "later log reads": (work, disk) => (work.batches - 1) * redoRead(work, disk),
-  "opening": () => 1,
-  "flushed pages": (work) => last(work) / THOUSAND,
-  "page flushes": (work, disk) => inOrder(last(work), disk),
-  "starting": () => 1,
+  "start": () => 1,
   "single reads": (work, disk) => disk.read_us / MILLION,
 };
 

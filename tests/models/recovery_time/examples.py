@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import random
 from collections.abc import Mapping, Sequence
 
-from redolab.models.recovery_time.fit import Fitted, Observation
+from redolab.models.recovery_time.fit import Fitted, Observation, fit_together
 from redolab.models.recovery_time.terms import DiskRates, Part
-from redolab.models.recovery_time.work import Crash, Memory
+from redolab.models.recovery_time.work import Crash, DirtyPages, Memory
 from redolab.units import GIB, MIB
 
 MEMORY = Memory(per_byte=2.0, pages_per_dirty_page=1.1, repetition=0.8)
 RATES: Mapping[str, float] = {
     "redo": 4.0,
-    "stored redo": 3.0,
-    "pages": 0.05,
+    "crowding": 0.6,
+    "log reads": 0.7,
+    "applied redo": 3.0,
+    "batches": 0.1,
+    "later stored redo": 1.0,
     "page reads": 0.9,
     "page writes": 0.5,
-    "log reads": 0.7,
-    "opening": 0.3,
-    "starting": 0.6,
+    "write waits": 0.05,
+    "later log reads": 0.5,
+    "start": 0.9,
+    "single reads": 20.0,
 }
-KNOWN = Fitted(MEMORY, RATES)
+REDO_OF_A_PAGE = 15_000
+"""Bytes of redo for each dirty page."""
+DIRTY_PAGES = DirtyPages(at_most=1e9 / REDO_OF_A_PAGE, most_redo=1e9, power=1.0)
+KNOWN = Fitted(MEMORY, RATES, DIRTY_PAGES)
 FAST = DiskRates(read_us=60, write_us=60, queued_reads_per_s=50_000, in_order_mb_s=900, sequential_mb_s=1500)
 SLOW = DiskRates(read_us=640, write_us=600, queued_reads_per_s=3_000, in_order_mb_s=96, sequential_mb_s=131)
 SEQUENTIAL = DiskRates(read_us=4650, write_us=210, queued_reads_per_s=2_400, in_order_mb_s=450, sequential_mb_s=650)
@@ -36,10 +44,26 @@ MANY_DISKS = DISKS | {
 }
 
 
+def with_rates(**factors: float) -> Fitted:
+    """Return the known server with some rates multiplied; `all`: every rate."""
+    return dataclasses.replace(
+        KNOWN,
+        rates={
+            name: factors.get(name.replace(" ", "_"), factors.get("all", 1.0)) * rate for name, rate in RATES.items()
+        },
+    )
+
+
+def fit(recoveries: Sequence[Observation]) -> Fitted:
+    """Return the rates of recoveries of one server under one workload, from them alone."""
+    (fitted,) = fit_together(recoveries).values()
+    return fitted
+
+
 def crash(log_size: int) -> Crash:
     """A crash with a log of that size filled up to where flushing is forced."""
     redo = 0.7 * log_size
-    return Crash(redo=redo, dirty_pages=redo / 15_000)
+    return Crash(redo=redo, dirty_pages=redo / REDO_OF_A_PAGE)
 
 
 def observations(
@@ -81,6 +105,7 @@ def observations(
                     disk=disk,
                     batches=work.batches,
                     pages=work.pages,
+                    tables=size // 2,
                     stretches=stretches,
                     ready=sum(stretches.values()),
                 )
@@ -93,7 +118,4 @@ def together(observation: Observation, *parts: Part) -> Observation:
     apart = {frozenset({part}) for part in parts}
     rest = {key: seconds for key, seconds in observation.stretches.items() if key not in apart}
     joined = sum(observation.stretches[key] for key in apart)
-    return Observation(
-        **{name: getattr(observation, name) for name in Observation.__slots__ if name != "stretches"},
-        stretches={**rest, frozenset(parts): joined},
-    )
+    return dataclasses.replace(observation, stretches={**rest, frozenset(parts): joined})

@@ -1,0 +1,56 @@
+"""The predicted recovery: seconds to the end that is asked about, their parts and how sure they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redolab.models.recovery_time.moments import PossibleCrash
+from redolab.models.recovery_time.predict import Prediction, Until, prediction
+from redolab.models.recovery_time.rollback import RollbackRate, slowest_of_family
+from redolab.models.recovery_time.spread import of_a_sum
+from redolab.models.recovery_time.terms import Part
+from redolab.sizing.crash import crash_at, may_take_batches, worst_age
+from redolab.sizing.extrapolation import recovery_spread, rollback_spread, tables_spread
+from redolab.sizing.question import Model
+from redolab.sizing.stuck import chance_for
+
+
+def recovery_at(model: Model, log_size: int, age: int | None = None) -> Prediction:
+    """Return the recovery after a crash at that checkpoint age, to the end that is asked about; by default the worst crash."""
+    crash = crash_at(model, worst_age(model, log_size) if age is None else age)
+    parts = model.learned.fitted.parts(crash, model.question.pool, model.disk)
+    of_recovery = recovery_spread(model, log_size)
+    summed = [(sum(parts.values()), of_recovery)]
+    of_tables = (model.question.tables or 0) * model.server.seconds_per_table_on.get(model.storage, 0.0)
+    if of_tables:
+        parts[Part.OTHER] += of_tables
+        summed.append((of_tables, tables_spread(model, of_recovery)))
+    rollback = rollback_seconds(model) if model.question.until is Until.ROLLED_BACK else None
+    if rollback:
+        summed.append((rollback, rollback_spread(model, of_recovery)))
+    return prediction(parts, of_a_sum(summed), rollback or 0.0)
+
+
+def crashes_at(model: Model, log_size: int, ages: Sequence[int]) -> list[PossibleCrash]:
+    """Return crashes with a log of that size at these checkpoint ages in bytes, each as likely as the others."""
+    chance, crashes = chance_for(model), []
+    for age in ages:
+        stuck = 0.0 if chance is None or not may_take_batches(model, age) else chance.mean
+        expected = recovery_at(model, log_size, age)
+        crashes.append(PossibleCrash(1.0, expected.seconds, expected.spread, stuck))
+    return crashes
+
+
+def rollback_seconds(model: Model) -> float | None:
+    """Return the seconds that the rows asked about take to roll back; None if none were, or their rate is not known."""
+    rows, rate = model.question.undo_rows, rollback_rate(model)
+    return None if rows is None or rate is None else rows / rate.rows_per_s
+
+
+def rollback_rate(model: Model) -> RollbackRate | None:
+    """Return the server's rate of rollback there, else the slowest of its family; None where none was measured."""
+    servers = model.calibration.servers
+    rates = {name: each.rollback_on for name, each in servers.items()}
+    families = {name: each.family for name, each in servers.items()}
+    own = model.server.rollback_on.get(model.storage)
+    return own or slowest_of_family(rates, families, model.measured_as, model.storage)
