@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from redolab.models.recovery_time.fit import Struck
 from redolab.models.recovery_time.held_out import HeldOut
 from redolab.models.recovery_time.stuck import StuckCount, StuckCounts
 from redolab.results.committed import (

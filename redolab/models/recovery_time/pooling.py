@@ -34,7 +34,7 @@ _ERROR = 0.1
 _GUESS = 0.1
 """Share of a typical recovery that each term is guessed to take, and the weight of that guess."""
 _MOST_STEPS = 100
-_CONVERGED = 1e-6
+_CONVERGED = 1e-7
 """Relative gain of a step below which the search ends."""
 _FIRST_DAMPING, _DAMPING_STEP = 1e-3, 10.0
 _LARGEST_STEP = 2.0
