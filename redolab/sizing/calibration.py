@@ -30,7 +30,7 @@ from redolab.models.recovery_time.terms import DiskRates
 from redolab.models.recovery_time.work import DirtyPages, Memory
 from redolab.project import PROJECT
 
-CALIBRATION_FORMAT = 7
+CALIBRATION_FORMAT = 8
 
 
 class CalibratedWorkload(msgspec.Struct, frozen=True, kw_only=True):
