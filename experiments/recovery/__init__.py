@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from redolab.results.committed import FOLLOWED, INTEL_MACHINE, READ_THREADS, SLOWER_MACHINE, THIRD_MACHINE
+from redolab.results.committed import (
+    FOLLOWED,
+    FOURTH_MACHINE,
+    INTEL_MACHINE,
+    READ_THREADS,
+    SLOWER_MACHINE,
+    THIRD_MACHINE,
+)
 from redolab.results.rows import recovery_rows
 from redolab.runs.experiment import CheckCell, Experiment, Named, Noun, by_name
 
@@ -26,7 +33,7 @@ EXPERIMENT = Experiment(
     },
     page_runs={
         "following": FOLLOWED,
-        "generations": ["generations", THIRD_MACHINE],
+        "generations": ["generations", THIRD_MACHINE, FOURTH_MACHINE],
         "recovery": ["model", SLOWER_MACHINE, THIRD_MACHINE],
         "storage": ["storage", "model", SLOWER_MACHINE],
         "stuck": ["stuck", READ_THREADS, INTEL_MACHINE],

@@ -15,12 +15,14 @@ THIRD_MACHINE = "third-machine"
 """The folder of runs on one more of that class, which is as fast as the first: learned from with it, and predicted by it alone."""
 INTEL_MACHINE = "intel-machine"
 """The folder of runs on a machine of another class, with another processor: predicted, and never learned from."""
+FOURTH_MACHINE = "fourth-machine"
+"""The folder of runs on one more of that class, on which recoveries take 1.3 to 2.6 times as long: predicted, and never learned from."""
 READ_THREADS = "read-threads"
 """The folder of recoveries with several numbers of read threads, on one more machine of the first class.
 
 How many got stuck is learned from them, their times are not: read threads are no term of the model.
 """
-OTHER_MACHINES = (SLOWER_MACHINE, THIRD_MACHINE, INTEL_MACHINE)
+OTHER_MACHINES = (SLOWER_MACHINE, THIRD_MACHINE, FOURTH_MACHINE, INTEL_MACHINE)
 
 LEARNED_FROM = (*RECOVERY_PAGES, THIRD_MACHINE)
 FOLLOWED = (
@@ -34,12 +36,13 @@ FOLLOWED = (
     "source",
 )
 """Folders of the recoveries that `redolab follow` compares one with, and is judged on, each by other runs."""
-NEVER_LEARNED_FROM = (SLOWER_MACHINE, "storage", INTEL_MACHINE)
+NEVER_LEARNED_FROM = (SLOWER_MACHINE, "storage", FOURTH_MACHINE, INTEL_MACHINE)
 FIRST_MACHINE = "the first machine"
 _MACHINES = {
     **dict.fromkeys(RECOVERY_PAGES, FIRST_MACHINE),
     **dict.fromkeys((SLOWER_MACHINE, "storage"), "the slower machine"),
     THIRD_MACHINE: "the third machine",
+    FOURTH_MACHINE: "the fourth machine",
     INTEL_MACHINE: "the Intel machine",
 }
 """Folder → which machine its runs are of."""

@@ -29,7 +29,7 @@ _SEVERAL = 5
 
 def page(runs: Sequence[Run]) -> Page:
     """The page of three runs of all servers: killed at the same age under two loads, and with every log filled up."""
-    same, short, full = (_undisturbed(_only(runs, *kind)) for kind in (_SAME, _SHORT, _FULL))
+    same, short, full = (_undisturbed(_of_kind(runs, *kind)[-1]) for kind in (_SAME, _SHORT, _FULL))
     redo = [row.redo_from_last_sample_bytes or 0 for row in full.rows]
     times = {row.server: row.ready_median_s for row in same.rows}
     longer = sorted(
@@ -40,7 +40,9 @@ def page(runs: Sequence[Run]) -> Page:
         "same": same,
         "short": short,
         "full": full,
-        "filled_to": filled_to(crashes_of(_only(runs, *_FULL))),
+        "elsewhere": _undisturbed(_of_kind(runs, *_SHORT)[-2]),
+        "of_elsewhere": _shares(_undisturbed(_of_kind(runs, *_SHORT)[-2]), short),
+        "filled_to": filled_to(crashes_of(_of_kind(runs, *_FULL)[-1])),
         "fastest": _row_in_words(_by_time(same)[0]),
         "slowest": _row_in_words(_by_time(same)[-1]),
         "apart": _apart(same),
@@ -62,7 +64,7 @@ def page(runs: Sequence[Run]) -> Page:
             if (number := row.bad.get(Outcome.STUCK, 0))
         ),
         "confounded": confounded_with_time(
-            [_only(runs, *kind) for kind in (_SAME, _SHORT, _FULL)], CrashPlan, {"servers": lambda crash: crash.server}
+            [_of_kind(runs, *_FULL)[-1]], CrashPlan, {"the servers of the last table": lambda crash: crash.server}
         ),
         "worst_spread": max(_spread(row) for shown in (same, short, full) for row in shown.rows),
     }
@@ -70,9 +72,9 @@ def page(runs: Sequence[Run]) -> Page:
     return Page(filled(_TEMPLATE, values), [short.phases("short", title)])
 
 
-def _only(runs: Sequence[Run], workload: str, is_killed_at: bool) -> Run:
-    """The last run of all servers with that load, killed at an age of choice or with the log full."""
-    return max(
+def _of_kind(runs: Sequence[Run], workload: str, is_killed_at: bool) -> list[Run]:
+    """Return the runs of all servers with that load, killed at an age of choice or with the log full; the last measured last."""
+    return sorted(
         (
             run
             for run in runs
@@ -81,6 +83,14 @@ def _only(runs: Sequence[Run], workload: str, is_killed_at: bool) -> Run:
             and len(run.record().options["server"].split(",")) > _SEVERAL
         ),
         key=lambda run: run.name,
+    )
+
+
+def _shares(shown: OnPage, of: OnPage) -> list[float]:
+    """Return each server's median recovery time in the first as a share of that in the second, the smallest first."""
+    others = {row.server: row.ready_median_s for row in of.rows}
+    return sorted(
+        row.ready_median_s / base for row in shown.rows if row.ready_median_s and (base := others.get(row.server))
     )
 
 
