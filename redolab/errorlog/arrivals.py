@@ -1,4 +1,4 @@
-"""When the lines of a log arrived, kept beside it by the lab: some servers stamp their lines late or by whole seconds."""
+"""Arrivals of a log's lines, kept beside it by the lab: some servers stamp their lines late or by whole seconds."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _ENDING = ".arrivals"
 
 
 def arrivals_of(log: Path) -> Path:
-    """Where the arrivals of a log's lines are kept: a line for each, in seconds from the start of the server."""
+    """Return the file of a log's arrivals: a line for each line, in seconds from the start of the server."""
     return log.with_name(log.name + _ENDING)
 
 
 def read_stamped_log(log: Path) -> Iterator[Line]:
-    """All lines of a log that the lab saw arriving, each with its arrival; where no arrivals are kept, as `read_log`."""
+    """Yield all lines of a log that the lab saw arriving, each with its arrival; without arrivals, as `read_log`."""
     if not arrivals_of(log).exists():
         yield from read_log(log)
         return

@@ -47,7 +47,7 @@ class LogMoment(msgspec.Struct, gc=False):
     collector: Tick | None
 
     def tick(self, clock: Clock) -> Tick | None:
-        """What `clock` said."""
+        """Return the stamp of one clock."""
         return (self.arrival, self.server, self.collector)[clock]
 
 
@@ -63,7 +63,7 @@ class Clocks:
     waiting: deque[LogMoment] = field(default_factory=lambda: deque(maxlen=_WAITING))
 
     def in_use(self) -> Iterator[Clock]:
-        """The server's clock, and the others where they said anything; a better one first."""
+        """Yield the server's clock, and the others where they said anything; a better one first."""
         yield Clock.SERVER
         if self.arrival:
             yield Clock.ARRIVAL
@@ -71,7 +71,7 @@ class Clocks:
             yield Clock.COLLECTOR
 
     def moment(self, number: int, server: Stamp | None, collector: Stamp | None, arrival: float | None) -> LogMoment:
-        """The moment of the next record of the stream, from its stamps and the time when it was seen.
+        """Return the moment of the next record of the stream, from its stamps and the time when it was seen.
 
         A line without a server's stamp gets one later when the stamped lines before and after it say the
         same.
@@ -96,7 +96,7 @@ class Clocks:
         return LogMoment(number, seen, after, collected)
 
     def _next(self, clock: Clock, last: Tick | None, stamp: Stamp) -> Tick:
-        """What `clock` says after it said `last`."""
+        """Return the tick of a clock after its last one."""
         if last is None:
             return Tick(stamp, 0)
         before: Stamp | None = last.stamp
@@ -113,13 +113,13 @@ class Clocks:
 
 
 def _on_its_day(stamp: Stamp, before: Stamp) -> Stamp:
-    """A time of day after another one, from the same midnight: one that is earlier by more than half a day is of the next."""
+    """Return a time of day on its day: one more than half a day earlier than the one before is of the next."""
     us = before.us - before.us % _DAY + stamp.us
     return msgspec.structs.replace(stamp, us=us + _DAY if us < before.us - _DAY // 2 else us)
 
 
 def between(begin: LogMoment, end: LogMoment, clock: Clock) -> int | str:
-    """Microseconds from `begin` to `end` on `clock`, or the reason why there are none."""
+    """Return the microseconds from `begin` to `end` on `clock`, or the reason why there are none."""
     a, b = begin.tick(clock), end.tick(clock)
     if a is None or b is None:
         return NO_STAMP

@@ -19,7 +19,7 @@ _DIGITS = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """What a log says more often than anybody reads."""
+    """Message that a log repeats more often than anybody reads."""
 
     text: str
     """The message as it stands first, without what stands before it."""
@@ -27,12 +27,12 @@ class Repetition:
 
 
 def shape(line: str) -> str:
-    """A line without its stamps and figures: what two lines have in common that say the same."""
+    """Return a line without its stamps and figures: two lines that say the same have it in common."""
     return " ".join(_DIGITS.sub("#", record.text) for record in records(line))
 
 
 def repetitions(lines: Iterable[str]) -> Sequence[Repetition]:
-    """What stands in a log more than `KEPT` times, the most frequent first."""
+    """Return the messages that a log has more than `KEPT` times, the most frequent first."""
     first: dict[str, str] = {}
     times: Counter[str] = Counter()
     for line in lines:
@@ -43,7 +43,7 @@ def repetitions(lines: Iterable[str]) -> Sequence[Repetition]:
 
 
 def collapsed(lines: Sequence[str], beside: Sequence[T]) -> Iterator[tuple[str, T | None]]:
-    """The lines, each with what stands beside it, without those that say what `KEPT` before them have said.
+    """Yield the lines, each with its companion, without those that repeat what `KEPT` before them have said.
 
     In place of a stretch that is left out stands a line that says how many they were.
     """

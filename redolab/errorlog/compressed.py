@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 TORN = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
-"""What reading a compressed file raises that has no end, or is none."""
+"""Errors of reading a compressed file that has no end, or is none."""
 _OPENERS: dict[bytes, Callable[[IO[bytes]], Any]] = {
     b"\x1f\x8b\x08": gzip.open,
     b"BZh": bz2.open,
@@ -38,7 +38,7 @@ class Unpacked:
         self.is_damaged = False
 
     def read(self, size: int) -> bytes:
-        """The next so many bytes, fewer where the content ends. Raises `OSError`, not for damage."""
+        """Return the next so many bytes, fewer where the content ends. Raises `OSError`, not for damage."""
         parts: list[bytes] = []
         while size > 0 and not self.is_damaged:
             try:
@@ -63,7 +63,7 @@ class Unpacked:
 
 @contextmanager
 def open_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file's content, unpacked where it is compressed. Raises `OSError`."""
+    """Open a file's content, unpacked where it is compressed. Raises `OSError`."""
     with path.open("rb") as file:
         opener = _opener(file)
         if opener is None:

@@ -31,18 +31,18 @@ _NUL_ENDS_LINE = bytes.maketrans(b"\0", b"\n")
 
 
 class Readable(Protocol):
-    """What a log is read from."""
+    """Source of a log."""
 
     def read(self, size: int, /) -> bytes:
-        """The next so many bytes, fewer at its end."""
+        """Return the next so many bytes, fewer at its end."""
         ...
 
 
 def read_log(source: str | os.PathLike[str] | Readable) -> Iterator[Line]:
     """Yield the lines of an error log that may tell of a start, in their order, and the last line that it has.
 
-    Whatever the file holds, none raises. A crash of the machine can leave NUL bytes in a log: they end a line. A file may be
-    compressed, and is read as far as it can be unpacked.
+    Whatever the file holds, none raises. A crash of the machine can leave NUL bytes in a log: they end a line. A file
+    may be compressed, and is read as far as it can be unpacked.
     """
     if isinstance(source, str | os.PathLike):
         with Path(source).open("rb") as stream:
@@ -71,7 +71,7 @@ def _lines(stream: Readable) -> Iterator[Line]:
 
 
 def _hits(piece: bytes, end: int, before: frozenset[Near]) -> tuple[list[Line], frozenset[Near]]:
-    """The lines of `piece` up to `end` that hold one of the needles, and near what they are.
+    """Return the lines of `piece` up to `end` that hold one of the needles, and their surroundings.
 
     Those that only matter near something are looked for only where that is in it, or was in the piece before.
     """
@@ -89,7 +89,8 @@ def _hits(piece: bytes, end: int, before: frozenset[Near]) -> tuple[list[Line], 
         for word, pattern in _NEEDLES[near]:
             if piece.find(word, 0, end) >= 0:
                 spans += _lines_around(piece, pattern, end)
-    # In runs that are sorted already, one for each word; a line can be in several, and a very long one with several beginnings.
+    # In runs that are sorted already, one for each word; a line can be in several, and a very long one with several
+    # beginnings.
     spans.sort(reverse=True)
     whole = {close: begin for begin, close in spans}
     return [_line(piece[begin:close]) for close, begin in reversed(whole.items())], frozenset(here)
@@ -100,7 +101,7 @@ def _line(content: bytes) -> Line:
 
 
 def _lines_around(piece: bytes, pattern: re.Pattern[bytes], end: int) -> list[tuple[int, int]]:
-    """Where the lines begin and end in which `pattern` is found; a line can come more than once."""
+    """Return the begin and end of each line in which `pattern` is found; a line can come more than once."""
     spans = []
     same = 0
     for found in pattern.finditer(piece, 0, end):

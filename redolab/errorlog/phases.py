@@ -101,7 +101,7 @@ class _Measure:
     ended: str
 
     def phases(self) -> tuple[PhaseTime, ...]:
-        """All phases, in their order."""
+        """Return all phases, in their order."""
         began, discovered, _, applied, opened, ready = self.bounds()
         scan, apply = self._redo()
         spans = {
@@ -115,7 +115,7 @@ class _Measure:
         return tuple(PhaseTime(p, seconds_of(s), s if isinstance(s, str) else None) for p, s in spans.items())
 
     def bounds(self) -> tuple[LogMoment | str, ...]:
-        """Where the phases up to ready begin and end, or why the log does not tell."""
+        """Return the bounds of the phases up to ready, or the reasons why the log does not tell them."""
         return (
             self.start.began or (NO_NOTES if self.start.hides_notes else LOG_BEGINS_LATER),
             self._discovered(),
@@ -126,7 +126,7 @@ class _Measure:
         )
 
     def _redo(self) -> tuple[int | str, int | str]:
-        """Microseconds of scan and of apply, or the reasons."""
+        """Return the microseconds of scan and of apply, or the reasons."""
         if self.start.hides_notes:
             return NO_NOTES, NO_NOTES
         redo = self.start.turns
@@ -138,7 +138,7 @@ class _Measure:
         return redo.scan.parts[self.clock], applied if isinstance(applied, str) else redo.apply.parts[self.clock]
 
     def _scanned(self) -> LogMoment | str:
-        """The last line of a scan that no batch followed."""
+        """Return the last line of a scan that no batch followed."""
         if self.start.hides_notes:
             return NO_NOTES
         marks = self.start.marks
@@ -151,7 +151,7 @@ class _Measure:
         return self._missing("the scan ended", _LATER)
 
     def _turned(self) -> LogMoment | str:
-        """Where scan became apply, once and for all."""
+        """Return the line at which scan became apply, once and for all."""
         redo = self.start.turns
         if not redo.batches:
             return self._scanned()
@@ -205,7 +205,7 @@ class _Measure:
         return end if isinstance(end, str) else between(begin, end, self.clock)
 
     def together(self, times: tuple[PhaseTime, ...]) -> Iterator[str]:
-        """For phases in a row that the log cannot tell apart, what they took together."""
+        """Yield the sum of phases in a row that the log cannot tell apart."""
         if all(time.seconds is not None for time in times[:-1]):
             return
         known = [(i, b) for i, b in enumerate(self.bounds()) if isinstance(b, LogMoment) and b.tick(self.clock)]
@@ -220,17 +220,17 @@ _LATER = frozenset((Event.OPENED, Event.READY, Event.UNDO_END))
 
 
 def time_between(begin: LogMoment | None, end: LogMoment | None, clock: Clock) -> int | str:
-    """Microseconds from one line to another on a clock, or why there are none."""
+    """Return the microseconds from one line to another on a clock, or why there are none."""
     return between(begin, end, clock) if begin and end else LOG_BEGINS_LATER
 
 
 def seconds_of(us: int | str) -> float | None:
-    """Seconds of so many microseconds; None of a reason why there are none."""
+    """Return the seconds of so many microseconds; None for a reason why there are none."""
     return us / MICROSECONDS if isinstance(us, int) else None
 
 
 def _measured(start: Recovery, ended: str) -> tuple[_Measure, tuple[PhaseTime, ...]]:
-    """The phases on the clock that times most of them; of equals on the finest.
+    """Return the phases on the clock that times most of them; of equals on the finest.
 
     The lab's own is not simply the best: MySQL 8.0 holds back all lines until the server is nearly ready.
     """
@@ -245,13 +245,13 @@ def _measured(start: Recovery, ended: str) -> tuple[_Measure, tuple[PhaseTime, .
 
 
 def _resolution(start: Recovery, clock: Clock) -> float:
-    """Of the coarsest stamp among those used."""
+    """Return the resolution of the coarsest stamp among those used, in seconds."""
     steps = [tick.stamp.step for moment in start.marks.values() if (tick := moment.tick(clock))]
     return max(steps, default=MICROSECONDS) / MICROSECONDS
 
 
 def datetime_of(moment: LogMoment | None, clock: Clock) -> datetime | None:
-    """As the log stamps it: by the clock used, or where that has no date by another."""
+    """Return the time that the log stamps: by the clock used, or where that has no date by another."""
     if moment is None:
         return None
     order = (clock, Clock.SERVER, Clock.COLLECTOR)
@@ -259,8 +259,7 @@ def datetime_of(moment: LogMoment | None, clock: Clock) -> datetime | None:
 
 
 def _rollback_known(start: Recovery) -> bool:
-    """Whether there was something to roll back: transactions that are only cleaned up have no rows to
-    undo."""
+    """Return True if there was something to roll back: transactions that are only cleaned up have no rows to undo."""
     return Event.UNDO_START in start.marks or bool(start.transactions and start.rows != 0)
 
 
@@ -271,15 +270,14 @@ def _rollback_done(start: Recovery) -> bool:
 
 
 def _is_unfinished(start: Recovery) -> bool:
-    """Whether the last line of it is one of its recovery."""
+    """Return True if its last line is one of its recovery."""
     if start.outcome is not None:
         return False
     return Event.READY not in start.marks or (_rollback_known(start) and not _rollback_done(start))
 
 
 def _end_lsn(start: Recovery) -> int | None:
-    """Of the last line of the scan, once something later shows that the scan was over; else of the line at
-    the opening."""
+    """Return the LSN of the last line of the scan, once a later line shows that it was over; else of the opening."""
     over = start.turns.batches or start.marks.keys() & _LATER or Event.END_OF_LOG in start.marks
     if start.redo.scanned is not None and over and (Event.PARSED not in start.marks or Event.END_OF_LOG in start.marks):
         return start.opened_lsn if _scan_went_on(start) else start.redo.scanned
@@ -287,10 +285,10 @@ def _end_lsn(start: Recovery) -> int | None:
 
 
 def _scan_went_on(start: Recovery) -> bool:
-    """Whether the last line of a scan of MySQL or Percona Server was not of its end.
+    """Return True if the last line of a scan of MySQL or Percona Server was not of its end.
 
-    It says how far it is every 80 pieces, and where it ends, but not always (seen with 9.7.4); then it opens with the LSN where it
-    ended, or with one a hundred bytes later (9.x).
+    It says how far it is every 80 pieces, and where it ends, but not always (seen with 9.7.4); then it opens with the
+    LSN where it ended, or with one a hundred bytes later (9.x).
     """
     if start.family not in (Family.MYSQL, Family.PERCONA) or start.opened_lsn is None or start.redo.scanned is None:
         return False
@@ -313,10 +311,10 @@ def _ended(start: Recovery, ended: str, why: str) -> str:
 
 
 def _names_the_marker(start: Recovery) -> bool:
-    """Whether the "checkpoint LSN" of the log is that of the record that marks the checkpoint in the redo.
+    """Return True if the "checkpoint LSN" of the log is that of the record that marks the checkpoint in the redo.
 
-    MariaDB 10.2 to 10.4 print that one (recv_sys->mlog_checkpoint_lsn): where the log stood when the checkpoint was made, which
-    can be gigabytes after the LSN from which the redo is read.
+    MariaDB 10.2 to 10.4 print that one (recv_sys->mlog_checkpoint_lsn): where the log stood when the checkpoint was
+    made, which can be gigabytes after the LSN from which the redo is read.
     """
     if start.redo.checkpoint is None:
         return False
@@ -325,8 +323,7 @@ def _names_the_marker(start: Recovery) -> bool:
 
 
 _STUCK = 100
-"""So many times no free block was found without getting on: seen hundreds of times a second of servers that were stuck, and
-not at all in recoveries that ended."""
+"""Complaints in a row of a stuck server: it has hundreds a second, and recoveries that ended had none."""
 
 
 def _stuck(start: Recovery, complaints: Complaints | None, clock: Clock) -> Iterator[str]:
@@ -336,8 +333,9 @@ def _stuck(start: Recovery, complaints: Complaints | None, clock: Clock) -> Iter
     since = datetime_of(complaints.since, clock)
     when = f" since {since}" if since else ""
     yield (
-        f"stuck{when}: {complaints.times:,} times no free block was found in the buffer pool, and nothing else was told. It may "
-        "never end: kill it (SIGKILL) and start it once with innodb_read_io_threads = 64, or with another innodb_buffer_pool_size"
+        f"stuck{when}: {complaints.times:,} times no free block was found in the buffer pool, and nothing else was "
+        "told. It may never end: kill it (SIGKILL) and start it once with innodb_read_io_threads = 64, or with another "
+        "innodb_buffer_pool_size"
     )
 
 
@@ -388,7 +386,7 @@ def undecided(start: Recovery, before: str | None) -> UndecidedStart | None:
 
 
 def parts(start: Recovery, clock: Clock, phases: Sequence[PhaseTime]) -> tuple[PhasePart, ...]:
-    """The parts of its phases that `start` told, in their order, as `clock` times them; `phases`: all of them.
+    """Return the parts of its phases that `start` told, in their order, as `clock` times them; `phases`: all of them.
 
     What is left of a scan that has parts is that of the redo.
     """
@@ -416,7 +414,8 @@ def _spans(start: Recovery) -> Iterator[tuple[Phase, str, LogMoment, LogMoment]]
     doublewrite = marks.get(Event.DOUBLEWRITE)
     begin = marks.get(Event.TABLESPACES) or marks.get(Event.TABLESPACES_READ)
     end = marks.get(Event.TABLESPACES_DONE) or doublewrite
-    # To 5.6 the lines of both stand behind the one that shows the crash, and where there is no redo behind all of the scan.
+    # To 5.6 the lines of both stand behind the one that shows the crash, and where there is no redo behind all of the
+    # scan.
     late = Phase.OPEN if start.had_no_redo else Phase.SCAN
     if begin and end and start.discovered:
         yield Phase.DISCOVER if end.number < start.discovered.number else late, TABLESPACES, begin, end

@@ -48,7 +48,7 @@ def timelines(lines: Iterable[Line]) -> Iterator[Timeline]:
 
 
 def starts(lines: Iterable[Line]) -> Iterator[FoundStart]:
-    """Yield the starts that the lines tell of, each when it is over, those of one server in the order in which they began."""
+    """Yield the starts that the lines tell of, each when it is over, those of one server in their order."""
     writers: OrderedDict[str, Writer] = OrderedDict()
     held = _Held()
     writer, name = None, ""
@@ -101,7 +101,7 @@ def _records(line: Line) -> Iterator[Record]:
 
 @dataclass(slots=True)
 class _Held:
-    """Starts that are over, while one of the same server that began before them may not be: a killed process says nothing."""
+    """Starts that are over, while an earlier one of the server may not be: a killed process says nothing."""
 
     starts: dict[str | None, list[FoundStart]] = field(default_factory=dict)
 
@@ -147,7 +147,7 @@ class Writer:
     since: float | None = None
     """Arrival of the first line of the server at hand, in seconds; None where none is known."""
     error: str | None = None
-    """The last error that says more than that the server ends; once it is ready, only of a crash that follows at once."""
+    """Last error that says more than that the server ends; once it is ready, only right before a crash."""
     complaints: Complaints | None = None
     before: str | None = None
     """End of the server before the one of `start`, in words."""
@@ -164,8 +164,10 @@ class Writer:
             self.first = number
         self.latest = number
         told = told_by(record.text)
-        self._hear_error(record, told, moment)
-        self._hear_backup(record)
+        if record.error or (told is not None and told.row.is_quoted):
+            self._hear_error(record, told, moment)
+        if record.backup and not self.is_backup:
+            self._hear_backup()
         before = self.last
         is_stamped = moment.server is not None or moment.arrival is not None or moment.collector is not None
         # Of lines that are not known, those of the server around InnoDB can be the first of another one.
@@ -173,7 +175,7 @@ class Writer:
             self.last = moment
         at = arrival or 0.0
         if told is None:
-            if self.start is not None:
+            if self.start is not None and arrival is not None:
                 self.start.redo.percents(record.text, at)
             return None
         if told.values.get("pools", _FIRST_POOL) != _FIRST_POOL:
@@ -198,15 +200,14 @@ class Writer:
         if said.event is Event.READY:
             # What did not keep it from being ready is not why it ends.
             self.error = None
-        if (found := _ADDRESS.search(said.value("vendor") or "")) is not None:
+        if (vendor := said.value("vendor")) is not None and (found := _ADDRESS.search(vendor)) is not None:
             self.address = found[0]
         return over
 
-    def _hear_backup(self, record: Record) -> None:
-        if record.backup and not self.is_backup:
-            self.is_backup = True
-            if self.start is not None and Event.READY not in self.start.marks and not self.start.is_servers:
-                self.start.kind = StartKind.BACKUP
+    def _hear_backup(self) -> None:
+        self.is_backup = True
+        if self.start is not None and Event.READY not in self.start.marks and not self.start.is_servers:
+            self.start.kind = StartKind.BACKUP
 
     def _hear_complaint(self, told: Told, moment: LogMoment, at: float) -> None:
         if told.row.event is not Event.NO_FREE_BLOCK:
@@ -217,8 +218,7 @@ class Writer:
 
     def _hear_error(self, record: Record, told: Told | None, moment: LogMoment) -> None:
         says_more = told is None or told.row.ends is None or told.row.is_quoted
-        is_error = record.error or (told is not None and told.row.is_quoted)
-        if is_error and says_more and not record.text.startswith(_CONSEQUENCES):
+        if says_more and not record.text.startswith(_CONSEQUENCES):
             self.error, self._error_moment = record.text[:_LONGEST_ERROR], moment
 
     def _goes_on(self, start: Recovery, said: Said) -> bool:
@@ -259,7 +259,7 @@ class Writer:
         return over
 
     def _leave(self, told: Told, moment: LogMoment) -> str:
-        """Return why the server ends: the first reason counts, but for a shutdown or an assertion that comes to another end."""
+        """Return why the server ends: the first reason, unless a shutdown or an assertion comes to another end."""
         row, event = told.row, told.row.event
         begins = event is Event.SHUTDOWN and not told.values.get("done")
         reason = _SHUTTING_DOWN if begins else (row.ends or "").format(**told.values)
@@ -291,12 +291,15 @@ class Writer:
         is_cut, ended = ended == LOG_ENDS, self.leaving or ended
         in_order, is_replaced = ended == SHUT_DOWN, ended in (STARTED_AGAIN, KILLED_MEANWHILE)
         ends_log = ended == LOG_ENDS
-        if start is not None and start.kind is StartKind.BACKUP:
-            shut_down = f"InnoDB was shut down, and {BACKUP_END_LOST}" if is_cut else "InnoDB was shut down"
-            ended = shut_down if in_order else BACKUP_END_LOST if ends_log else ended.replace("server", "prepare", 1)
+        is_backup = start is not None and start.kind is StartKind.BACKUP
+        if is_backup:
+            prepare = BACKUP_END_LOST if ends_log else ended.replace("server", "prepare", 1)
+            ended = "InnoDB was shut down" if in_order else prepare
         error, complaints = None if in_order else self.error, self.complaints
         self.start = self.leaving = self.error = self.complaints = self.since = None
         in_words = f"{ended}: {error}" if error else ended
+        if is_backup and in_order and is_cut:
+            in_words = f"{ended}, and {BACKUP_END_LOST}"
         self.before = self.over = in_words
         if start is None:
             return None

@@ -1,7 +1,7 @@
 """One start of a server as its lines go by: the state that timeline, `follow`, `export` and the lab read.
 
-A start becomes a recovery with the first line that only a recovery writes. Its memory is bounded: one moment for each kind of
-line, and sums for the batches.
+A start becomes a recovery with the first line that only a recovery writes. Its memory is bounded: one moment for each
+kind of line, and sums for the batches.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from redolab.errorlog.tablespaces import TablespaceFiles
 _PERCONA_VERSION = re.compile(r"\d+\.\d+\.\d+-(?:rel)?\d+\.\d+(?:-log|-debug)*$")
 _LAST_BATCH = "last"
 _BEFORE_THE_FIRST = frozenset((Event.PROCESS_START, Event.PERCENTS))
-"""Lines that can stand before a server's first: 8.0.15 keeps its lines back until InnoDB has recovered, but not a rollback's
-percents."""
+"""Lines that can stand before a server's first one: 8.0.15 keeps its lines back until InnoDB has recovered, but not the
+percents of a rollback."""
 
 
 class Proof(Enum):
@@ -47,9 +47,9 @@ class Proof(Enum):
     WITH_PAGES = auto()
     """Unless it counts 0 of them: a clean start of MySQL 8 applies a batch too."""
     WITHOUT_START = auto()
-    """Where the server's first lines are lost: a rollback alone is no recovery of redo, but it follows one."""
+    """If the server's first lines are lost: a rollback alone is no recovery of redo, but it follows one."""
     WITHOUT_NOTES = auto()
-    """Where InnoDB's lines from the start on are not there to say that it had nothing to recover."""
+    """If no lines of InnoDB from the start on say that it had nothing to recover."""
 
 
 class Voice(Enum):
@@ -63,7 +63,7 @@ class Voice(Enum):
     """The server around it, or the script that starts it."""
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Row(msgspec.Struct, frozen=True, gc=False):
     """Kind of line in the table: its texts, and what it means to a start."""
 
     event: Event
@@ -71,17 +71,15 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Regular expressions from the beginning of the message, with the family where only one writes it."""
     stage: Stage | None = None
     """Stage in which the start is by then. A line of an earlier stage than reached is of another start."""
-    begins: bool = False
-    """Can begin a start where the log has nothing of it yet."""
+    proof: Proof | None = None
+    witness: int | None = None
+    """Rank among the lines that show when a server started; the best is 0."""
     is_first: bool = False
     """Stands before all other lines of its start."""
     once: bool = False
     """Each start has one at most."""
     each_once: bool = False
     """Each start has each of its texts at most once."""
-    witness: int | None = None
-    """Rank among the lines that show when a server started; the best is 0."""
-    proof: Proof | None = None
     keeps_first: bool = False
     """The first one's time counts, not the last one's."""
     voice: Voice = Voice.NOTE
@@ -93,11 +91,17 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Its text says more than that the server ends."""
     handler: Callable[[Recovery, Said], None] | None = None
 
+    @property
+    def begins(self) -> bool:
+        """True if it can begin a start of which the log has nothing yet."""
+        return self.stage is not None or self.proof is not None
+
 
 class Said(msgspec.Struct, gc=False):
     """Line of a start.
 
-    `late_form`: it has the form that only MySQL 5.7 writes; `process_form`: that of MySQL 5.6, and of MariaDB from 10.3 on.
+    `late_form`: it has the form that only MySQL 5.7 writes; `process_form`: that of MySQL 5.6, and of MariaDB from 10.3
+    on.
     """
 
     row: Row
@@ -137,7 +141,7 @@ class Complaints:
 
 
 class Resurrection(NamedTuple):
-    """Reading of the undo logs for transactions that were open at the crash, between two lines; after so many batches."""
+    """Reading of the undo logs for transactions open at the crash, between two lines; after so many batches."""
 
     begin: LogMoment
     end: LogMoment
@@ -248,19 +252,21 @@ class Recovery:
         if row.stage is not None and row.stage > Stage.STARTING:
             self.files.end()
             self.stage = max(self.stage, row.stage)
-        self.proven = self.proven or self._is_proof(said)
-        self.notes = self.notes or row.voice is Voice.NOTE
+        if not self.proven and row.proof is not None:
+            self.proven = self._is_proof(row.proof, said)
+        if row.voice is Voice.NOTE:
+            self.notes = True
         if self.restored is None and Event.DOUBLEWRITE in self.marks:
             self.restored = moment
         if row.handler:
             row.handler(self, said)
         if row.stage is Stage.RECOVERING:
             self.last = said
-        if not row.keeps_first or event not in self.marks:
+        if event not in self.marks or not (row.keeps_first or row.witness is not None):
             self.marks[event] = moment
 
-    def _is_proof(self, said: Said) -> bool:
-        match said.row.proof:
+    def _is_proof(self, proof: Proof, said: Said) -> bool:
+        match proof:
             case Proof.ALWAYS:
                 return True
             case Proof.WITH_PAGES:
@@ -269,7 +275,6 @@ class Recovery:
                 return self.begun_by is None
             case Proof.WITHOUT_NOTES:
                 return self.begun_by is None or not self.notes
-        return False
 
     def starts(self, said: Said) -> None:
         """Take in a line of the server's start; the better witness counts."""
@@ -316,7 +321,7 @@ class Recovery:
             self.version = number[0]
 
     def names_late(self, said: Said) -> None:
-        """Take in the second line of a server of 5.0 to 5.6 that is ready: the first may be in its language, or lost."""
+        """Take in the second line of a ready server of 5.0 to 5.6: the first may be in its language, or lost."""
         self.names(said)
         if Event.READY not in self.marks and self.stage > Stage.STARTING:
             self.marks[Event.READY] = said.moment
@@ -351,7 +356,8 @@ class Recovery:
             self.redo.scan(said.at)
         # 5.7 prints this pair only after the scan.
         late = said.event in (Event.NOT_SHUT_DOWN, Event.CRASH_RECOVERY) and self._prints_late
-        # In 5.1 the first of these lines, printed at once, has no stamp but the second has. Where two say it, the usual one counts.
+        # In 5.1 the first of these lines, printed at once, has no stamp but the second has. Where two say it, the usual
+        # one counts.
         better = (
             self.discovered is None
             or self.discovered is self.marks.get(Event.MISMATCH)
@@ -418,15 +424,16 @@ class Recovery:
             self.redo.leave(Phase.OPEN, said.at)
 
     def percents(self, said: Said) -> None:
-        """Take in percents of a batch, or of a rollback."""
-        self.redo.percents(said.value("all") or "", said.at)
+        """Take in percents of a batch, or of a rollback; no timeline has them."""
+        if said.moment.arrival is not None:
+            self.redo.percents(said.value("all") or "", said.at)
 
     def undo_opened(self, said: Said) -> None:
         """Take in that the undo tablespaces are open."""
         self.last = said
 
     def prepared_transactions(self, said: Said) -> None:
-        """Take in prepared transactions: lines for each of them, and their number, which MariaDB tells more than once."""
+        """Take in prepared transactions: lines for each, and their number, which MariaDB tells more than once."""
         if (transaction := said.value("prepared_trx")) is not None:
             self.prepared_ones.add(transaction)
             self.prepared = max(self.prepared, len(self.prepared_ones))
@@ -453,7 +460,8 @@ class Recovery:
     def rolled_one_back(self, said: Said) -> None:
         """Take in that a transaction is rolled back."""
         self.rolled_back += 1
-        # Data dictionary transactions are rolled back in the foreground, which says neither that it begins nor that it ends.
+        # Data dictionary transactions are rolled back in the foreground, which says neither that it begins nor that it
+        # ends.
         if Event.UNDO_START not in self.marks and self.rolled_back == (self.transactions or 0) - self.prepared:
             self.marks[Event.UNDO_END] = said.moment
 
@@ -476,7 +484,9 @@ class Recovery:
     def is_open(self, said: Said) -> None:
         """Take in that InnoDB is open, where its own line is hidden."""
         self.redo.leave(Phase.ACCEPT, said.at)
-        self.marks.setdefault(Event.OPENED, said.moment)
+        # A piece of a log that begins with it can have lost the other line.
+        if self.marks:
+            self.marks.setdefault(Event.OPENED, said.moment)
 
     def decides_prepared(self, said: Said) -> None:
         """Take in that the binary log decides what was prepared."""
@@ -489,9 +499,10 @@ class Recovery:
 
 
 def _named_at_open(numbers: tuple[int, ...], said: Said) -> tuple[Family | None, bool]:
-    """Return whose InnoDB is opened as of these numbers, where only one can be, and whether the number is the server's too.
+    """Return whose InnoDB has these numbers, where only one can, and whether the number is the server's too.
 
-    5.5 and older have a number of InnoDB's own, and MariaDB before 10.3 has that of the MySQL from which it took InnoDB.
+    5.5 and older have a number of InnoDB's own, and MariaDB before 10.3 has that of the MySQL from which it took
+    InnoDB.
     """
     if said.value("xtradb"):
         # XtraDB 5.6 is in MariaDB 10.0 and 10.1 as well.

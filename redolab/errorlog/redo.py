@@ -1,7 +1,7 @@
 """The redo of a recovery: how far it is read and applied, and how long its turns took.
 
-`Redo` counts in bytes and in seconds of the clock on which lines arrive: it is read while a recovery runs. `Turns` measures
-scan and apply on every clock of the log, for its timeline.
+`Redo` counts in bytes and in seconds of the clock on which lines arrive: it is read while a recovery runs. `Turns`
+measures scan and apply on every clock of the log, for its timeline.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Redo:
         return round(_ALL * self.batch.share)
 
     def bytes_to(self, lsn: int | None) -> float:
-        """Return the bytes from the checkpoint to an LSN; from the first LSN that was read where no line names the checkpoint."""
+        """Return the bytes from the checkpoint to an LSN, or from the first LSN that was read if no line names it."""
         begin = self.checkpoint or self.first_scanned
         return 0.0 if begin is None or lsn is None else float(max(0, lsn - begin))
 
@@ -167,11 +167,11 @@ def _highest(percents: str) -> int | None:
 
 @dataclass(slots=True)
 class Turns:
-    """Scan and apply on every clock; they take turns: MySQL applies a batch whenever its memory for parsed redo is full.
+    """Scan and apply on every clock, by turns: MySQL applies a batch whenever its memory for parsed redo is full.
 
-    `turn` is where the current turn began, None while nobody knows; `first` where the first batch did. MariaDB does not say
-    when a batch ends. To 10.5 it scans on between batches, so that neither can be timed (`mixed`); later it has read all redo
-    before the first batch, and reading it again between batches counts as apply.
+    `turn` is where the current turn began, None while nobody knows; `first` where the first batch did. MariaDB does not
+    say when a batch ends. To 10.5 it scans on between batches, so that neither can be timed (`mixed`); later it has
+    read all redo before the first batch, and reading it again between batches counts as apply.
     """
 
     turn: LogMoment | None = None

@@ -14,30 +14,24 @@ import msgspec
 from rich.console import Console
 from rich.markup import escape
 
-from redolab.errorlog import FoundStart, Phase, PhaseTime, Timeline, UndecidedStart, as_json, starts
+from redolab.errorlog import FoundStart, Timeline, UndecidedStart, as_json, starts
 from redolab.errorlog.compressed import Unpacked
 from redolab.errorlog.files import read_log
 from redolab.errorlog.kinds import StartKind
-from redolab.errorlog.phases import NO_NOTES, REDO
+from redolab.errorlog.phases import NO_NOTES
+from redolab.errorlog.picture import counted, picture
 from redolab.errorlog.reader import BACKUP_END_LOST
 from redolab.errorlog.summary import CrashLoop, StartSummary
-from redolab.units import format_duration, format_size
+from redolab.units import format_duration
 
 _STANDARD_INPUT = "-"
 _HIDDEN = " (MySQL 5.7 and later write its lines only with log_error_verbosity=3)"
 _ZSTD = b"(\xb5/\xfd"
 _MOST_ENDS = 5
-"""Of a crash loop, the most frequent."""
+"""Ends of a crash loop that are shown, the most frequent."""
+_REMEDIES = {NO_NOTES: ", log_error_verbosity=3 has them written"}
 _MOST = 20
 """Starts of which a log does not tell whether they recovered, that are shown: the last of them."""
-_REMEDY = "set log_error_verbosity = 3 before the next crash: MySQL 5.7 and later then log their phases"
-_REMEDIES = {NO_NOTES: ", log_error_verbosity=3 has them written"}
-_WIDTH = 40
-"""Columns of the longest bar."""
-_BAR = "█"
-_ORDER = tuple(Phase)
-_WHOLE_SECONDS_FROM = 20.0
-_LABELS = {Phase.ROLLBACK: "rollback after ready"}
 
 
 class _Unreadable(Exception):
@@ -45,7 +39,7 @@ class _Unreadable(Exception):
 
 
 class Reported(msgspec.Struct, frozen=True):
-    """Whether every file could be read, and whether in one of them the last start did not come to where it was to come."""
+    """Result over all files: each could be read; in one of them the last start did not come to its end."""
 
     all_read: bool
     ends_badly: bool
@@ -73,7 +67,7 @@ def report_timelines(console: Console, files: Sequence[Path], as_json: bool) -> 
 
 @dataclass(slots=True)
 class _Log:
-    """What is read of a log: its recoveries one by one, and what all its starts come to."""
+    """Starts of a log as they are read: its recoveries one by one, and the sum of all."""
 
     path: Path
     summary: StartSummary = field(default_factory=StartSummary)
@@ -83,7 +77,7 @@ class _Log:
     """Starts of which the log does not tell whether they recovered: the last of them."""
 
     def recoveries(self) -> Iterator[tuple[int, Timeline]]:
-        """The recoveries, each with the number of its start; the other starts are kept here."""
+        """Yield the recoveries, each with the number of its start; the other starts are kept here."""
         try:
             with _opened(self.path) as self.content:
                 for start in starts(read_log(self.content)):
@@ -108,7 +102,7 @@ def _opened(path: Path) -> Iterator[Unpacked]:
 
 
 def _write_json(log: _Log) -> None:
-    """One line, written as the recoveries are found: a log can hold more of them than memory."""
+    """Write one line as the recoveries are found: a log can hold more of them than memory."""
     begin = f'{{"file":{msgspec.json.encode(str(log.path)).decode()},"recoveries":['
     before = begin
     try:
@@ -142,7 +136,7 @@ def _print(console: Console, log: _Log) -> None:
     found = list(log.recoveries())
     summary = log.summary
     if not (found or log.undecided or summary.bad):
-        what = _why_none(log) if not summary.starts else f": {_count(summary.clean, 'clean start')}"
+        what = _why_none(log) if not summary.starts else f": {counted(summary.clean, 'clean start')}"
         console.print(f"{log.path}: no crash recovery in it{what}", markup=False, highlight=False, soft_wrap=True)
         return
     with console.capture() as capture:
@@ -154,7 +148,7 @@ def _print(console: Console, log: _Log) -> None:
         loop = loops.around(start, timeline.source)
         if loop is not None and loop in told:
             continue
-        lines = "".join(f"  {line}\n" for line in _lines(timeline))
+        lines = "".join(f"  {line}\n" for line in picture(timeline))
         console.file.write(f"{name}: recovery {number} of {len(found)}\n{lines}")
         if loop is not None:
             told.add(loop)
@@ -166,16 +160,16 @@ def _print(console: Console, log: _Log) -> None:
         console.file.write(f"{name}: {_undecided(log)}")
     if summary.crashes:
         died = "the server was ready and died without a word" + (" each time" if summary.crashes > 1 else "")
-        console.file.write(f"{name}: {_count(summary.crashes, 'crash', 'es')}: {died}\n")
+        console.file.write(f"{name}: {counted(summary.crashes, 'crash', 'es')}: {died}\n")
     if summary.clean:
-        console.file.write(f"{name}: {_count(summary.clean, 'clean start')}\n")
+        console.file.write(f"{name}: {counted(summary.clean, 'clean start')}\n")
     for last in summary.last.values():
         if not last.reached or last.kind is not StartKind.SERVER:
             console.file.write(f"{name}: {_last(last)}\n")
 
 
 class _Loops:
-    """Which loop a start is of."""
+    """Loops by the numbers of their starts."""
 
     def __init__(self, summary: StartSummary) -> None:
         self._within: dict[str | None, list[tuple[int, int, int]]] = {}
@@ -183,7 +177,7 @@ class _Loops:
             self._within.setdefault(source, []).append((first, last, number))
 
     def around(self, start: int, source: str | None) -> int | None:
-        """The loop of that number's start, unless it is the last in it: the first and the last are both shown."""
+        """Return the loop of a start, unless it is the last in it: the first and the last are both shown."""
         loops = self._within.get(source, [])
         at = bisect_right(loops, start, key=lambda loop: loop[0]) - 1
         return loops[at][2] if at >= 0 and start < loops[at][1] else None
@@ -196,7 +190,7 @@ def _loop(loop: CrashLoop) -> str:
     reached = f", {loop.reached:,} of them ready before they ended" if loop.reached else ""
     ends = "".join(f"  {each.count:>7,} × {each.ended}\n" for each in loop.ended[:_MOST_ENDS])
     rest = len(loop.ended) - _MOST_ENDS
-    more = f"  and {_count(rest, 'other end')}\n" if rest > 0 else ""
+    more = f"  and {counted(rest, 'other end')}\n" if rest > 0 else ""
     return f"{source}crash loop, {loop.starts:,} starts{took}{when}{reached}; each ended by\n{ends}{more}"
 
 
@@ -206,10 +200,6 @@ def _last(start: FoundStart) -> str:
     which = f" ({', '.join(known)})" if known else ""
     is_known = start.reached or BACKUP_END_LOST in start.ended
     return f"the last start{source}{which}{'' if is_known else ' is not ready'}: {start.ended}"
-
-
-def _count(number: int, what: str, plural: str = "s") -> str:
-    return f"{number:,} {what}{plural if number != 1 else ''}"
 
 
 def _undecided(log: _Log) -> str:
@@ -231,106 +221,8 @@ def _undecided_line(start: UndecidedStart) -> str:
     return "  " + ", ".join([f"start {start.start or start.ready}", *took, *before])
 
 
-def _lines(timeline: Timeline) -> list[str]:
-    server = " ".join(part for part in (timeline.source, timeline.family, timeline.version) if part)
-    redo = timeline.redo_bytes
-    known = [
-        ("server", server),
-        ("started for", None if timeline.kind is StartKind.SERVER else timeline.kind),
-        ("start", timeline.start),
-        ("ready", timeline.ready),
-        ("ended", timeline.ended),
-        ("to ready", None if timeline.seconds_to_ready is None else format_duration(timeline.seconds_to_ready)),
-        ("in all", None if timeline.seconds is None else format_duration(timeline.seconds)),
-        ("took at least", None if timeline.seconds_at_least is None else format_duration(timeline.seconds_at_least)),
-        ("came to LSN", timeline.reached_lsn),
-        ("redo", None if redo is None else f"{format_size(redo)} (LSN {timeline.checkpoint_lsn} to {timeline.end_lsn})"),
-        ("pages", timeline.pages),
-        ("batches", timeline.batches),
-        ("transactions to undo", timeline.transactions),
-        ("transactions prepared", timeline.prepared),
-        ("row operations to undo", timeline.rows),
-        ("clock", f"{timeline.clock}, to {timeline.resolution:g} s"),
-    ]  # fmt: skip
-    facts = [f"{name:<25}{value}" for name, value in known if value not in (None, "")]
-    return [*_headline(timeline), *facts, *_picture(timeline), *(f"note: {note}" for note in timeline.notes), ""]
-
-
-def _headline(timeline: Timeline) -> Iterator[str]:
-    """Yield what took longest, in words, and what to do where the log is silent."""
-    whole, rest = _whole(timeline)
-    longest = max((time for time in timeline.phases if time.seconds), key=_seconds, default=None)
-    untimed = [time.phase for time in timeline.phases[:-1] if time.seconds is None]
-    if untimed and rest > (_seconds(longest) if longest else 0.0):
-        if timeline.seconds_at_least is not None:
-            reached = max(
-                (time.phase for time in timeline.phases if time.seconds is not None),
-                key=_ORDER.index,
-                default=_ORDER[0],
-            )
-            at_hand = next((phase for phase in untimed if _ORDER.index(phase) > _ORDER.index(reached)), untimed[-1])
-            yield f"{at_hand} was not over after {_of(rest, whole)}"
-        else:
-            names = " and ".join(filter(None, (", ".join(untimed[:-1]), untimed[-1])))
-            yield f"{names} took {_of(rest, whole)}; the log does not tell more"
-    elif longest is not None:
-        reason = _reason(timeline, longest.phase)
-        yield f"{_LABELS.get(longest.phase, longest.phase)} took {_of(_seconds(longest), whole)}{reason and f': {reason}'}"
-    if any(time.why == NO_NOTES for time in timeline.phases):
-        yield _REMEDY
-
-
-def _seconds(time: PhaseTime) -> float:
-    return time.seconds or 0.0
-
-
-def _whole(timeline: Timeline) -> tuple[float, float]:
-    """Return the seconds of a recovery, as far as the log tells, and those of them that are of no timed phase."""
-    timed = sum(map(_seconds, timeline.phases))
-    whole = timeline.seconds or timeline.seconds_to_ready or timeline.seconds_at_least or 0.0
-    return max(whole, timed), max(whole - timed, 0.0)
-
-
-def _of(seconds: float, whole: float) -> str:
-    places = 0 if whole >= _WHOLE_SECONDS_FROM else 1
-    return f"{seconds:.{places}f} of {whole:.{places}f} s"
-
-
-def _reason(timeline: Timeline, phase: Phase) -> str:
-    """Return what a phase spent its time on, as far as the log tells."""
-    parts = [part for part in timeline.parts if part.phase is phase]
-    main = max(parts, key=lambda part: part.seconds, default=None)
-    if phase is Phase.APPLY and timeline.batches:
-        more = timeline.batches > 1
-        return _count(timeline.batches, "batch", "es") + ("; a pool that holds the redo needs one" if more else "")
-    if phase is Phase.SCAN and timeline.redo_bytes and (main is None or main.part == REDO):
-        return f"{format_size(timeline.redo_bytes)} of redo"
-    if phase is Phase.ROLLBACK and timeline.rows:
-        return f"{_count(timeline.rows, 'row operation')} to undo"
-    return "" if main is None else f"{main.part}, {main.seconds:.3f} s of it"
-
-
-def _picture(timeline: Timeline) -> Iterator[str]:
-    """Yield a bar for each phase, to scale, each beginning where the one before ends."""
-    scale, rest = _whole(timeline)
-    passed = 0.0
-    for time in timeline.phases:
-        label = f"  {_LABELS.get(time.phase, str(time.phase)):<23}"
-        if time.seconds is None:
-            yield f"{label}–  ({time.why})"
-            # The phases behind those that are not timed begin after them.
-            passed, rest = passed + rest, 0.0
-            continue
-        begin, end = (round(_WIDTH * each / scale) if scale else 0 for each in (passed, passed + time.seconds))
-        passed += time.seconds
-        yield f"{label}{' ' * begin + _BAR * max(end - begin, bool(time.seconds)):<{_WIDTH + 1}} {time.seconds:>9.3f} s"
-        for part in timeline.parts:
-            if part.phase is time.phase:
-                yield f"    {f'of it {part.part}':<{22 + _WIDTH}} {part.seconds:>9.3f} s"
-
-
 def _why_none(log: _Log) -> str:
-    """What may be the reason, as far as the beginning of a file tells."""
+    """Return the likely reason, as far as the beginning of a file tells."""
     beginning = b"" if log.content is None else log.content.beginning
     if not beginning:
         return ": it is empty"

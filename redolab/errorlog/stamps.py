@@ -1,4 +1,4 @@
-"""One line of an error log into its records: who wrote each, when, and what it says.
+"""One line of an error log into its records: writer, time and message of each.
 
 A physical line usually holds one record. It holds several where MySQL 5.5 to 5.7 print rollback percentages
 without line ends, and other threads' stamped lines continue them (`… percents: 12026-11-21T09:07:57.580032Z 0
@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from enum import IntEnum
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -35,7 +36,7 @@ _MONTHS = {
 
 
 class Clock(IntEnum):
-    """Where a time comes from."""
+    """Source of a time."""
 
     ARRIVAL = 0
     SERVER = 1
@@ -43,7 +44,7 @@ class Clock(IntEnum):
 
 
 class Stamp(msgspec.Struct, frozen=True, gc=False):
-    """A moment as one stamp tells it.
+    """Time as one stamp tells it.
 
     `us`: microseconds since 1970, in UTC when `offset` is known, else in the unnamed local time of the stamp;
     `offset`: minutes east of UTC, or None; `step`: microseconds between two stamps that the form can tell
@@ -58,7 +59,7 @@ class Stamp(msgspec.Struct, frozen=True, gc=False):
     of_day: bool = False
 
     def datetime(self) -> datetime | None:
-        """The stamp as a date and time, with its own offset where it has one."""
+        """Return the stamp as a date and time, with its own offset where it has one."""
         if not self.dated:
             return None
         local = _EPOCH + timedelta(microseconds=self.us)
@@ -68,14 +69,13 @@ class Stamp(msgspec.Struct, frozen=True, gc=False):
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
-    """What one writer said at one moment.
+    """Message of one writer at one time.
 
-    `text`: the message without stamp, thread, label and `InnoDB:`; `stream`: the writer as the collector
-    names it ("" when nothing does); `group`: the same without the process id; `modern`: the message carried a
-    code (MySQL 8 and later);
-    `utc_form`: it was stamped in the form that MySQL introduced with 5.7; `process_form`: in that of MySQL 5.6, which names the
-    process behind the time; `error`: its label says that it is one; `backup`, `innodb`: a backup program or
-    InnoDB wrote it.
+    `text`: the message without stamp, thread, label and `InnoDB:`; `stream`: the writer as the collector names it (""
+    when nothing does); `group`: the same without the process id; `modern`: the message carried a code (MySQL 8 and
+    later); `utc_form`: it was stamped in the form that MySQL introduced with 5.7; `process_form`: in that of MySQL 5.6,
+    which names the process behind the time; `error`: its label says that it is one; `backup`, `innodb`: a backup
+    program or InnoDB wrote it.
     """
 
     text: str
@@ -98,7 +98,10 @@ _SYSLOG = rf"(?:{'|'.join(_MONTHS)}) [ \d]\d {_TIME}(?:\.\d{{1,9}})?"
 _LABEL = r"\[(?:Note|Warning|Warn|ERROR|Error|System)\]"
 
 # What backup programs write themselves, with the time in front.
-_BACKUP = r"(?:(?:xtra|maria)backup: |innobackupex: )?(?:Starting InnoDB instance for recovery|Last binlog file|completed OK!)"
+_BACKUP = (
+    r"(?:(?:xtra|maria)backup: |innobackupex: )?"
+    r"(?:Starting InnoDB instance for recovery|Last binlog file|completed OK!)"
+)
 
 # A server's own stamp is told from any other date by what follows it: thread and label, `InnoDB:` or the like.
 _SERVER_STAMP = re.compile(
@@ -135,7 +138,7 @@ _HEADER = re.compile(
     rf"\s*(?:(?:0x)?[0-9a-f]+\s+(?=\[|InnoDB:))?(?P<label>{_LABEL}\s*)?(?P<code>\[MY-\d+\]\s*)?"
     r"(?:\[(?:(?P<innodb>InnoDB)|Server|(?P<backup>Xtrabackup))\]\s*)?(?P<labelled>InnoDB:\s*)?"
 )
-_BACKUP_LINE = re.compile(r"(?:(?:xtra|maria)backup|innobackupex): ")
+_BACKUP_PROGRAMS = ("xtrabackup: ", "mariabackup: ", "innobackupex: ")
 _BLANKS = re.compile(r"[ \t]{2,}")
 # What is left of a page of the web that a log was copied from.
 _HTML_END = re.compile(r"\s*(?:<br ?/?>|</p>)+\s*$")
@@ -145,7 +148,7 @@ _BACKUP_ERROR = re.compile(r"(?:(?:xtra|maria)backup: [Ee]rror\b|(?:\[\d+\] )?FA
 
 
 def records(text: str) -> Iterator[Record]:
-    """The records of one physical line, in their order; none where the line is empty or not understood."""
+    """Yield the records of one physical line, in their order."""
     text = text[:MAX_LINE]
     base, begin = _prefix(text)
     if found := _JSON.match(text, begin):
@@ -154,33 +157,31 @@ def records(text: str) -> Iterator[Record]:
         yield from _from_text(text[begin:], base)
 
 
+@lru_cache(maxsize=64)
 def parse_stamp(text: str) -> Stamp | None:
-    """The stamp that `text` is, or None where it is no possible date and time."""
+    """Return the stamp that `text` is, or None where it is no possible date and time."""
     m = _STAMP_FIELDS.fullmatch(text)
     if m is None:
         return None
-    fraction = m["f"] or ""
+    year, month, day, short_year, old_month, old_day, name, name_day, hour, minute, second, fraction, zone = m.groups()
+    # A time of day counts from midnight.
+    date = 1970, 1, 1
+    if year:
+        date = int(year), int(month), int(day)
+    elif short_year:
+        date = 2000 + int(short_year), int(old_month), int(old_day)
+    elif name:
+        date = _NO_YEAR, _MONTHS.get(name, 0), int(name_day)
+    fraction = fraction or ""
     try:
-        if m["Y"]:
-            day = datetime(int(m["Y"]), int(m["m"]), int(m["d"]))
-        elif m["y2"]:
-            day = datetime(2000 + int(m["y2"]), int(m["m2"]), int(m["d2"]))
-        elif m["b"]:
-            day = datetime(_NO_YEAR, _MONTHS[m["b"]], int(m["bd"]))
-        else:
-            day = _EPOCH
-        moment = day.replace(
-            hour=int(m["H"]),
-            minute=int(m["M"]),
-            second=min(int(m["S"]), 59),
-            microsecond=int(fraction[:6].ljust(6, "0")),
-        )
-    except (ValueError, KeyError):
+        clock = int(hour), int(minute), min(int(second), 59), int(fraction[:6].ljust(6, "0"))
+        moment = datetime(*date, *clock)
+    except ValueError:
         return None
-    offset = _offset(m["z"])
+    offset = _offset(zone)
     us = (moment - _EPOCH) // timedelta(microseconds=1) - (offset or 0) * 60 * MICROSECONDS
-    of_day = not (m["Y"] or m["y2"] or m["b"])
-    return Stamp(us, offset, 10 ** max(0, 6 - len(fraction)), not (m["b"] or of_day), of_day)
+    of_day = not (year or short_year or name)
+    return Stamp(us, offset, 10 ** max(0, 6 - len(fraction)), not (name or of_day), of_day)
 
 
 def _offset(zone: str | None) -> int | None:
@@ -193,8 +194,7 @@ def _offset(zone: str | None) -> int | None:
 
 
 def _prefix(text: str) -> tuple[Record, int]:
-    """What a collector wrote in front of a line, as a record without a text, and where the server's own text
-    begins."""
+    """Return the collector's part of a line, as a record without a text, and the begin of the server's own text."""
     source = _SOURCE.match(text)
     begin = source.end() if source else 0
     where = source[source.lastgroup] if source and source.lastgroup else ""
@@ -227,7 +227,7 @@ def _record(text: str, stamp: Stamp | None, utc_form: bool, base: Record) -> Rec
         utc_form=utc_form,
         process_form=stamp is not None and not utc_form and _PROCESS.match(text) is not None,
         error=_is_error(header["label"] or "" if header else "", body),
-        backup=bool(header and header["backup"]) or _BACKUP_LINE.match(body) is not None,
+        backup=bool(header and header["backup"]) or body.startswith(_BACKUP_PROGRAMS),
         innodb=bool(header and (header["innodb"] or header["labelled"])),
     )
 
@@ -245,7 +245,7 @@ def _is_error(label: str, body: str) -> bool:
 
 
 def _from_json(rest: str, base: Record) -> Iterator[Record]:
-    """MySQL's own JSON error log, Docker's json-file logs and `journalctl -o json`, in which the former can be."""
+    """Yield the records of MySQL's JSON error log, of Docker's json-file logs and of `journalctl -o json`."""
     entry = _decoded(rest)
     if (record := _of_mysql(entry, base)) is not None:
         yield record
@@ -261,14 +261,14 @@ def _from_json(rest: str, base: Record) -> Iterator[Record]:
 
 
 def _from_message(message: str, base: Record) -> Iterator[Record]:
-    """What a collector has kept as JSON of its own: a line of text, or of MySQL's JSON error log."""
+    """Yield the records in a collector's JSON: a line of text, or of MySQL's JSON error log."""
     found = _JSON.match(message)
     record = None if found is None else _of_mysql(_decoded(message[found.end() :]), base)
     yield from _from_text(message, base) if record is None else (record,)
 
 
 def _decoded(text: str) -> Mapping[str, Any]:
-    """A JSON object; empty where it is none."""
+    """Return a JSON object; empty where it is none."""
     try:
         entry = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -294,7 +294,7 @@ def _of_mysql(entry: Mapping[str, Any], base: Record) -> Record | None:
 
 
 def _json_stamp(entry: Mapping[str, Any], written: str, counted: str, unit: int) -> Stamp | None:
-    """The stamp under the key `written`, else the count under `counted` of `unit` microseconds since 1970."""
+    """Return the stamp under the key `written`, else the count under `counted` of `unit` microseconds since 1970."""
     if isinstance(text := entry.get(written), str):
         return parse_stamp(text)
     count = entry.get(counted)

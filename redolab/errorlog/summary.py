@@ -1,4 +1,4 @@
-"""The starts of a log together: how many were clean, how many servers died when they were ready, crash loops, and the last."""
+"""The starts of a log together: clean ones, crashes of servers that were ready, crash loops, and the last."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class HowOften(msgspec.Struct, frozen=True):
 class CrashLoop(msgspec.Struct, frozen=True, kw_only=True):
     """Starts in a row that all ended with an error, or without a word before they were ready.
 
-    `source`: as of a timeline; `starts`: how many, `recoveries` of them are known to have recovered, `reached`: were ready before
-    they ended; `first`, `last`: when the first of them began and the last line of the last stands; `seconds` between; `ended`: the
-    most frequent first.
+    `source`: as of a timeline; `starts`: how many, `recoveries` of them are known to have recovered, `reached`: were
+    ready before they ended; `first`, `last`: when the first of them began and the last line of the last stands;
+    `seconds` between; `ended`: the most frequent first.
     """
 
     source: str | None
@@ -48,7 +48,7 @@ class _Row:
     """Starts of one server in a row that ended badly."""
 
     numbers: list[int] = field(default_factory=list)
-    """Of the first and the last of them, counted over the whole log."""
+    """Numbers of the first and the last of them, counted over the whole log."""
     starts: int = 0
     recoveries: int = 0
     reached: int = 0
@@ -57,7 +57,7 @@ class _Row:
     ended: Counter[str] = field(default_factory=Counter)
 
     def add(self, start: FoundStart, number: int, ended: str) -> None:
-        """One more of them."""
+        """Add one more of them."""
         self.numbers = [*self.numbers[:1], number]
         self.first = self.first or start
         self.last = start
@@ -67,7 +67,7 @@ class _Row:
         self.ended[_THREAD.sub("thread …", ended)] += 1
 
     def loop(self, source: str | None) -> CrashLoop:
-        """What they come to."""
+        """Return the loop that they are."""
         first = None if self.first is None else self.first.began
         last, apart = None if self.last is None else self.last.last, None
         if first and last and (first.tzinfo is None) == (last.tzinfo is None):
@@ -86,7 +86,7 @@ class _Row:
 
 @dataclass(slots=True)
 class StartSummary:
-    """Takes in starts one after the other; memory does not grow with them, but with the servers in the log and the loops."""
+    """Sum of starts one after the other; memory grows with the servers in the log and the loops alone."""
 
     starts: int = 0
     clean: int = 0
@@ -95,7 +95,7 @@ class StartSummary:
     """Servers that were ready and died without a word, as a kill or a power cut has them."""
     loops: list[CrashLoop] = field(default_factory=list)
     within: list[tuple[str | None, int, int]] = field(default_factory=list)
-    """Of each loop: the server, and the numbers of its first start and its last."""
+    """Server of each loop, and the numbers of its first start and its last."""
     last: dict[str | None, FoundStart] = field(default_factory=dict)
     """Server → its last start."""
     _rows: dict[str | None, _Row] = field(default_factory=dict)
@@ -125,7 +125,7 @@ class StartSummary:
         return number
 
     def finish(self) -> None:
-        """No more starts follow."""
+        """Take in that no more starts follow."""
         for source in list(self._rows):
             self._end_row(source)
 

@@ -1,8 +1,9 @@
 """Lines of an error log that tell of a start: one table from their texts to what they mean.
 
-A new line of a new server version is one row, or one more text of a row. The texts hardly overlap between servers, so that one
-table serves all; each text says whose it is where only one family writes it. A text is matched from the beginning of the message
-and with its own case: what users make the server print (names, queries) must not look like a line of a start.
+A new line of a new server version is one row, or one more text of a row. The texts hardly overlap between servers, so
+that one table serves all; each text says whose it is where only one family writes it. A text is matched from the
+beginning of the message and with its own case: what users make the server print (names, queries) must not look like a
+line of a start.
 """
 
 from __future__ import annotations
@@ -20,38 +21,23 @@ _LSN = r"(?P<lsn>\d+(?: \d+)?)"
 _PROGRAM = r"(?:(?:(?:\d{6} )?[ \d]?\d:\d\d:\d\d )?(?:UTC )?- )?(?:[A-Za-z]:)?[^:'\"\n]{0,300}?"
 _MYSQL, _MARIADB = Family.MYSQL, Family.MARIADB
 _STARTING, _RECOVERING, _OPENED, _READY = Stage
+_ALWAYS, _SERVER, _CRASH = Voice.ALWAYS, Voice.SERVER, Proof.ALWAYS
 
 TABLE = (
     # --- the start of a server
-    Row(
-        event=Event.PROCESS_START,
-        texts=((r"MySQL Server - start\.", _MYSQL),),  # 8.4+
-        stage=_STARTING, begins=True, is_first=True, once=True, witness=0, keeps_first=True, voice=Voice.SERVER,
-        handler=Recovery.starts,
-    ),
-    Row(
-        event=Event.START,
-        texts=(
+    Row(Event.PROCESS_START, ((r"MySQL Server - start\.", _MYSQL),),  # 8.4+
+        stage=_STARTING, is_first=True, once=True, witness=0, voice=_SERVER, handler=Recovery.starts),
+    Row(Event.START, (
             rf"{_PROGRAM}\(\S+ (?P<version>\d[^\s)]*)\) start(?:ing|ed) as process \d",  # MySQL 5.6+, MariaDB to 10.6
             (r"Starting MariaDB (?P<version>\S+) .*as process \d", _MARIADB),
         ),
-        stage=_STARTING, begins=True, is_first=True, witness=1, keeps_first=True, voice=Voice.SERVER,
-        handler=Recovery.starts,
-    ),
+        stage=_STARTING, is_first=True, witness=1, voice=_SERVER, handler=Recovery.starts),
     # Written at every verbosity (MY-013576, MY-013577: ha_innodb.cc, innodb_init_params and innobase_init_files).
-    Row(
-        event=Event.INNODB_BEGINS,
-        texts=((r"InnoDB initialization has started\.", _MYSQL),),  # later 8.0
-        stage=_STARTING, begins=True, witness=2, keeps_first=True, voice=Voice.ALWAYS, handler=Recovery.starts,
-    ),
-    Row(
-        event=Event.INNODB_DONE,
-        texts=((r"InnoDB initialization has ended\.", _MYSQL),),  # later 8.0
-        stage=_OPENED, voice=Voice.ALWAYS, handler=Recovery.is_open,
-    ),
-    Row(
-        event=Event.INIT,
-        texts=(
+    Row(Event.INNODB_BEGINS, ((r"InnoDB initialization has started\.", _MYSQL),),  # later 8.0
+        stage=_STARTING, witness=2, voice=_ALWAYS, handler=Recovery.starts),
+    Row(Event.INNODB_DONE, ((r"InnoDB initialization has ended\.", _MYSQL),),  # later 8.0
+        stage=_OPENED, voice=_ALWAYS, handler=Recovery.is_open),
+    Row(Event.INIT, (
             "The InnoDB memory heap is disabled",
             "Mutexes and rw_locks use",
             "Compressed tables use zlib",
@@ -61,324 +47,174 @@ TABLE = (
             "Using atomics to ref count",
             "[Hh]ighest supported file format",
         ),
-        stage=_STARTING, begins=True, each_once=True, witness=2, keeps_first=True, handler=Recovery.starts,
-    ),
-    Row(
-        event=Event.INIT,
-        texts=(
+        stage=_STARTING, each_once=True, witness=2, handler=Recovery.starts),
+    Row(Event.INIT, (
             # Of transactions, 4 MiB each: the first at the start, more whenever so many are in use (ut0pool.h,
             # PoolManager::add_pool).
             r"Number of (?:transaction )?pools: (?P<pools>\d+)",  # MySQL to 8.0, MariaDB
         ),
-        stage=_STARTING, begins=True, witness=2, keeps_first=True, handler=Recovery.starts,
-    ),
+        stage=_STARTING, witness=2, handler=Recovery.starts),
     # --- what .ibd files there are
-    Row(
-        event=Event.TABLESPACES,
-        texts=((r"Directories to scan ", _MYSQL),),  # 8.0
-        stage=_STARTING, begins=True, handler=Recovery.looks_at_files,
-    ),
-    Row(
-        event=Event.FILES_FOUND,
-        texts=((r"Using \d+ threads? to scan (?P<of>\d+) tablespace files", _MYSQL),),  # fil0fil.cc
-        stage=_STARTING, begins=True, handler=Recovery.looks_at_files,
-    ),
-    Row(
-        event=Event.FILES_CHECKED,
-        texts=((r"(?P<thread>Thread# \d+) - Checked (?P<done>\d+)/\d+ files", _MYSQL),),
-        stage=_STARTING, begins=True, handler=Recovery.checked_files,
-    ),
-    Row(
-        event=Event.TABLESPACES_DONE,
-        texts=((r"Completed space ID check of \d+ files", _MYSQL),),
-        stage=_STARTING, begins=True, handler=Recovery.has_looked_at_files,
-    ),
-    Row(
-        event=Event.TABLESPACES_READ,
-        texts=(r"Reading tablespace information from the \.ibd files",),  # to 5.6
-        stage=_RECOVERING, begins=True, proof=Proof.ALWAYS, handler=Recovery.looks_at_files,
-    ),
-    Row(
-        event=Event.DOUBLEWRITE,
-        texts=("Restoring possible half-written data pages",),  # to 5.6, MariaDB to 10.1
-        stage=_RECOVERING, begins=True, proof=Proof.ALWAYS, keeps_first=True,
-    ),
+    Row(Event.TABLESPACES, ((r"Directories to scan ", _MYSQL),),  # 8.0
+        stage=_STARTING, handler=Recovery.looks_at_files),
+    Row(Event.FILES_FOUND, ((r"Using \d+ threads? to scan (?P<of>\d+) tablespace files", _MYSQL),),  # fil0fil.cc
+        stage=_STARTING, handler=Recovery.looks_at_files),
+    Row(Event.FILES_CHECKED, ((r"(?P<thread>Thread# \d+) - Checked (?P<done>\d+)/\d+ files", _MYSQL),),
+        stage=_STARTING, handler=Recovery.checked_files),
+    Row(Event.TABLESPACES_DONE, ((r"Completed space ID check of \d+ files", _MYSQL),),
+        stage=_STARTING, handler=Recovery.has_looked_at_files),
+    Row(Event.TABLESPACES_READ, (r"Reading tablespace information from the \.ibd files",),  # to 5.6
+        stage=_RECOVERING, proof=_CRASH, handler=Recovery.looks_at_files),
+    Row(Event.DOUBLEWRITE, ("Restoring possible half-written data pages",),  # to 5.6, MariaDB to 10.1
+        stage=_RECOVERING, proof=_CRASH, keeps_first=True),
     # --- the server knows that it must recover
-    Row(
-        event=Event.CHECKPOINT,
-        texts=(
+    Row(Event.CHECKPOINT, (
             (r"The latest found checkpoint is at lsn = (?P<lsn>\d+)", _MYSQL),  # 8.0.30+, also clean starts
             (r"Starting to parse redo log at lsn = \d+, whereas checkpoint_lsn = (?P<lsn>\d+)", _MYSQL),  # 8.0
             rf"log sequence number {_LSN}\.\s*$",  # to 5.1, behind "Starting log scan based on checkpoint at"
         ),
-        stage=_RECOVERING, begins=True, handler=Recovery.checkpoint,
-    ),
-    Row(
-        event=Event.MISMATCH,
-        texts=(
-            # Nothing was written after the checkpoint, yet the data files were not closed: log0recv.cc. MariaDB 10.1 says no
-            # more.
+        stage=_RECOVERING, handler=Recovery.checkpoint),
+    Row(Event.MISMATCH, (
+            # Nothing was written after the checkpoint, yet the data files were not closed (log0recv.cc): all that
+            # MariaDB 10.1 says.
             r"The log sequence numbers? (?:\d+ and )?\d+ in (?:ibdata files?|the system tablespace) do(?:es)? not match"
             r" the log sequence number (?P<lsn>\d+) in the (?:ib_logfiles|redo log files)",
             r"The log sequence number in ibdata files does not match\s*$",  # 5.5, in two lines
         ),
-        stage=_RECOVERING, begins=True, proof=Proof.ALWAYS, handler=Recovery.discovers,
-    ),
-    Row(
-        event=Event.PROGRESSED,
-        texts=(rf"Log scan progressed past the checkpoint (?:lsn|LSN):? {_LSN}",),
-        stage=_RECOVERING, begins=True, once=True, proof=Proof.ALWAYS, handler=Recovery.discovers,
-    ),
-    Row(
-        event=Event.NOT_SHUT_DOWN,
-        texts=("Database was not shut ?down normally",),
-        stage=_RECOVERING, begins=True, once=True, proof=Proof.ALWAYS, handler=Recovery.discovers,
-    ),
-    Row(
-        event=Event.CRASH_RECOVERY,
-        texts=(r"Starting crash recovery\.?\s*$",),  # with three dots it is the binary log's
-        stage=_RECOVERING, begins=True, once=True, proof=Proof.ALWAYS, handler=Recovery.discovers,
-    ),
-    Row(
-        event=Event.FROM_CHECKPOINT,
-        texts=((r"Starting crash recovery from checkpoint LSN=(?P<lsn>\d+)", _MARIADB),),
-        stage=_RECOVERING, begins=True, once=True, proof=Proof.ALWAYS, handler=Recovery.discovers,
-    ),
+        stage=_RECOVERING, proof=_CRASH, handler=Recovery.discovers),
+    Row(Event.PROGRESSED, (rf"Log scan progressed past the checkpoint (?:lsn|LSN):? {_LSN}",),
+        stage=_RECOVERING, once=True, proof=_CRASH, handler=Recovery.discovers),
+    Row(Event.NOT_SHUT_DOWN, ("Database was not shut ?down normally",),
+        stage=_RECOVERING, once=True, proof=_CRASH, handler=Recovery.discovers),
+    Row(Event.CRASH_RECOVERY, (r"Starting crash recovery\.?\s*$",),  # with three dots it is the binary log's
+        stage=_RECOVERING, once=True, proof=_CRASH, handler=Recovery.discovers),
+    Row(Event.FROM_CHECKPOINT, ((r"Starting crash recovery from checkpoint LSN=(?P<lsn>\d+)", _MARIADB),),
+        stage=_RECOVERING, once=True, proof=_CRASH, handler=Recovery.discovers),
     # --- the scan
-    Row(
-        event=Event.SCANNED,
-        texts=(rf"Doing recovery: scanned up to log sequence number {_LSN}",),
-        stage=_RECOVERING, begins=True, proof=Proof.ALWAYS, handler=Recovery.scanned,
-    ),
-    Row(
-        event=Event.PARSED,
-        texts=(
+    Row(Event.SCANNED, (rf"Doing recovery: scanned up to log sequence number {_LSN}",),
+        stage=_RECOVERING, proof=_CRASH, handler=Recovery.scanned),
+    Row(Event.PARSED, (
             (r"(?:Read|Parsed) redo log up to LSN=(?P<lsn>\d+)(?:; to recover: (?P<pages>\d+) pages)?", _MARIADB),
             (r"Multi-batch recovery needed at LSN (?P<multi>\d+)", _MARIADB),
             (r"To recover: \d+ pages from log", _MARIADB),  # to 10.5, every 15 s
         ),
-        stage=_RECOVERING, begins=True, proof=Proof.WITH_PAGES, handler=Recovery.scanned,
-    ),
-    Row(
-        event=Event.END_OF_LOG,
-        texts=((r"End of log at LSN=(?P<lsn>\d+)", _MARIADB),),  # also clean starts
-        stage=_RECOVERING, begins=True, handler=Recovery.scanned,
-    ),
+        stage=_RECOVERING, proof=Proof.WITH_PAGES, handler=Recovery.scanned),
+    Row(Event.END_OF_LOG, ((r"End of log at LSN=(?P<lsn>\d+)", _MARIADB),),  # also clean starts
+        stage=_RECOVERING, handler=Recovery.scanned),
     # --- the apply batches
-    Row(
-        event=Event.BATCH,
-        texts=(
+    Row(Event.BATCH, (
             "Starting an apply batch of log records to the database",
             (r"Applying a batch of (?P<pages>\d+) redo log records", _MYSQL),  # 8.0
         ),
-        stage=_RECOVERING, begins=True, proof=Proof.WITH_PAGES, handler=Recovery.batch,
-    ),
-    Row(
-        event=Event.BATCH_END,
-        texts=("Apply batch completed",),
-        stage=_RECOVERING, begins=True, handler=Recovery.batch_ends,
-    ),
-    Row(
-        event=Event.TO_RECOVER,
-        texts=(
+        stage=_RECOVERING, proof=Proof.WITH_PAGES, handler=Recovery.batch),
+    Row(Event.BATCH_END, ("Apply batch completed",),
+        stage=_RECOVERING, handler=Recovery.batch_ends),
+    Row(Event.TO_RECOVER, (
             (r"Starting (?P<which>final|a) batch to recover (?P<pages>\d+) pages", _MARIADB),  # to 10.10
             (r"To recover: (?:LSN (?P<upto>\d+)/\d+; )?(?P<pages>\d+) pages", _MARIADB),  # 10.6+
         ),
-        stage=_RECOVERING, begins=True, proof=Proof.WITH_PAGES, handler=Recovery.pages_to_recover,
-    ),
-    Row(
-        event=Event.AFTER_APPLY,
-        texts=(
+        stage=_RECOVERING, proof=Proof.WITH_PAGES, handler=Recovery.pages_to_recover),
+    Row(Event.AFTER_APPLY, (
             r"(?:Last (?:MySQL )?binlog file|\d+ (?:out of \d+ )?rollback segment|Opened \d+ undo tablespaces"
             r"|Removed temporary tablespace|Creating shared tablespace for temporary|Setting file "
             r"|Rolling back trx with id|Waiting for purge to start|Waiting for the background threads to start)",
         ),
-        keeps_first=True, handler=Recovery.after_apply,
-    ),
+        keeps_first=True, handler=Recovery.after_apply),
     # --- the rollback
-    Row(
-        event=Event.TRANSACTIONS,
-        texts=(
+    Row(Event.TRANSACTIONS, (
             r"(?P<transactions>\d+) transaction\(s\) which must be rolled back or cleaned up"
             r"(?: in total (?P<rows>\d+)(?P<millions>M?) row operations to undo)?",
         ),
-        begins=True, proof=Proof.WITHOUT_START, handler=Recovery.open_transactions,
-    ),
-    Row(
-        event=Event.ROWS,
-        texts=(r"in total (?P<rows>\d+)(?P<millions>M?) row operations to undo",),  # to 5.6, the line after
-        begins=True, proof=Proof.WITHOUT_START, handler=Recovery.open_transactions,
-    ),
-    Row(
-        event=Event.UNDO_START,
-        texts=("Starting in background the rollback of (?:uncommitted|recovered) transactions",),
-        begins=True, proof=Proof.WITHOUT_START, keeps_first=True,
-    ),
-    Row(
-        event=Event.UNDONE,
-        texts=(
+        proof=Proof.WITHOUT_START, handler=Recovery.open_transactions),
+    Row(Event.ROWS, (r"in total (?P<rows>\d+)(?P<millions>M?) row operations to undo",),  # to 5.6, the line after
+        proof=Proof.WITHOUT_START, handler=Recovery.open_transactions),
+    Row(Event.UNDO_START, ("Starting in background the rollback of (?:uncommitted|recovered) transactions",),
+        proof=Proof.WITHOUT_START, keeps_first=True),
+    Row(Event.UNDONE, (
             r"(?:Rolling back of trx id (?:\d+ )?\w+ completed"  # to 5.5
             r"|Rollback of trx with id \w+ completed|Rolled back recovered transaction \w+)",
         ),
-        begins=True, proof=Proof.WITHOUT_START, handler=Recovery.rolled_one_back,
-    ),
-    Row(
-        event=Event.UNDO_END,
-        texts=("Rollback of non-prepared transactions completed",),
-        begins=True, proof=Proof.WITHOUT_START,
-    ),
+        proof=Proof.WITHOUT_START, handler=Recovery.rolled_one_back),
+    Row(Event.UNDO_END, ("Rollback of non-prepared transactions completed",),
+        proof=Proof.WITHOUT_START),
     # Written straight to the log, of an apply batch and of a rollback.
-    Row(
-        event=Event.PERCENTS,
-        texts=(r"Progress in percents?: *(?P<all>.*)",),
-        begins=True, proof=Proof.ALWAYS, keeps_first=True, voice=Voice.ALWAYS, handler=Recovery.percents,
-    ),
-    # Of an apply batch, 8.0 and later (log0recv.cc). `follow` does not count them: nor did it in the recoveries that it compares with.
-    Row(event=Event.PERCENT, texts=((r"\d{1,3}%\s*$", _MYSQL),)),
-    Row(
-        event=Event.UNDO_OPENED,
-        texts=((r"Opened \d+ existing undo tablespaces", _MYSQL),),  # 8.0, before it reads them (srv0start.cc)
-        handler=Recovery.undo_opened,
-    ),
-    # --- transactions that are prepared: nothing undoes them (trx0trx.cc, trx_resurrect and trx_recover_for_mysql; handler.cc)
-    Row(
-        event=Event.PREPARED,
-        texts=(
+    Row(Event.PERCENTS, (r"Progress in percents?: *(?P<all>.*)",),
+        proof=_CRASH, keeps_first=True, voice=_ALWAYS, handler=Recovery.percents),
+    # Of an apply batch, 8.0 and later (log0recv.cc). `follow` leaves them out, as in the recoveries that it compares
+    # with.
+    Row(Event.PERCENT, ((r"\d{1,3}%\s*$", _MYSQL),)),
+    Row(Event.UNDO_OPENED, ((r"Opened \d+ existing undo tablespaces", _MYSQL),),  # 8.0, before it reads them
+        handler=Recovery.undo_opened),
+    # --- transactions that are prepared: nothing undoes them (trx0trx.cc, trx_resurrect, trx_recover_for_mysql)
+    Row(Event.PREPARED, (
             r"Transaction (?P<prepared_trx>\d+) was in the XA prepared state",
             r"(?P<prepared>\d+) transactions in prepared state after recovery",  # MySQL, MariaDB to 10.5
             r"Found (?P<prepared>\d+) prepared transaction\(s\) in InnoDB",
-        ),
-        handler=Recovery.prepared_transactions,
-    ),
+        ), handler=Recovery.prepared_transactions),
     # --- the binary log, or the file tc.log, and the engines agree on what was prepared; after a crash only
-    Row(
-        event=Event.BINARY_LOG,
-        texts=("Recovering after a crash using ",),
-        stage=_OPENED, begins=True, proof=Proof.WITHOUT_NOTES, voice=Voice.SERVER,
-    ),
-    Row(
-        event=Event.XA_RECOVERY,
-        texts=(r"Starting (?:XA |table )?crash recovery\.\.\.",),  # at every verbosity from 8.0 on (MY-010229)
-        stage=_OPENED, begins=True, proof=Proof.WITHOUT_NOTES, keeps_first=True, voice=Voice.SERVER,
-        handler=Recovery.decides_prepared,
-    ),
-    Row(
-        event=Event.XA_RECOVERED,
-        texts=(r"(?:XA c|C)rash (?:table )?recovery finished\.\s*$",),  # MY-010232
-        stage=_OPENED, begins=True, proof=Proof.WITHOUT_NOTES, voice=Voice.SERVER,
-    ),
+    Row(Event.BINARY_LOG, ("Recovering after a crash using ",),
+        stage=_OPENED, proof=Proof.WITHOUT_NOTES, voice=_SERVER),
+    Row(Event.XA_RECOVERY, (r"Starting (?:XA |table )?crash recovery\.\.\.",),  # at every verbosity, 8.0+ (MY-010229)
+        stage=_OPENED, proof=Proof.WITHOUT_NOTES, keeps_first=True, voice=_SERVER, handler=Recovery.decides_prepared),
+    Row(Event.XA_RECOVERED, (r"(?:XA c|C)rash (?:table )?recovery finished\.\s*$",),  # MY-010232
+        stage=_OPENED, proof=Proof.WITHOUT_NOTES, voice=_SERVER),
     # --- tablespaces are validated (dict0dict.cc)
-    Row(
-        event=Event.VALIDATED,
-        texts=((r"\d+ ?threads? have validated (?P<done>\d+) out of (?P<of>\d+) tablespaces so far", _MYSQL),),
-        begins=True, handler=Recovery.validated_files,
-    ),
-    Row(
-        event=Event.ALL_VALIDATED,
-        texts=((r"Scanned \d+ tablespaces\. Validated \d+", _MYSQL),),
-        handler=Recovery.has_looked_at_files,
-    ),
+    Row(Event.VALIDATED, (
+            (r"\d+ ?threads? have validated (?P<done>\d+) out of (?P<of>\d+) tablespaces so far", _MYSQL),
+        ),
+        handler=Recovery.validated_files),
+    Row(Event.ALL_VALIDATED, ((r"Scanned \d+ tablespaces\. Validated \d+", _MYSQL),),
+        handler=Recovery.has_looked_at_files),
     # --- open for use
-    Row(
-        event=Event.OPENED,
-        texts=(
+    Row(Event.OPENED, (
             rf"(?P<version>\d[\w.-]*) started; log sequence number {_LSN}(?P<transaction>; transaction id \d+)?",
             rf"(?:Percona XtraDB \([^)]*\) (?P<xtradb>\S+) )?[Ss]tarted; log sequence number {_LSN}",
             (r"log sequence number (?P<lsn>\d+)(?: \([^)]*\))?; transaction id \d+", _MARIADB),
         ),
-        stage=_OPENED, begins=True, once=True, keeps_first=True, handler=Recovery.opens,
-    ),
-    Row(
-        event=Event.READY,
-        texts=(rf"{_PROGRAM}: ready for connections\.?(?:\s*Version: '(?P<version>[^']+)'(?P<vendor>.*))?",),
-        stage=_READY, begins=True, once=True, keeps_first=True, voice=Voice.SERVER, handler=Recovery.is_ready,
-    ),
-    Row(
-        event=Event.VERSION,
-        texts=("Version: '(?P<version>[^']+)'(?P<vendor>.*)",),
-        voice=Voice.SERVER, handler=Recovery.names_late,
-    ),
+        stage=_OPENED, once=True, handler=Recovery.opens),
+    Row(Event.READY, (rf"{_PROGRAM}: ready for connections\.?(?:\s*Version: '(?P<version>[^']+)'(?P<vendor>.*))?",),
+        stage=_READY, once=True, voice=_SERVER, handler=Recovery.is_ready),
+    Row(Event.VERSION, ("Version: '(?P<version>[^']+)'(?P<vendor>.*)",),
+        voice=_SERVER, handler=Recovery.names_late),
     # --- complaints that can go on for ever
-    Row(
-        event=Event.NO_FREE_BLOCK, texts=("Difficult to find free blocks in the buffer pool",), voice=Voice.ALWAYS
+    Row(Event.NO_FREE_BLOCK, ("Difficult to find free blocks in the buffer pool",), voice=_ALWAYS
     ),
     # --- the end of a server
-    Row(
-        event=Event.SHUTDOWN,
-        texts=(r"(?:Starting shutdown\.\.\.|(?P<done>Shutdown completed; log sequence number))",),
-        ends=SHUT_DOWN,
-    ),
-    Row(
-        event=Event.STOPPED,
-        texts=(rf"{_PROGRAM}: Shutdown complete(?: \(|\.?\s*$)",),
-        voice=Voice.SERVER, ends=SHUT_DOWN, is_last=True,
-    ),
-    Row(
-        event=Event.SIGNAL,
-        texts=(rf"{_PROGRAM}(?:mysqld|mariadbd)(?:\.exe)? got (?P<signal>signal \d+|exception \w+)",),
-        voice=Voice.SERVER, ends=f"{CRASHED} ({{signal}})",
-    ),
-    Row(event=Event.ASSERTION, texts=("Assertion failure(?:: | in )",), ends=CRASHED, is_quoted=True),
-    Row(
-        event=Event.FATAL,
-        texts=("Fatal error: ",),
-        voice=Voice.SERVER, ends="server gave up", is_quoted=True,
-    ),
-    Row(
-        event=Event.ABORT,
-        texts=(
+    Row(Event.SHUTDOWN, (r"(?:Starting shutdown\.\.\.|(?P<done>Shutdown completed; log sequence number))",),
+        ends=SHUT_DOWN),
+    Row(Event.STOPPED, (rf"{_PROGRAM}: Shutdown complete(?: \(|\.?\s*$)",),
+        voice=_SERVER, ends=SHUT_DOWN, is_last=True),
+    Row(Event.SIGNAL, (rf"{_PROGRAM}(?:mysqld|mariadbd)(?:\.exe)? got (?P<signal>signal \d+|exception \w+)",),
+        voice=_SERVER, ends=f"{CRASHED} ({{signal}})"),
+    Row(Event.ASSERTION, ("Assertion failure(?:: | in )",), ends=CRASHED, is_quoted=True),
+    Row(Event.FATAL, ("Fatal error: ",),
+        voice=_SERVER, ends="server gave up", is_quoted=True),
+    Row(Event.ABORT, (
             "(?:Plugin 'InnoDB' init function returned error|Plugin initialization aborted)",
             r"Server exits\.",
             r"Aborting\s*$",
         ),
-        ends="server gave up",
-    ),
+        ends="server gave up"),
     # Lines of the script around the server; to 5.0 without its own name.
-    Row(
-        event=Event.STARTED_BY_SAFE,
-        texts=(r"(?:mysqld_safe Starting \S+ daemon with databases from |mysqld started\s*$)",),
-        ends=STARTED_AGAIN,
-    ),
-    Row(
-        event=Event.ENDED_BY_SAFE,
-        texts=(r"(?:mysqld_safe \S+ from pid file \S+|mysqld) ended\s*$",),
-        ends="server ended", is_last=True,
-    ),
-    Row(
-        event=Event.RESTARTED_BY_SAFE,
-        texts=(r"(?:mysqld_safe \S+|mysqld) restarted\s*$",),
-        ends=DIED, is_last=True,
-    ),
+    Row(Event.STARTED_BY_SAFE, (r"(?:mysqld_safe Starting \S+ daemon with databases from |mysqld started\s*$)",),
+        ends=STARTED_AGAIN),
+    Row(Event.ENDED_BY_SAFE, (r"(?:mysqld_safe \S+ from pid file \S+|mysqld) ended\s*$",),
+        ends="server ended", is_last=True),
+    Row(Event.RESTARTED_BY_SAFE, (r"(?:mysqld_safe \S+|mysqld) restarted\s*$",),
+        ends=DIED, is_last=True),
     # --- starts that are to serve nobody
-    Row(
-        event=Event.WSREP_RECOVERED,
-        texts=(
+    Row(Event.WSREP_RECOVERED, (
             # Of Percona XtraDB Cluster 8.0 and later WSREP is a subsystem. A node that joins says "from storage" too.
             r"(?:WSREP: |\[WSREP\] )Recovered position:? *(?P<position>[0-9a-f]{8}-[0-9a-f-]{27}:-?\d\S*)",
-        ),
-        handler=Recovery.tells_position,
-    ),
-    Row(
-        event=Event.INITIALISING,
-        texts=(rf"{_PROGRAM}\(\S+ (?P<version>\d[^\s)]*)\) initializing of server in progress",),  # 5.7.?, 8.0
-        stage=_STARTING, begins=True, is_first=True, once=True, witness=1, keeps_first=True, voice=Voice.SERVER,
-        handler=Recovery.initialises,
-    ),
-    Row(
-        event=Event.INITIALISED,
-        texts=(rf"{_PROGRAM}\(\S+ (?P<version>\d[^\s)]*)\) initializing of server has completed",),
-        voice=Voice.SERVER, handler=Recovery.has_initialised,
-    ),
-    Row(
-        event=Event.BACKUP,
-        texts=("(?:(?:xtra|maria)backup: )?Starting InnoDB instance for recovery",),
-        stage=_STARTING, begins=True, witness=1, keeps_first=True, handler=Recovery.prepares_backup,
-    ),
-    Row(
-        event=Event.BACKUP_DONE,
-        texts=("(?:(?:xtra|maria)backup: |innobackupex: )?completed OK!",),
-        handler=Recovery.has_prepared_backup,
-    ),
+        ), handler=Recovery.tells_position),
+    Row(Event.INITIALISING, (rf"{_PROGRAM}\(\S+ (?P<version>\d[^\s)]*)\) initializing of server in progress",),
+        stage=_STARTING, is_first=True, once=True, witness=1, voice=_SERVER, handler=Recovery.initialises),
+    Row(Event.INITIALISED, (rf"{_PROGRAM}\(\S+ (?P<version>\d[^\s)]*)\) initializing of server has completed",),
+        voice=_SERVER, handler=Recovery.has_initialised),
+    Row(Event.BACKUP, ("(?:(?:xtra|maria)backup: )?Starting InnoDB instance for recovery",),
+        stage=_STARTING, witness=1, handler=Recovery.prepares_backup),
+    Row(Event.BACKUP_DONE, ("(?:(?:xtra|maria)backup: |innobackupex: )?completed OK!",),
+        handler=Recovery.has_prepared_backup),
 )  # fmt: skip
 
 
@@ -443,13 +279,13 @@ class Needle(NamedTuple):
 
 
 def _spaced(text: str) -> str:
-    """Return a text with any number of blanks where it has one: records have one, lines can have more."""
-    return re.sub(r" (?![*+?{]|\\d\])", " +", text)
+    """Return a text as lines can have it: with more blanks than the record, and with what follows it on a web page."""
+    return re.sub(r" (?![*+?{]|\\d\])", " +", text).replace(r"\s*$", r"\s*(?:<|$)")
 
 
 _INNODB = "|".join(_spaced(each.unnamed) for each in _TEXTS if each.row.voice is not Voice.SERVER)
-# Every line that tells something holds one of these, whatever stands before it and also as JSON. InnoDB's own lines can be most of
-# a log (its page cleaner complains every second), so that there the text behind is looked at.
+# Every line that tells something holds one of these, whatever stands before it and also as JSON. InnoDB's own lines can
+# be most of a log (its page cleaner complains every second), so that there the text behind is looked at.
 NEEDLES = (
     Needle("InnoDB", rf"InnoDB(?:(?![:\]] )|[:\]] +(?:{_INNODB}))"),
     Needle("Percona XtraDB", "Percona XtraDB", Near.INNODB),
@@ -462,7 +298,8 @@ NEEDLES = (
     Needle("daemon with databases", "daemon with databases", Near.INNODB),
     Needle("Recovered position", "Recovered position", Near.INNODB),
     Needle("initializing of server has", "initializing of server has", Near.INNODB),
-    # What a backup program says itself, and InnoDB's lines in it: xtrabackup 8.0 to 8.0.26 writes neither stamp nor `InnoDB:`.
+    # What a backup program says itself, and InnoDB's lines in it: xtrabackup 8.0 to 8.0.26 writes neither stamp nor
+    # `InnoDB:`.
     *(
         Needle(word, re.escape(word), Near.BACKUP)
         for word in (

@@ -1,7 +1,7 @@
 """The files of tables that a server looks at one by one: at its start, and once more after it has recovered.
 
-With many tables on a slow disk that takes longer than the redo (MySQL bugs 71822, 96340). MySQL 8.0 and later count them in their
-log every 10 s (fil0fil.cc, dict0dict.cc); up to 5.6 one line says that it begins.
+With many tables on a slow disk that takes longer than the redo (MySQL bugs 71822, 96340). MySQL 8.0 and later count
+them in their log every 10 s (fil0fil.cc, dict0dict.cc); up to 5.6 one line says that it begins.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class TablespaceFiles:
 
     def end(self) -> None:
         """End it: all have been looked at."""
-        self._validates, self._of, self._by_thread, self._first = False, None, {}, None
+        if self._first is not None:
+            self._validates, self._of, self._by_thread, self._first = False, None, {}, None
 
     def checked(self, thread: str, done: int, at: float) -> None:
         """Take in the files that one thread has looked at."""

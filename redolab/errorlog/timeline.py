@@ -1,4 +1,4 @@
-"""What a log tells of its starts: the timelines of those that recovered, and how all of them ended."""
+"""Starts as a log tells of them: the timelines of those that recovered, and the ends of all."""
 
 from __future__ import annotations
 
@@ -90,33 +90,33 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def left_nothing_to_undo(self) -> bool:
-        """Whether all that was to be rolled back had been when the log ends: some rollbacks have no line that says so."""
+        """True if nothing was left to roll back when the log ends: some rollbacks have no line that says so."""
         if self.rows == 0 or self.transactions is None:
             return True
         return (self.rolled_back or 0) >= self.transactions - (self.prepared or 0)
 
     def phase(self, phase: Phase) -> PhaseTime:
-        """One phase of it."""
+        """Return one of its phases."""
         return next(time for time in self.phases if time.phase is phase)
 
 
 def as_json(timeline: Timeline) -> bytes:
-    """The timeline as JSON, with its redo in bytes."""
+    """Return the timeline as JSON, with its redo in bytes."""
     redo = b"null" if timeline.redo_bytes is None else b"%d" % timeline.redo_bytes
     return msgspec.json.encode(timeline)[:-1] + b',"redo_bytes":' + redo + b"}"
 
 
 def to_json(timeline: Timeline) -> dict[str, Any]:
-    """The timeline as plain values, for JSON."""
+    """Return the timeline as plain values, for JSON."""
     plain: dict[str, Any] = msgspec.json.decode(as_json(timeline))
     return plain
 
 
 class UndecidedStart(msgspec.Struct, frozen=True):
-    """Start of which the log does not tell whether it recovered: InnoDB's lines are not in it, and nothing else is proof.
+    """Start of which the log cannot tell whether it recovered: InnoDB's lines are lost, and nothing else is proof.
 
-    `innodb_seconds`: of InnoDB's own start, recovery included, where the log has its lines; `before`: how the server before it in
-    the log ended, None where the log has nothing of it; `why`: the reason why the log cannot tell.
+    `innodb_seconds`: of InnoDB's own start, recovery included, where the log has its lines; `before`: how the server
+    before it in the log ended, None where the log has nothing of it; `why`: the reason why the log cannot tell.
     """
 
     start: datetime | None
@@ -130,12 +130,12 @@ class UndecidedStart(msgspec.Struct, frozen=True):
 class FoundStart(msgspec.Struct, gc=False):
     """One start of a server, whatever it came to.
 
-    `number`: of the record with which it begins, over the whole log. `source`: as of `Timeline`; `began`, `last`: time of its first
-    and its last line, as stamped.
-    `reached`: it came to where it was to come: a server took connections, a backup is prepared.
-    `ended`: reason why no more lines of it follow, in words, with the error where that is why; `shut_down`: that was in order;
-    `is_replaced`: the log has no word of its end, but the next start; `ends_log`: its log ends with it.
-    `recovery`: its timeline, if the log proves that it recovered; `undecided`: if the log cannot tell.
+    `number`: of the record with which it begins, over the whole log. `source`: as of `Timeline`; `began`, `last`: time
+    of its first and its last line, as stamped. `reached`: it came to where it was to come: a server took connections, a
+    backup is prepared. `ended`: reason why no more lines of it follow, in words, with the error where that is why;
+    `shut_down`: that was in order; `is_replaced`: the log has no word of its end, but the next start; `ends_log`: its
+    log ends with it. `recovery`: its timeline, if the log proves that it recovered; `undecided`: if the log cannot
+    tell.
     """
 
     number: int

@@ -21,7 +21,7 @@ _PERCENT = re.compile(r"(\d{1,3})\s?%")
 
 
 def progress_in(line: str) -> str | None:
-    """Return what a line of a log says of progress, without its stamp; None for what a server that is stuck can say too."""
+    """Return the message of a line that shows progress; None for one that a stuck server can repeat."""
     for record in records(line):
         told = told_by(record.text)
         if told is not None and told.row.event is Event.NO_FREE_BLOCK:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import random
 from collections.abc import Sequence
@@ -16,8 +15,8 @@ from msgspec.structs import replace
 from redolab.errorlog import FoundStart, Phase, Timeline, starts, timelines, to_json
 from redolab.errorlog.files import read_log
 from redolab.errorlog.phases import NO_NOTES
-from redolab.errorlog.summary import StartSummary
 from redolab.lines import Line
+from tests.errorlog.mutating import check, follow_through, mutated, read_through
 from tests.logs import ERROR_LOGS
 
 LOGS = Path(__file__).parent.parent / "logs"
@@ -40,41 +39,6 @@ def seconds(timeline: Timeline) -> list[float | None]:
 
 def texts(name: str) -> list[str]:
     return (FORMS / f"{name}.log").read_bytes().decode().splitlines()
-
-
-def check(found: list[Timeline]) -> None:
-    """Check what every timeline keeps to, also that of a senseless log."""
-    for timeline in found:
-        assert tuple(time.phase for time in timeline.phases) == tuple(Phase)
-        for time in timeline.phases:
-            assert (time.seconds is None) == bool(time.why)
-            assert time.seconds is None or time.seconds >= 0
-            own = sum(part.seconds for part in timeline.parts if part.phase is time.phase)
-            assert time.seconds is None or own <= time.seconds + 1e-6
-        first = [timeline.phase(phase).seconds for phase in FIRST_FIVE]
-        known = sum(s for s in first if s is not None)
-        if timeline.seconds_to_ready is not None:
-            assert known <= timeline.seconds_to_ready + 1e-6
-            if None not in first:
-                assert abs(known - timeline.seconds_to_ready) < 1e-6
-        if timeline.seconds is not None and timeline.seconds_to_ready is not None:
-            rollback = timeline.phase(Phase.ROLLBACK).seconds
-            assert abs(timeline.seconds - timeline.seconds_to_ready - (rollback or 0)) < 1e-6
-        assert timeline.seconds_at_least is None or timeline.seconds_at_least >= 0
-        json.dumps(to_json(timeline))
-
-
-def read_through(log: bytes) -> list[FoundStart]:
-    """Read a log as `redolab timeline` does, to its summary, and check what it says."""
-    found = list(starts(read_log(io.BytesIO(log))))
-    summary = StartSummary()
-    for start in found:
-        summary.add(start)
-    summary.finish()
-    assert summary.starts == len(found)
-    assert sum(loop.starts for loop in summary.loops) <= summary.starts
-    check([start.recovery for start in found if start.recovery is not None])
-    return found
 
 
 @pytest.mark.parametrize("log", ERROR_LOGS, ids=lambda log: str(log.relative_to(LOGS)))
@@ -549,6 +513,14 @@ def test_a_damaged_log_is_read_through(log: bytes, begin: int, damage: list[tupl
     for at, lost, put_in in damage:
         damaged[at : at + lost] = put_in
     read_through(bytes(damaged))
+
+
+@pytest.mark.parametrize("first", range(0, 2000, 250))
+def test_a_mutated_log_is_read_through(first: int) -> None:
+    """A hundredth of what `python -m tests.errorlog.mutating` reads."""
+    for seed in range(first, first + 250):
+        read_through(mutated(seed))
+        follow_through(mutated(seed))
 
 
 def test_json_within_json_without_end_is_no_record() -> None:

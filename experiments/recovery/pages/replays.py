@@ -78,7 +78,7 @@ class Replay:
 
     def logs_at(self, moments: Iterable[float]) -> Iterator[LogCourse]:
         """Yield what its log had told by each of these ascending moments: one log, which grows."""
-        log, heard = LogCourse(), 0
+        log, heard = LogCourse(began=0.0), 0
         for moment in moments:
             while heard < len(self.lines) and self.lines[heard][0] <= moment:
                 at, text = self.lines[heard]

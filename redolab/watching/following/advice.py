@@ -20,19 +20,19 @@ WAY_OUT = (
 
 
 class Advice(StrEnum):
-    """What is to be done."""
+    """Advice on a recovery."""
 
     NONE = "none"
     """There is nothing to be waited for."""
     WAIT = "wait"
     RESTART = "restart"
     LOOK = "look"
-    """It does not get on, and why is not known."""
+    """The recovery makes no progress, for an unknown reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Advised:
-    """What is to be done, and why, in words."""
+    """Advice with its reasons in words."""
 
     advice: Advice
     words: tuple[str, ...] = ()
@@ -40,30 +40,30 @@ class Advised:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standstill:
-    """Whether a recovery gets on; times in seconds."""
+    """Time without progress of a recovery, in seconds."""
 
     quiet: float | None
     """Since it got on last; None where that is not seen."""
     blocked: float
     """For how long it has said nothing but that it finds no free block, up to now; 0 where it does not."""
     sees_process: bool
-    """Whether it is seen what it reads and writes."""
+    """The reads and writes of its process can be seen."""
     stuck_after: float
 
     @property
     def is_blocked(self) -> bool:
-        """Whether it is in the state that results/stuck.md describes."""
+        """True if it is in the state that results/stuck.md describes."""
         quiet = self.blocked if not self.sees_process else min(self.quiet or 0.0, self.blocked)
         return quiet >= self.stuck_after
 
     @property
     def is_silent(self) -> bool:
-        """Whether it does not get on, for a reason that is not known."""
+        """True if it makes no progress, for an unknown reason."""
         return self.sees_process and self.quiet is not None and self.quiet >= self.stuck_after
 
 
 def advised(elapsed: float, left: TimeLeft | None, stands: Standstill, limit: StartLimit | None) -> Advised:
-    """What is to be done about a recovery that has taken so many seconds; `limit`: after which its unit is killed."""
+    """Return the advice on a recovery that has taken so many seconds; `limit`: after which its unit is killed."""
     if stands.is_blocked:
         reads = ", and has read no page" if stands.sees_process else ""
         said = f"for {format_duration(stands.blocked)} it has said nothing but that it finds no free block{reads}"

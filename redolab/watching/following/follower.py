@@ -35,15 +35,15 @@ _LIMIT_EVERY = 30.0
 
 
 class State(StrEnum):
-    """What a server is doing."""
+    """Activity of a server."""
 
     SILENT = "silent"
     """Nothing shows that it is being started."""
     STARTING = "starting"
-    """It is being started, and nothing shows that it recovers."""
+    """The server is being started, and nothing shows that it recovers."""
     RECOVERING = "recovering"
     ROLLING_BACK = "rolling back"
-    """It takes connections, and undoes what was open at the crash."""
+    """The server takes connections, and undoes what was open at the crash."""
     READY = "ready"
     ENDED = "ended"
 
@@ -58,20 +58,20 @@ class Followed:
     state: State
     phase: Phase
     percent: int | None
-    """Of the batch at hand, where its log says one."""
+    """Percent of the batch at hand, where its log says one."""
     batches: int
     """Complete ones."""
     done: Done
     left: TimeLeft | None
-    """None where nothing is to be waited for, or no recovery like it is known."""
+    """Time left; None if there is nothing to wait for, or no recovery like it is known."""
     held: Held | None
-    """How often such intervals held for servers of its kind; None where that is not known."""
+    """Share of such intervals that held for servers of its kind; None if that is not known."""
     redo_rate: float | None
     """Bytes of redo read a second."""
     disk_rate: float | None
     """Bytes a second that come from and go to disks."""
     files: FilesSeen | None
-    """How far it is with its tablespace files, while it looks at them."""
+    """Progress with its tablespace files, while it looks at them."""
     rows_to_undo: int | None
     newer_than_known: str | None
     """Remark that the log of so new a server is not known yet."""
@@ -79,11 +79,11 @@ class Followed:
     """Since it got on last; None where that is not seen."""
     advised: Advised
     ended: str | None
-    """How it ended, in words."""
+    """End of the server, in words."""
 
     @property
     def is_over(self) -> bool:
-        """Whether the server takes connections, or has ended."""
+        """True if the server takes connections, or has ended."""
         return self.state in (State.READY, State.ROLLING_BACK, State.ENDED)
 
 
@@ -169,7 +169,7 @@ class Follower:
             self._limit, self._limit_due = self.process.start_limit(), now + _LIMIT_EVERY
 
     def stands(self, now: float) -> Followed:
-        """How it stands now."""
+        """Return the state at that time."""
         done, state = self._done(now), self._state(now)
         phase = self._phase(done, state)
         start = self._log.start
@@ -208,7 +208,7 @@ class Follower:
 
     @property
     def began(self) -> float | None:
-        """When the server began; None where that is not known."""
+        """Time at which the server began; None if that is not known."""
         return self._log.began if self.process is None else self.process.started
 
     @property
@@ -243,7 +243,7 @@ class Follower:
         return State.SILENT if self.process is None and self._log.began is None else State.STARTING
 
     def _done(self, now: float) -> Done:
-        """What the log says, and where it says nothing what the process does."""
+        """Return the progress by the log, and by the process where the log says nothing."""
         seen = self._course.done(now, self._total, self._most)
         if self.process is not None and not self._log.recovers:
             return seen
@@ -285,7 +285,7 @@ class Follower:
         return Way.PROCESS if self._has_log else Way.PROCESS_ALONE
 
     def complains(self, now: float) -> bool:
-        """Whether it says that it finds no free block."""
+        """Return True if the server says that it finds no free block."""
         complaints = self._log.writer.complaints
         return complaints is not None and now - complaints.last_at < _COMPLAINS_EVERY
 
@@ -312,7 +312,7 @@ class Follower:
         return max(0.0, done.read - read) / (now - then), disk
 
     def _dialect(self) -> Dialect | None:
-        """Of the server, by its name or by what its log says of its version."""
+        """Return the dialect of the server, by its name or by the version in its log."""
         start = self._log.start
         if self._named is not None or start is None or start.version is None:
             return self._named
@@ -329,7 +329,7 @@ class Follower:
         return None if self._asks_for_more_time() else self._limit
 
     def _asks_for_more_time(self) -> bool:
-        """Whether it has systemd wait longer itself, while it gets on (MDEV-17571)."""
+        """Return True if the server extends systemd's timeout itself while it makes progress (MDEV-17571)."""
         dialect = self._dialect()
         if dialect is not None:
             return dialect.start_timeout.is_extended

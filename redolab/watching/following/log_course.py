@@ -1,4 +1,4 @@
-"""How far a recovery has come, by the error log of its server."""
+"""Course of a recovery by the error log of its server."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from redolab.units import MIB
 class LogCourse:
     """The course of the server at hand, line by line; times in seconds, of whichever clock `hear` is given."""
 
-    def __init__(self) -> None:
+    def __init__(self, began: float | None = None) -> None:
+        """`began`: when the server's process began, where that is known before its first line."""
         self._number = 0
         self.forget()
+        self._began = began
 
     def forget(self) -> None:
         """Take in that another server begins."""
         self.writer = Writer()
+        self._began = None
 
     def hear(self, record: Record, at: float) -> None:
         """Take in what was said at that time."""
@@ -38,8 +41,8 @@ class LogCourse:
 
     @property
     def began(self) -> float | None:
-        """Time of its first line."""
-        return self.writer.since
+        """Time at which its process began, or of its first line."""
+        return self.writer.since if self._began is None else self._began
 
     @property
     def ready(self) -> float | None:

@@ -38,23 +38,23 @@ class Said:
 
     record: Record
     at: float
-    """When it was written, in seconds of the monotonic clock."""
+    """Time at which it was written, in seconds of the monotonic clock."""
 
 
 class _Source(Protocol):
-    """Where a log comes from."""
+    """Source of a log."""
 
     def read(self) -> bytes:
-        """What has come since the last time."""
+        """Return the bytes that have come since the last time."""
 
     def has_caught_up(self) -> bool:
-        """Whether all that was there at first has been read."""
+        """Return True if all that was there at first has been read."""
 
     def written(self) -> float | None:
-        """When the last line that was there at first was written, in seconds since the epoch."""
+        """Return when the last line that was there at first was written, in seconds since the epoch."""
 
     def has_ended(self) -> bool:
-        """Whether nothing more can come."""
+        """Return True if nothing more can come."""
 
     def close(self) -> None:
         """Let go of it."""
@@ -70,7 +70,7 @@ class LogTail:
         self._shifts: dict[_Form, float] = {}
         """Seconds from the stamps of a form to the epoch."""
         self._held: list[Record] = []
-        """What was there, as far as it has come."""
+        """Records that were there, as far as they have come."""
         self.unfinished = ""
         """The beginning of a line whose end has not come yet."""
         self._rest = b""
@@ -97,7 +97,7 @@ class LogTail:
 
     @property
     def has_ended(self) -> bool:
-        """Whether no line can follow."""
+        """True if no line can follow."""
         return self._source.has_ended()
 
     def close(self) -> None:
@@ -105,7 +105,7 @@ class LogTail:
         self._source.close()
 
     def _learn_shifts(self, found: Sequence[Record], now: float) -> None:
-        """Of each form of stamp by its last one."""
+        """Learn the shift of each form of stamp from its last one."""
         last = {_Form.of(stamp, clock): stamp for each in found for clock, stamp in _stamps(each)}
         for form, stamp in last.items():
             self._shifts.setdefault(form, form.shift(stamp, self._source.written(), now))

@@ -196,14 +196,15 @@ def left_in_words(followed: Followed, wall: float) -> str | None:
 
 
 def caution_in_words(followed: Followed) -> str | None:
-    """Return how often such intervals held where that is much less than eight times in ten; None elsewhere."""
+    """Return what speaks against relying on it: so new a server, or intervals that held much less than 80% of the time."""
     held = followed.held
-    if held is None or held.inside >= _MUCH_LESS * held.asked:
-        return None
-    return (
-        f"do not rely on this interval: for servers of this kind it held {held.inside / held.asked:.0%} of the time, "
-        f"not 80% ({held.recoveries} recoveries)"
-    )
+    cautions = [followed.newer_than_known] if followed.newer_than_known else []
+    if held is not None and held.inside < _MUCH_LESS * held.asked:
+        cautions.append(
+            f"do not rely on this interval: for servers of this kind it held {held.inside / held.asked:.0%} of the time, "
+            f"not 80% ({held.recoveries} recoveries)"
+        )
+    return "; ".join(cautions) or None
 
 
 def summary(
