@@ -20,7 +20,7 @@ else
 
 .PHONY: help experiment doctor runs slowlog report notebooks lab cluster box up status ssh halt destroy test test-thorough test-vm lint format clean
 help:
-	@echo "make experiment NAME VAR=value…   run an experiment: $(subst _,-,$(notdir $(patsubst %/__init__.py,%,$(wildcard experiments/*/__init__.py))))"
+	@echo "make experiment NAME VAR=value…   run an experiment: $(subst _,-,$(notdir $(patsubst %/experiment.py,%,$(wildcard experiments/*/experiment.py)) $(basename $(filter-out %/__init__.py,$(wildcard experiments/*.py)))))"
 	@echo "make doctor [LOGSIZE=8G]          what this machine offers and lacks for it"
 	@echo "make runs                         list the runs that are kept"
 	@echo "make slowlog DEFAULTS_FILE=~/.my.cnf [SECONDS=5]   log every statement of a server of yours: docs/query-logs.md"

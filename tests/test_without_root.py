@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from experiments.binlog_purge.trial import PurgeTrial
-from experiments.inflation.trial import InflationTrial
+from experiments.inflation.experiment import InflationTrial
 from redolab.lab import open_lab
 from redolab.machine import files, processes
 from redolab.machine.clean_up_journal import Journal
@@ -91,11 +91,11 @@ def test_inflation_without_root(somebody: Somebody, home: Path) -> None:
         "run", "inflation", "--server", "mariadb-10.11", *one_cell, "--repeat", "1", "--log-size", "64M"
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "Device blank: a block device of its own needs root." in done.stdout
+    assert "Blank: device: a block device of its own needs root." in done.stdout
     (run,) = RunStore(home / "runs").all()
     (trial,) = [record.trial for record in run.trials(InflationTrial)]
     assert trial.after.device_bytes is None
-    assert trial.growth.ratio == pytest.approx(1, abs=0.01)
+    assert trial.ratio == pytest.approx(1, abs=0.01)
 
 
 @pytest.mark.alone

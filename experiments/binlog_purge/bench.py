@@ -13,9 +13,9 @@ from redolab.clock import now
 from redolab.lab import Lab
 from redolab.machine import files
 from redolab.progress import Stage
-from redolab.runs.bench import Bench, Measured
+from redolab.runs.needs import Needs
+from redolab.runs.old_bench import Measured, OldBench
 from redolab.runs.plan import Planned
-from redolab.runs.room import Needs
 from redolab.runs.store import Run
 from redolab.servers.dialects import InstanceRequest, Purpose, Setting
 from redolab.servers.initialise import initialise
@@ -58,12 +58,13 @@ class _Started:
     notes: Path
 
 
-class PurgeBench(Bench[PlannedInstance, PlannedRemoval, PurgeTrial]):
+class PurgeBench(OldBench[PlannedInstance, PlannedRemoval, PurgeTrial]):
     """The bench of purges of binary logs under load."""
 
     brief = True
 
     def __init__(self, lab: Lab, plan: PurgePlan) -> None:
+        super().__init__(lab, plan)
         self._lab = lab
         self._plan = plan
         self._profiles = {group.storage: storage_profile(group.storage) for group in plan.groups}
@@ -77,11 +78,6 @@ class PurgeBench(Bench[PlannedInstance, PlannedRemoval, PurgeTrial]):
         groups = [self._plan.groups[self._plan.steps[position].group] for position in positions]
         for name in dict.fromkeys(group.file_system for group in groups if group.file_system != AS_IS):
             check_file_system(self._lab, self._lab.folder / DISKS / f"trial-{name}", name)
-
-    @override
-    def find(self, group: int, name: str | None) -> str | None:
-        """An instance does not outlive its run."""
-        return None
 
     @override
     def needs(self, positions: Sequence[int], missing: Sequence[int]) -> Needs:
@@ -134,7 +130,7 @@ class PurgeBench(Bench[PlannedInstance, PlannedRemoval, PurgeTrial]):
         return ""
 
     @override
-    def measure(
+    def measure_at(
         self,
         position: int,
         planned: Planned[PlannedRemoval],

@@ -24,9 +24,9 @@ from redolab.powercut.recovering import StateContent, StateTask, recover_states
 from redolab.powercut.states import DiskState, History
 from redolab.records.dataset import DatasetSpec
 from redolab.recoveries.checked import CheckedRecovery
-from redolab.runs.bench import Bench, Measured
+from redolab.runs.needs import Needs
+from redolab.runs.old_bench import Measured, OldBench
 from redolab.runs.plan import Planned
-from redolab.runs.room import Needs
 from redolab.runs.schema import Finding
 from redolab.runs.store import Run
 from redolab.servers.dialects import Dialect, InstanceRequest, Purpose
@@ -62,12 +62,14 @@ class _Recorded:
     contents: dict[str, StateContent] = field(default_factory=dict)
 
 
-class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
+class DurabilityBench(OldBench[PlannedRecording, PlannedCuts, DurabilityTrial]):
     """The bench of power cuts of one recorded load."""
 
     brief = True
+    trials_stand_alone = True
 
     def __init__(self, lab: Lab, plan: DurabilityPlan) -> None:
+        super().__init__(lab, plan)
         self._lab = lab
         self._plan = plan
         self._room: Path | None = None
@@ -78,11 +80,6 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
         """The steps of which a log is kept."""
         self._kept: set[tuple[Cell, bool]] = set()
         """Of which cells a cut is kept as a folder: one that is a finding, or another."""
-
-    @override
-    def find(self, group: int, name: str | None) -> str | None:
-        """A recording does not outlive its run's session, but what was judged of it stands by itself."""
-        return name
 
     @override
     def needs(self, positions: Sequence[int], missing: Sequence[int]) -> Needs:
@@ -156,12 +153,7 @@ class DurabilityBench(Bench[PlannedRecording, PlannedCuts, DurabilityTrial]):
         self._recorded = _Recorded(load, history, wanted)
 
     @override
-    def use(self, group: int, name: str, run: Run) -> None:
-        """Another recording, for the states that are still to be judged."""
-        self.make(group, run)
-
-    @override
-    def measure(
+    def measure_at(
         self,
         position: int,
         planned: Planned[PlannedCuts],

@@ -11,7 +11,7 @@ from redolab.powercut.explaining import Explanation
 from redolab.powercut.ledger import Fault, LedgerVerdict, faults_of
 from redolab.powercut.states import PowerCut
 from redolab.records.recovery import Outcome
-from redolab.runs.experiment import Rows
+from redolab.runs.schema import Rows
 from redolab.runs.store import Run
 from redolab.workloads.data import TableCheck
 

@@ -1,41 +1,245 @@
-"""What an inflation run measured, as its table and its plots."""
+"""What each server's `Innodb_os_log_written` counts, told from a run, beside the model of it."""
 
 from __future__ import annotations
 
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
-from redolab.errors import LabError
+from redolab.models.counted import predicted, what_is_counted
+from redolab.models.inflation import Counted, Lengths, LogWriter, bytes_per_lsn_byte
 from redolab.report.contents import Plot, Report
-from redolab.runs.factors import read_factors
+from redolab.report.labels import server_label
+from redolab.report.numbers import noun, number, percent, span
+from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
+from redolab.report.quantities import quantities_of
+from redolab.report.table import Column
+from redolab.runs.default_report import Configuration, configurations, configurations_table
+from redolab.runs.results import rows_of
 from redolab.runs.store import Run
 
-from .factors import Factors
-from .plots import plot_layers, plot_ratio
-from .table import CountedServer, answer, counted_servers, inflation_table, layers_table, row_dictionaries
-from .trial import InflationCell, InflationTrial
+from .experiment import Inflation, InflationTrial, Inserts
+
+NEAR = 0.05
+"""Up to this share of the measured ratio the model is called near."""
+_POINTS = 200
+_TICKS = {100: "100", 1_000: "1,000", 10_000: "10,000", 100_000: "100,000", 1_000_000: "1,000,000"}
+_MEANINGS = {
+    Counted.LSN: "the LSN under another name: true as the redo that you generate, blind to the rewriting of blocks",
+    Counted.BLOCKS: "blocks of 512 bytes, each rewriting included",
+    Counted.BLOCKS_AND_PADDING: "blocks of 512 bytes, each rewriting included, and the zeros that fill up what is written ahead",
+    None: "unknown, as no configuration of this run rewrites blocks",
+}
 
 
-def report(run: Run) -> Report:
-    """The table and the plots of what a run has measured."""
-    found = found_in(run)
-    rows = [row for of_server in found for row in of_server.rows]
+@dataclass(frozen=True, slots=True)
+class MeasuredCell:
+    """The trials of one configuration beside the model. Ratios are bytes for each byte of LSN."""
+
+    configuration: Configuration
+    counted: Counted | None
+
+    @property
+    def step(self) -> Inserts:
+        """The stretch of inserts."""
+        step: Inserts = self.configuration.results[0].step
+        return step
+
+    @property
+    def trials(self) -> Sequence[InflationTrial]:
+        """The trials."""
+        return [each.trial for each in self.configuration.results]
+
+    @property
+    def ratio(self) -> float:
+        """os_log_written, median."""
+        return statistics.median(each.ratio for each in self.trials)
+
+    @property
+    def r(self) -> float:
+        """Bytes of LSN in a write of the log, median."""
+        return statistics.median(each.lsn_per_log_write for each in self.trials)
+
+    @property
+    def device(self) -> float | None:
+        """Bytes that the device was sent, median; None where it was not counted."""
+        known = [each.device_ratio for each in self.trials if each.device_ratio is not None]
+        return statistics.median(known) if known else None
+
+    @property
+    def model(self) -> float | None:
+        """os_log_written by the model, median; None where nothing tells what the counter counts."""
+        counted = self.counted
+        if counted is None:
+            return None
+        growths = [(each.log_writer, each.growth(self.step.threads)) for each in self.trials]
+        return statistics.median(predicted(writer, counted, growth) for writer, growth in growths)
+
+    @property
+    def error(self) -> float | None:
+        """Share of the measured ratio by which the model's differs."""
+        return None if self.model is None else self.model / self.ratio - 1
+
+
+@dataclass(frozen=True, slots=True)
+class CountedServer:
+    """What the trials of one server say of its counter; the first cell has the first value of every factor."""
+
+    label: str
+    writer: LogWriter
+    counted: Counted | None
+    cells: Sequence[MeasuredCell]
+
+    @property
+    def ratios(self) -> Sequence[float]:
+        """os_log_written for each byte of LSN, of every cell."""
+        return [each.ratio for each in self.cells]
+
+    @property
+    def worst(self) -> float | None:
+        """The largest error of the model."""
+        return max((each.error for each in self.cells if each.error is not None), key=abs, default=None)
+
+    def grown(self, layer: str, over: str = "lsn") -> Sequence[float]:
+        """Return how much a layer grew for each byte of another, of every cell; nothing where it does not count."""
+        ratios = [
+            [value / (each.grown(over) or 1) for each in cell.trials if (value := each.grown(layer)) is not None]
+            for cell in self.cells
+        ]
+        return [statistics.median(each) for each in ratios if each]
+
+    @property
+    def why_blank(self) -> Sequence[str]:
+        """Which layers were not counted, and why."""
+        reasons = {layer: why for cell in self.cells for each in cell.trials for layer, why in each.why_blank.items()}
+        return [f"{layer}: {why}" for layer, why in reasons.items()]
+
+
+def counted_servers(run: Run) -> list[CountedServer]:
+    """Return what a run says of each server, in the order of its plan. Raises `LabError` if it cannot be read."""
+    by_server: dict[str, list[Configuration]] = {}
+    for each in configurations(Inflation, run):
+        by_server.setdefault(each.results[0].group.server, []).append(each)
+    return [_counted_server(name, each) for name, each in by_server.items()]
+
+
+def _counted_server(name: str, found: Sequence[Configuration]) -> CountedServer:
+    first: InflationTrial = found[0].results[0].trial
+    growths = [each.trial.growth(each.step.threads) for of in found for each in of.results]
+    counted = what_is_counted(first.log_writer, growths)
+    label = server_label(name, first.version)
+    return CountedServer(label, first.log_writer, counted, [MeasuredCell(each, counted) for each in found])
+
+
+def meaning(counted: Counted | None) -> str:
+    """What a counter counts, as one tells a DBA."""
+    return _MEANINGS[counted]
+
+
+def report(experiment: type[Inflation], run: Run) -> Report:
+    """Return answer, table and plots of what a run has measured."""
+    servers = counted_servers(run)
+    cells = {id(each.configuration): each for server in servers for each in server.cells}
+    model = [
+        Column[Configuration]("model", lambda row: number(cells[id(row)].model), right=True),
+        Column[Configuration]("error", lambda row: percent(cells[id(row)].error), right=True),
+    ]
+    notes = [
+        "Bytes for each byte of LSN, in the same stretch of inserts. r: bytes of LSN in a write of the log. model: the formula of "
+        "docs/inflation.md for r, and its error.",
+        *(f"{each.label} counts {meaning(each.counted)}." for each in servers),
+        *dict.fromkeys(f"Blank: {why}." for each in servers for why in each.why_blank),
+    ]
+    table = configurations_table(
+        "Redo log writes", [cell.configuration for cell in cells.values()], quantities_of(InflationTrial), notes, model
+    )
     return Report(
-        answer=answer(found),
-        tables=[inflation_table(found)],
-        details=[layers_table(found)],
-        rows={"table": row_dictionaries(rows)},
-        plots=[Plot("ratio", partial(plot_ratio, found=found)), Plot("layers", partial(plot_layers, found=found))],
+        answer=answer(servers),
+        tables=[table],
+        rows={"table": rows_of(experiment.results(run))},
+        plots=[
+            Plot("ratio", partial(plot_ratio, servers=servers)),
+            Plot("layers", partial(plot_layers, servers=servers)),
+        ],
     )
 
 
-def found_in(run: Run) -> list[CountedServer]:
-    """What a run's trials say of each server. Raises `LabError` if they cannot be read."""
-    return counted_servers([record.trial for record in run.trials(InflationTrial)], _order(run))
+def answer(servers: Sequence[CountedServer]) -> str:
+    """How far os_log_written is from the LSN in the first cell of each server."""
+    if not servers:
+        return "Nothing was measured."
+    first = servers[0].cells[0].step
+    clients = noun(first.threads, "client")
+    ratios = span([each.ratios[0] for each in servers])
+    return f"Innodb_os_log_written counts {ratios} bytes for each byte of LSN ({clients}, rows of {first.row_bytes} bytes)."
 
 
-def _order(run: Run) -> list[InflationCell]:
-    """The cells in the order in which they were asked for; none where that can no longer be read."""
-    try:
-        return read_factors(Factors, run.record().options).cells()
-    except LabError:
-        return []
+def plot_ratio(folder: Path, servers: Sequence[CountedServer]) -> None:
+    """os_log_written for each byte of LSN against r, a panel for the servers that write and count alike."""
+    panels: dict[tuple[LogWriter, Counted | None], list[CountedServer]] = {}
+    for each in servers:
+        panels.setdefault((each.writer, each.counted), []).append(each)
+    figure, axes = plt.subplots(
+        len(panels), 1, figsize=(WIDTH, 1.2 + 2.2 * len(panels)), sharex=True, layout="constrained", squeeze=False
+    )
+    every_r = [cell.r for each in servers for cell in each.cells]
+    least, most = 0.8 * min(every_r), 1.25 * max(every_r)
+    curve_at = [least * (most / least) ** (step / _POINTS) for step in range(_POINTS + 1)]
+    for panel, ((writer, counted), own) in zip(axes.flat, panels.items(), strict=True):
+        for lengths, style, label in ((Lengths.EQUAL, "-", "model, one client"), (Lengths.RANDOM, "--", "several")):
+            if counted is not None:
+                curve = [bytes_per_lsn_byte(writer, counted, r, lengths) for r in curve_at]
+                panel.plot(curve_at, curve, color=MODEL, linestyle=style, linewidth=1, label=label)
+        for one, marker, label in ((True, "o", "measured, one client"), (False, "^", "several")):
+            cells = [cell for each in own for cell in each.cells if (cell.step.threads == 1) == one]
+            xs, ys = [cell.r for cell in cells], [cell.ratio for cell in cells]
+            panel.plot(xs, ys, marker, markersize=5, color=MEASURED, markerfacecolor="white", label=label)
+        panel.set(xscale="log", yscale="log", xlim=(least, most), ylim=(0.93, 8))
+        panel.set_yticks([1, 2, 3, 5, 7], ["1", "2", "3", "5", "7"])
+        panel.set_xticks(list(_TICKS), list(_TICKS.values()))
+        panel.minorticks_off()
+        panel.grid(visible=True, color="#DDDDDD", linewidth=0.5)
+    figure.supxlabel("r: redo of a log write, bytes of LSN", fontsize="medium")
+    figure.supylabel("os_log_written, bytes for each byte of LSN", fontsize="medium")
+    figure.legend(
+        *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize="small", frameon=False
+    )
+    most_counted = number(max(ratio for each in servers for ratio in each.ratios), 1)
+    head(
+        figure, f"os_log_written counts up to {most_counted} bytes for each byte of redo where log writes are short", ""
+    )
+    for panel, own in zip(axes.flat, panels.values(), strict=True):
+        panel.set_title(", ".join(each.label for each in own), fontsize="small", loc="left", color=MODEL)
+    save(figure, folder / "ratio")
+
+
+def plot_layers(folder: Path, servers: Sequence[CountedServer]) -> None:
+    """What the counter says and what the device gets, in the first cell of each server."""
+    first = [each.cells[0] for each in servers]
+    figure, axes = plt.subplots(figsize=(WIDTH, 1.9 + 0.52 * len(servers)), layout="constrained")
+    for values, label, colour, shift in (
+        ([each.ratio for each in first], "os_log_written", MEASURED, -0.19),
+        ([each.device for each in first], "written to the device", "#BBBBBB", 0.19),
+    ):
+        bars = axes.barh(
+            [place + shift for place in range(len(first))],
+            [each or 0 for each in values],
+            height=0.38,
+            color=colour,
+            label=label,
+        )
+        axes.bar_label(
+            bars, ["not counted" if each is None else number(each) for each in values], padding=4, fontsize="small"
+        )
+    axes.axvline(1, color=LIMIT, linewidth=1, label="LSN")
+    axes.set_yticks(range(len(servers)), [each.label for each in servers])
+    axes.set_ylim(len(servers) - 0.4, -0.6)
+    axes.margins(x=0.1)
+    axes.set_xlabel("bytes for each byte of LSN")
+    figure.legend(loc="outside lower center", ncols=3, fontsize="small", frameon=False)
+    factors = first[0].configuration.factors
+    shared = ", ".join(f"{name} {value}" for name, value in factors.items() if name != "server")
+    head(figure, answer(servers).partition(" (")[0], shared)
+    save(figure, folder / "layers")

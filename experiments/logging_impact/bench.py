@@ -21,9 +21,9 @@ from redolab.querylogs.plugin.building import built_slow_log_plugin
 from redolab.querylogs.plugin.installing import installed
 from redolab.querylogs.plugin.packaged import server_audit_plugin
 from redolab.records.dataset import DatasetSpec
-from redolab.runs.bench import Bench, Measured
+from redolab.runs.needs import Needs
+from redolab.runs.old_bench import Measured, OldBench
 from redolab.runs.plan import Planned
-from redolab.runs.room import Needs
 from redolab.runs.store import Run
 from redolab.servers.dialects import InstanceRequest, Purpose, Setting
 from redolab.servers.install import InstalledServer
@@ -60,21 +60,17 @@ class _Started:
     """The hash under which the run keeps its settings and variables."""
 
 
-class LoggingBench(Bench[PlannedInstance, PlannedLog, LoggingTrial]):
+class LoggingBench(OldBench[PlannedInstance, PlannedLog, LoggingTrial]):
     """The bench of logging configurations under one load."""
 
     def __init__(self, lab: Lab, plan: LoggingPlan) -> None:
+        super().__init__(lab, plan)
         self._lab = lab
         self._plan = plan
         self._conditions: LoggingConditions = plan.conditions
         self._workload = workload_catalogue().get(TPCC)
         self._of_instance = ExitStack()
         self._started: _Started | None = None
-
-    @override
-    def find(self, group: int, name: str | None) -> str | None:
-        """An instance does not outlive its run."""
-        return None
 
     @override
     def needs(self, positions: Sequence[int], missing: Sequence[int]) -> Needs:
@@ -133,7 +129,7 @@ class LoggingBench(Bench[PlannedInstance, PlannedLog, LoggingTrial]):
         return ""
 
     @override
-    def measure(
+    def measure_at(
         self,
         position: int,
         planned: Planned[PlannedLog],

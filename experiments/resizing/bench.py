@@ -30,9 +30,9 @@ from redolab.records.turns import (
     Turn,
 )
 from redolab.results.load_figures import load_figures
-from redolab.runs.bench import Bench, Measured
+from redolab.runs.needs import Needs
+from redolab.runs.old_bench import Measured, OldBench
 from redolab.runs.plan import Planned
-from redolab.runs.room import Needs
 from redolab.runs.store import Run
 from redolab.servers.dialects import InstanceRequest, Purpose
 from redolab.servers.install import InstalledServer
@@ -67,10 +67,11 @@ class _Started:
     """The hash under which the run keeps its settings and variables."""
 
 
-class ResizingBench(Bench[PlannedLoad, PlannedBlock, ResizingTrial]):
+class ResizingBench(OldBench[PlannedLoad, PlannedBlock, ResizingTrial]):
     """The bench of changes of the log size under load."""
 
     def __init__(self, lab: Lab, plan: ResizingPlan) -> None:
+        super().__init__(lab, plan)
         self._lab = lab
         self._plan = plan
         self._conditions: ResizingConditions = plan.conditions
@@ -82,11 +83,6 @@ class ResizingBench(Bench[PlannedLoad, PlannedBlock, ResizingTrial]):
     @override
     def check(self, positions: Sequence[int]) -> None:
         check_possible(self._profiles)
-
-    @override
-    def find(self, group: int, name: str | None) -> str | None:
-        """A load does not outlive its run."""
-        return None
 
     @override
     def needs(self, positions: Sequence[int], missing: Sequence[int]) -> Needs:
@@ -153,7 +149,7 @@ class ResizingBench(Bench[PlannedLoad, PlannedBlock, ResizingTrial]):
         return ""
 
     @override
-    def measure(
+    def measure_at(
         self,
         position: int,
         planned: Planned[PlannedBlock],

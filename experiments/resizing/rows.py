@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from redolab.records.turns import ResizingTrial, Turn
-from redolab.runs.experiment import Rows
+from redolab.runs.schema import Rows
 from redolab.runs.store import Run
 
 

@@ -17,9 +17,9 @@ from redolab.errors import LabError, WorkloadFailed
 from redolab.lab import Lab
 from redolab.machine import files
 from redolab.progress import Stage
-from redolab.runs.bench import Bench, Measured
+from redolab.runs.needs import Needs
+from redolab.runs.old_bench import Measured, OldBench
 from redolab.runs.plan import Planned
-from redolab.runs.room import Needs
 from redolab.runs.store import Run
 from redolab.servers.dialects import SLOW_LOG, InstanceRequest, Purpose, Setting
 from redolab.servers.initialise import initialise
@@ -79,10 +79,11 @@ class _Started:
     """The hash under which the run keeps its settings and variables."""
 
 
-class RotationBench(Bench[PlannedInstance, PlannedRotation, RotationTrial]):
+class RotationBench(OldBench[PlannedInstance, PlannedRotation, RotationTrial]):
     """Starts an instance for each group, and rotates its slow query log under load for each step."""
 
     def __init__(self, lab: Lab, plan: RotationPlan) -> None:
+        super().__init__(lab, plan)
         self._lab = lab
         self._plan = plan
         self._storages = Storages(lab, plan.conditions.storages)
@@ -110,11 +111,6 @@ class RotationBench(Bench[PlannedInstance, PlannedRotation, RotationTrial]):
             disk_for={disks: f"a log of {format_size(largest)} with its copy"},
             remedy="choose a smaller LOGFILE",
         )
-
-    @override
-    def find(self, group: int, name: str | None) -> str | None:
-        """An instance does not outlive its run."""
-        return None
 
     @contextmanager
     @override
@@ -162,7 +158,7 @@ class RotationBench(Bench[PlannedInstance, PlannedRotation, RotationTrial]):
         self._started = _Started(instance, place, connection, log, sample, kept)
 
     @override
-    def measure(
+    def measure_at(
         self,
         position: int,
         planned: Planned[PlannedRotation],

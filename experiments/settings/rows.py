@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redolab.results.rows import load_rows
-from redolab.runs.experiment import Rows
+from redolab.runs.schema import Rows
 from redolab.runs.store import Run
 
 from .planned import SettingsPlan

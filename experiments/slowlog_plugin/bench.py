@@ -21,9 +21,9 @@ from redolab.machine import files, mounts, processes
 from redolab.machine.processes import Command
 from redolab.querylogs.plugin.building import built_slow_log_plugin
 from redolab.querylogs.plugin.installing import installed
-from redolab.runs.bench import Bench, Measured
+from redolab.runs.needs import Needs
+from redolab.runs.old_bench import Measured, OldBench
 from redolab.runs.plan import Plan, Planned, PlannedGroup, PlannedStep
-from redolab.runs.room import Needs
 from redolab.runs.store import Run
 from redolab.servers.dialects import InstanceRequest, Purpose, Setting
 from redolab.servers.initialise import initialise
@@ -112,21 +112,17 @@ class _Started:
     kept: str
 
 
-class PluginBench(Bench[PlannedInstance, PlannedStretch, PluginTrial]):
+class PluginBench(OldBench[PlannedInstance, PlannedStretch, PluginTrial]):
     """Starts an instance for each group and has it asked for each step."""
 
     brief = True
 
     def __init__(self, lab: Lab, plan: PluginPlan) -> None:
+        super().__init__(lab, plan)
         self._lab = lab
         self._plan = plan
         self._kept = KeptServer(lab, "slowlog-plugin", self._made)
         self._started: _Started | None = None
-
-    @override
-    def find(self, group: int, name: str | None) -> str | None:
-        """An instance does not outlive its run."""
-        return None
 
     @override
     def needs(self, positions: Sequence[int], missing: Sequence[int]) -> Needs:
@@ -169,7 +165,7 @@ class PluginBench(Bench[PlannedInstance, PlannedStretch, PluginTrial]):
         return ""
 
     @override
-    def measure(
+    def measure_at(
         self,
         position: int,
         planned: Planned[PlannedStretch],

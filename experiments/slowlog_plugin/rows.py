@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from redolab.runs.experiment import Rows
+from redolab.runs.schema import Rows
 from redolab.runs.store import Run
 
 from .trial import PluginTrial

@@ -8,7 +8,8 @@ from redolab.crashes.wanted import WantedCrash
 from redolab.errors import InvalidInput
 from redolab.models.sizes import SMALLEST_DATASET, SMALLEST_POOL, fill_pool
 from redolab.records.recovery import WINDOW
-from redolab.runs.room import Needs, check_room
+from redolab.runs.needs import Needs
+from redolab.runs.room import check_room
 from redolab.units import format_size
 from redolab.workloads.catalogue import workload_catalogue
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -26,16 +26,15 @@ from redolab.machine import copies, files
 from redolab.models import sizes
 from redolab.records.crash import MARK, STORY, CrashImage, CrashSpec
 from redolab.records.dataset import DatasetSpec
-from redolab.records.plan import CrashPlan, PlannedCrash, PlannedRecovery
+from redolab.records.plan import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
 from redolab.records.recovery import RecoveryTrial, WarmRecord, WarmTime
 from redolab.records.verdict import Judgement
 from redolab.recoveries.recovery import recover
 from redolab.recoveries.task import Recorder, RecoveryTask
 from redolab.results.crashes import CRASHES, crashes_of
 from redolab.results.recoveries import WARM
-from redolab.runs.bench import Bench, Measured
-from redolab.runs.plan import Planned
-from redolab.runs.room import Needs
+from redolab.runs.bench import Bench, GroupContext, KeepsProducts, StepContext
+from redolab.runs.needs import Needs
 from redolab.runs.schema import Finding, GroupRecord, VerdictRecord
 from redolab.runs.store import Run
 from redolab.servers.catalogue import server_catalogue
@@ -50,27 +49,28 @@ from redolab.units import format_size
 from redolab.workloads.catalogue import workload_catalogue
 
 
-class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
+class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, RecoveryTrial], KeepsProducts):
     """Makes the crash images of a plan and recovers copies of them."""
 
     def __init__(self, lab: Lab, plan: CrashPlan) -> None:
-        self._lab = lab
-        self._plan = plan
+        super().__init__(lab, plan)
         self._images = ImageStore(lab.home, lab.identity())
         self._storages = Storages(lab, plan.conditions.storages)
         self._to_make = set(range(len(plan.groups)))
         self._loaded: list[DatasetSpec] = []
         """Datasets that were loaded for this run, and are not to be kept."""
-        self._made_ahead: dict[int, str] = {}
-        """Group → the state that was made for it by the load of another."""
+        self._new: dict[int, str] = {}
+        """Group → the state that this session made for it; the load of one group may make those of others."""
+        self._unused: set[str] = set()
+        """Names of states that this session made, and that no group was entered on."""
 
     @override
     def check(self, positions: Sequence[int]) -> None:
         """Storages that this machine cannot offer, images and settings that a server does not take."""
         # What was measured before is not made again.
-        self._to_make = {self._plan.steps[position].group for position in positions}
-        profiles = self._plan.conditions.storages
-        wanted = {self._plan.steps[position].step.storage for position in positions}
+        self._to_make = {self.plan.steps[position].group for position in positions}
+        profiles = self.plan.conditions.storages
+        wanted = {self.plan.steps[position].step.storage for position in positions}
         check_possible({name: profile for name, profile in profiles.items() if name in wanted})
         for crash in self._crashes(positions):
             if crash.image is None and crash_kind(crash.spec.crash).cuts_power:
@@ -78,11 +78,11 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
             if crash.image is not None:
                 dialect = server_catalogue().get(crash.server).dialect()
                 check_format(self._images.get(crash.image), crash.server, dialect)
-        try_settings(self._lab, self._plan, positions)
+        try_settings(self.lab, self.plan, positions)
 
     @override
     def needs(self, positions: Sequence[int], missing: Sequence[int]) -> Needs:
-        plan, home = self._plan, self._lab.home
+        plan, home = self.plan, self.lab.home
         steps = [plan.steps[position].step for position in positions]
         crashes = self._crashes(positions)
         images = [self._image_size(crash.spec) for crash in crashes]
@@ -106,26 +106,27 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         cut = any(crash_kind(plan.groups[group].spec.crash).cuts_power for group in missing)
         if cut or any(isinstance(profile, ModelledDisk) for profile in profiles.values()):
             at_once = images if plan.mixes_groups else [max(images)]
-            disks = self._lab.folder / DISKS
+            disks = self.lab.folder / DISKS
             disk[disks] = sum(sizes.lab_disk(image) for image in at_once) + fio
             why[disks] = "the lab disks with copies of the crash images"
-        return Needs(memory=memory, memory_for=memory_for, disk=disk, disk_for=why, remedy=SMALLER)
+        return Needs(
+            memory=memory, memory_for=memory_for, disk=disk, disk_for=why, remedy=SMALLER, remarks=self._remarks()
+        )
 
     def _crashes(self, positions: Sequence[int]) -> list[PlannedCrash]:
         """The crashes of the steps at these positions."""
         return [
-            self._plan.groups[group]
-            for group in dict.fromkeys(self._plan.steps[position].group for position in positions)
+            self.plan.groups[group]
+            for group in dict.fromkeys(self.plan.steps[position].group for position in positions)
         ]
 
-    @override
-    def remarks(self) -> Sequence[str]:
-        """Where copies take long."""
-        home, profiles = self._lab.home, self._plan.conditions.storages
-        copied = [each for each in self._plan.steps if not isinstance(profiles[each.step.storage], ModelledDisk)]
+    def _remarks(self) -> tuple[str, ...]:
+        """Return a remark where copies take long."""
+        home, profiles = self.lab.home, self.conditions.storages
+        copied = [each for each in self.plan.steps if not isinstance(profiles[each.step.storage], ModelledDisk)]
         if not copied or copies.shares_blocks(home):
             return ()
-        size = sum(self._image_size(self._plan.groups[each.group].spec) for each in copied)
+        size = sum(self._image_size(self.plan.groups[each.group].spec) for each in copied)
         which = (
             "1 recovery copies its crash image"
             if len(copied) == 1
@@ -138,17 +139,12 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
 
     @override
     def find(self, group: int, name: str | None) -> str | None:
-        crash = self._plan.groups[group]
+        crash = self.plan.groups[group]
         wanted = name or crash.image
         if wanted:
             return wanted if self._images.read(wanted) is not None else None
-        found = None if self._plan.conditions.new_crash else self._images.find(crash.spec)
+        found = None if self.plan.conditions.new_crash else self._images.find(crash.spec)
         return None if found is None else found.name
-
-    @override
-    def is_made_ahead(self, group: int) -> bool:
-        """By the load of another group."""
-        return group in self._made_ahead
 
     @contextmanager
     @override
@@ -156,35 +152,33 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         """Storages are attached when they are first wanted, and gone at the end."""
         with ExitStack() as stack:
             stack.callback(self._remove_datasets)
-            stack.callback(self._remove_made_ahead, run)
+            stack.callback(self._remove_unused, run)
             stack.enter_context(self._storages)
-            conditions = self._plan.conditions
-            record_disks(run, self._storages, conditions.storages, self._lab.progress, look=conditions.check_disks)
+            conditions = self.plan.conditions
+            record_disks(run, self._storages, conditions.storages, self.lab.progress, look=conditions.check_disks)
+            self._judge_unjudged(run)
             yield
 
-    @override
-    def catch_up(self, run: Run) -> None:
-        """Recoveries that were measured and not judged are judged, without timing them again."""
+    def _judge_unjudged(self, run: Run) -> None:
+        """Judge the recoveries that earlier sessions measured and did not judge, without timing them again."""
         positions = unjudged(run)
         if not positions:
             return
-        self._lab.progress.note(
+        self.lab.progress.note(
             f"measured and not judged: {len(positions)} of the recoveries, whose states are recovered again"
         )
-        for name in judge_positions(self._lab, run, self._plan, positions):
-            self._lab.progress.note(f"{name} is gone: what was recovered from it stays without a verdict")
+        for name in judge_positions(self.lab, run, self.plan, positions):
+            self.lab.progress.note(f"{name} is gone: what was recovered from it stays without a verdict")
 
     @override
     def make(self, group: int, run: Run) -> str:
-        crash, home = self._plan.groups[group], self._lab.home
-        if group in self._made_ahead:
-            return self._made_ahead.pop(group)
+        crash, home = self.plan.groups[group], self.lab.home
         if crash.image is not None:
             raise LabError(f"the crash image {crash.image} was removed", "'redolab images' lists those there are")
         had_dataset = find_dataset(home, crash.spec.dataset) is not None
         server, workload = self._server(crash), workload_catalogue().get(crash.spec.workload)
-        every = self._plan.conditions.sample_every
-        workload.require(self._lab)
+        every = self.plan.conditions.sample_every
+        workload.require(self.lab)
         groups = [each for each in self._of_one_load(group) if each == group or not self._was_made(each, run)]
         try:
             if crash.spec.storage != HOME:
@@ -192,14 +186,15 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
             wanted = [self._wanted(each) for each in groups]
 
             def kept(image: CrashImage) -> None:
-                (of_group,) = [each for each in groups if self._plan.groups[each].spec == image.spec]
-                self._made_ahead[of_group] = image.name
+                (of_group,) = [each for each in groups if self.plan.groups[each].spec == image.spec]
+                self._new[of_group] = image.name
+                self._unused.add(image.name)
                 self._keep_story(run, image)
                 if len(groups) > 1:
                     self._note_made(of_group, image.name, run)
 
             make_states(
-                self._lab,
+                self.lab,
                 home,
                 server,
                 workload,
@@ -212,25 +207,25 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         finally:
             # The lab disk that a server was under load on.
             self._storages.release(crash.spec.dataset.key)
-            if not self._plan.keep and not had_dataset:
+            if not self.plan.keep and not had_dataset:
                 self._loaded.append(crash.spec.dataset)
             # Where the load failed, the next one is to make all that it did not.
-            self._to_make -= {group, *self._made_ahead}
-            self._remove_datasets(still_needed=[self._plan.groups[each].spec.dataset for each in self._to_make])
-        return self._made_ahead.pop(group)
+            self._to_make -= {group, *self._new}
+            self._remove_datasets(still_needed=[self.plan.groups[each].spec.dataset for each in self._to_make])
+        return self._new[group]
 
     def _of_one_load(self, group: int) -> list[int]:
         """The groups whose states one load can give together with this one's: those still to be made of the same spec, but its number."""
-        crash = self._plan.groups[group]
+        crash = self.plan.groups[group]
         if not shares_load(crash.spec):
             return [group]
         return [
             each
             for each in sorted(self._to_make | {group})
-            if each not in self._made_ahead
-            and self._plan.groups[each].image is None
-            and self._plan.groups[each].server == crash.server
-            and self._plan.groups[each].spec.alike() == crash.spec.alike()
+            if each not in self._new
+            and self.plan.groups[each].image is None
+            and self.plan.groups[each].server == crash.server
+            and self.plan.groups[each].spec.alike() == crash.spec.alike()
         ]
 
     def _was_made(self, group: int, run: Run) -> bool:
@@ -248,71 +243,73 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
 
     def _wanted(self, group: int) -> WantedState:
         """What is to be made for a group; a moment is drawn by the plan's seed, so that the same plan strikes at the same moments."""
-        spec = self._plan.groups[group].spec
+        spec = self.plan.groups[group].spec
         moments = spec.kill.moment
-        drawn = None if moments is None else moments.drawn(random.Random(f"{self._plan.seed} {group}"))
+        drawn = None if moments is None else moments.drawn(random.Random(f"{self.plan.seed} {group}"))
         return WantedState(spec=spec, moment=drawn, called_besides=self._number(group))
 
-    def _remove_made_ahead(self, run: Run) -> None:
+    def _remove_unused(self, run: Run) -> None:
         """Remove the states that no group came to use, where nothing is to be kept."""
-        for name in self._made_ahead.values() if not self._plan.keep else ():
+        for name in self._unused if not self.plan.keep else ():
             self.remove(name, run)
 
     def _remove_datasets(self, still_needed: Sequence[DatasetSpec] = ()) -> None:
         """Remove what was loaded for this run alone, but for what is still needed."""
         for dataset in [each for each in self._loaded if each not in still_needed]:
-            remove_dataset(self._lab.home, dataset.key, self._lab.journal)
+            remove_dataset(self.lab.home, dataset.key, self.lab.journal)
             self._loaded.remove(dataset)
 
     def _number(self, group: int) -> str:
         """What tells a group's image from those of the plan's other groups, which other machines may make in the same second."""
-        return f"-{group + 1}" if len(self._plan.groups) > 1 else ""
+        return f"-{group + 1}" if len(self.plan.groups) > 1 else ""
 
+    @contextmanager
     @override
-    def use(self, group: int, name: str, run: Run) -> None:
-        self._to_make.discard(group)
+    def group(self, group: PlannedCrash, at: GroupContext) -> Iterator[str]:
+        """While in it: copies of a crash image can be recovered. Yield the image's name."""
+        self._to_make.discard(at.group)
+        if at.product not in self._unused:
+            self._take(at.product, at.run)
+        self._unused.discard(at.product)
+        yield at.product
+        self._storages.release(at.product)
+
+    def _take(self, name: str, run: Run) -> None:
+        """Check that an image made earlier is as the crash left it, and keep its story with the run. Raises `LabError`."""
         image = self._images.get(name)
-        self._lab.progress.note(f"crash image {name}: made earlier")
-        with self._lab.progress.stage(f"checking that {name} is as the kill left it", "hash"):
+        self.lab.progress.note(f"crash image {name}: made earlier")
+        with self.lab.progress.stage(f"checking that {name} is as the kill left it", "hash"):
             self._images.check_unchanged(image)
         self._keep_story(run, image)
 
     @override
-    def measure(
-        self,
-        position: int,
-        planned: Planned[PlannedRecovery],
-        name: str,
-        run: Run,
-        keep: Callable[[Measured[RecoveryTrial]], None],
-    ) -> None:
-        image, step = self._images.get(name), planned.step
-        server = self._server(self._plan.groups[planned.group])
+    def measure(self, group: PlannedCrash, step: PlannedRecovery, made: str, at: StepContext[RecoveryTrial]) -> None:
+        image, run = self._images.get(made), at.run
+        server = self._server(group)
         label = step.storage.strip("/").replace("/", "-")
-        log = run.log(f"{position + 1:03}-{server.name}-{label}-{format_size(step.pool)}-{planned.repeat}")
-        contents = Contents(name, self._images.data(image), files.folder_size(self._images.folder(name)))
+        log = run.log(f"{at.position + 1:03}-{server.name}-{label}-{format_size(step.pool)}-{at.repeat}")
+        contents = Contents(made, self._images.data(image), files.folder_size(self._images.folder(made)))
         task = RecoveryTask(
             image=image,
             server=server,
             pool=step.pool,
-            repeat=planned.repeat,
-            stuck_after=self._plan.conditions.stuck_after,
+            repeat=at.repeat,
+            stuck_after=self.conditions.stuck_after,
             settings=step.settings,
             turn=next_turn(run, image.name),
-            warm_for=self._plan.conditions.warm_for,
-            looked_at=self._plan.conditions.looked_at,
+            warm_for=self.conditions.warm_for,
+            looked_at=self.conditions.looked_at,
         )
-        recorder = self._recorder(position, planned.group, log, run, keep)
+        recorder = self._recorder(at, log)
         if task.warm_for:
-            workload_catalogue().get(image.spec.workload).require(self._lab)
+            workload_catalogue().get(image.spec.workload).require(self.lab)
         self._storages.prepare(step.storage, contents)
         with self._storages.attached(step.storage, contents) as attached:
-            recover(self._lab, task, self._images, attached, recorder)
+            recover(self.lab, task, self._images, attached, recorder)
 
-    def _recorder(
-        self, position: int, group: int, log: Path, run: Run, keep: Callable[[Measured[RecoveryTrial]], None]
-    ) -> Recorder:
-        """Where what is left of the recovery at this position goes, with what is bad about it."""
+    def _recorder(self, at: StepContext[RecoveryTrial], log: Path) -> Recorder:
+        """Return where what is left of a recovery goes, with what is bad about it."""
+        run, position, group = at.run, at.position, at.group
         evidence = run.folder / "evidence" / log.stem
         shown = (str(log.relative_to(run.folder)), str(evidence.relative_to(run.folder)))
         attempt, session = run.groups()[group].attempt, len(run.record().sessions) - 1
@@ -323,7 +320,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
 
         def trial(trial: RecoveryTrial) -> None:
             measured.append(trial)
-            keep(Measured(trial, findings(bad_outcome(trial))))
+            at.keep(trial, findings(bad_outcome(trial)))
 
         def judgement(judgement: Judgement) -> None:
             found = findings(bad_verdict(recovered(measured[0]), judgement))
@@ -333,7 +330,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
                 )
             )
             for finding in found:
-                self._lab.progress.note(f"FINDING: {finding.what}")
+                self.lab.progress.note(f"FINDING: {finding.what}")
 
         def warm(warm: WarmTime) -> None:
             run.add_line(WARM, WarmRecord(position=position, group=group, attempt=attempt, warm=warm))
@@ -342,11 +339,11 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
 
     def _server(self, crash: PlannedCrash) -> InstalledServer:
         """The server of a crash, as it was when the plan was made. Raises `InvalidInput` if it is another by now."""
-        server = self._lab.server(crash.server, None if crash.image else crash.spec.dataset.version)
+        server = self.lab.server(crash.server, None if crash.image else crash.spec.dataset.version)
         if crash.image is not None:
             return server
         workload = workload_catalogue().get(crash.spec.workload)
-        planned, profile = crash.spec, self._plan.conditions.storages.get(crash.spec.storage)
+        planned, profile = crash.spec, self.plan.conditions.storages.get(crash.spec.storage)
         now = made_with(
             workload,
             server.dialect.settings(planned.instance),
@@ -365,19 +362,15 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
         return server
 
     @override
-    def release(self, group: int, name: str) -> None:
-        self._storages.release(name)
-
-    @override
     def remove(self, name: str, run: Run) -> None:
         if not self._images.used_by(name) - {run.folder}:
-            self._images.remove(name, self._lab.journal)
+            self._images.remove(name, self.lab.journal)
 
     def _home_needs(self, copy: int, missing: Sequence[int]) -> int:
         """Bytes on the native storage: what is made, all of it where it is kept, and one copy at a time."""
-        order = dict.fromkeys(planned.group for planned in self._plan.steps)
+        order = dict.fromkeys(planned.group for planned in self.plan.steps)
         missing = [group for group in order if group in missing]
-        specs = [self._plan.groups[group].spec for group in missing]
+        specs = [self.plan.groups[group].spec for group in missing]
         making = [
             sizes.crash_and_recovery(
                 spec.dataset.size, spec.instance.log_size, images=1, binary_log=spec.instance.binary_log
@@ -385,7 +378,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, RecoveryTrial]):
             - self._image_size(spec)
             for spec in specs
         ]
-        if self._plan.keep:
+        if self.plan.keep:
             return copy + sum(making)
         # The states of one load are all made before the first of them is recovered.
         of_loads: dict[CrashSpec, int] = {}

@@ -25,9 +25,10 @@ from redolab.machine.interrupts import unwinding
 from redolab.progress import Progress
 from redolab.project import PROJECT
 from redolab.runs.beginning import session_here
-from redolab.runs.experiment import Experiment, load_experiment
+from redolab.runs.experiment import Declaration
 from redolab.runs.factors import CommonFactors
 from redolab.runs.failing import ENOUGH
+from redolab.runs.finding import load_experiment
 from redolab.runs.machines import MACHINES
 from redolab.runs.plan import Plan, remaining
 from redolab.runs.session import Executor, check_resumed, execute_run, run_experiment, to_resume
@@ -56,10 +57,10 @@ def run_on_cluster(name: str, factors: CommonFactors, address: ClusterAddress, p
         return
     with unwinding(), _connected(address) as client, ExitStack() as held:
         lab = held.enter_context(open_lab(progress, store.clear_unfinished))
-        plan = experiment.plan(factors, lab)
+        plan = experiment.plan_from(factors, lab)
         options = {**factors.in_words(), "seed": str(plan.seed)}
         progress.note(
-            f"{experiment.step.of(len(plan.steps))}, {experiment.group.of(len(plan.groups))} to make first, on the "
+            f"{experiment.step_noun.of(len(plan.steps))}, {experiment.group_noun.of(len(plan.groups))} to make first, on the "
             f"machines {', '.join(_machines(client)) or 'that will join'} (seed {plan.seed})"
         )
         run = store.create(name, options, session_here(lab))
@@ -89,8 +90,8 @@ def _resume(name: str, address: ClusterAddress, progress: Progress, *, beside_ot
         execute_run(store, experiment, run, plan, progress, lambda: execution)
 
 
-def _check_can_go(name: str, experiment: Experiment) -> None:
-    if experiment.check is None:
+def _check_can_go(name: str, experiment: type[Declaration]) -> None:
+    if experiment.check_cell is None:
         raise InvalidInput(
             f"the experiment {name} has no check cell, which says how alike machines are",
             "run it on one machine: MACHINE=ssh:HOST, or here",
@@ -132,7 +133,7 @@ class _ClusterExecution:
     address: ClusterAddress
     run: Run
     plan: Plan[Any, Any, Any]
-    experiment: Experiment
+    experiment: type[Declaration]
     options: Mapping[str, str]
     progress: Progress
 
@@ -160,7 +161,7 @@ class _ClusterExecution:
             for merged, future in enumerate(self._ended(list(futures)), start=1):
                 self._take(futures[future], self._outcome(futures[future], future))
                 if merged < len(groups):
-                    self.progress.note(f"{merged} of {self.experiment.group.of(len(groups))} measured")
+                    self.progress.note(f"{merged} of {self.experiment.group_noun.of(len(groups))} measured")
         except BaseException:
             with suppress(Exception):
                 self.client.cancel(list(futures), force=True)
@@ -245,7 +246,7 @@ class _ClusterExecution:
         measured = any(trial.group == group for trial in self.run.trials(object))
         self._failed_in_a_row = self._failed_in_a_row + 1 if failures and not measured else 0
         if self._failed_in_a_row == ENOUGH:
-            what = f"nothing of {self.experiment.group.of(ENOUGH)} in a row could be measured"
+            what = f"nothing of {self.experiment.group_noun.of(ENOUGH)} in a row could be measured"
             last = failures[-1]
             raise StepsFailed(f"{what}, the last: {last.problem}", last.remedy, last.details)
 

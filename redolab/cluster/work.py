@@ -26,10 +26,12 @@ from redolab.machine.processes import Command
 from redolab.progress import Progress
 from redolab.project import PROJECT
 from redolab.runs.beginning import session_here
+from redolab.runs.bench import KeepsProducts, find_product
 from redolab.runs.estimate import Experience
 from redolab.runs.execution import Execution
-from redolab.runs.experiment import Experiment, load_experiment
+from redolab.runs.experiment import Declaration
 from redolab.runs.factors import read_factors
+from redolab.runs.finding import load_experiment
 from redolab.runs.plan import Plan
 from redolab.runs.room import check_room
 from redolab.runs.store import Run, RunStore
@@ -180,21 +182,27 @@ def do_job_in(folder: Path, progress: Progress) -> None:
     with open_lab(progress, RunStore().clear_unfinished, beside_others=factors.beside_others) as lab:
         clear_other_jobs(folder, lab)
         if task.known is None:
-            assert experiment.check is not None
-            check = experiment.plan(experiment.check.factors(factors), lab)
-            progress.note(f"check cell: {experiment.check.name}")
+            assert experiment.check_cell is not None
+            check = experiment.plan_from(experiment.check_cell.factors(factors), lab)
+            progress.note(f"check cell: {experiment.check_cell.name}")
             _measure(lab, folder / CHECK, experiment, check, task, only=range(len(check.groups)))
         _measure(lab, folder / GROUP, experiment, plan, task, only=[task.group])
 
 
 def _measure(
-    lab: Lab, folder: Path, experiment: Experiment, plan: Plan[Any, Any, Any], task: Task, *, only: Collection[int]
+    lab: Lab,
+    folder: Path,
+    experiment: type[Declaration],
+    plan: Plan[Any, Any, Any],
+    task: Task,
+    *,
+    only: Collection[int],
 ) -> None:
     """Make these groups and measure their steps, in a run of that folder. Raises `LabError`."""
     bench, store = experiment.bench(lab, plan), RunStore(folder)
     positions = [position for group in only for position in plan.positions(group)]
     bench.check(positions)
-    check_room(bench.needs(positions, [group for group in only if bench.find(group, None) is None]))
+    check_room(bench.needs(positions, [group for group in only if find_product(bench, group) is None]))
     lab.progress.seconds.clear()
     run = store.create(task.experiment, {**task.options, "seed": str(plan.seed)}, session_here(lab))
     run.write_plan(plan)
@@ -220,8 +228,9 @@ def clear_other_jobs(folder: Path, lab: Lab) -> None:
         for run in [*RunStore(other / GROUP).all(), *RunStore(other / CHECK).all()]:
             experiment = load_experiment(run.record().experiment)
             plan = run.plan(experiment.plan_type())
-            made = [record.name for record in run.group_records() if record.made and record.name]
-            for each in made if not plan.keep else ():
-                experiment.bench(lab, plan).remove(each, run)
+            bench = experiment.bench(lab, plan)
+            if isinstance(bench, KeepsProducts) and not plan.keep:
+                for product in [record.name for record in run.group_records() if record.made and record.name]:
+                    bench.remove(product, run)
         files.remove(other)
         lab.progress.note("a worker was killed and left a job half done: cleaned up")

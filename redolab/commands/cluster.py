@@ -65,8 +65,8 @@ def run_on(cluster: str, name: str, given: Mapping[str, str | None]) -> None:
     """Run an experiment with these texts of its factors on the machines of a cluster."""
     from redolab.cluster.dask import parse_cluster
     from redolab.cluster.running import run_on_cluster
-    from redolab.runs.experiment import load_experiment
     from redolab.runs.factors import read_factors
+    from redolab.runs.finding import load_experiment
 
     address = parse_cluster(cluster)
     _check_installed()

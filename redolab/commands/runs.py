@@ -88,7 +88,8 @@ def results(page: str | None, keep: tuple[str, ...]) -> None:
     From the runs under data/measured, which are committed with them.
     """
     from redolab.project import PROJECT
-    from redolab.runs.pages import LARGEST_FILE, keep_run, pages, too_large, write_page
+    from redolab.runs.experiment_names import page_templates
+    from redolab.runs.pages import LARGEST_FILE, keep_run, too_large, write_page
     from redolab.runs.store import RunStore
 
     if keep and page is None:
@@ -98,6 +99,6 @@ def results(page: str | None, keep: tuple[str, ...]) -> None:
         click.echo(f"kept: {kept}")
         for path in too_large(run):
             click.echo(f"left out: {path}: larger than {LARGEST_FILE // 1_000_000} MB")
-    for name in [page] if page else list(pages()):
+    for name in [page] if page else list(page_templates()):
         for path in write_page(name, PROJECT.results):
             click.echo(path)

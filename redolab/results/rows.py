@@ -13,7 +13,7 @@ from redolab.results.crashes import crashes_of
 from redolab.results.loads import Load, found_in, settings_in_words
 from redolab.results.recoveries import Recovery, recoveries_of
 from redolab.results.storages import storages_of
-from redolab.runs.experiment import Rows
+from redolab.runs.schema import Rows
 from redolab.runs.store import Run
 from redolab.storage.figures import FIGURES, StorageRecord
 from redolab.workloads.tpcc.tables import TpccTables

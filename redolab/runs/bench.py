@@ -1,90 +1,119 @@
-"""What an experiment needs of the machine while a run goes on: made for groups of steps, and measured on."""
+"""What carries out a plan on this machine: groups of steps as context managers, steps as functions."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
-from redolab.runs.plan import Planned, PlannedGroup, PlannedStep
-from redolab.runs.room import Needs
+from redolab.runs.needs import Needs
+from redolab.runs.plan import Plan, PlannedGroup, PlannedStep
 from redolab.runs.schema import Finding
 from redolab.runs.store import Run
 
+if TYPE_CHECKING:
+    from redolab.lab import Lab
+
 G = TypeVar("G", bound=PlannedGroup)
 S = TypeVar("S", bound=PlannedStep)
+C = TypeVar("C")
+M = TypeVar("M")
 T = TypeVar("T", bound=msgspec.Struct)
 
 
 @dataclass(frozen=True, slots=True)
-class Measured(Generic[T]):
-    """What a step came to, and what about it is bad for the server."""
+class GroupContext:
+    """The place of a group in its run."""
 
-    trial: T
-    findings: Sequence[Finding] = ()
+    run: Run
+    group: int
+    """Its position in the plan."""
+    product: str = ""
+    """Name of the product that was made or found for it; empty if its experiment keeps none."""
 
 
-class Bench(ABC, Generic[G, S, T]):
-    """What a plan's groups share is made here, and its steps are measured. Only `measure` must be written.
+@dataclass(frozen=True, slots=True)
+class StepContext(Generic[T]):
+    """The place of a step in its run, and the way of its trial to the disk."""
 
-    A group is known by its position in the plan; what was made for it by a name, under which it may be kept and found.
-    """
+    run: Run
+    group: int
+    position: int
+    """Position of the step in the plan."""
+    repeat: int
+    """From 1: which of the equal steps of its group it is."""
+    product: str
+    keep: Callable[[T, Sequence[Finding]], None]
+    """Write the trial to the disk at once, with what about it is bad for the server."""
+
+
+class Bench(ABC, Generic[G, S, C, M, T]):
+    """The groups and steps of one plan on this machine. Only `group` and `measure` must be written."""
 
     brief = False
-    """Whether a step takes so little that where the run is need not be told at each."""
+    """Steps are short: do not print progress for each."""
+    trials_stand_alone = False
+    """Trials of a group remain valid when a later session enters the group anew, as those of a load that was recorded."""
+
+    def __init__(self, lab: Lab, plan: Plan[G, S, C]) -> None:
+        self.lab = lab
+        self.plan = plan
+
+    @property
+    def conditions(self) -> C:
+        """What holds for the whole run."""
+        return self.plan.conditions
 
     def check(self, positions: Sequence[int]) -> None:
-        """Refuse what this machine cannot have for the steps at these positions, before anything is started. Raises `LabError`."""
+        """Refuse what this machine cannot have for the steps at these positions. Raises `LabError`."""
 
     def needs(self, positions: Sequence[int], missing: Sequence[int]) -> Needs:
-        """What the steps at these positions take at most, when these groups are still to be made."""
+        """Return what the steps at these positions take at most, when these groups are still to be made."""
         return Needs()
-
-    def remarks(self) -> Sequence[str]:
-        """What somebody who is about to start the plan had better know."""
-        return ()
-
-    def find(self, group: int, name: str | None) -> str | None:
-        """What was made for a group earlier, if it is still there: that of this name, or without one any that serves.
-
-        Where nothing is made that could be gone, what a run has measured stays measured.
-        """
-        return name
-
-    def is_made_ahead(self, group: int) -> bool:
-        """Whether this run has made what the group needs already, along with another group's."""
-        return False
 
     @contextmanager
     def opened(self, run: Run) -> Iterator[None]:
-        """While in it: groups can be made and steps measured."""
+        """While in it groups can be entered: what all of them share is there."""
         yield
 
-    def catch_up(self, run: Run) -> None:
-        """Do what earlier sessions have left undone of steps that they have measured. Raises `LabError`."""
-
-    def make(self, group: int, run: Run) -> str:
-        """Make what a group's steps share; its name. Raises `LabError`."""
-        return ""
-
-    def use(self, group: int, name: str, run: Run) -> None:
-        """Take what was made earlier: see that it is as it was left, and keep with the run what belongs to it. Raises `LabError`."""
+    @abstractmethod
+    def group(self, group: G, at: GroupContext) -> AbstractContextManager[M]:
+        """While in it: what the steps of a group are measured on, as a server under load. Raises `LabError`."""
 
     @abstractmethod
-    def measure(
-        self, position: int, planned: Planned[S], name: str, run: Run, keep: Callable[[Measured[T]], None]
-    ) -> None:
-        """Measure the step at this position of the plan on what was made for its group.
+    def measure(self, group: G, step: S, made: M, at: StepContext[T]) -> T | None:
+        """Measure a step. Return its trial, or None after `at.keep` has taken it. Raises `LabError`."""
 
-        What it came to is given to `keep` as soon as it is known, before anything is cleared away. Raises `LabError`.
-        """
+    def findings(self, group: G, trial: T) -> Sequence[Finding]:
+        """Return what about a trial that `measure` returned is bad for the server."""
+        return ()
 
-    def release(self, group: int, name: str) -> None:
-        """No step of the group is left to be done."""
 
+class KeepsProducts(ABC):
+    """An ability of some benches: what their groups share is on the disk, and later runs can use it again.
+
+    A product is known by its name.
+    """
+
+    @abstractmethod
+    def find(self, group: int, name: str | None) -> str | None:
+        """Return the product of that name if it is still there; without a name any that serves the group."""
+
+    @abstractmethod
+    def make(self, group: int, run: Run) -> str:
+        """Make the product of a group and return its name. Raises `LabError`."""
+
+    @abstractmethod
     def remove(self, name: str, run: Run) -> None:
-        """What a run made is not to be kept: remove it, unless others measure on it; also when nothing else was asked of the bench."""
+        """Remove a product unless another run uses it. May be called on a bench that was never opened."""
+
+
+def find_product(bench: Bench[Any, Any, Any, Any, Any], group: int, name: str | None = None) -> str | None:
+    """Return the product that serves a group, or on which its trials stand; None if the group is to be made anew."""
+    if isinstance(bench, KeepsProducts):
+        return bench.find(group, name)
+    return name if bench.trials_stand_alone else None

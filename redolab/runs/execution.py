@@ -1,24 +1,34 @@
-"""Carrying out a plan into a run: what is missing is made, what is still to be done is measured, in the plan's order."""
+"""Carrying out a plan into a run: groups are entered and left, and steps measured, in the plan's order."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from redolab.errors import Interrupted, LabError
 from redolab.lab import Lab
-from redolab.runs.bench import Bench, Measured
+from redolab.runs.bench import Bench, GroupContext, KeepsProducts, StepContext, find_product
 from redolab.runs.estimate import Experience
 from redolab.runs.failing import STOPPING, Failing
 from redolab.runs.plan import Plan, last_positions
 from redolab.runs.resuming import RunProgress
-from redolab.runs.schema import GroupRecord, TrialRecord
+from redolab.runs.schema import Finding, GroupRecord, TrialRecord
 from redolab.runs.store import Run, RunStore
 
 _BRIEFLY = 10.0
 """Seconds between two words on how far a run of short steps is."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entered:
+    """A group that is entered: what its steps are measured on, and what ends with it."""
+
+    product: str
+    made: Any
+    stack: ExitStack
 
 
 class Execution:
@@ -29,7 +39,7 @@ class Execution:
         lab: Lab,
         store: RunStore,
         run: Run,
-        bench: Bench[Any, Any, Any],
+        bench: Bench[Any, Any, Any, Any, Any],
         plan: Plan[Any, Any, Any],
         experience: Experience,
         *,
@@ -47,13 +57,15 @@ class Execution:
         self._before = RunProgress(run, bench, plan, sessions[-1])
         self._groups = dict(self._before.groups)
         self._todo = [position for position in self._before.todo if only is None or plan.steps[position].group in only]
-        self._names: dict[int, str] = {}
+        self._entered: dict[int, _Entered] = {}
+        self._every = ExitStack()
+        """Ends the groups that are still entered when the run ends."""
         self._measured: set[int] = set()
         self._not_made: set[int] = set()
         self._with_failures: set[int] = set()
         self._failing = Failing(run, plan, self._session, lab.progress)
         self._is_whole = only is None
-        self._told = -_BRIEFLY
+        self._said = -_BRIEFLY
 
     @property
     def todo(self) -> Sequence[int]:
@@ -68,32 +80,31 @@ class Execution:
     def execute(self) -> None:
         """Make and measure all that is to be done. Raises `LabError`."""
         last = last_positions(self._plan, self._todo)
-        with self._bench.opened(self._run), self._removed_if_not_kept():
-            self._bench.catch_up(self._run)
-            # A session that was ended right after a group's last step has left what was made for it.
+        with self._bench.opened(self._run), self._removed_if_not_kept(), self._every:
+            # A session that was ended right after a group's last step has left its product.
             for group in set(self._groups) - set(last):
                 self._remove_unless_kept(group)
             if self._plan.mixes_groups:
                 for group in last:
-                    if self._made(group):
+                    if self._is_entered(group):
                         self._failing.went_well()
             for done, position in enumerate(self._todo):
                 group = self._plan.steps[position].group
-                if not self._made(group):
+                if not self._is_entered(group):
                     continue
                 self._say_how_far(done)
-                self._tried(position, self._names[group])
+                self._try(position)
                 if position == last[group]:
-                    self._released(group)
+                    self._leave(group)
                     self._remove_unless_kept(group)
 
-    def _made(self, group: int) -> bool:
-        """Whether the group's steps have what they share: made now if need be; that it cannot be made is recorded once."""
-        if group in self._names or group in self._not_made:
-            return group in self._names
+    def _is_entered(self, group: int) -> bool:
+        """Enter a group unless it is. Return False if it cannot be entered, which is recorded once."""
+        if group in self._entered or group in self._not_made:
+            return group in self._entered
         begun = self._failing.begun()
         try:
-            self._name(group)
+            self._enter(group)
         except STOPPING:
             raise
         except LabError as error:
@@ -102,19 +113,72 @@ class Execution:
             again = self._before.usable(group) is None
             attempt = 1 if known is None else known.attempt + again
             self._failing.record(error, begun, None, group, attempt)
-        return group in self._names
+        return group in self._entered
 
-    def _tried(self, position: int, name: str) -> None:
+    def _enter(self, group: int) -> None:
+        """Enter a group: on the product that this run measured on, on another that serves, or on one made now."""
+        began = time.monotonic()
+        product, is_new = self._known_product(group), False
+        if product is None:
+            is_new = not isinstance(self._bench, KeepsProducts)
+            product = "" if is_new else self._find_or_make(group)
+        with ExitStack() as stack:
+            context = self._bench.group(self._plan.groups[group], GroupContext(self._run, group, product))
+            made = stack.enter_context(context)
+            if is_new:
+                self._record(group, product, began, made=True)
+            entered = _Entered(product, made, stack.pop_all())
+        self._every.push(entered.stack)
+        self._entered[group] = entered
+
+    def _find_or_make(self, group: int) -> str:
+        """Return a product for a group, and have the run know of it at once: a lab that is killed forgets it."""
+        assert isinstance(self._bench, KeepsProducts)
+        began = time.monotonic()
+        found = self._bench.find(group, None)
+        product = self._bench.make(group, self._run) if found is None else found
+        self._record(group, product, began, made=found is None)
+        return product
+
+    def _known_product(self, group: int) -> str | None:
+        """Return the product of a group on which this run measured, or which this session made along with another."""
+        if (product := self._before.usable(group)) is not None:
+            return product
+        record = self._run.groups().get(group)
+        if record is None or record.session != self._session:
+            return None
+        product = find_product(self._bench, group, record.name)
+        if product is not None:
+            self._groups[group] = record
+        return product
+
+    def _record(self, group: int, product: str, began: float, *, made: bool) -> None:
+        before = self._groups.get(group)
+        record = GroupRecord(
+            group=group,
+            attempt=1 if before is None else before.attempt + 1,
+            session=self._session,
+            name=product,
+            made=made,
+            seconds=time.monotonic() - began,
+            cost_keys=tuple(self._plan.groups[group].cost_keys()),
+        )
+        self._run.add_group(record)
+        self._groups[group] = record
+        if made:
+            self._experience.learn(record.cost_keys, record.seconds)
+
+    def _try(self, position: int) -> None:
         """Measure a step, or record that it failed."""
         group = self._plan.steps[position].group
         begun = self._failing.begun()
         try:
-            self._measure(position, name)
+            self._measure(position)
         except STOPPING:
             raise
         except LabError as error:
             if position in self._measured:
-                # What was measured stays measured: it is only told.
+                # The trial is already on disk: report the later error and go on.
                 self._lab.progress.note(f"after it was measured: {error}")
                 return
             self._with_failures.add(group)
@@ -122,11 +186,11 @@ class Execution:
         else:
             self._failing.went_well()
 
-    def _released(self, group: int) -> None:
-        """Put away what the group's steps shared; where one of them failed, that this fails too is part of it."""
-        name = self._names.pop(group)
+    def _leave(self, group: int) -> None:
+        """Leave a group. After a failed step a failure to leave it is part of the same failure."""
+        entered = self._entered.pop(group)
         try:
-            self._bench.release(group, name)
+            entered.stack.close()
         except STOPPING:
             raise
         except LabError as error:
@@ -134,46 +198,12 @@ class Execution:
                 raise
             self._lab.progress.note(str(error))
 
-    def _name(self, group: int) -> None:
-        """Have what the group's steps share: what this run measured it on, something made earlier that serves, or made now."""
-        name = self._before.usable(group)
-        if name is not None:
-            self._bench.use(group, name, self._run)
-        else:
-            before = self._groups.get(group)
-            name = self._made_anew(group, 1 if before is None else before.attempt + 1)
-        self._names[group] = name
-
-    def _made_anew(self, group: int, attempt: int) -> str:
-        began = time.monotonic()
-        ahead = self._bench.is_made_ahead(group)
-        name = None if ahead else self._bench.find(group, None)
-        made = name is None
-        if name is None:
-            name = self._bench.make(group, self._run)
-        else:
-            self._bench.use(group, name, self._run)
-        record = GroupRecord(
-            group=group,
-            attempt=attempt,
-            session=self._session,
-            name=name,
-            made=made,
-            seconds=time.monotonic() - began,
-            # What was made along with another says nothing of how long that takes.
-            cost_keys=() if ahead else tuple(self._plan.groups[group].cost_keys()),
-        )
-        self._run.add_group(record)
-        self._groups[group] = record
-        if made:
-            self._experience.learn(record.cost_keys, record.seconds)
-        return name
-
-    def _measure(self, position: int, name: str) -> None:
+    def _measure(self, position: int) -> None:
         planned = self._plan.steps[position]
+        entered = self._entered[planned.group]
         began = time.monotonic()
 
-        def keep(measured: Measured[Any]) -> None:
+        def keep(trial: Any, findings: Sequence[Finding] = ()) -> None:
             record = TrialRecord(
                 position=position,
                 group=planned.group,
@@ -181,25 +211,29 @@ class Execution:
                 session=self._session,
                 took=time.monotonic() - began,
                 cost_keys=tuple(self._plan.cost_keys(planned)),
-                findings=tuple(measured.findings),
-                trial=measured.trial,
+                findings=tuple(findings),
+                trial=trial,
             )
             self._run.add_trial(record)
             self._measured.add(position)
-            if not measured.findings:
+            if not findings:
                 self._experience.learn(record.cost_keys, record.took)
-            for finding in measured.findings:
+            for finding in findings:
                 self._lab.progress.note(f"FINDING: {finding.what}")
 
-        self._bench.measure(position, planned, name, self._run, keep)
+        at = StepContext(self._run, planned.group, position, planned.repeat, entered.product, keep)
+        group = self._plan.groups[planned.group]
+        trial = self._bench.measure(group, planned.step, entered.made, at)
+        if trial is not None:
+            keep(trial, self._bench.findings(group, trial))
 
     def _say_how_far(self, done: int) -> None:
         """As in `17 of 36, about 12 min left`."""
         now = time.monotonic()
-        if self._bench.brief and now - self._told < _BRIEFLY:
+        if self._bench.brief and now - self._said < _BRIEFLY:
             return
-        self._told = now
-        missing = {self._plan.steps[position].group for position in self._todo[done:]} - set(self._names)
+        self._said = now
+        missing = {self._plan.steps[position].group for position in self._todo[done:]} - set(self._entered)
         estimate = self._experience.estimate(self._plan, self._todo[done:], missing)
         left = "" if estimate is None else f", {estimate.in_words()} left"
         self._lab.progress.note(f"{done + 1} of {len(self._todo)}{left}")
@@ -216,7 +250,8 @@ class Execution:
         if group in self._with_failures and self._is_whole:
             self._say_what_stays(record)
             return
-        self._bench.remove(record.name, self._run)
+        if isinstance(self._bench, KeepsProducts):
+            self._bench.remove(record.name, self._run)
 
     def _say_what_stays(self, record: GroupRecord) -> None:
         self._lab.progress.note(
@@ -231,7 +266,7 @@ class Execution:
         except BaseException as error:
             failed = not isinstance(error, Interrupted | KeyboardInterrupt)
             measured = {record.group for record in self._run.trials(object)}
-            for group in list(self._names):
+            for group in list(self._entered):
                 record = self._groups[group]
                 if self._plan.keep or not record.made or not record.name:
                     continue

@@ -1,35 +1,26 @@
-"""What an experiment declares, and where experiments are found: each is a folder under `experiments/`."""
+"""What an experiment is: a question, its factors, and how a step of it is measured. docs/experiments.md runs them."""
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import sys
-import traceback
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin
 
-from redolab.errors import LabError
-from redolab.project import PROJECT
-from redolab.report.contents import Page, Report
-from redolab.runs.experiment_folders import experiment_folder_name, experiment_names
-from redolab.runs.factors import CommonFactors, factors_of, one_of
-from redolab.runs.plan import Plan
-from redolab.runs.schema import TrialRecord
+from typing_extensions import override
+
+from redolab.report.contents import Report
+from redolab.runs.bench import Bench, C, G, KeepsProducts, M, S, T
+from redolab.runs.cells import cells_of, conditions_of, factors_from
+from redolab.runs.combinations import crossed
+from redolab.runs.factors import CommonFactors
+from redolab.runs.plan import Plan, draw_in_blocks, draw_plan
+from redolab.runs.results import Result, results_of, rows_of
+from redolab.runs.schema import Rows
 from redolab.runs.store import Run
 
 if TYPE_CHECKING:
     from redolab.lab import Lab
-    from redolab.runs.bench import Bench
-
-Rows: TypeAlias = Sequence[tuple[TrialRecord[Any], Mapping[str, object]]]
-
-
-class BrokenExperiment(LabError):
-    """An experiment of the user's own cannot be loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,114 +40,145 @@ class CheckCell:
     """One small cell that is measured on every machine of a cluster, the same way: it says how alike they are."""
 
     factors: Callable[[Any], CommonFactors]
-    """What is asked of the run → what is asked for the check."""
+    """Factors of the run → factors of the check."""
     column: str
-    """Of the experiment's `rows`: its headline."""
+    """Of the experiment's rows: its headline."""
     name: str
     """The headline in words, with its unit."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Experiment:
-    """What the package of an experiment declares as `EXPERIMENT`.
+class Declaration(ABC):
+    """A question: how it is planned, who carries the plan out, how results are read. Nothing of it starts a server.
 
-    Only `rows` and `plan_type` are what reading runs takes: the rest is `Named`, so that it is imported when it is used.
+    It is never instantiated: reading runs imports its module, so that what acts is imported inside its functions.
     """
 
-    question: str
-    factors: Callable[[], type[CommonFactors]]
-    plan: Callable[[Any, Lab], Plan[Any, Any, Any]]
-    """Makes the plan of these factors; refuses with `InvalidInput` what makes no sense."""
-    plan_type: Callable[[], Any]
-    """`Plan[group, step, conditions]` of its own types, with which a kept plan is read."""
-    bench: Callable[[Lab, Plan[Any, Any, Any]], Bench[Any, Any, Any]]
-    """What makes what a plan needs, and measures its steps."""
-    report: Callable[[Run], Report]
-    """Tables and plots of what a run has measured."""
-    rows: Callable[[Run], Rows]
-    """Its trials with the columns that `redolab.load_runs` gives of each."""
-    pages: Mapping[str, Callable[[Sequence[Run]], Page]] = field(default_factory=dict)
-    """Name → what makes the page of that name in docs/results from the runs that are committed for it."""
-    page_runs: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Name of a page → the folders under data/measured whose runs it is made from, where that is not the one of its own name."""
-    check: CheckCell | None = None
+    question: ClassVar[str]
+    group_noun: ClassVar[Noun] = Noun("group", "groups")
+    step_noun: ClassVar[Noun] = Noun("step", "steps")
+    check_cell: ClassVar[CheckCell | None] = None
     """None: its groups cannot be measured on several machines."""
-    group: Noun = Noun("group", "groups")
-    step: Noun = Noun("step", "steps")
+
+    @classmethod
+    @abstractmethod
+    def factors(cls) -> type[CommonFactors]:
+        """Return the class of its factors: the options of its command."""
+
+    @classmethod
+    @abstractmethod
+    def plan_from(cls, factors: Any, lab: Lab) -> Plan[Any, Any, Any]:
+        """Draw the plan of these factors. Raises `InvalidInput` for what makes no sense."""
+
+    @classmethod
+    @abstractmethod
+    def plan_type(cls) -> Any:
+        """Return `Plan[group, step, conditions]` with its own types, as a kept plan is read."""
+
+    @classmethod
+    @abstractmethod
+    def bench(cls, lab: Lab, plan: Plan[Any, Any, Any]) -> Bench[Any, Any, Any, Any, Any]:
+        """Return the bench that carries out a plan."""
+
+    @classmethod
+    @abstractmethod
+    def rows(cls, run: Run) -> Rows:
+        """Return the trials of a run, each with the columns that `redolab.load_runs` gives of it. Raises `LabError`."""
+
+    @classmethod
+    @abstractmethod
+    def report(cls, run: Run) -> Report:
+        """Return the answer, the tables and the plots of a run. Raises `LabError`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
-    """A function by its name, imported when it is first called."""
+class Experiment(Declaration, Bench[G, S, C, M, T]):
+    """An experiment in one class: `class Stalls(Experiment[Group, Step, Conditions, "Instance", Trial])`.
 
-    package: str
-    """What a name that begins with a dot is of: the experiment's `__name__`."""
-    name: str
-    """As in `.plan:plan`, or `redolab.bench.crash_bench:CrashBench`."""
+    The fields of group, step and conditions carry an `Option` each; those of the trial a `Quantity`. From them come the command's
+    options, the plan, rows, table and plot. `group` and `measure` must be written.
+    """
 
-    def __call__(self, *given: Any, **options: Any) -> Any:
-        """Call it."""
-        return self.found()(*given, **options)
+    repeat: ClassVar[str] = "3"
+    """How often each configuration is measured, unless REPEAT says it."""
+    repeats_groups: ClassVar[bool] = False
+    """Each repeat is a block with every group once; otherwise a group's steps are repeated in it."""
+    group_type: ClassVar[type[Any]]
+    step_type: ClassVar[type[Any]]
+    conditions_type: ClassVar[type[Any]]
+    trial_type: ClassVar[type[Any]]
 
-    def found(self) -> Callable[..., Any]:
-        """The function itself."""
-        function: Callable[..., Any] = by_name(self.package, self.name)
-        return function
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for base in cls.__dict__.get("__orig_bases__", ()):
+            if get_origin(base) is Experiment:
+                cls.group_type, cls.step_type, cls.conditions_type, _, cls.trial_type = get_args(base)
 
+    @classmethod
+    def exists(cls, group: G, step: S) -> bool:
+        """Return False for a combination of factors that there is not, as a method that a server lacks."""
+        return True
 
-def by_name(package: str, name: str) -> Any:
-    """What is called so in a module, as in `.factors:Factors`."""
-    module, _, attribute = name.partition(":")
-    return getattr(importlib.import_module(module, package), attribute)
+    @classmethod
+    def refuse(cls, group: G, step: S, conditions: C) -> None:
+        """Raise `InvalidInput` for a combination that was asked for and cannot be measured."""
 
+    @classmethod
+    def combinations(cls, values: Mapping[str, Sequence[Any]], conditions: C) -> Sequence[Mapping[str, Any]]:
+        """Return the combinations of the factors' values that are measured: all."""
+        return crossed(values)
 
-def load_experiment(name: str) -> Experiment:
-    """The experiment of that name. Raises `InvalidInput`, which lists the names there are, or `BrokenExperiment`."""
-    one_of("experiment", experiment_names)(name)
-    folder = experiment_folder_name(name)
-    if _is_the_projects(folder):
-        experiment: Experiment = importlib.import_module(f"{PROJECT.experiments_package}.{folder}").EXPERIMENT
-        return experiment
-    assert PROJECT.own_experiments is not None
-    return _own_experiment(folder, PROJECT.own_experiments / folder)
+    @classmethod
+    def conditions_from(cls, factors: CommonFactors) -> C:
+        """Return what holds for the whole run."""
+        conditions: C = conditions_of(cls.conditions_type, factors)
+        return conditions
 
+    @classmethod
+    @override
+    def factors(cls) -> type[CommonFactors]:
+        types = (cls.group_type, cls.step_type, cls.conditions_type)
+        return factors_from(cls.__name__, types, cls.repeat, keeps=issubclass(cls, KeepsProducts))
 
-def _own_experiment(name: str, folder: Path) -> Experiment:
-    """An experiment of the user's own: a bug in it is theirs to mend, and ends nothing else."""
-    try:
-        experiment = _loaded_from(folder, f"own_experiments_{name}").EXPERIMENT
-        if not isinstance(experiment, Experiment):
-            raise TypeError("its EXPERIMENT is no Experiment")
-        factors_of(experiment.factors())
-    except (Exception, SystemExit) as error:
-        said = str(error).partition("\n")[0]
-        own = [each for each in traceback.extract_tb(error.__traceback__) if Path(each.filename).is_relative_to(folder)]
-        where = f", line {own[-1].lineno} of {own[-1].filename}" if own else ""
-        raise BrokenExperiment(
-            f"the experiment {folder} cannot be loaded ({type(error).__name__}: {said}{where})", "mend it"
-        ) from error
-    return experiment
+    @classmethod
+    def cells(cls, factors: CommonFactors) -> Mapping[G, Sequence[S]]:
+        """Return the groups that these factors ask for, each with its steps, in the order of the factors. Raises `InvalidInput`."""
+        return cells_of(cls, factors)
 
+    @classmethod
+    @override
+    def plan_from(cls, factors: Any, lab: Lab) -> Plan[G, S, C]:
+        conditions, seed = cls.conditions_from(factors), factors.drawn_seed()
+        groups = list(cls.cells(factors).items())
+        if cls.repeats_groups:
+            blocks = [groups] * factors.repeat
+            return draw_in_blocks(blocks, repeat=1, seed=seed, conditions=conditions, keep=False)
+        keep = getattr(factors, "keep", False)
+        return draw_plan([groups], repeat=factors.repeat, seed=seed, conditions=conditions, keep=keep)
 
-def _is_the_projects(folder: str) -> bool:
-    return (PROJECT.experiments / folder).is_dir()
+    @classmethod
+    @override
+    def plan_type(cls) -> Any:
+        return Plan[cls.group_type, cls.step_type, cls.conditions_type]  # type: ignore[name-defined]
 
+    @classmethod
+    @override
+    def bench(cls, lab: Lab, plan: Plan[Any, Any, Any]) -> Bench[G, S, C, M, T]:
+        return cls(lab, plan)
 
-def _loaded_from(folder: Path, module_name: str) -> ModuleType:
-    """The package in a folder that is on no import path, under a name of its own."""
-    if module_name in sys.modules:
-        return sys.modules[module_name]
-    specification = importlib.util.spec_from_file_location(
-        module_name, folder / "__init__.py", submodule_search_locations=[str(folder)]
-    )
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    # Data classes look their module up by name.
-    sys.modules[module_name] = module
-    try:
-        specification.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[module_name]
-        raise
-    return module
+    @classmethod
+    def results(cls, run: Run) -> Sequence[Result[G, S, T]]:
+        """Return the trials of a run that count, each with its group and step. Raises `LabError`."""
+        return results_of(run, cls)
+
+    @classmethod
+    @override
+    def rows(cls, run: Run) -> Rows:
+        results = cls.results(run)
+        return [(each.record, row) for each, row in zip(results, rows_of(results), strict=True)]
+
+    @classmethod
+    @override
+    def report(cls, run: Run) -> Report:
+        """Return a table of all configurations and a plot of the first quantity."""
+        from redolab.runs.default_report import default_report
+
+        return default_report(cls, run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from redolab.runs.experiment import Experiment
+from redolab.runs.experiment import Declaration
 from redolab.runs.plan import Plan
 from redolab.runs.plan_table import step_in_words
 from redolab.runs.schema import FailureRecord
@@ -18,14 +18,14 @@ def in_words(failure: FailureRecord, plan: Plan[Any, Any, Any]) -> str:
     return step_in_words(plan, failure.position)
 
 
-def how_many(failures: Sequence[FailureRecord], experiment: Experiment, plan: Plan[Any, Any, Any]) -> str:
+def how_many(failures: Sequence[FailureRecord], experiment: type[Declaration], plan: Plan[Any, Any, Any]) -> str:
     """As in `2 of 12 recoveries and 1 of 2 crashes failed`."""
     groups = sum(failure.position is None for failure in failures)
     parts = [
         f"{count} of {noun.of(total)}"
         for count, noun, total in (
-            (len(failures) - groups, experiment.step, len(plan.steps)),
-            (groups, experiment.group, len(plan.groups)),
+            (len(failures) - groups, experiment.step_noun, len(plan.steps)),
+            (groups, experiment.group_noun, len(plan.groups)),
         )
         if count
     ]

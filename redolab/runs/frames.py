@@ -9,7 +9,8 @@ from pathlib import Path
 import polars
 
 from redolab.errors import LabError
-from redolab.runs.experiment import Experiment, load_experiment
+from redolab.runs.experiment import Declaration
+from redolab.runs.finding import load_experiment
 from redolab.runs.schema import Session, TrialRecord
 from redolab.runs.store import Run, RunStore
 
@@ -31,7 +32,7 @@ def load_frame(experiment: str, folder: Path | None = None) -> polars.DataFrame:
     return polars.DataFrame(rows, infer_schema_length=None)
 
 
-def run_rows(experiment: Experiment, run: Run) -> list[Mapping[str, object]]:
+def run_rows(experiment: type[Declaration], run: Run) -> list[Mapping[str, object]]:
     """A run's trials. Raises `LabError`."""
     record = run.record()
     return [

@@ -5,13 +5,16 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from redolab.machine.facts import Machine
 from redolab.machine.machine_class import MachineClass, machine_classes
 from redolab.report.table import Column, ReportTable
-from redolab.runs.experiment import Experiment
 from redolab.runs.schema import Session, TrialRecord
 from redolab.runs.store import Run
+
+if TYPE_CHECKING:
+    from redolab.runs.experiment import Declaration
 
 MACHINES = "machines"
 """In a run's folder: a folder for each machine of a cluster, in it the run of its check cell."""
@@ -64,10 +67,10 @@ class _CheckedMachine:
         return statistics.median(self.values) if self.values else None
 
 
-def machines_table(experiment: Experiment, run: Run) -> ReportTable | None:
+def machines_table(experiment: type[Declaration], run: Run) -> ReportTable | None:
     """How alike the machines of a cluster are; None of a run that no cluster measured. Raises `LabError`."""
     found = _checked(experiment, run)
-    cell = experiment.check
+    cell = experiment.check_cell
     if not found or cell is None:
         return None
     columns = [
@@ -96,8 +99,8 @@ def _ratio(row: _CheckedMachine) -> str:
     return f"{row.median / row.first:.2f}" if row.median is not None and row.first else "–"
 
 
-def _checked(experiment: Experiment, run: Run) -> list[_CheckedMachine]:
-    if experiment.check is None:
+def _checked(experiment: type[Declaration], run: Run) -> list[_CheckedMachine]:
+    if experiment.check_cell is None:
         return []
     runs = [Run(path.parent) for path in sorted((run.files / MACHINES).glob("*/run.json"))]
     of_checks = [each.record().sessions[-1] for each in runs]
@@ -109,7 +112,7 @@ def _checked(experiment: Experiment, run: Run) -> list[_CheckedMachine]:
     machines: dict[str, Machine] = {}
     for name, session, each in zip(names, of_checks, runs, strict=True):
         machines[name] = session.machine
-        values.setdefault(name, []).extend(_headlines(experiment.rows(each), experiment.check.column))
+        values.setdefault(name, []).extend(_headlines(experiment.rows(each), experiment.check_cell.column))
     known = sorted(machines, key=lambda name: order.get(name, len(order)))
     first = next((statistics.median(values[name]) for name in known if values[name]), None)
     return [_CheckedMachine(name, machines[name], values[name], first) for name in known]

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
 import lzma
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 
 import msgspec
 
 from redolab.errors import InvalidInput, LabError
 from redolab.project import PROJECT
-from redolab.runs.experiment import BrokenExperiment, Experiment, load_experiment
-from redolab.runs.experiment_folders import experiment_names
+from redolab.report.contents import Page
+from redolab.runs.experiment_names import page_templates
 from redolab.runs.factors import one_of
 from redolab.runs.packing import pack_folders, unpacked
 from redolab.runs.schema import RunState
@@ -40,21 +41,17 @@ _FLUSHED = (
 _MADE_BY = "<!-- Made by 'redolab results {name}' from the runs in {folders}. -->\n\n"
 
 
-def pages() -> Mapping[str, Experiment]:
-    """Name → the experiment that makes the page of that name."""
-    found: dict[str, Experiment] = {}
-    for name in experiment_names():
-        # The pages of the others can be made all the same.
-        with suppress(BrokenExperiment):
-            experiment = load_experiment(name)
-            found |= dict.fromkeys(experiment.pages, experiment)
-    return found
-
-
 def folders_of(name: str) -> Sequence[str]:
-    """The folders under data/measured whose runs a page is made from. Raises `InvalidInput` if there is no such page."""
-    one_of("page", lambda: list(pages()))(name)
-    return pages()[name].page_runs.get(name, (name,))
+    """Return the folders under data/measured whose runs a page is made from. Raises `InvalidInput` if there is no such page."""
+    folders: Sequence[str] = getattr(_module_of(name), "RUNS", (name,))
+    return folders
+
+
+def _module_of(name: str) -> ModuleType:
+    """Return the module that fills the template of a page. Raises `InvalidInput`."""
+    one_of("page", lambda: sorted(page_templates()))(name)
+    inside = page_templates()[name].relative_to(PROJECT.experiments).with_suffix("").parts
+    return importlib.import_module(".".join([PROJECT.experiments_package, *inside]))
 
 
 def measured_runs(name: str) -> list[Run]:
@@ -69,7 +66,7 @@ def write_page(name: str, folder: Path) -> list[Path]:
     """Write a page and its pictures into a folder; what was written. Raises `LabError`."""
     _check_clone()
     runs = [run for each in folders_of(name) for run in measured_runs(each)]
-    page = pages()[name].pages[name](runs)
+    page: Page = _module_of(name).page(runs)
     folder.mkdir(parents=True, exist_ok=True)
     text = folder / f"{name}.md"
     folders = ", ".join(f"data/measured/{each}" for each in folders_of(name))

@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from redolab.runs.factors import words
+from redolab.runs.options import options_of
 
 G = TypeVar("G", bound="PlannedGroup")
 S = TypeVar("S", bound="PlannedStep")
@@ -20,8 +21,13 @@ class _Described(msgspec.Struct, frozen=True, kw_only=True):
     """Part of a plan, in words."""
 
     def described(self) -> Mapping[str, str]:
-        """What it is, heading → words, as the plan's table shows it."""
-        return {name: words(getattr(self, name)) for name in self.__struct_fields__}
+        """Return heading → words, as the plan's table shows it."""
+        options = options_of(type(self))
+        return {
+            name: options[name][1].written(value) if name in options else words(value)
+            for name in self.__struct_fields__
+            for value in [getattr(self, name)]
+        }
 
 
 class PlannedGroup(_Described, frozen=True, kw_only=True):

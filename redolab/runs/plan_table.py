@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from redolab.report.table import Column, ReportTable
+from redolab.runs.needs import Needs
 from redolab.runs.plan import Order, Plan
-from redolab.runs.room import Needs
 from redolab.units import format_size
 
 _SHOWN = 6

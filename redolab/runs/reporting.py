@@ -10,7 +10,7 @@ from rich.console import Console
 
 from redolab.machine import files
 from redolab.report.table import ReportTable, write_rows, write_tables
-from redolab.runs.experiment import Experiment
+from redolab.runs.experiment import Declaration
 from redolab.runs.failures import how_many, in_words
 from redolab.runs.machines import machine_names, machines_table
 from redolab.runs.schema import RunRecord, RunState, TrialRecord
@@ -46,7 +46,7 @@ class WrittenReport:
                 console.print(f"{what}: {path}", highlight=False, markup=False, soft_wrap=True)
 
 
-def write_report(experiment: Experiment, run: Run) -> WrittenReport:
+def write_report(experiment: type[Declaration], run: Run) -> WrittenReport:
     """Write the tables and plots of a run into its folder."""
     report = experiment.report(run)
     tables = [*_with_frame_notes(report.tables, experiment, run), *_of_machines(experiment, run)]
@@ -70,12 +70,12 @@ def write_report(experiment: Experiment, run: Run) -> WrittenReport:
     return WrittenReport(report.answer, tables, report.details, pictures, written, failed)
 
 
-def _of_machines(experiment: Experiment, run: Run) -> list[ReportTable]:
+def _of_machines(experiment: type[Declaration], run: Run) -> list[ReportTable]:
     table = machines_table(experiment, run)
     return [] if table is None else [table]
 
 
-def _with_frame_notes(tables: Sequence[ReportTable], experiment: Experiment, run: Run) -> Sequence[ReportTable]:
+def _with_frame_notes(tables: Sequence[ReportTable], experiment: type[Declaration], run: Run) -> Sequence[ReportTable]:
     """With what the frame knows of the run: that it was stopped, what was found, where rows of two machines meet."""
     if not tables:
         return tables
@@ -84,11 +84,11 @@ def _with_frame_notes(tables: Sequence[ReportTable], experiment: Experiment, run
     return [replace(first, notes=notes), *others]
 
 
-def _notes(experiment: Experiment, run: Run) -> list[str]:
+def _notes(experiment: type[Declaration], run: Run) -> list[str]:
     record, trials = run.record(), run.trials(object)
     notes = [f"FINDING: {finding.what}{_evidence(finding.evidence)}" for finding in run.findings()]
     if record.state is RunState.STOPPED:
-        notes.append(f"The run was stopped: these are the {experiment.step.several} that had been finished.")
+        notes.append(f"The run was stopped: these are the {experiment.step_noun.several} that had been finished.")
     return [
         *notes,
         *_failures(experiment, run),
@@ -97,7 +97,7 @@ def _notes(experiment: Experiment, run: Run) -> list[str]:
     ]
 
 
-def _failures(experiment: Experiment, run: Run) -> list[str]:
+def _failures(experiment: type[Declaration], run: Run) -> list[str]:
     """What of the plan is not in the answer and the tables."""
     if not (failures := run.failures()):
         return []
@@ -131,7 +131,7 @@ def _evidence(evidence: Sequence[str]) -> str:
     return f" (evidence: {', '.join(positions)})" if evidence else ""
 
 
-def _machines(experiment: Experiment, run: Run, trials: Sequence[TrialRecord[object]]) -> list[str]:
+def _machines(experiment: type[Declaration], run: Run, trials: Sequence[TrialRecord[object]]) -> list[str]:
     """Which groups were measured on which machine, where there is more than one."""
     sessions = run.record().sessions
     names = machine_names(sessions)

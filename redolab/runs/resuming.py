@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from redolab.runs.bench import Bench
+from redolab.runs.bench import Bench, find_product
 from redolab.runs.plan import Plan, remaining
 from redolab.runs.schema import GroupRecord, Session
 from redolab.runs.store import Run
@@ -14,7 +14,9 @@ from redolab.runs.store import Run
 class RunProgress:
     """How a run stands when a session of it begins on a machine."""
 
-    def __init__(self, run: Run, bench: Bench[Any, Any, Any], plan: Plan[Any, Any, Any], here: Session) -> None:
+    def __init__(
+        self, run: Run, bench: Bench[Any, Any, Any, Any, Any], plan: Plan[Any, Any, Any], here: Session
+    ) -> None:
         self.groups: Mapping[int, GroupRecord] = run.groups()
         """Group → what was last made or found for it."""
         self._run = run
@@ -42,12 +44,12 @@ class RunProgress:
             record = self.groups.get(group)
             sessions = self._run.record().sessions
             here = record is not None and sessions[record.session].identity == self._here.identity
-            self._usable[group] = self._bench.find(group, record.name) if record is not None and here else None
+            self._usable[group] = find_product(self._bench, group, record.name) if record is not None and here else None
         return self._usable[group]
 
     def to_make(self) -> list[int]:
         """The groups that have steps to be done and nothing to do them on."""
         wanted = dict.fromkeys(self._plan.steps[position].group for position in self.todo)
         return [
-            group for group in sorted(wanted) if self.usable(group) is None and self._bench.find(group, None) is None
+            group for group in sorted(wanted) if self.usable(group) is None and find_product(self._bench, group) is None
         ]

@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from redolab.errors import DiskFull, InvalidInput
 from redolab.machine import files
 from redolab.machine.description import free_memory, total_memory
 from redolab.machine.neighbours import neighbours
+from redolab.runs.needs import Needs
 from redolab.units import GIB, format_size
 
 LEFT_FOR_THE_SYSTEM = 1 * GIB
 LEFT_FOR_OTHERS = 4 * GIB
 """Of a disk, beside a database server that is not the lab's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Needs:
-    """What something takes at most, in bytes: of memory, and of the file systems on which folders lie."""
-
-    memory: int = 0
-    memory_for: str = ""
-    """What takes the memory, in words."""
-    disk: Mapping[Path, int] = field(default_factory=dict)
-    disk_for: Mapping[Path, str] = field(default_factory=dict)
-    """Folder → what takes the room there, in words."""
-    remedy: str = "choose less"
-    """What to ask for so that it takes less."""
 
 
 def check_room(needs: Needs) -> None:

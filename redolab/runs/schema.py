@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -145,6 +145,14 @@ class FailureRecord(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.problem}: {self.remedy}" if self.remedy else self.problem
 
 
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """A measured step, as an experiment defines it: the columns of its tables are declared on its fields and properties."""
+
+    def details(self) -> Mapping[str, object]:
+        """Return further columns of CSV, Parquet and `redolab.load_runs`, which no table shows."""
+        return {}
+
+
 class TrialRecord(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     """A measured step (a line of `trials.jsonl`)."""
 
@@ -159,3 +167,7 @@ class TrialRecord(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     """What took about as long, the closest first: an estimate looks for these words."""
     findings: tuple[Finding, ...] = ()
     trial: T
+
+
+Rows: TypeAlias = Sequence[tuple[TrialRecord[Any], Mapping[str, object]]]
+"""Trials, each with its row for tables and frames."""

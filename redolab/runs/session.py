@@ -13,11 +13,13 @@ from redolab.lab import lab_to_read, open_lab
 from redolab.machine.description import read_machine
 from redolab.progress import Progress
 from redolab.runs.beginning import session_here
+from redolab.runs.bench import find_product
 from redolab.runs.estimate import Experience, in_words
 from redolab.runs.execution import Execution
-from redolab.runs.experiment import Experiment, load_experiment
+from redolab.runs.experiment import Declaration
 from redolab.runs.factors import CommonFactors, factors_of
 from redolab.runs.failures import how_many
+from redolab.runs.finding import load_experiment
 from redolab.runs.plan import Plan
 from redolab.runs.plan_table import plan_table
 from redolab.runs.reporting import write_report
@@ -60,11 +62,13 @@ def run_experiment(name: str, factors: CommonFactors, progress: Progress) -> Non
         else open_lab(progress, store.clear_unfinished, beside_others=factors.beside_others)
     )
     with opened as lab:
-        plan = experiment.plan(factors, lab)
+        plan = experiment.plan_from(factors, lab)
         bench = experiment.bench(lab, plan)
         every = range(len(plan.steps))
         bench.check(every)
-        found = {group: there for group in range(len(plan.groups)) if (there := bench.find(group, None)) is not None}
+        found = {
+            group: product for group in range(len(plan.groups)) if (product := find_product(bench, group)) is not None
+        }
         missing = [group for group in range(len(plan.groups)) if group not in found]
         needs = bench.needs(every, missing)
         try:
@@ -77,10 +81,10 @@ def run_experiment(name: str, factors: CommonFactors, progress: Progress) -> Non
         experience = Experience.of_runs(store, read_machine(lab.home))
         how_long = in_words(experience.estimate(plan, every, missing))
         progress.note(
-            f"{experiment.step.of(len(plan.steps))}, {experiment.group.of(len(missing))} to make first: {how_long} "
+            f"{experiment.step_noun.of(len(plan.steps))}, {experiment.group_noun.of(len(missing))} to make first: {how_long} "
             f"(seed {plan.seed})"
         )
-        for remark in bench.remarks():
+        for remark in needs.remarks:
             progress.note(remark)
         if factors.plan:
             progress.console.print()
@@ -114,7 +118,7 @@ def resume_run(name: str, progress: Progress, *, beside_others: bool = False) ->
         execute_run(store, experiment, run, plan, progress, lambda: Execution(lab, store, run, bench, plan, experience))
 
 
-def to_resume(run: Run) -> tuple[Experiment, Plan[Any, Any, Any]]:
+def to_resume(run: Run) -> tuple[type[Declaration], Plan[Any, Any, Any]]:
     """What a run was to answer, and its plan. Raises `InvalidInput` if there is nothing to go on with."""
     experiment = load_experiment(run.record().experiment)
     if run.record().state is RunState.COMPLETE:
@@ -149,7 +153,7 @@ def given_to_make(factors: type[CommonFactors]) -> dict[str, str]:
 
 def execute_run(
     store: RunStore,
-    experiment: Experiment,
+    experiment: type[Declaration],
     run: Run,
     plan: Plan[Any, Any, Any],
     progress: Progress,
@@ -164,11 +168,12 @@ def execute_run(
             execution = begin()
             done = len(plan.steps) - len(execution.todo)
             if len(run.record().sessions) > 1:
-                progress.note(f"the run {run.name} goes on: {done} of {experiment.step.of(len(plan.steps))} are done")
+                progress.note(
+                    f"the run {run.name} goes on: {done} of {experiment.step_noun.of(len(plan.steps))} are done"
+                )
                 if execution.superseded:
-                    progress.note(
-                        f"{experiment.step.of(execution.superseded)} measured before not counted: on what is gone, or on another machine"
-                    )
+                    which = experiment.step_noun.of(execution.superseded)
+                    progress.note(f"{which} measured before not counted: on what is gone or on another machine")
             execution.execute()
     except BaseException:
         if run.folder.exists() and run.trial_count():
@@ -189,7 +194,7 @@ def execute_run(
         raise _findings_error(experiment, run, plan, findings)
 
 
-def _report(experiment: Experiment, run: Run, progress: Progress) -> None:
+def _report(experiment: type[Declaration], run: Run, progress: Progress) -> None:
     try:
         with progress.stage("writing tables and plots"):
             reported = write_report(experiment, run)
@@ -212,7 +217,7 @@ def _report(experiment: Experiment, run: Run, progress: Progress) -> None:
 
 
 def _failed(
-    experiment: Experiment,
+    experiment: type[Declaration],
     run: Run,
     plan: Plan[Any, Any, Any],
     failures: Sequence[FailureRecord],
@@ -233,7 +238,7 @@ def _findings(findings: Sequence[Finding]) -> str:
 
 
 def _findings_error(
-    experiment: Experiment, run: Run, plan: Plan[Any, Any, Any], findings: list[Finding]
+    experiment: type[Declaration], run: Run, plan: Plan[Any, Any, Any], findings: list[Finding]
 ) -> FindingsMade:
-    what = f"{_findings(findings)} in {experiment.step.of(len(plan.steps))}"
+    what = f"{_findings(findings)} in {experiment.step_noun.of(len(plan.steps))}"
     return FindingsMade(what, f"the evidence is in {run.folder}")

@@ -9,8 +9,8 @@ import pytest
 from redolab.errors import InvalidInput
 from redolab.lab import Lab
 from redolab.machine.processes import is_root
-from redolab.runs.experiment import load_experiment
 from redolab.runs.factors import read_factors
+from redolab.runs.finding import load_experiment
 from redolab.storage.attaching import check_can_be_cut
 from redolab.storage.catalogue import storage_profile
 from redolab.storage.profiles import HOME
@@ -28,7 +28,7 @@ _OF = {
 def test_crashes_are_planned_of_the_kind_asked_for(lab: Lab, name: str) -> None:
     experiment = load_experiment(name)
     factors = read_factors(experiment.factors(), {**_SMALL, **_OF[name], "crash": "disk-power"})
-    groups = experiment.plan(factors, lab).groups
+    groups = experiment.plan_from(factors, lab).groups
     assert groups
     assert {group.spec.crash for group in groups} == {"disk-power"}
     with pytest.raises(InvalidInput, match="kind of crash"):
@@ -40,7 +40,7 @@ def test_a_power_cut_of_a_disk_that_cannot_lie_there_is_refused(lab: Lab, tmp_pa
     asked = str(tmp_path) if storage == "folder" else storage
     factors = {**_SMALL, "log_size": "64M,128M", "storage": asked, "crash": "disk-power"}
     experiment = load_experiment("throughput")
-    plan = experiment.plan(read_factors(experiment.factors(), factors), lab)
+    plan = experiment.plan_from(read_factors(experiment.factors(), factors), lab)
     with pytest.raises(InvalidInput, match=f"lies in the lab's folder, and not on {asked}"):
         experiment.bench(lab, plan).check(range(len(plan.steps)))
     with pytest.raises(InvalidInput, match="not on"):

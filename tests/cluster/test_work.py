@@ -12,9 +12,9 @@ from redolab.cluster.work import JOB, JOBS, Task, clear_other_jobs, do_job_in
 from redolab.errors import LabError
 from redolab.lab import Lab
 from redolab.progress import Progress
-from redolab.runs.experiment import load_experiment
-from redolab.runs.experiment_folders import experiment_names
+from redolab.runs.experiment_names import experiment_names
 from redolab.runs.factors import read_factors
+from redolab.runs.finding import load_experiment
 
 
 def test_another_commit_measures_for_nobody(tmp_path: Path) -> None:
@@ -24,14 +24,14 @@ def test_another_commit_measures_for_nobody(tmp_path: Path) -> None:
         do_job_in(tmp_path, Progress(Console(quiet=True)))
 
 
-@pytest.mark.parametrize("name", [each for each in experiment_names() if load_experiment(each).check is not None])
+@pytest.mark.parametrize("name", [each for each in experiment_names() if load_experiment(each).check_cell is not None])
 def test_what_a_run_keeps_of_its_factors_is_read_again_on_a_machine(name: str) -> None:
     experiment = load_experiment(name)
     asked = experiment.factors()(beside_others=True)
     again = read_factors(experiment.factors(), asked.in_words())
     assert again == asked
-    assert experiment.check is not None
-    assert experiment.check.factors(again).beside_others
+    assert experiment.check_cell is not None
+    assert experiment.check_cell.factors(again).beside_others
 
 
 def test_what_other_jobs_left_goes_and_what_lies_beside_a_job_elsewhere_stays(lab: Lab, tmp_path: Path) -> None:

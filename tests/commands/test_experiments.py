@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from redolab.project import PROJECT
-from redolab.runs.experiment import load_experiment
 from redolab.runs.factors import factors_of
+from redolab.runs.finding import load_experiment
 from redolab.runs.session import MAKE_VARIABLES, given_to_make
 from tests.command import lab_processes, redolab
 
@@ -93,12 +93,11 @@ def test_every_factor_has_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     ("content", "why"),
     [
         ("import redolab.nonsense\n", "ModuleNotFoundError: No module named 'redolab.nonsense', line 1 of {file}"),
-        ("QUESTION = 'how high?'\n", "AttributeError: module 'own_experiments_mine' has no attribute 'EXPERIMENT'"),
+        ("QUESTION = 'how high?'\n", "TypeError: it declares 0 experiments, and not one"),
         ("raise SystemExit(0)\n", "SystemExit: 0, line 1 of {file}"),
         (
-            "import dice, dataclasses\n\n\ndef broken():\n    raise KeyError('sides')\n\n\n"
-            "EXPERIMENT = dataclasses.replace(dice.EXPERIMENT, factors=broken)\n",
-            "KeyError: 'sides', line 5 of {file}",
+            "import dice\n\n\nclass Mine(dice.Dice):\n    @classmethod\n    def factors(cls):\n        raise KeyError('sides')\n",
+            "KeyError: 'sides', line 7 of {file}",
         ),
     ],
     ids=["import", "nothing declared", "exits", "factors"],
@@ -107,11 +106,11 @@ def test_a_broken_experiment_of_the_users_own_is_named_and_hides_no_other(
     content: str, why: str, tmp_path: Path
 ) -> None:
     (tmp_path / "mine").mkdir()
-    shutil.copytree(PROJECT.root / "tests/toy/dice", tmp_path / "dice")
-    file = tmp_path / "mine/__init__.py"
+    shutil.copy(PROJECT.root / "tests/toy/dice.py", tmp_path)
+    file = tmp_path / "mine/experiment.py"
     file.write_text(content)
     own = {"REDOLAB_EXPERIMENTS": str(tmp_path), "PYTHONPATH": f"{PROJECT.root}:{tmp_path}"}
-    broken = f"the experiment {tmp_path}/mine cannot be loaded ({why.format(file=file)}): mend it"
+    broken = f"the experiment {file} cannot be loaded ({why.format(file=file)}): mend it"
     listed = redolab("run", "--help", environment=own)
     assert listed.returncode == 0, listed.stderr
     assert broken in listed.stdout.splitlines()

@@ -12,16 +12,8 @@ from pathlib import Path
 import polars
 import pytest
 
-from experiments.inflation.bench import (
-    InflationBench,
-    InflationConditions,
-    InflationPlan,
-    PlannedInserts,
-    PlannedInstance,
-)
-from experiments.inflation.factors import Factors
-from experiments.inflation.table import counted_servers, in_words
-from experiments.inflation.trial import InflationTrial
+from experiments.inflation.experiment import Conditions, Inflation, Inserts, Server
+from experiments.inflation.report import counted_servers
 from redolab.errors import LabError
 from redolab.lab import Lab
 from redolab.machine import files
@@ -29,8 +21,10 @@ from redolab.machine.clean_up_journal import Journal
 from redolab.models.inflation import Counted
 from redolab.project import PROJECT
 from redolab.report.labels import server_label
+from redolab.runs.estimate import Experience
+from redolab.runs.execution import Execution
 from redolab.runs.factors import read_factors
-from redolab.runs.plan import draw_plan
+from redolab.runs.plan import Plan, draw_plan
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore, new_session
 from redolab.servers.catalogue import server_catalogue
@@ -74,44 +68,43 @@ def has_device(tmp_path_factory: pytest.TempPathFactory) -> bool:
 def test_what_a_server_counts_is_told_from_what_it_did(
     name: str, lab: Lab, home: Path, tmp_path: Path, has_device: bool
 ) -> None:
-    step = PlannedInserts(threads=1, row_bytes=100, rows_per_transaction=1, seconds=1)
-    group = PlannedInstance(server=name, binary_log=False, trx_commit=1)
-    conditions = InflationConditions(log_size=64 * MIB)
-    plan: InflationPlan = draw_plan([[(group, [step])]], repeat=1, seed=1, conditions=conditions, keep=False)
+    step = Inserts(threads=1, row_bytes=100, rows_per_transaction=1, seconds=1)
+    group = Server(server=name, binary_log=False, trx_commit=1)
+    conditions = Conditions(log_size=64 * MIB)
+    plan: Plan[Server, Inserts, Conditions] = draw_plan(
+        [[(group, [step])]], repeat=1, seed=1, conditions=conditions, keep=False
+    )
     run = RunStore(tmp_path).create("inflation", {}, new_session(MACHINE, "", {}))
-    bench = InflationBench(lab, plan)
-    with bench.opened(run):
-        made = bench.make(0, run)
-        trials: list[InflationTrial] = []
-        bench.measure(0, plan.steps[0], made, run, lambda measured: trials.append(measured.trial))
-        bench.release(0, made)
+    run.write_plan(plan)
+    Execution(lab, RunStore(tmp_path), run, Inflation(lab, plan), plan, Experience()).execute()
     (kept,) = (run.folder / "instances").iterdir()
     used = run.kept(kept.stem, UsedInstance)
 
-    (finding,) = counted_servers(trials)
-    (row,) = finding.rows
-    assert finding.counted is MEANINGS[name]
-    assert row.off is not None
+    (counted,) = counted_servers(run)
+    (cell,) = counted.cells
+    assert counted.counted is MEANINGS[name]
+    assert cell.error is not None
     # One second on a machine that may be busy: enough to tell the meanings apart, which are a factor of 3 from each other.
-    assert abs(row.off) < (0.02 if name == "mysql-5.6" else 0.2)
-    assert in_words(finding).startswith(f"{server_label(name, row.version)}: ")
+    assert abs(cell.error) < (0.02 if name == "mysql-5.6" else 0.2)
+    (result,) = Inflation.results(run)
+    trial = result.trial
+    assert counted.label == server_label(name, trial.version)
 
-    (trial,) = trials
     assert trial.commits > 50
     # One client: every commit is a write of its own, and on MySQL 8.0 and later up to two or three.
-    assert 0.95 < trial.growth.log_writes / trial.commits < 3.5
+    assert 0.95 < trial.log_writes / trial.commits < 3.5
     assert used.variables["innodb_flush_log_at_trx_commit"] == "1"
-    instrumented = finding.counted is not Counted.LSN
-    assert (row.file_layer_per_lsn_byte is not None) == instrumented
-    assert ("file layer" in trial.why_blank) == (not instrumented)
-    if row.file_layer_per_lsn_byte is not None:
-        assert row.file_layer_per_lsn_byte > 0.995 * row.os_log_written_per_lsn_byte
-    assert (row.device_per_lsn_byte is not None) == has_device == ("device" not in trial.why_blank)
-    if row.device_per_lsn_byte is not None:
+    written = trial.grown("file_bytes")
+    assert (written is not None) == (counted.counted is not Counted.LSN) == ("file layer" not in trial.why_blank)
+    if written is not None:
+        assert written > 0.995 * (trial.grown("os_log_written") or 0)
+    assert (trial.device_ratio is not None) == has_device == ("device" not in trial.why_blank)
+    if trial.device_ratio is not None:
         # Each commit is at least a block: of the file system, or of the device where the log is written past the page cache.
         past_the_cache = used.variables.get("innodb_log_file_buffering") == "OFF"
-        assert past_the_cache == (finding.counted is Counted.LSN)
-        assert row.device_per_lsn_byte > (512 if past_the_cache else 4096) / row.lsn_per_commit_bytes * 0.95
+        assert past_the_cache == (counted.counted is Counted.LSN)
+        per_commit = trial.lsn_bytes / trial.commits
+        assert trial.device_ratio > (512 if past_the_cache else 4096) / per_commit * 0.95
     assert lab.journal.clear() == []
 
 
@@ -126,25 +119,26 @@ def run() -> Run:
 
 
 def test_one_factor_at_a_time_is_changed_from_the_first_values(run: Run) -> None:
-    trials = [record.trial for record in run.trials(InflationTrial)]
+    results = Inflation.results(run)
     assert run.record().state is RunState.COMPLETE
-    assert len(trials) == 3
-    cells = {(trial.cell.trx_commit, trial.cell.binary_log) for trial in trials}
+    assert len(results) == 3
+    cells = {(each.group.trx_commit, each.group.binary_log) for each in results}
     assert cells == {(1, False), (2, False), (1, True)}
     assert lab_processes() == []
 
 
 def test_crossed_it_is_every_combination() -> None:
     given = {"trx_commit": "1,2", "threads": "1,4", "row_bytes": "10,100", "rows": "1", "binary_log": "off"}
-    crossed = read_factors(Factors, {**given, "cross": "on"}).cells()
-    assert len(crossed) == len(set(crossed)) == 8
-    assert len(read_factors(Factors, given).cells()) == 4
+    factors = Inflation.factors()
+    for cross, count in (("on", 8), ("off", 4)):
+        cells = Inflation.cells(read_factors(factors, {**given, "server": "mysql-9", "cross": cross}))
+        assert sum(len(set(steps)) for steps in cells.values()) == count
 
 
 def test_the_table_and_the_plots_are_there(run: Run) -> None:
     frame = polars.read_parquet(run.folder / "table.parquet")
     assert frame.height == 3
-    assert set(frame["counted"]) == {"lsn"}
+    assert set(frame["server"]) == {"mariadb-10.11"}
     for name in ("ratio", "layers"):
         for ending in ("svg", "png"):
             assert (run.folder / "plots" / f"{name}.{ending}").stat().st_size > 5000
@@ -169,13 +163,13 @@ def test_interrupted_it_leaves_nothing(interrupted: Path) -> None:
 def test_killed_the_next_command_takes_away_what_it_left(interrupted: Path) -> None:
     command = [sys.executable, "-m", "redolab", *SMALL]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=PROJECT.root) as process:
-        data_file = interrupted / "mariadb-10.11-inflation/data/ibdata1"
+        data_file = "mariadb-10.11-inflation-*/data/ibdata1"
         deadline = time.monotonic() + 60
-        while not data_file.exists() and time.monotonic() < deadline:
+        while not list(interrupted.glob(data_file)) and time.monotonic() < deadline:
             time.sleep(0.02)
         process.kill()
     assert process.returncode == -signal.SIGKILL
-    assert data_file.exists()
+    assert list(interrupted.glob(data_file))
     cleaned = redolab("rm", "none")
     assert cleaned.returncode == 2
     assert "left the instance of mariadb-10.11 for the experiment inflation: cleaned up" in cleaned.stdout

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from redolab.errors import InvalidInput
-from redolab.runs.experiment import load_experiment
+from redolab.runs.experiment import Experiment
 from redolab.runs.factors import read_factors
+from redolab.runs.finding import load_experiment
 
 REFUSED = {
     "binlog-purge": [
@@ -102,6 +103,13 @@ REFUSED = {
     ("experiment", "given", "said"), [(name, *case) for name, cases in REFUSED.items() for case in cases]
 )
 def test_what_cannot_be_measured_is_refused(experiment: str, given: dict[str, str | None], said: str) -> None:
-    factors: Any = load_experiment(experiment).factors()
     with pytest.raises(InvalidInput, match=said):
-        read_factors(factors, given).check()
+        _check(load_experiment(experiment), given)
+
+
+def _check(experiment: Any, given: dict[str, str | None]) -> None:
+    factors = read_factors(experiment.factors(), given)
+    if issubclass(experiment, Experiment):
+        experiment.cells(factors)
+    else:
+        factors.check()

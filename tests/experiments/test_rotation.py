@@ -311,7 +311,7 @@ def test_held_the_rest_is_logged_and_a_removed_file_takes_its_own(lab: Lab, tmp_
     with bench.opened(run):
         bench.check([0])
         name = bench.make(0, run)
-        bench.measure(0, held, name, run, lambda measured: trials.append(measured.trial))
+        bench.measure_at(0, held, name, run, lambda measured: trials.append(measured.trial))
         bench.release(0, name)
     (trial,) = trials
     check = trial.check

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from experiments.inflation.report import found_in
+from experiments.inflation.report import counted_servers
 from redolab.models.inflation import (
     SMALLEST_WRITE,
     Counted,
@@ -23,7 +23,9 @@ from redolab.models.inflation import (
 from redolab.runs.pages import measured_runs
 from tests.models.log_blocks import simulate
 
-MEASURED = {of.rows[0].server: of for of in found_in(measured_runs("inflation")[-1])}
+MEASURED = {
+    of.cells[0].configuration.results[0].group.server: of for of in counted_servers(measured_runs("inflation")[-1])
+}
 MYSQL_5_6 = LogWriter()
 MYSQL_5_7 = LogWriter(write_ahead=8192)
 MYSQL_8_0 = LogWriter(write_ahead=8192, splits=True)
@@ -136,10 +138,11 @@ def test_it_is_what_was_measured(server: str) -> None:
     """The committed run, read back: the model's column of today's code is not compared with itself."""
     of_server = MEASURED[server]
     assert of_server.counted is not None
-    for row in of_server.rows:
-        lengths = Lengths.EQUAL if row.threads == 1 else Lengths.RANDOM
-        predicted = bytes_per_lsn_byte(_writer(server), of_server.counted, row.lsn_per_log_write_bytes, lengths)
-        assert abs(predicted / row.os_log_written_per_lsn_byte - 1) < _allowed(server, row.threads), row
+    for cell in of_server.cells:
+        threads = cell.step.threads
+        lengths = Lengths.EQUAL if threads == 1 else Lengths.RANDOM
+        predicted = bytes_per_lsn_byte(_writer(server), of_server.counted, cell.r, lengths)
+        assert abs(predicted / cell.ratio - 1) < _allowed(server, threads), cell.configuration.factors
 
 
 def _allowed(server: str, threads: int) -> float:

@@ -7,15 +7,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from redolab.runs.experiment import load_experiment
+from redolab.runs.finding import load_experiment
 from redolab.runs.machines import machine_names, machines_table
+from redolab.runs.plan import draw_plan
 from redolab.runs.schema import Session, TrialRecord
 from redolab.runs.store import RunStore, new_session
 from tests.examples import MACHINE
 from tests.runs.test_frame import TOY
-from tests.toy.dice import Thrown
+from tests.toy.dice import Die, Table, Throw, Thrown
 
 OTHER = msgspec.structs.replace(MACHINE, cpu="another CPU")
+
+TABLE = Table(pause_ms=0, weight=0, in_blocks=False, mishaps="")
 
 
 def session(name: str, machine: object = MACHINE) -> Session:
@@ -41,8 +44,9 @@ def test_check_cells_say_how_alike_machines_are(tmp_path: Path, monkeypatch: pyt
     run.write_record(msgspec.structs.replace(run.record(), sessions=sessions))
     for name, machine, eyes in (("one", MACHINE, (2, 4)), ("two", OTHER, (6, 6)), ("two", OTHER, (3,))):
         check = RunStore(tmp_path / "checks").create("dice", {}, session(name, machine))
+        check.write_plan(draw_plan([[(Die(sides=6), [Throw(hand="left")])]], repeat=2, seed=1, conditions=TABLE))
         for each in eyes:
-            check.add_trial(TrialRecord(position=0, trial=Thrown(sides=6, hand="left", eyes=each)))
+            check.add_trial(TrialRecord(position=0, trial=Thrown(eyes=each)))
         folder = run.folder / "machines" / f"{name}-{eyes[0]}"
         folder.parent.mkdir(exist_ok=True)
         check.folder.rename(folder)

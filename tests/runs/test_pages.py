@@ -13,6 +13,7 @@ from redolab.errorlog.arrivals import arrivals_of, read_stamped_log
 from redolab.errors import InvalidInput, LabError
 from redolab.project import PROJECT
 from redolab.runs import pages
+from redolab.runs.experiment_names import page_templates
 from redolab.runs.packing import PACKED, unpacked
 from redolab.runs.schema import RunState, TrialRecord
 from redolab.runs.store import Run, RunStore, new_session
@@ -44,7 +45,7 @@ _SLOW = {"following", "model", "production"}
 """Pages that take most of a minute."""
 
 
-@pytest.mark.parametrize("name", mostly_thorough(sorted(pages.pages()), pages.pages().keys() - _SLOW))
+@pytest.mark.parametrize("name", mostly_thorough(sorted(page_templates()), page_templates().keys() - _SLOW))
 def test_a_page_is_what_its_runs_give(name: str, tmp_path: Path) -> None:
     written = pages.write_page(name, tmp_path)
     assert [path.suffix for path in written][:2] == [".md", ".svg"]
@@ -73,8 +74,8 @@ def _apart(picture: str) -> tuple[str, list[float]]:
 
 
 def test_every_page_and_every_run_is_of_one_another() -> None:
-    assert {path.stem for path in PROJECT.results.glob("*.md")} == set(pages.pages())
-    used = {folder for name in pages.pages() for folder in pages.folders_of(name)}
+    assert {path.stem for path in PROJECT.results.glob("*.md")} == set(page_templates())
+    used = {folder for name in page_templates() for folder in pages.folders_of(name)}
     assert {path.name for path in PROJECT.measured.iterdir() if path.is_dir()} == used
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from redolab.errors import DiskFull, InvalidInput
 from redolab.machine import files
-from redolab.runs.room import Needs, check_room
+from redolab.runs.needs import Needs
+from redolab.runs.room import check_room
 from redolab.units import GIB
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from redolab.records.crash import CrashSpec
 from redolab.report.contents import Page, Plot
 from redolab.report.template import filled
+from redolab.results.committed import THIRD_MACHINE
 from redolab.runs.confounded import confounded_with_time
 from redolab.runs.store import Run
 from redolab.storage.profiles import HOME
@@ -23,6 +24,8 @@ from ..plots import plot_effects
 from ..report import crash_in_words, effects_table, measured_of, never_ready
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
+RUNS = ["anatomy", THIRD_MACHINE]
+"""Folders under data/measured whose runs the page is made from."""
 _MOST = 3
 _EXPERIMENT = "anatomy"
 

@@ -14,7 +14,7 @@ from redolab.records.plan import CrashPlan
 from redolab.report.contents import Page, Plot
 from redolab.report.labels import server_label
 from redolab.report.template import filled
-from redolab.results.committed import NEVER_LEARNED_FROM
+from redolab.results.committed import LEARNED_FROM, NEVER_LEARNED_FROM
 from redolab.results.crashes import crashes_of
 from redolab.runs.confounded import confounded_with_time
 from redolab.runs.store import Run
@@ -30,6 +30,8 @@ from .large_logs import in_words, large_logs, large_logs_table
 from .plots import HEADLINE_SHARE, PoolPanel, log_size_within, plot_errors, plot_over_log_size, plot_pools
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
+RUNS = [*LEARNED_FROM, *NEVER_LEARNED_FROM]
+"""Folders under data/measured whose runs the page is made from."""
 _HEADLINE = "mariadb-10.11"
 _STORAGE = "native"
 _WORKLOAD = "bulk-update"

@@ -8,64 +8,57 @@ from pathlib import Path
 
 from redolab.models.inflation import Counted
 from redolab.report.contents import Page, Plot
-from redolab.report.labels import server_label
-from redolab.report.table import Column, ReportTable, number
+from redolab.report.numbers import number, percent, span
+from redolab.report.table import Column, ReportTable
 from redolab.report.template import filled
 from redolab.runs.store import Run
 
-from ..plots import NEAR, plot_layers, plot_ratio
-from ..report import found_in
-from ..table import CountedServer, alike_in_words, answer
+from ..report import NEAR, CountedServer, answer, counted_servers, meaning, plot_layers, plot_ratio
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
 
 
 def page(runs: Sequence[Run]) -> Page:
-    """The page of the last run kept for it, and its pictures."""
+    """Return the page of the last run kept for it, and its pictures."""
     run = runs[-1]
-    found = found_in(run)
-    off = [row.off for of_server in found for row in of_server.rows if row.off is not None]
+    servers = counted_servers(run)
+    errors = [cell.error for each in servers for cell in each.cells if cell.error is not None]
     session = run.record().sessions[0]
+    meanings = {each.counted: [of.label for of in servers if of.counted == each.counted] for each in servers}
     values = {
-        "answer": answer(found),
-        "servers": _servers(found).as_markdown(),
-        "meanings": alike_in_words(found),
-        "cells": len(off),
-        "near": sum(abs(each) <= NEAR for each in off),
-        "worst": max(off, key=abs),
+        "answer": answer(servers),
+        "servers": _table(servers).as_markdown(),
+        "meanings": [f"{', '.join(labels)} count {meaning(counted)}." for counted, labels in meanings.items()],
+        "cells": len(errors),
+        "near": sum(abs(each) <= NEAR for each in errors),
+        "worst": max(errors, key=abs),
         "machine": f"{session.machine.in_words()}, {session.machine.system}",
         "date": f"{session.began:%Y-%m-%d}",
     }
-    plots = [Plot("layers", partial(plot_layers, found=found)), Plot("ratio", partial(plot_ratio, found=found))]
+    plots = [Plot("layers", partial(plot_layers, servers=servers)), Plot("ratio", partial(plot_ratio, servers=servers))]
     return Page(filled(_TEMPLATE, values), plots)
 
 
-def _servers(found: Sequence[CountedServer]) -> ReportTable:
+def _table(servers: Sequence[CountedServer]) -> ReportTable:
     """A row a server: its first cell, and how far its cells go."""
     columns = [
-        Column[CountedServer]("server", lambda of: server_label(of.server, of.rows[0].version)),
+        Column[CountedServer]("server", lambda of: of.label),
         Column[CountedServer]("counts", _counts),
-        Column[CountedServer]("first cell", lambda of: number(of.rows[0].os_log_written_per_lsn_byte), right=True),
-        Column[CountedServer]("all cells", _range, right=True),
-        Column[CountedServer]("model off by at most", _worst, right=True),
-        Column[CountedServer]("device, first cell", lambda of: number(of.rows[0].device_per_lsn_byte), right=True),
-        Column[CountedServer]("cells", lambda of: str(len(of.rows)), right=True),
-        Column[CountedServer]("trials each", lambda of: str(of.rows[0].n), right=True),
+        Column[CountedServer]("first cell", lambda of: number(of.ratios[0]), right=True),
+        Column[CountedServer]("all cells", lambda of: span(of.ratios, between="–"), right=True),
+        Column[CountedServer]("model off by at most", lambda of: percent(of.worst), right=True),
+        Column[CountedServer]("device, first cell", lambda of: number(of.cells[0].device), right=True),
+        Column[CountedServer](
+            "log_padded, up to", lambda of: number(max(of.grown("log_padded"), default=None)), right=True
+        ),
+        Column[CountedServer]("file layer", lambda of: span(of.grown("file_bytes", over="os_log_written")), right=True),
+        Column[CountedServer]("cells", lambda of: str(len(of.cells)), right=True),
+        Column[CountedServer]("trials each", lambda of: str(len(of.cells[0].trials)), right=True),
     ]
-    return ReportTable.of("Servers", found, columns, ())
+    return ReportTable.of("Servers", servers, columns, ())
 
 
 def _counts(of: CountedServer) -> str:
     if of.counted is None:
         return "not known"
     return "the LSN" if of.counted is Counted.LSN else str(of.counted)
-
-
-def _range(of: CountedServer) -> str:
-    ratios = [row.os_log_written_per_lsn_byte for row in of.rows]
-    return f"{min(ratios):.2f}–{max(ratios):.2f}"
-
-
-def _worst(of: CountedServer) -> str:
-    off = [row.off for row in of.rows if row.off is not None]
-    return f"{max(off, key=abs):+.1%}" if off else "–"

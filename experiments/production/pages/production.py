@@ -12,7 +12,7 @@ from redolab.records.plan import CrashPlan
 from redolab.report.contents import Page, Plot
 from redolab.report.template import filled
 from redolab.results.alike import keyed_recoveries
-from redolab.results.committed import LEARNED_FROM, OTHER_MACHINES, by_machine, machine_of
+from redolab.results.committed import LEARNED_FROM, OTHER_MACHINES, RECOVERY_PAGES, by_machine, machine_of
 from redolab.runs.confounded import confounded_with_time
 from redolab.runs.repeat_command import command
 from redolab.runs.store import Run
@@ -26,6 +26,8 @@ from ..factors import Factors
 from .plots import plot_predictions
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
+RUNS = [*RECOVERY_PAGES, *OTHER_MACHINES]
+"""Folders under data/measured whose runs the page is made from."""
 _EXPERIMENT = "production"
 
 

@@ -18,7 +18,7 @@ from redolab.report.contents import Page, Plot
 from redolab.report.plots import WIDTH, plt, save
 from redolab.report.table import Column, ReportTable
 from redolab.report.template import filled
-from redolab.results.committed import OTHER_MACHINES
+from redolab.results.committed import FOLLOWED, OTHER_MACHINES
 from redolab.runs.store import Run
 from redolab.units import format_duration
 
@@ -31,6 +31,8 @@ Error = Callable[[Asked], float | None]
 Row = tuple[str, Sequence[Asked]]
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
+RUNS = FOLLOWED
+"""Folders under data/measured whose runs the page is made from."""
 _PICTURE = "errors"
 _LIVE = Path("following/live.csv")
 _WAYS = {

@@ -12,6 +12,7 @@ from redolab.report.contents import Page
 from redolab.report.labels import server_label
 from redolab.report.template import filled
 from redolab.results.alike import keyed_recoveries
+from redolab.results.committed import FOURTH_MACHINE, THIRD_MACHINE
 from redolab.results.crashes import crashes_of
 from redolab.runs.confounded import confounded_with_time
 from redolab.runs.store import Run
@@ -21,6 +22,8 @@ from ..rows import RecoveryRow
 from .tables import OnPage, of_recoveries
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
+RUNS = ["generations", THIRD_MACHINE, FOURTH_MACHINE]
+"""Folders under data/measured whose runs the page is made from."""
 _SAME, _SHORT, _FULL = ("bulk-update", True), ("oltp_write_only", True), ("bulk-update", False)
 """Workload, and whether every server was killed at the same age."""
 _SEVERAL = 5

@@ -32,6 +32,8 @@ from ..table import count, redo_at_crash, seconds_between
 from .tables import on_page
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
+RUNS = ["model", SLOWER_MACHINE, THIRD_MACHINE]
+"""Folders under data/measured whose runs the page is made from."""
 _LOG, _WORKLOAD = 8 * GIB, "bulk-update"
 _FULL = 0.9
 """Share of the checkpoint age's hard limit from which on a redo log counts as full; the crashes shown have 0.95 to 0.98."""

@@ -36,6 +36,8 @@ from .slower import CellRatio, plot_slower, ratios_on
 from .tables import OnPage, of_recoveries, of_rows
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
+RUNS = ["storage", "model", SLOWER_MACHINE]
+"""Folders under data/measured whose runs the page is made from."""
 _MATRIX = "storage"
 """The folder of the runs in which every storage was measured; the others compare two of them."""
 _WORKLOAD = "bulk-update"

@@ -31,6 +31,8 @@ from redolab.storage.profiles import HOME
 from redolab.units import MIB, format_size
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
+RUNS = ["stuck", READ_THREADS, INTEL_MACHINE]
+"""Folders under data/measured whose runs the page is made from."""
 _PICTURE = "map"
 _REMEDY = "innodb_read_io_threads=64"
 _WORKLOAD = "oltp_write_only"

@@ -1,0 +1,52 @@
+"""The experiment recovery."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import override
+
+from redolab.bench.crash_experiment import CrashExperiment
+from redolab.report.contents import Report
+from redolab.runs.experiment import CheckCell
+from redolab.runs.factors import CommonFactors
+from redolab.runs.plan import Plan
+from redolab.runs.store import Run
+
+if TYPE_CHECKING:
+    from redolab.lab import Lab
+
+
+def _check(asked: Any) -> CommonFactors:
+    from .check import check
+
+    return check(asked)
+
+
+class Recovery(CrashExperiment):
+    """The experiment recovery."""
+
+    question = "How long does crash recovery take with a redo log of this size, on each storage, with each buffer pool?"
+
+    check_cell = CheckCell(_check, "ready_s", "s to ready with a log of 64M")
+
+    @classmethod
+    @override
+    def factors(cls) -> type[CommonFactors]:
+        from .factors import Factors
+
+        return Factors
+
+    @classmethod
+    @override
+    def plan_from(cls, factors: Any, lab: Lab) -> Plan[Any, Any, Any]:
+        from .plan import plan
+
+        return plan(factors, lab)
+
+    @classmethod
+    @override
+    def report(cls, run: Run) -> Report:
+        from .report import report
+
+        return report(run)

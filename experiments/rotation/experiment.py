@@ -1,0 +1,68 @@
+"""The experiment rotation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import override
+
+from redolab.report.contents import Report
+from redolab.runs.bench import Bench
+from redolab.runs.experiment import Declaration, Noun
+from redolab.runs.factors import CommonFactors
+from redolab.runs.plan import Plan
+from redolab.runs.schema import Rows
+from redolab.runs.store import Run
+
+if TYPE_CHECKING:
+    from redolab.lab import Lab
+
+
+class Rotation(Declaration):
+    """The experiment rotation."""
+
+    question = "What does rotating a slow query log do to a busy server, and what is lost of the log?"
+    group_noun = Noun("instance", "instances")
+    step_noun = Noun("rotation", "rotations")
+
+    @classmethod
+    @override
+    def factors(cls) -> type[CommonFactors]:
+        from .factors import Factors
+
+        return Factors
+
+    @classmethod
+    @override
+    def plan_from(cls, factors: Any, lab: Lab) -> Plan[Any, Any, Any]:
+        from .plan import plan
+
+        return plan(factors, lab)
+
+    @classmethod
+    @override
+    def plan_type(cls) -> Any:
+        from .planned import RotationPlan
+
+        return RotationPlan
+
+    @classmethod
+    @override
+    def bench(cls, lab: Lab, plan: Plan[Any, Any, Any]) -> Bench[Any, Any, Any, Any, Any]:
+        from .bench import RotationBench
+
+        return RotationBench(lab, plan)
+
+    @classmethod
+    @override
+    def rows(cls, run: Run) -> Rows:
+        from .rows import rows
+
+        return rows(run)
+
+    @classmethod
+    @override
+    def report(cls, run: Run) -> Report:
+        from .report import report
+
+        return report(run)

@@ -1,0 +1,45 @@
+"""The experiment survey."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import override
+
+from redolab.bench.crash_experiment import CrashExperiment
+from redolab.report.contents import Report
+from redolab.runs.factors import CommonFactors
+from redolab.runs.plan import Plan
+from redolab.runs.store import Run
+
+if TYPE_CHECKING:
+    from redolab.lab import Lab
+
+
+class Survey(CrashExperiment):
+    """The experiment survey."""
+
+    question = (
+        "How long do recoveries take under conditions drawn at random from all that can be: tables, age, buffer pools?"
+    )
+
+    @classmethod
+    @override
+    def factors(cls) -> type[CommonFactors]:
+        from .factors import Factors
+
+        return Factors
+
+    @classmethod
+    @override
+    def plan_from(cls, factors: Any, lab: Lab) -> Plan[Any, Any, Any]:
+        from .plan import plan
+
+        return plan(factors, lab)
+
+    @classmethod
+    @override
+    def report(cls, run: Run) -> Report:
+        from .report import report
+
+        return report(run)

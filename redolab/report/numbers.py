@@ -1,0 +1,65 @@
+"""Numbers as every table, plot and answer writes them. Sizes and durations are `redolab.units`'."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+
+NONE = "–"
+"""What stands for a value that there is not."""
+_FEWEST = 6
+"""Of fewer values no two make a 95 % interval of their median."""
+
+
+def number(value: float | None, places: int = 2) -> str:
+    """As in `1,234.5`; a dash for None."""
+    if value is None or math.isnan(value):
+        return NONE
+    # Not -0.0.
+    return f"{round(value, places) + 0.0:,.{places}f}"
+
+
+def signed(value: float | None, places: int = 2) -> str:
+    """As in `+1.50`."""
+    if value is None or math.isnan(value):
+        return NONE
+    return f"{round(value, places) + 0.0:+,.{places}f}"
+
+
+def percent(share: float | None, places: int = 1) -> str:
+    """As in `+1.5%`, of a share such as 0.015."""
+    return NONE if share is None else f"{share:+.{places}%}"
+
+
+def span(values: Sequence[float], places: int = 2, between: str = " to ") -> str:
+    """As in `1.00 to 5.87`, or `1.00` where both ends are written alike; a dash for no values."""
+    if not values:
+        return NONE
+    return between.join(dict.fromkeys((number(min(values), places), number(max(values), places))))
+
+
+def median_with_range(values: Sequence[float], places: int = 2) -> str:
+    """As in `12.3 (4.5–67.8)`: median, least and greatest; one value alone."""
+    if len(values) < 2:
+        return span(values, places)
+    return f"{number(statistics.median(values), places)} ({span(values, places, '–')})"
+
+
+def interval_of_median(values: Sequence[float]) -> tuple[float, float] | None:
+    """Return the 95 % interval of the median; None for fewer than six values."""
+    from redolab.models.intervals import median_interval
+
+    return median_interval(values) if len(values) >= _FEWEST else None
+
+
+def median_with_interval(values: Sequence[float], places: int = 2) -> str:
+    """As in `12.3 (10.1–14.0)`: median and its 95 % interval, or the range of fewer than six values."""
+    if (interval := interval_of_median(values)) is None:
+        return median_with_range(values, places)
+    return f"{number(statistics.median(values), places)} ({span(interval, places, '–')})"
+
+
+def noun(count: int, one: str, several: str = "") -> str:
+    """As in `1 client` and `4 clients`."""
+    return f"{count:,} {one if count == 1 else several or one + 's'}"

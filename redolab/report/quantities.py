@@ -1,0 +1,51 @@
+"""What a trial measures, declared on its fields and properties: title, unit, places. Tables and plots are made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+
+F = TypeVar("F", bound=Callable[[Any], Any])
+_DECLARED = "_quantity"
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number that each trial has: `stall_s: Annotated[float, Quantity("longest stall", "s")]`."""
+
+    title: str
+    unit: str = ""
+    places: int = 2
+
+    @property
+    def heading(self) -> str:
+        """As in `longest stall, s`."""
+        return f"{self.title}, {self.unit}" if self.unit else self.title
+
+
+def quantity(title: str, unit: str = "", places: int = 2) -> Callable[[F], F]:
+    """Declare a property of a trial a quantity; it stands below `@property`."""
+
+    def declare(function: F) -> F:
+        setattr(function, _DECLARED, Quantity(title, unit, places))
+        return function
+
+    return declare
+
+
+def quantities_of(kind: type) -> Mapping[str, Quantity]:
+    """Return name → quantity of a trial, its fields first."""
+    fields = {
+        name: extra
+        for name, hint in get_type_hints(kind, include_extras=True).items()
+        if get_origin(hint) is Annotated
+        for extra in get_args(hint)
+        if isinstance(extra, Quantity)
+    }
+    properties = {
+        name: getattr(each.fget, _DECLARED)
+        for name, each in vars(kind).items()
+        if isinstance(each, property) and hasattr(each.fget, _DECLARED)
+    }
+    return {**fields, **properties}

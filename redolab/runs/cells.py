@@ -1,0 +1,118 @@
+"""What follows from the options of groups, steps and conditions: factors, and the cells of a plan."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from redolab.errors import InvalidInput
+from redolab.runs.factors import CommonFactors, factor, keep_factor, on_or_off, one_of, whole_number
+from redolab.runs.options import Option, options_of
+
+if TYPE_CHECKING:
+    from redolab.runs.experiment import Experiment
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A field that carries an option."""
+
+    name: str
+    option: Option
+    parse: Callable[[str], Any]
+    single: bool
+
+    @property
+    def factor(self) -> str:
+        """Name of its factor."""
+        return self.option.name or self.name
+
+
+def _fields(kind: type, *, single: bool) -> list[_Field]:
+    """Return the fields that carry an option; `single`: each has one value."""
+    return [
+        _Field(name, option, option.parse or _reading(of), single or option.single)
+        for name, (of, option) in options_of(kind).items()
+    ]
+
+
+def _reading(kind: type) -> Callable[[str], Any]:
+    if kind is bool:
+        return on_or_off
+    assert issubclass(kind, StrEnum)
+    return lambda text: kind(one_of("value", lambda: [str(each) for each in kind])(text))
+
+
+def _several(parse: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
+    """Return the reading of a list with commas. A part may itself be read as several values, as `all`."""
+
+    def parse_all(text: str) -> tuple[Any, ...]:
+        parts = [parse(part.strip()) for part in text.split(",")]
+        return tuple(dict.fromkeys(value for part in parts for value in (part if isinstance(part, tuple) else [part])))
+
+    return parse_all
+
+
+@cache
+def factors_from(name: str, types: tuple[type, type, type], repeat: str, *, keeps: bool) -> type[CommonFactors]:
+    """Return the class of the factors that the fields of group, step and conditions declare."""
+    group, step, conditions = types
+    fields = [
+        *_fields(group, single=False),
+        *_fields(step, single=False),
+        *_fields(conditions, single=True),
+    ]
+    declared: list[tuple[str, Any, Any]] = [
+        (
+            each.factor,
+            Any,
+            factor(each.option.about, each.parse if each.single else _several(each.parse), each.option.default),
+        )
+        for each in fields
+    ]
+    if keeps:
+        declared.append(("keep", bool, keep_factor()))
+    about = "How often each configuration is measured."
+    declared.append(("repeat", int, factor(about, whole_number(1, 1000), repeat)))
+    return dataclasses.make_dataclass(f"{name}Factors", declared, bases=(CommonFactors,), frozen=True, kw_only=True)
+
+
+def conditions_of(kind: type[Any], factors: CommonFactors) -> Any:
+    """Return the conditions of these factors."""
+    return kind(**{each.name: getattr(factors, each.factor) for each in _fields(kind, single=True)})
+
+
+def cells_of(
+    experiment: type[Experiment[Any, Any, Any, Any, Any]], factors: CommonFactors
+) -> Mapping[Any, Sequence[Any]]:
+    """Return group → its steps, in the order of the factors. Raises `InvalidInput` for what cannot be measured."""
+    of_group = _fields(experiment.group_type, single=False)
+    of_step = _fields(experiment.step_type, single=False)
+    conditions = experiment.conditions_from(factors)
+    values = {
+        each.name: (getattr(factors, each.factor),) if each.single else getattr(factors, each.factor)
+        for each in (*of_group, *of_step)
+    }
+    cells: dict[Any, list[Any]] = {}
+    measured: dict[str, set[object]] = {name: set() for name in values}
+    for combination in experiment.combinations(values, conditions):
+        group = experiment.group_type(**{each.name: combination[each.name] for each in of_group})
+        step = experiment.step_type(**{each.name: combination[each.name] for each in of_step})
+        if not experiment.exists(group, step):
+            continue
+        experiment.refuse(group, step, conditions)
+        cells.setdefault(group, []).append(step)
+        for name, value in combination.items():
+            measured[name].add(value)
+    for each in (*of_group, *of_step):
+        for value in values[each.name]:
+            if value not in measured[each.name]:
+                raise InvalidInput(
+                    f"{each.factor.replace('_', ' ')} {each.option.written(value)} exists with none of the other values",
+                    "leave it out",
+                )
+    return cells

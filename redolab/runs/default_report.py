@@ -1,0 +1,166 @@
+"""The report of an experiment that has none of its own: every configuration with median, interval and n, and one plot."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from redolab.errors import LabError
+from redolab.report.contents import Plot, Report
+from redolab.report.numbers import interval_of_median, median_with_interval, noun, number
+from redolab.report.quantities import Quantity, quantities_of
+from redolab.report.table import Column, ReportTable
+from redolab.runs.factors import read_factors
+from redolab.runs.results import Result, rows_of
+from redolab.runs.store import Run
+
+if TYPE_CHECKING:
+    from redolab.runs.experiment import Experiment
+
+_NOTE = "Medians with their 95 % interval; of fewer than six trials, with the least and the greatest."
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The trials of one group and step on one machine."""
+
+    factors: Mapping[str, str]
+    """Heading → value, of what a reader tells configurations apart by."""
+    results: Sequence[Result[Any, Any, Any]]
+
+    def values(self, name: str) -> list[float]:
+        """Return what the trials have of a quantity, without trials that have none."""
+        return [value for each in self.results if (value := getattr(each.trial, name)) is not None]
+
+
+def configurations(experiment: type[Experiment[Any, Any, Any, Any, Any]], run: Run) -> list[Configuration]:
+    """Return the configurations of a run in the order in which they were asked for. Raises `LabError`."""
+    results = experiment.results(run)
+    found: dict[tuple[str, Any, Any], list[Result[Any, Any, Any]]] = {}
+    for each in results:
+        found.setdefault((each.machine, each.group, each.step), []).append(each)
+    ranks = {cell: rank for rank, cell in enumerate(_asked_for(experiment, run))}
+    several = len({each.machine for each in results}) > 1
+    return [
+        Configuration(
+            {
+                **({"machine": machine} if several else {}),
+                **{_heading(name): value for part in (group, step) for name, value in part.described().items()},
+            },
+            found[machine, group, step],
+        )
+        for machine, group, step in sorted(found, key=lambda each: ranks.get(each[1:], len(ranks)))
+    ]
+
+
+def _asked_for(experiment: type[Experiment[Any, Any, Any, Any, Any]], run: Run) -> list[tuple[Any, Any]]:
+    """Return the groups and steps of a run's options; none if this lab refuses them today."""
+    try:
+        cells = experiment.cells(read_factors(experiment.factors(), run.record().options))
+    except LabError:
+        return []
+    return [(group, step) for group, steps in cells.items() for step in steps]
+
+
+def default_report(experiment: type[Experiment[Any, Any, Any, Any, Any]], run: Run) -> Report:
+    """Return the report of what a run has measured. Raises `LabError` if it cannot be read."""
+    found = configurations(experiment, run)
+    quantities = quantities_of(experiment.trial_type)
+    name, first = next(iter(quantities.items()))
+    return Report(
+        answer=answer(found, name, first),
+        tables=[configurations_table(experiment.step_noun.several.capitalize(), found, quantities)],
+        rows={"table": rows_of(experiment.results(run))},
+        plots=[Plot(name, partial(plot_quantity, found=found, name=name, quantity=first))] if found else [],
+    )
+
+
+def answer(found: Sequence[Configuration], name: str, quantity: Quantity) -> str:
+    """Return the least and the greatest median of a quantity, as a sentence."""
+    medians = [statistics.median(values) for each in found if (values := each.values(name))]
+    if not medians:
+        return "Nothing was measured."
+    unit = f" {quantity.unit}" if quantity.unit else ""
+    low, high = number(min(medians), quantity.places), number(max(medians), quantity.places)
+    said = f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
+    title = f"{quantity.title[0].upper()}{quantity.title[1:]}"
+    return f"{title}: {said} (medians of {noun(len(medians), 'configuration')})."
+
+
+def configurations_table(
+    title: str,
+    found: Sequence[Configuration],
+    quantities: Mapping[str, Quantity],
+    notes: Sequence[str] = (),
+    more: Sequence[Column[Configuration]] = (),
+) -> ReportTable:
+    """Return a row for each configuration: what tells it from the others, median and interval of each quantity, n.
+
+    `more` are columns of an experiment's own, before n.
+    """
+    headings = dict.fromkeys(name for each in found for name in each.factors)
+    columns = [
+        *(
+            Column[Configuration](
+                name, partial(_factor, name=name), shared=f"{name} {{}}".format, right=_is_right(found, name)
+            )
+            for name in headings
+        ),
+        *(
+            Column[Configuration](each.heading, partial(_median, name=name, places=each.places), right=True)
+            for name, each in quantities.items()
+        ),
+        *more,
+        Column[Configuration]("n", lambda row: str(len(row.results)), right=True, shared=_each),
+    ]
+    return ReportTable.brief(title, found, columns, [*notes, _NOTE])
+
+
+def plot_quantity(folder: Path, found: Sequence[Configuration], name: str, quantity: Quantity) -> None:
+    """Draw the trials of each configuration as points, with median and interval: `NAME.svg`, `.png`."""
+    from redolab.report.plots import MEASURED, WIDTH, head, plt, save
+
+    varied = [heading for heading in found[0].factors if len({each.factors.get(heading) for each in found}) > 1]
+    figure, axes = plt.subplots(figsize=(WIDTH, 1.4 + 0.32 * len(found)), layout="constrained")
+    for place, each in enumerate(found):
+        values = each.values(name)
+        if not values:
+            continue
+        axes.plot(values, [place] * len(values), "o", color=MEASURED, alpha=0.35, markersize=4, zorder=1)
+        axes.plot(statistics.median(values), place, "|", color="black", markersize=14, markeredgewidth=2, zorder=3)
+        if (interval := interval_of_median(values)) is not None:
+            axes.hlines(place, *interval, color="black", linewidth=2, zorder=2)
+    axes.set_yticks(
+        range(len(found)), [", ".join(each.factors.get(heading, "") for heading in varied) for each in found]
+    )
+    axes.set_ylim(len(found) - 0.5, -0.5)
+    axes.set_xlim(left=min(0.0, axes.get_xlim()[0]))
+    axes.set_xlabel(quantity.heading)
+    axes.grid(visible=True, axis="x", color="#DDDDDD", linewidth=0.5)
+    shared = [f"{heading} {found[0].factors[heading]}" for heading in found[0].factors if heading not in varied]
+    head(figure, answer(found, name, quantity).removesuffix("."), ", ".join(shared))
+    save(figure, folder / name)
+
+
+def _heading(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _factor(row: Configuration, name: str) -> str:
+    return row.factors.get(name, "–")
+
+
+def _is_right(found: Sequence[Configuration], name: str) -> bool:
+    return all(each.factors.get(name, "0")[:1].isdigit() for each in found)
+
+
+def _median(row: Configuration, name: str, places: int) -> str:
+    return median_with_interval(row.values(name), places)
+
+
+def _each(count: str) -> str:
+    return f"n={count} each"

@@ -1,0 +1,31 @@
+"""Names of the experiments: found without importing any, so that a shell can ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from redolab.project import PROJECT
+
+
+def experiment_names() -> list[str]:
+    """Return the names of the experiments, the project's and the user's own, as a person types them."""
+    return sorted(_files())
+
+
+def file_of(name: str) -> Path:
+    """Return the file of the experiment of that name: `NAME.py`, or `experiment.py` in a folder of that name."""
+    return _files()[name]
+
+
+def page_templates() -> Mapping[str, Path]:
+    """Name of a page of results → its template, beside the module that fills it."""
+    return {path.stem.replace("_", "-"): path for path in sorted(PROJECT.experiments.glob("*/pages/*.md"))}
+
+
+def _files() -> Mapping[str, Path]:
+    """Name → file; a name of the project's own comes before one of the user's."""
+    folders = [*([PROJECT.own_experiments] if PROJECT.own_experiments else []), PROJECT.experiments]
+    files = [path for folder in folders for path in (*folder.glob("*.py"), *folder.glob("*/experiment.py"))]
+    named = {(path.parent if path.name == "experiment.py" else path).stem: path for path in files}
+    return {name.replace("_", "-"): path for name, path in named.items() if not name.startswith("_")}

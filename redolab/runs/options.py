@@ -1,0 +1,53 @@
+"""Options: what a field of a group, a step or the conditions says of its factor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+from redolab.runs.factors import words
+from redolab.units import format_duration, format_size, parse_duration, parse_size
+
+_WRITTEN: Mapping[Callable[[str], Any], Callable[[Any], str]] = {
+    parse_size: format_size,
+    parse_duration: format_duration,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A factor, on the field that it decides: `threads: Annotated[int, Option("Clients.", whole_number(1, 64), "1,4")]`.
+
+    In a group or step it is a list with commas, and each value is measured; in conditions it is one value.
+    """
+
+    about: str
+    parse: Callable[[str], Any] | None
+    """Reading of one value; None of `bool` (on or off) and of an enumeration (its values)."""
+    default: str
+    single: bool = False
+    """One value for the whole run, in a group or step as well."""
+    name: str = ""
+    """Name of the option, if it is not the field's."""
+
+    def written(self, value: object) -> str:
+        """Return a value as people write it."""
+        return (_WRITTEN.get(self.parse, words) if self.parse is not None else words)(value)
+
+
+def options_of(kind: type) -> Mapping[str, tuple[type, Option]]:
+    """Return field → its type and option, of the fields that have one."""
+    return _options_of(kind)
+
+
+@cache
+def _options_of(kind: type) -> Mapping[str, tuple[type, Option]]:
+    return {
+        name: (get_args(hint)[0], extra)
+        for name, hint in get_type_hints(kind, include_extras=True).items()
+        if get_origin(hint) is Annotated
+        for extra in get_args(hint)[1:]
+        if isinstance(extra, Option)
+    }

@@ -1,0 +1,95 @@
+"""Trials of a run with the group and the step that each is of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Generic
+
+import msgspec.inspect
+
+from redolab.report.quantities import quantities_of
+from redolab.runs.bench import G, S, T
+from redolab.runs.machines import machine_names
+from redolab.runs.schema import Trial, TrialRecord
+from redolab.runs.store import Run
+
+if TYPE_CHECKING:
+    from redolab.runs.experiment import Experiment
+
+_FLAT = (
+    msgspec.inspect.BoolType,
+    msgspec.inspect.EnumType,
+    msgspec.inspect.FloatType,
+    msgspec.inspect.IntType,
+    msgspec.inspect.NoneType,
+    msgspec.inspect.StrType,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Result(Generic[G, S, T]):
+    """A trial, and what it is of."""
+
+    group: G
+    step: S
+    repeat: int
+    """From 1: which of the trials of its configuration it is."""
+    trial: T
+    machine: str
+    """Name of the machine in the tables of its run."""
+    record: TrialRecord[T]
+
+
+def results_of(run: Run, experiment: type[Experiment[G, S, Any, Any, T]]) -> Sequence[Result[G, S, T]]:
+    """Return the trials of a run that count, in the order in which they were measured. Raises `LabError`."""
+    plan = run.plan(experiment.plan_type())
+    machines = machine_names(run.record().sessions)
+    return [
+        Result(
+            group=plan.groups[record.group],
+            step=plan.steps[record.position].step,
+            repeat=plan.blocks[record.group] if experiment.repeats_groups else plan.steps[record.position].repeat,
+            trial=record.trial,
+            machine=machines[record.session],
+            record=record,
+        )
+        for record in run.trials(experiment.trial_type)
+    ]
+
+
+def rows_of(results: Sequence[Result[Any, Any, Any]]) -> Sequence[Mapping[str, object]]:
+    """Return trials as rows: group, step, repeat, and of the trial the fields that a cell can hold and the quantities."""
+    if not results:
+        return []
+    kind = type(results[0].trial)
+    names = dict.fromkeys([*_flat_fields(kind), *quantities_of(kind)])
+    return [
+        {
+            **{
+                name: _plain(getattr(part, name)) for part in (each.group, each.step) for name in part.__struct_fields__
+            },
+            "repeat": each.repeat,
+            **{name: _plain(getattr(each.trial, name)) for name in names},
+            **(each.trial.details() if isinstance(each.trial, Trial) else {}),
+        }
+        for each in results
+    ]
+
+
+def _flat_fields(kind: type[msgspec.Struct]) -> Sequence[str]:
+    described = msgspec.inspect.type_info(kind)
+    assert isinstance(described, msgspec.inspect.StructType)
+    return [
+        each.name
+        for each in described.fields
+        if all(isinstance(one, _FLAT) for one in getattr(each.type, "types", (each.type,)))
+    ]
+
+
+def _plain(value: object) -> object:
+    """Return a value as frames take it; an empty text is no value."""
+    if isinstance(value, StrEnum):
+        return str(value)
+    return None if value == "" else value
