@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from experiments.binlog_purge.trial import PurgeTrial
+from experiments.binlog_purge.experiment import PurgeTrial
 from experiments.inflation.experiment import InflationTrial
 from redolab.lab import open_lab
 from redolab.machine import files, processes
@@ -79,9 +79,9 @@ def test_binary_logs_are_removed_without_root(somebody: Somebody, home: Path) ->
     assert done.returncode == 0, done.stderr
     (run,) = RunStore(home / "runs").all()
     (trial,) = [record.trial for record in run.trials(PurgeTrial)]
-    assert len(trial.files.bytes) == 2
+    assert len(trial.lying.bytes) == 2
     # Without root the kernel is asked to forget these files alone.
-    assert trial.files.cached_bytes is None or trial.files.cached_bytes < sum(trial.files.bytes) / 2
+    assert trial.lying.cached_bytes is None or trial.lying.cached_bytes < sum(trial.lying.bytes) / 2
 
 
 @pytest.mark.thorough

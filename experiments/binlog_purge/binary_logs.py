@@ -22,7 +22,7 @@ from redolab.machine.processes import Command
 from redolab.units import GIB, KIB, MIB
 from redolab.workloads.data import DATABASE
 
-from .trial import PreparedFiles
+from .experiment import PreparedFiles
 
 _TABLE = f"{DATABASE}.filler"
 _STATEMENT = 256 * KIB

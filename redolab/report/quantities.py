@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar
+
+from redolab.report.annotations import annotated
 
 F = TypeVar("F", bound=Callable[[Any], Any])
 _DECLARED = "_quantity"
@@ -17,6 +19,8 @@ class Quantity:
     title: str
     unit: str = ""
     places: int = 2
+    scale: float = 1.0
+    """Factor from the value to what a table shows, as 1000 of seconds shown in milliseconds."""
 
     @property
     def heading(self) -> str:
@@ -24,11 +28,11 @@ class Quantity:
         return f"{self.title}, {self.unit}" if self.unit else self.title
 
 
-def quantity(title: str, unit: str = "", places: int = 2) -> Callable[[F], F]:
+def quantity(title: str, unit: str = "", places: int = 2, scale: float = 1.0) -> Callable[[F], F]:
     """Declare a property of a trial a quantity; it stands below `@property`."""
 
     def declare(function: F) -> F:
-        setattr(function, _DECLARED, Quantity(title, unit, places))
+        setattr(function, _DECLARED, Quantity(title, unit, places, scale))
         return function
 
     return declare
@@ -36,13 +40,7 @@ def quantity(title: str, unit: str = "", places: int = 2) -> Callable[[F], F]:
 
 def quantities_of(kind: type) -> Mapping[str, Quantity]:
     """Return name → quantity of a trial, its fields first."""
-    fields = {
-        name: extra
-        for name, hint in get_type_hints(kind, include_extras=True).items()
-        if get_origin(hint) is Annotated
-        for extra in get_args(hint)
-        if isinstance(extra, Quantity)
-    }
+    fields = {name: each for name, (_, each) in annotated(kind, Quantity).items()}
     properties = {
         name: getattr(each.fget, _DECLARED)
         for name, each in vars(kind).items()

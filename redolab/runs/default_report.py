@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from redolab.errors import LabError
 from redolab.report.contents import Plot, Report
+from redolab.report.labels import server_label
 from redolab.report.numbers import interval_of_median, median_with_interval, noun, number
 from redolab.report.quantities import Quantity, quantities_of
 from redolab.report.table import Column, ReportTable
@@ -33,28 +34,29 @@ class Configuration:
     results: Sequence[Result[Any, Any, Any]]
 
     def values(self, name: str) -> list[float]:
-        """Return what the trials have of a quantity, without trials that have none."""
-        return [value for each in self.results if (value := getattr(each.trial, name)) is not None]
+        """Return what the trials have of a quantity, as a table shows it, without trials that have none."""
+        scale = quantities_of(type(self.results[0].trial))[name].scale
+        return [scale * value for each in self.results if (value := getattr(each.trial, name)) is not None]
 
 
-def configurations(experiment: type[Experiment[Any, Any, Any, Any, Any]], run: Run) -> list[Configuration]:
-    """Return the configurations of a run in the order in which they were asked for. Raises `LabError`."""
-    results = experiment.results(run)
-    found: dict[tuple[str, Any, Any], list[Result[Any, Any, Any]]] = {}
+def configurations(experiment: type[Experiment[Any, Any, Any, Any, Any]], *runs: Run) -> list[Configuration]:
+    """Return the configurations of runs in the order in which they were asked for. Raises `LabError`."""
+    results = experiment.results(*runs)
+    found: dict[tuple[str, str, Any, Any], list[Result[Any, Any, Any]]] = {}
     for each in results:
-        found.setdefault((each.machine, each.group, each.step), []).append(each)
-    ranks = {cell: rank for rank, cell in enumerate(_asked_for(experiment, run))}
+        version = getattr(each.trial, "version", "")
+        found.setdefault((each.machine, version, each.group, each.step), []).append(each)
+    asked = [cell for run in runs for cell in _asked_for(experiment, run)]
+    ranks = {cell: rank for rank, cell in enumerate(dict.fromkeys(asked))}
     several = len({each.machine for each in results}) > 1
-    return [
-        Configuration(
-            {
-                **({"machine": machine} if several else {}),
-                **{_heading(name): value for part in (group, step) for name, value in part.described().items()},
-            },
-            found[machine, group, step],
-        )
-        for machine, group, step in sorted(found, key=lambda each: ranks.get(each[1:], len(ranks)))
-    ]
+    made = []
+    for machine, version, group, step in sorted(found, key=lambda each: ranks.get(each[2:], len(ranks))):
+        factors = {_heading(name): value for part in (group, step) for name, value in part.described().items()}
+        if version and "server" in factors:
+            factors["server"] = server_label(factors["server"], version)
+        where = {"machine": machine} if several else {}
+        made.append(Configuration({**where, **factors}, found[machine, version, group, step]))
+    return made
 
 
 def _asked_for(experiment: type[Experiment[Any, Any, Any, Any, Any]], run: Run) -> list[tuple[Any, Any]]:

@@ -165,9 +165,9 @@ class Experiment(Declaration, Bench[G, S, C, M, T]):
         return cls(lab, plan)
 
     @classmethod
-    def results(cls, run: Run) -> Sequence[Result[G, S, T]]:
-        """Return the trials of a run that count, each with its group and step. Raises `LabError`."""
-        return results_of(run, cls)
+    def results(cls, *runs: Run) -> Sequence[Result[G, S, T]]:
+        """Return the trials of runs that count, each with its group and step. Raises `LabError`."""
+        return results_of(runs, cls)
 
     @classmethod
     @override

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Any
 
+from redolab.report.annotations import annotated
 from redolab.runs.factors import words
 from redolab.units import format_duration, format_size, parse_duration, parse_size
 
@@ -44,10 +45,4 @@ def options_of(kind: type) -> Mapping[str, tuple[type, Option]]:
 
 @cache
 def _options_of(kind: type) -> Mapping[str, tuple[type, Option]]:
-    return {
-        name: (get_args(hint)[0], extra)
-        for name, hint in get_type_hints(kind, include_extras=True).items()
-        if get_origin(hint) is Annotated
-        for extra in get_args(hint)[1:]
-        if isinstance(extra, Option)
-    }
+    return annotated(kind, Option)

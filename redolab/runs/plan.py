@@ -23,11 +23,15 @@ class _Described(msgspec.Struct, frozen=True, kw_only=True):
     def described(self) -> Mapping[str, str]:
         """Return heading → words, as the plan's table shows it."""
         options = options_of(type(self))
-        return {
-            name: options[name][1].written(value) if name in options else words(value)
-            for name in self.__struct_fields__
-            for value in [getattr(self, name)]
-        }
+        described = {}
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if name in options:
+                _, option = options[name]
+                described[option.name or name] = option.written(value)
+            else:
+                described[name] = words(value)
+        return described
 
 
 class PlannedGroup(_Described, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ import msgspec.inspect
 
 from redolab.report.quantities import quantities_of
 from redolab.runs.bench import G, S, T
-from redolab.runs.machines import machine_names
+from redolab.runs.machines import machines_of
 from redolab.runs.schema import Trial, TrialRecord
 from redolab.runs.store import Run
 
@@ -42,21 +42,18 @@ class Result(Generic[G, S, T]):
     record: TrialRecord[T]
 
 
-def results_of(run: Run, experiment: type[Experiment[G, S, Any, Any, T]]) -> Sequence[Result[G, S, T]]:
-    """Return the trials of a run that count, in the order in which they were measured. Raises `LabError`."""
-    plan = run.plan(experiment.plan_type())
-    machines = machine_names(run.record().sessions)
-    return [
-        Result(
-            group=plan.groups[record.group],
-            step=plan.steps[record.position].step,
-            repeat=plan.blocks[record.group] if experiment.repeats_groups else plan.steps[record.position].repeat,
-            trial=record.trial,
-            machine=machines[record.session],
-            record=record,
-        )
-        for record in run.trials(experiment.trial_type)
-    ]
+def results_of(runs: Sequence[Run], experiment: type[Experiment[G, S, Any, Any, T]]) -> Sequence[Result[G, S, T]]:
+    """Return the trials of runs that count, in the order in which they were measured. Raises `LabError`."""
+    machines = machines_of(runs)
+    results = []
+    for run in runs:
+        plan = run.plan(experiment.plan_type())
+        for record in run.trials(experiment.trial_type):
+            planned = plan.steps[record.position]
+            repeat = plan.blocks[record.group] if experiment.repeats_groups else planned.repeat
+            machine = machines[run.name][record.session]
+            results.append(Result(plan.groups[record.group], planned.step, repeat, record.trial, machine, record))
+    return results
 
 
 def rows_of(results: Sequence[Result[Any, Any, Any]]) -> Sequence[Mapping[str, object]]:

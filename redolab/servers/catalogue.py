@@ -1,15 +1,24 @@
-"""The servers there are: the project's own catalogue and what the user added."""
+"""The servers there are: the project's own catalogue and what the user added.
+
+Experiments name servers in their options, and reading runs imports these: what makes servers is imported when it is needed.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from redolab.catalogue import Catalogue
 from redolab.project import PROJECT
-from redolab.servers.entry import CatalogueEntry
-from redolab.servers.own import OwnServers
+
+if TYPE_CHECKING:
+    from redolab.servers.entry import CatalogueEntry
+    from redolab.servers.own import OwnServers
 
 
 def server_catalogue() -> Catalogue[CatalogueEntry]:
     """All servers by name."""
+    from redolab.servers.entry import CatalogueEntry
+
     ours = Catalogue.read("server", PROJECT.provision / "servers.toml", CatalogueEntry)
     return Catalogue(ours.noun, {**dict(ours.items()), **own_servers().entries()})
 
@@ -21,6 +30,8 @@ def expected_versions() -> dict[str, str]:
 
 def own_servers() -> OwnServers:
     """The servers that the user added."""
+    from redolab.servers.own import OwnServers
+
     return OwnServers(PROJECT.own_servers)
 
 

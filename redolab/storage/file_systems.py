@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from redolab.errors import InvalidInput, LabError
-from redolab.lab import Lab
-from redolab.machine import processes
-from redolab.machine.tools import PACKAGES
-from redolab.storage.loop import make_file_system, mounted
 from redolab.units import MIB
+
+if TYPE_CHECKING:
+    from redolab.lab import Lab
 
 _EXT = ("-q", "-F", "-b", "4096", "-E", "lazy_itable_init=0,lazy_journal_init=0")
 MADE_BY = {
@@ -30,6 +30,11 @@ def check_file_system(lab: Lab, folder: Path, name: str) -> None:
 
     A lab that only reads makes none.
     """
+    # Reading runs imports the names above: what mounts is imported here.
+    from redolab.machine import processes
+    from redolab.machine.tools import PACKAGES
+    from redolab.storage.loop import make_file_system, mounted
+
     if not processes.is_root():
         raise InvalidInput(
             f"{name} is made on a disk of the lab's and mounted, and only root may mount",

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from experiments.binlog_purge.binary_logs import expiry, extents_in
+from experiments.binlog_purge.experiment import BinlogPurge, PreparedFiles, PurgeTrial, removal_times
 from experiments.binlog_purge.pages.binlog_purge import page
-from experiments.binlog_purge.results import answer, results
-from experiments.binlog_purge.trial import PreparedFiles, PurgeCell, PurgeTrial, Removal
-from experiments.binlog_purge.waits import removal_times, stretch
+from experiments.binlog_purge.report import answer
 from redolab.clock import now
 from redolab.errors import WorkloadFailed
 from redolab.lab import Lab
 from redolab.machine import processes
 from redolab.machine.processes import Command
+from redolab.models.windows import commit_window
 from redolab.runs.schema import RunState
 from redolab.servers.dialects import InstanceRequest, Purpose
 from redolab.servers.initialise import initialise
@@ -47,27 +47,16 @@ def one_held(statements: Sequence[PacedStatement], began: float, ended: float) -
     return sorted([*others, PacedStatement(due=first.due, done=ended)], key=lambda each: each.done)
 
 
-def trial(statements: Sequence[PacedStatement], removal: tuple[float, float], size: int = GIB) -> PurgeTrial:
+def trial(statements: Sequence[PacedStatement], removal: tuple[float, float]) -> PurgeTrial:
     """A removal at 5 s in ten seconds of these statements."""
-    cell = PurgeCell(
-        server="mysql-5.5",
-        storage="native",
-        file_system="ext4",
-        removal=Removal.PURGE,
-        file_size=size,
-        purged=2 * GIB,
-        cached=False,
-    )
     return PurgeTrial(
-        cell=cell,
         version="5.5.9",
-        repeat=1,
-        rate=100.0,
+        asked_per_second=100.0,
         clients=16,
-        files=PreparedFiles(bytes=(GIB, GIB), extents=(9, 11), cached_bytes=0, seconds=20.0),
-        quiet=stretch(statements, 0.0, 5.0),
-        removing=stretch(statements, 5.0, 10.0),
-        removal=removal_times(statements, *removal, 10.0),
+        lying=PreparedFiles(bytes=(GIB, GIB), extents=(9, 11), cached_bytes=0, seconds=20.0),
+        quiet=commit_window(statements, 0.0, 5.0),
+        removing=commit_window(statements, 5.0, 10.0),
+        removal_times=removal_times(statements, *removal, 10.0),
     )
 
 
@@ -80,8 +69,8 @@ def test_clients_that_are_all_held_wait_from_when_they_were_due() -> None:
     assert found.removing.waits_over_100ms == pytest.approx(70, abs=1)
     assert found.removing.longest_without_commit_s == pytest.approx(0.8, abs=0.02)
     assert found.removing.commits[0] == pytest.approx(100, abs=1)
-    assert found.removal.commits == 0
-    assert found.removal.longest_without_commit_s == pytest.approx(0.808, abs=0.001)
+    assert found.removal_times.commits == 0
+    assert found.removal_times.longest_without_commit_s == pytest.approx(0.808, abs=0.001)
     assert found.stood_still
     assert found.kept_up == pytest.approx(1.0, abs=0.01)
 
@@ -90,16 +79,16 @@ def test_one_client_that_waits_holds_up_no_other() -> None:
     found = trial(one_held(steady(10), 5.0, 5.8), (5.0, 5.8))
     assert found.removing.longest_wait_s == pytest.approx(0.8)
     assert found.removing.waits_over_100ms == 1
-    assert found.removal.commits == pytest.approx(80, abs=2)
-    assert found.removal.longest_without_commit_s < 0.03
+    assert found.removal_times.commits == pytest.approx(80, abs=2)
+    assert found.removal_times.longest_without_commit_s < 0.03
     assert not found.stood_still
 
 
 def test_a_removal_that_is_over_between_two_commits_holds_nobody() -> None:
     found = trial(steady(10), (5.003, 5.006))
-    assert found.removal.commits == 0
-    assert found.removal.longest_without_commit_s == pytest.approx(0.01)
-    assert found.removal.longest_within_s == pytest.approx(0.003)
+    assert found.removal_times.commits == 0
+    assert found.removal_times.longest_without_commit_s == pytest.approx(0.01)
+    assert found.removal_times.longest_within_s == pytest.approx(0.003)
     assert not found.is_long_enough
     assert not found.stood_still
 
@@ -107,17 +96,17 @@ def test_a_removal_that_is_over_between_two_commits_holds_nobody() -> None:
 def test_what_was_on_its_way_when_all_were_held_hides_no_standstill() -> None:
     statements = all_held(steady(10), 5.02, 5.8)
     found = trial(statements, (5.0, 5.8))
-    assert found.removal.commits == 2
-    assert found.removal.longest_within_s == pytest.approx(0.788, abs=0.001)
+    assert found.removal_times.commits == 2
+    assert found.removal_times.longest_within_s == pytest.approx(0.788, abs=0.001)
     assert found.stood_still
     # Half of a removal without a commit is another thing than a lock that is held for it.
     assert not trial(all_held(steady(10), 5.4, 5.8), (5.0, 5.8)).stood_still
 
 
 def test_seconds_are_slow_below_half_of_what_is_usual() -> None:
-    assert trial(steady(10), (5.0, 5.1)).slow_seconds == 0
+    assert trial(steady(10), (5.0, 5.1)).details()["slow_seconds"] == 0
     # Held for two seconds and a half: two whole ones without a commit; then all that was due at once.
-    assert trial(all_held(steady(10), 5.0, 7.5), (5.0, 7.5)).slow_seconds == 2
+    assert trial(all_held(steady(10), 5.0, 7.5), (5.0, 7.5)).details()["slow_seconds"] == 2
 
 
 def test_expiry_is_by_seconds_where_a_server_has_them_and_waits_for_no_replica() -> None:
@@ -180,27 +169,29 @@ def test_a_lock_that_holds_up_all_commits_is_seen(
     assert found.commits == 0
     assert found.longest_without_commit_s >= freed - locked
     # The first that was due under the lock waited for nearly all of it.
-    assert stretch(statements, locked, freed).longest_wait_s > 0.6
-    assert stretch(statements, locked, freed).waits_over_100ms > 30
+    assert commit_window(statements, locked, freed).longest_wait_s > 0.6
+    assert commit_window(statements, locked, freed).waits_over_100ms > 30
 
 
 def test_files_are_written_and_purged_without_root() -> None:
     files = ("--file-system", "as-is", "--file-size", "4M,1M", "--purged", "4M", "--removal", "purge")
     with run_of(*SMALL, "--server", "mariadb-10.11", *files) as run:
         assert run.record().state is RunState.COMPLETE
-        trials = [record.trial for record in run.trials(PurgeTrial)]
-        assert sorted(len(each.files.bytes) for each in trials) == [1, 4]
-        for each in trials:
-            assert all(size >= each.cell.file_size for size in each.files.bytes)
-            assert sum(each.files.bytes) < 1.5 * each.cell.purged
+        results = BinlogPurge.results(run)
+        trials = [each.trial for each in results]
+        assert sorted(len(each.lying.bytes) for each in trials) == [1, 4]
+        for result in results:
+            each = result.trial
+            assert all(size >= result.step.file_size_bytes for size in each.lying.bytes)
+            assert sum(each.lying.bytes) < 1.5 * 4 * MIB
             assert each.quiet.statements == pytest.approx(100, abs=15)
             assert each.removing.statements >= 85
-            assert 0 < each.removal.seconds < 60
+            assert 0 < each.removal_s < 60
             assert each.quiet.longest_wait_s > 0
         rows = list(csv.DictReader((run.folder / "table.csv").open()))
         assert sorted(row["files"] for row in rows) == ["1", "4"]
         assert (run.folder / "plots/waits.svg").stat().st_size > 5000
-        assert answer(results(trials)).split(".")[0] in page([run]).text.replace("\n", " ")
+        assert answer(trials) in page([run]).text.replace("\n", " ")
 
 
 @pytest.mark.skipif(not processes.is_root(), reason="mounts need root")
@@ -208,8 +199,8 @@ def test_files_are_written_and_purged_without_root() -> None:
 def test_expired_files_go_at_a_rotation_on_a_file_system_of_their_own() -> None:
     files = ("--file-system", "ext4", "--file-size", "1M", "--purged", "3M", "--removal", "rotation")
     with run_of(*SMALL, "--server", "mysql-5.7", *files) as run:
-        (record,) = run.trials(PurgeTrial)
-        assert record.trial.cell.file_system == "ext4"
-        assert len(record.trial.files.bytes) == 3
+        (result,) = BinlogPurge.results(run)
+        assert result.group.file_system == "ext4"
+        assert len(result.trial.lying.bytes) == 3
         # Forgotten as root: nothing of them was left in the page cache.
-        assert record.trial.files.cached_bytes in (0, None)
+        assert result.trial.lying.cached_bytes in (0, None)

@@ -14,17 +14,15 @@ from redolab.report.contents import Page, Plot
 from redolab.report.table import Column, ReportTable
 from redolab.report.template import filled
 from redolab.runs.confounded import confounded_with_time
+from redolab.runs.default_report import configurations
 from redolab.runs.machines import measured_on
 from redolab.runs.repeat_command import command
+from redolab.runs.results import Result
 from redolab.runs.store import Run
 from redolab.units import format_size
 
-from ..factors import Factors
-from ..planned import PurgePlan
-from ..plots import plot_waits
-from ..results import CellResult, answer, milliseconds, results
-from ..table import commits_table, waits_table
-from ..trial import PurgeTrial
+from ..experiment import BinlogPurge, PurgeTrial, Removing, Server
+from ..report import answer, milliseconds, plot_waits, removals_table
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
 
@@ -44,28 +42,36 @@ class PublishedStall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def page(runs: Sequence[Run]) -> Page:
-    """The page of all runs kept for it. Raises `LabError`."""
-    trials = [record.trial for run in runs for record in run.trials(PurgeTrial)]
-    found, known = results(trials), published()
+    """Return the page of all runs kept for it. Raises `LabError`."""
+    found, results = configurations(BinlogPurge, *runs), BinlogPurge.results(*runs)
+    trials = [each.trial for each in results]
+    known, conditions = published(), [run.plan(BinlogPurge.plan_type()).conditions for run in runs]
     values = {
-        "answer": answer(found),
+        "answer": answer(trials),
         "published": _in_words(known),
-        "beside": _beside(known, found).as_markdown(),
-        "waits": waits_table(found).as_markdown(),
-        "commits": commits_table(found).as_markdown(),
-        "extents": _extents(found),
-        "clients": _each(str(trial.clients) for trial in trials),
-        "rate": _each(f"{trial.rate:g}" for trial in trials),
-        "seconds": _each(f"{trial.quiet.seconds:.0f}" for trial in trials),
-        "purged": _each(format_size(trial.cell.purged) for trial in trials),
-        "cached": _each("left in the page cache" if trial.cell.cached else "not in the page cache" for trial in trials),
+        "beside": _beside(known, results).as_markdown(),
+        "waits": removals_table(found).as_markdown(),
+        "clients": _each(str(each.clients) for each in conditions),
+        "rate": _each(f"{each.rate:g}" for each in conditions),
+        "seconds": _each(f"{each.seconds:.0f}" for each in conditions),
+        "purged": _each(format_size(each.purged) for each in conditions),
+        "cached": _each("left in the page cache" if each.cached else "not in the page cache" for each in conditions),
         "removals": len(trials),
-        "long_enough": sum(each.long_enough for each in found),
-        "commands": [command(run, Factors(), always=("server", "file_system", "storage", "file_size")) for run in runs],
+        "commits": sum(each.removal_times.commits for each in trials),
+        "usual": f"{sum(each.usual_commits for each in trials):,.0f}",
+        "long_enough": sum(each.is_long_enough for each in trials),
+        "stood_still": sum(each.stood_still for each in trials),
+        "late": sum(each.removing.waits_over_100ms for each in trials),
+        "statements": f"{sum(each.removing.statements for each in trials):,}",
+        "late_before": sum(each.quiet.waits_over_100ms for each in trials),
+        "commands": [
+            command(run, BinlogPurge.factors()(), always=("server", "file_system", "storage", "file_size"))
+            for run in runs
+        ],
         "machines": measured_on(runs),
         "confounded": confounded_with_time(
             runs,
-            PurgePlan,
+            BinlogPurge.plan_type(),
             {
                 "servers": lambda instance: instance.server,
                 "storages": lambda instance: instance.storage,
@@ -78,7 +84,7 @@ def page(runs: Sequence[Run]) -> Page:
 
 
 def published() -> PublishedStall:
-    """The published stall."""
+    """Return the published stall."""
     text = (PROJECT.published / "query-logs.toml").read_text()
     return msgspec.convert(tomllib.loads(text)["binary_log"], PublishedStall)
 
@@ -92,14 +98,16 @@ def _in_words(known: PublishedStall) -> str:
     )
 
 
-def _beside(known: PublishedStall, found: Sequence[CellResult]) -> ReportTable:
-    """The published stall, then for each file system and size of file what is longest here."""
+def _beside(known: PublishedStall, results: Sequence[Result[Server, Removing, PurgeTrial]]) -> ReportTable:
+    """Return the published stall, then for each file system and size of file the longest here."""
     rows = [[known.source, known.file_system, known.file_size_before, f"{known.stall_seconds} s", "–"]]
-    kinds = dict.fromkeys((each.cell.file_system, each.cell.file_size) for each in found)
+    kinds = {(each.group.file_system, each.step.file_size_bytes) for each in results}
     for file_system, size in sorted(kinds, key=lambda kind: (kind[0], -kind[1])):
-        cells = [each for each in found if (each.cell.file_system, each.cell.file_size) == (file_system, size)]
-        longest = max(trial.removal.longest_without_commit_s for each in cells for trial in each.trials)
-        taken = max(trial.removal.seconds for each in cells for trial in each.trials)
+        own = [
+            each.trial for each in results if (each.group.file_system, each.step.file_size_bytes) == (file_system, size)
+        ]
+        longest = max(each.removal_times.longest_without_commit_s for each in own)
+        taken = max(each.removal_s for each in own)
         rows.append(["here", file_system, format_size(size), milliseconds(longest), milliseconds(taken)])
     headings = ("source", "file system", "size of a file", "longest without a commit", "longest removal")
     columns = [
@@ -109,23 +117,6 @@ def _beside(known: PublishedStall, found: Sequence[CellResult]) -> ReportTable:
     return ReportTable.of("Published", rows, columns, ())
 
 
-def _extents(found: Sequence[CellResult]) -> str:
-    """In how many pieces the files lay, by file system."""
-    parts = []
-    for file_system in dict.fromkeys(each.cell.file_system for each in found):
-        for size in sorted({each.cell.file_size for each in found}, reverse=True):
-            counts = sorted(
-                count
-                for each in found
-                if (each.cell.file_system, each.cell.file_size) == (file_system, size)
-                for trial in each.trials
-                for count in trial.files.extents or ()
-            )
-            if counts:
-                parts.append(f"{file_system}, {format_size(size)}: {counts[0]} to {counts[-1]}")
-    return f"Extents of one file: {'; '.join(parts)}." if parts else ""
-
-
 def _each(values: Iterable[str]) -> str:
-    """Each once."""
+    """Return each once."""
     return " or ".join(dict.fromkeys(values))
