@@ -14,7 +14,7 @@ from redolab.querylogs.digest.chunks import chunks
 from redolab.querylogs.digest.records import Window, records
 from redolab.workloads.numbered import PART, WHOLE, Sent
 
-from .trial import LogCheck
+from .experiment import LogCheck
 
 _BLOCK = 1 << 20
 _NANOSECONDS = 1e9

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from redolab.servers.dialects import Dialect
+if TYPE_CHECKING:
+    from redolab.servers.dialects import Dialect
 
 AGAIN = " again"
 """Ends the name of a part of a rotation that had to be done a second time."""

@@ -1,132 +1,161 @@
-"""What rotations did to clients and to the log: the answer, the table of cells, and which server flushed its tables."""
+"""What rotations did to clients and to the log: answer, tables and picture of a run, or of several together."""
 
 from __future__ import annotations
 
-import math
 import statistics
-from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
+from pathlib import Path
 
 from redolab.report.contents import Plot, Report
+from redolab.report.numbers import median_with_range, number, signed, span
+from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
+from redolab.report.quantities import quantities_of
 from redolab.report.table import SCREEN, Column, ReportTable
 from redolab.results.marks import Off, disks_of, marks_of, storage_label, storage_remarks
-from redolab.runs.machines import machines_of
+from redolab.runs.default_report import Configuration, configurations, configurations_table
+from redolab.runs.results import rows_of
 from redolab.runs.store import Run
 from redolab.units import format_size
 
+from .experiment import Rotating, Rotation, RotationTrial, Server
 from .methods import AGAIN, Method
-from .plots import plot_stalls
-from .results import CellResult, results
-from .rows import row_of
-from .trial import RotationTrial
 
-_NAMED = 4
-"""More servers that do the same are not named in a sentence."""
-_WHOLE = 100
-"""From here on milliseconds have no tenths."""
 _EXT3 = (
     "ext3 is mounted by the kernel's ext4 code since Linux 4.3; its files have ext3's lists of blocks, not extents. The kernel that "
     "made ext3 slow at truncating is not this one."
 )
 
 
-def report(run: Run) -> Report:
-    """The answer, the tables and the plot of a run."""
-    found = measured_in([run])
+@dataclass(frozen=True, slots=True)
+class Rotations:
+    """The rotations of one configuration."""
+
+    configuration: Configuration
+
+    @property
+    def group(self) -> Server:
+        """The server and its disk."""
+        group: Server = self.configuration.results[0].group
+        return group
+
+    @property
+    def step(self) -> Rotating:
+        """How the log was rotated."""
+        step: Rotating = self.configuration.results[0].step
+        return step
+
+    @property
+    def trials(self) -> Sequence[RotationTrial]:
+        """The trials."""
+        return [each.trial for each in self.configuration.results]
+
+    @property
+    def label(self) -> str:
+        """The server as a reader knows it."""
+        return self.configuration.factors["server"]
+
+    @property
+    def machine(self) -> str:
+        """The machine as a table names it."""
+        return self.configuration.results[0].machine
+
+    @property
+    def storage(self) -> str:
+        """Name of the storage profile."""
+        return self.group.storage
+
+    @property
+    def late_share(self) -> float | None:
+        """Share of requests answered late, the median of its trials."""
+        known = [each.late_share for each in self.trials if each.late_share is not None]
+        return statistics.median(known) if known else None
+
+    @property
+    def buffered(self) -> bool:
+        """One of its trials ran on a buffered disk."""
+        return any(each.buffered for each in self.trials)
+
+    @property
+    def decided_by(self) -> None:
+        """Figures that the storage decided; None: any may be."""
+        return
+
+    @property
+    def during(self) -> list[float]:
+        """The longest time of a statement in milliseconds, in each window with a rotation."""
+        return [each.longest_ms for each in self.trials]
+
+    @property
+    def without(self) -> list[float]:
+        """The same, in the window before each."""
+        return [each.longest_without_ms for each in self.trials]
+
+    @property
+    def flushed(self) -> str:
+        """As in `3 of 6`: rotations that closed tables which nobody read."""
+        return f"{sum(bool(each.flushed_tables) for each in self.trials)} of {len(self.trials)}"
+
+
+def rotations(*runs: Run) -> list[Rotations]:
+    """Return the configurations of some runs. Raises `LabError`."""
+    return [Rotations(each) for each in configurations(Rotation, *runs)]
+
+
+def report(experiment: type[Rotation], run: Run) -> Report:
+    """Return the answer, the tables and the plot of a run."""
+    found = rotations(run)
     disks, disk_rows = disks_of(run)
     return Report(
         answer=answer(found),
         tables=[stalls_table(found, marks_of([run])), flushed_table(found)] if found else [],
         details=[parts_table(found), *disks] if found else [],
-        plots=[Plot("stalls", partial(plot_stalls, cells=found))] if found else [],
-        rows={"table": [dict(row_of(each)) for cell in found for each in cell.trials], **disk_rows},
+        plots=[Plot("stalls", partial(plot_stalls, found=found))] if found else [],
+        rows={"table": rows_of(experiment.results(run)), **disk_rows},
     )
 
 
-def measured_in(runs: Sequence[Run]) -> list[CellResult]:
-    """The cells of some runs. Raises `LabError`."""
-    names = machines_of(runs)
-    return results(
-        [(record.trial, names[run.name][record.session]) for run in runs for record in run.trials(RotationTrial)]
-    )
-
-
-def answer(found: Sequence[CellResult]) -> str:
-    """What each method costs, what is lost, and which server flushes its tables."""
+def answer(found: Sequence[Rotations]) -> str:
+    """The longest time of a statement with a rotation and without, and what was lost."""
     if not found:
         return "Nothing was measured."
-    return " ".join(part for part in (stalls_in_words(found), lost_in_words(found), flushed_in_words(found)) if part)
+    longest, usual = (max(map(max, each)) for each in ([of.during for of in found], [of.without for of in found]))
+    return (
+        f"While logs were rotated a statement took up to {number(longest, 0)} ms, without a rotation {number(usual, 0)} ms. "
+        f"{lost_in_words(found)}"
+    )
 
 
-def stalls_in_words(found: Sequence[CellResult]) -> str:
-    """The longest time of a statement by each method, where logging is not held if that was tried, a sentence."""
-    plain = [each for each in found if not each.cell.held] or list(found)
-    methods = [method for method in Method if any(each.cell.method is method for each in plain)]
-    stalls = ", ".join(_stall([each for each in plain if each.cell.method is method]) for method in methods)
-    usual = _span([statistics.median(each.without) for each in plain])
-    return f"The longest that a statement takes while a log is rotated: {stalls}; without a rotation {usual} ms."
-
-
-def _stall(found: Sequence[CellResult]) -> str:
-    """As in `4.5 to 25.3 ms by rename-flush`; file systems apart where they have nothing in common."""
-    method = found[0].cell.method
-    medians: dict[str, list[float]] = defaultdict(list)
-    for each in found:
-        medians[each.cell.file_system].append(statistics.median(each.during))
-    highest_first = sorted(medians.items(), key=lambda pair: -max(pair[1]))
-    if len(medians) > 1 and all(min(one) > max(other) for (_, one), (_, other) in pairwise(highest_first)):
-        return f"by {method} {', '.join(f'{_span(of_system)} ms on {name}' for name, of_system in highest_first)}"
-    return f"{_span([median for own in medians.values() for median in own])} ms by {method}"
-
-
-def lost_in_words(found: Sequence[CellResult]) -> str:
-    """Which methods lost statements that were to be logged, a sentence."""
-    copied = [each for each in found if not each.cell.method.keeps_all]
-    kept = [each for each in found if each.cell.method.keeps_all]
+def lost_in_words(found: Sequence[Rotations]) -> str:
+    """Return how many statements a rotation lost, by methods that promise to keep all and by copytruncate."""
     said = []
-    for held, when in ((False, ""), (True, " with logging held")):
-        lost = [trial.check.lost for each in copied if each.cell.held is held for trial in each.trials]
+    for name, methods in (("copytruncate", [each for each in found if not each.step.method.keeps_all]),):
+        lost = [trial.lost for each in methods if not each.step.held for trial in each.trials]
         if lost:
-            what = f"{_each_in_words(lost)} statements of the log" if any(lost) else "none"
-            said.append(f"copytruncate lost {what}{when}")
+            said.append(f"{name} lost {span(lost, 0)} statements of the log")
+    kept = [trial for each in found if each.step.method.keeps_all for trial in each.trials]
     if kept:
-        lost_by = sum(each.of_all(lambda trial: trial.check.lost + trial.check.torn) for each in kept)
-        rotations = sum(len(each.trials) for each in kept)
-        verb = "lost none" if not lost_by else f"lost or tore {lost_by:,}"
-        said.append(f"the {'others' if copied else 'methods'} {verb} in {rotations:,} rotation{'s' * (rotations != 1)}")
+        lost_or_torn = sum(each.lost + each.check.torn for each in kept)
+        said.append(f"{'the others' if said else 'the methods'} lost {lost_or_torn or 'none'}")
     words = "; ".join(said)
     return f"{words[:1].upper()}{words[1:]}."
 
 
-def _each_in_words(counts: Sequence[int]) -> str:
-    """As in `25,293 and 25,716`; of more than two the median, as in `25,504 (median of 6, at most 25,716)`."""
-    if len(counts) > 2:
-        return f"{statistics.median(counts):,.0f} (median of {len(counts)}, at most {max(counts):,})"
-    return " and ".join(f"{count:,}" for count in counts)
-
-
-def flushed_in_words(found: Sequence[CellResult]) -> str:
-    """Which servers flushed tables at SIGHUP, a sentence; nothing where none was sent."""
-    hung = [each for each in found if each.cell.method is Method.RENAME_HUP]
-    if not hung:
-        return ""
-    flush = list(dict.fromkeys(each.label for each in hung if each.flushed))
+def flushed_in_words(found: Sequence[Rotations]) -> str:
+    """Return which servers flushed tables at SIGHUP; nothing where none was sent."""
+    hung = [each for each in found if each.step.method is Method.RENAME_HUP]
+    flush = list(dict.fromkeys(each.label for each in hung if any(trial.flushed_tables for trial in each.trials)))
     keep = [each for each in dict.fromkeys(each.label for each in hung) if each not in flush]
-    which = f"all {len(flush)} servers" if len(flush) > _NAMED and not keep else ", ".join(flush)
-    said = [f"flushes the tables of {which}"] if flush else []
+    said = [f"flushes the tables of {', '.join(flush)}"] if flush else []
     said += [f"leaves those of {', '.join(keep)} open"] if keep else []
-    return f"SIGHUP {' and '.join(said)} (bug 65481)."
+    return f"SIGHUP {' and '.join(said)} (bug 65481)." if said else ""
 
 
-def again_in_words(found: Sequence[CellResult]) -> list[str]:
-    """Of which servers the log had to be opened once more, a sentence; none where all opened it."""
+def again_in_words(found: Sequence[Rotations]) -> list[str]:
+    """Return of which servers the log had to be opened once more; nothing where all opened it."""
     labels = dict.fromkeys(
-        each.label
-        for each in found
-        if any(phase.name.endswith(AGAIN) for trial in each.trials for phase in trial.phases)
+        each.label for each in found if any(part.name.endswith(AGAIN) for trial in each.trials for part in trial.parts)
     )
     if not labels:
         return []
@@ -136,187 +165,171 @@ def again_in_words(found: Sequence[CellResult]) -> list[str]:
     ]
 
 
-def milliseconds(values: Sequence[float]) -> str:
-    """As in `12.3 (4.5–67.8)`: median, least and most; of one its value."""
-    if len(values) == 1:
-        return _ms(values[0])
-    return f"{_ms(statistics.median(values))} ({_ms(min(values))}–{_ms(max(values))})"
+def stalls_table(found: Sequence[Rotations], off: Off) -> ReportTable:
+    """Return a row for each configuration."""
+    marked = [
+        replace(each.configuration, factors={**each.configuration.factors, "storage": storage_label(each, off)})
+        for each in found
+    ]
+    more = [Column[Configuration]("tables flushed", lambda row: Rotations(row).flushed, right=True, spare=True)]
+    notes = [
+        "longest: the longest time of a statement in a window, from when it was due; without: in the window of equal length before; "
+        "more: of the pairs.",
+        "lost, unlogged: statements a rotation: gone with no reason for it; left out while logging was held. Of rm-flush what was sent "
+        "before the new log was open went with the file, and does not count.",
+        *again_in_words(found),
+        *([_EXT3] if any(each.group.file_system == "ext3" for each in found) else []),
+        *storage_remarks(found, off),
+    ]
+    return configurations_table("Rotations", marked, quantities_of(RotationTrial), notes, more)
 
 
-def copied_table(found: Sequence[CellResult]) -> ReportTable | None:
-    """What each part of copytruncate took, and what was lost meanwhile; None where it was not tried."""
-    copied = [each for each in found if each.cell.method is Method.COPYTRUNCATE]
+def copied_table(found: Sequence[Rotations]) -> ReportTable | None:
+    """Return what each part of copytruncate took, and what was lost meanwhile; None where it was not tried."""
+    copied = [each for each in found if each.step.method is Method.COPYTRUNCATE]
     if not copied:
         return None
 
-    def part(name: str) -> Callable[[CellResult], str]:
-        return lambda row: milliseconds(
-            [1000 * each.seconds for trial in row.trials for each in trial.phases if each.name == name]
+    def part(name: str) -> Callable[[Rotations], str]:
+        return lambda row: median_with_range(
+            [1000 * each.seconds for trial in row.trials for each in trial.parts if each.name == name], 1
         )
 
     columns = [
-        Column[CellResult]("server", lambda row: row.label, shared=str),
-        Column[CellResult]("fs", lambda row: row.cell.file_system, shared=str),
-        Column[CellResult]("held", lambda row: "on" if row.cell.held else "off", shared="logging held: {}".format),
-        *(Column[CellResult](f"{name}, ms", part(name), right=True) for name in ("copy", "sync", "truncate")),
-        Column[CellResult](
-            "lost, s", lambda row: f"{statistics.median(each.check.lost_s for each in row.trials):.1f}", right=True
+        *_which(),
+        *(Column[Rotations](f"{name}, ms", part(name), right=True) for name in ("copy", "sync", "truncate")),
+        Column[Rotations](
+            "lost, s", lambda row: number(statistics.median(each.check.lost_s for each in row.trials), 1), right=True
         ),
     ]
     return ReportTable.brief("What copytruncate waits for, and loses", copied, columns, [], SCREEN)
 
 
-def stalls_table(found: Sequence[CellResult], off: Off, widest: int = SCREEN) -> ReportTable:
-    """A row a cell."""
-    several = len({each.machine for each in found}) > 1
-    columns = [
-        *([Column[CellResult]("machine", lambda row: row.machine)] if several else []),
-        Column[CellResult]("server", lambda row: row.label, shared=str),
-        Column[CellResult]("storage", lambda row: storage_label(row, off), shared=str),
-        Column[CellResult]("log", lambda row: format_size(row.cell.log_file), shared="a log of {}".format),
-        Column[CellResult]("fs", lambda row: row.cell.file_system, shared=str),
-        Column[CellResult]("method", lambda row: str(row.cell.method), shared=str),
-        Column[CellResult]("held", lambda row: "on" if row.cell.held else "off", shared="logging held: {}".format),
-        Column[CellResult]("longest, ms", lambda row: milliseconds(row.during), right=True),
-        Column[CellResult]("without", lambda row: milliseconds(row.without), right=True),
-        Column[CellResult]("more (95 %)", _more, right=True),
-        Column[CellResult]("slow s", _slow, right=True, spare=True),
-        Column[CellResult]("lost", lambda row: _count(row, lambda trial: trial.check.lost), right=True),
-        Column[CellResult]("torn", lambda row: _count(row, lambda trial: trial.check.torn), right=True),
-        Column[CellResult]("unlogged", lambda row: _count(row, lambda trial: trial.check.unlogged), right=True),
-        Column[CellResult]("tables flushed", _flushed, right=True, spare=True),
-        Column[CellResult]("n", lambda row: str(len(row.trials)), right=True, shared=_rotations),
+def _which() -> list[Column[Rotations]]:
+    return [
+        Column[Rotations]("server", lambda row: row.label, shared=str),
+        Column[Rotations]("fs", lambda row: row.group.file_system, shared=str),
+        Column[Rotations]("method", lambda row: str(row.step.method), shared=str),
+        Column[Rotations]("held", lambda row: "on" if row.step.held else "off", shared="logging held: {}".format),
     ]
-    notes = [
-        "longest: the longest time of a statement in a stretch, in ms from when it was due, median (least–most); without: in the stretch "
-        "of equal length before; more: median of the pairs. slow s: seconds in which less than half of the usual was answered, of all "
-        "rotations (and of the stretches without).",
-        "lost, torn, unlogged: statements a rotation, median: gone with no reason for it; there in part; left out while logging was "
-        "held. Of rm-flush what was sent before the new log was open went with the file, and does not count.",
-        *again_in_words(found),
-        *([_EXT3] if any(each.cell.file_system == "ext3" for each in found) else []),
-        *storage_remarks(found, off),
-    ]
-    return ReportTable.brief("Rotations", found, columns, notes, widest)
 
 
-@dataclass(frozen=True, slots=True)
-class _Flushing:
-    """What one method did to the tables of one server."""
-
-    label: str
-    method: Method
-    trials: Sequence[RotationTrial]
-
-
-def flushed_table(found: Sequence[CellResult]) -> ReportTable:
-    """A row for each server and method: whether tables were flushed."""
-    together: dict[tuple[str, Method], list[RotationTrial]] = {}
+def flushed_table(found: Sequence[Rotations]) -> ReportTable:
+    """Return a row for each server and method: whether tables were flushed."""
+    together: dict[tuple[str, str], list[RotationTrial]] = {}
     for each in found:
-        together.setdefault((each.label, each.cell.method), []).extend(each.trials)
-    rows = [_Flushing(label, method, trials) for (label, method), trials in together.items()]
+        together.setdefault((each.label, str(each.step.method)), []).extend(each.trials)
+
+    def grown(name: str) -> Callable[[tuple[tuple[str, str], list[RotationTrial]]], str]:
+        return lambda row: signed(_median([each.grown(name) for each in row[1]]), 0)
+
     columns = [
-        Column[_Flushing]("server", lambda row: row.label, shared=str),
-        Column[_Flushing]("method", lambda row: str(row.method), shared=str),
-        Column[_Flushing]("tables flushed", _flushed_of, right=True),
-        Column[_Flushing]("open before", lambda row: _median(row, "before", "open_tables"), right=True),
-        Column[_Flushing]("after", lambda row: _median(row, "after", "open_tables"), right=True),
-        Column[_Flushing]("Flush_commands", lambda row: _growth(row, "flush_commands"), right=True),
-        Column[_Flushing]("Com_flush", lambda row: _growth(row, "com_flush"), right=True),
-        Column[_Flushing]("Opened_tables", lambda row: _growth(row, "opened_tables"), right=True),
+        Column[tuple[tuple[str, str], list[RotationTrial]]]("server", lambda row: row[0][0], shared=str),
+        Column[tuple[tuple[str, str], list[RotationTrial]]]("method", lambda row: row[0][1], shared=str),
+        Column[tuple[tuple[str, str], list[RotationTrial]]](
+            "tables flushed",
+            lambda row: f"{sum(bool(each.flushed_tables) for each in row[1])} of {len(row[1])}",
+            right=True,
+        ),
+        Column[tuple[tuple[str, str], list[RotationTrial]]](
+            "open before", lambda row: number(_median([each.before.open_tables for each in row[1]]), 0), right=True
+        ),
+        Column[tuple[tuple[str, str], list[RotationTrial]]](
+            "after", lambda row: number(_median([each.after.open_tables for each in row[1]]), 0), right=True
+        ),
+        *(
+            Column[tuple[tuple[str, str], list[RotationTrial]]](name.capitalize(), grown(name), right=True)
+            for name in ("flush_commands", "com_flush", "opened_tables")
+        ),
     ]
     notes = [
         "Flushed: more than half of the idle tables that were open are closed after the rotation. Counters: by how much each grew, "
         "median; – where the server has none."
     ]
-    return ReportTable.brief("Which server flushes its tables", rows, columns, notes)
+    return ReportTable.brief("Which server flushes its tables", list(together.items()), columns, notes)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A part of a cell's rotations."""
-
-    result: CellResult
-    name: str
-    seconds: Sequence[float]
-    longest: Sequence[float]
+def _median(values: Sequence[int | None]) -> float | None:
+    known = [each for each in values if each is not None]
+    return statistics.median(known) if known else None
 
 
-def parts_table(found: Sequence[CellResult]) -> ReportTable:
-    """A row for each part of each cell's rotations."""
-    rows = []
-    for result in found:
-        for name in dict.fromkeys(phase.name for trial in result.trials for phase in trial.phases):
-            phases = [phase for trial in result.trials for phase in trial.phases if phase.name == name]
-            rows.append(_Part(result, name, [each.seconds for each in phases], [each.longest_ms for each in phases]))
-    columns = [
-        Column[_Part]("server", lambda row: row.result.label),
-        Column[_Part]("storage", lambda row: row.result.cell.storage),
-        Column[_Part]("log", lambda row: format_size(row.result.cell.log_file)),
-        Column[_Part]("fs", lambda row: row.result.cell.file_system),
-        Column[_Part]("method", lambda row: str(row.result.cell.method)),
-        Column[_Part]("held", lambda row: "on" if row.result.cell.held else "off"),
-        Column[_Part]("part", lambda row: row.name),
-        Column[_Part]("took, ms", lambda row: milliseconds([1000 * each for each in row.seconds]), right=True),
-        Column[_Part]("longest answer, ms", lambda row: milliseconds(row.longest), right=True),
+def parts_table(found: Sequence[Rotations]) -> ReportTable:
+    """Return a row for each part of each configuration's rotations."""
+    rows = [
+        (each, name, [part for trial in each.trials for part in trial.parts if part.name == name])
+        for each in found
+        for name in dict.fromkeys(part.name for trial in each.trials for part in trial.parts)
+    ]
+    cells = [
+        [
+            *(column.cell(of) for column in _which()),
+            name,
+            median_with_range([1000 * part.seconds for part in parts], 1),
+            median_with_range([part.longest_ms for part in parts], 1),
+        ]
+        for of, name, parts in rows
+    ]
+    headings = [
+        *((column.heading, False) for column in _which()),
+        ("part", False),
+        ("took, ms", True),
+        ("longest answer, ms", True),
     ]
     notes = [
         "longest answer: of a statement that was on its way in that part, from when it was sent; the time that it waited to be sent "
         "is not in it. Median (least–most)."
     ]
-    return ReportTable.of("Parts of rotations", rows, columns, notes)
+    return ReportTable("Parts of rotations", headings, cells, notes)
 
 
-def _ms(value: float) -> str:
-    return f"{value:,.0f}" if value >= _WHOLE else f"{value:.1f}"
+def plot_stalls(folder: Path, found: Sequence[Rotations]) -> None:
+    """Draw a panel a server, a row a configuration: each rotation a point, above the window without one: `stalls.svg`."""
+    servers = list(dict.fromkeys(each.label for each in found))
+    panels = [[each for each in found if each.label == server] for server in servers]
+    figure, axes = plt.subplots(
+        len(panels),
+        1,
+        sharex=True,
+        squeeze=False,
+        figsize=(WIDTH, sum(0.24 * len(panel) + 0.4 for panel in panels) + 1.2),
+        height_ratios=[len(panel) + 1 for panel in panels],
+        layout="constrained",
+    )
+    for axis, server, panel in zip(axes.flat, servers, panels, strict=True):
+        for place, each in enumerate(panel):
+            with_it = LIMIT if each.step.held else MEASURED
+            for values, colour, at in ((each.during, with_it, place - 0.16), (each.without, MODEL, place + 0.16)):
+                axis.plot(values, [at] * len(values), "o", color=colour, markersize=4, alpha=0.55, markeredgewidth=0)
+                axis.plot(statistics.median(values), at, "|", color=colour, markersize=9, markeredgewidth=2.2)
+        labels = [
+            f"{each.step.method}{', held' if each.step.held else ''} · {each.group.file_system}" for each in panel
+        ]
+        axis.set_yticks(range(len(panel)), labels, fontsize="small")
+        axis.set_ylim(len(panel) - 0.4, -0.6)
+        axis.set_xscale("log")
+        axis.xaxis.set_major_formatter("{x:,.0f}")
+        axis.grid(axis="x", color="#dddddd", linewidth=0.6)
+        axis.text(0.995, 1.0, server, transform=axis.transAxes, ha="right", va="bottom", fontweight="bold")
+    for colour, label in (
+        (MEASURED, "with a rotation"),
+        (LIMIT, "with one, logging held"),
+        (MODEL, "without, before it"),
+    ):
+        axes.flat[0].plot([], [], "o", color=colour, label=label)
+    axes.flat[-1].set_xlabel("longest time of a statement in a window, ms (logarithmic)")
+    figure.legend(loc="outside lower center", ncols=3, fontsize="small", frameon=False)
+    sizes = ", ".join(dict.fromkeys(format_size(each.step.log_file) for each in found))
+    disks = ", ".join(dict.fromkeys(each.storage for each in found))
+    head(figure, finding(found), f"a log of {sizes} on {disks}; a point each window, the bar their median")
+    save(figure, folder / "stalls")
 
 
-def _more(row: CellResult) -> str:
-    low, high = row.more_interval
-    between = "" if math.isnan(low) else f" ({_signed(low)} to {_signed(high)})"
-    return f"{_signed(row.more)}{between}"
-
-
-def _signed(value: float) -> str:
-    return f"{value:+,.0f}" if abs(value) >= _WHOLE else f"{value:+.1f}"
-
-
-def _slow(row: CellResult) -> str:
-    return f"{row.of_all(lambda trial: trial.during.slow_seconds)} ({row.of_all(lambda trial: trial.without.slow_seconds)})"
-
-
-def _rotations(count: str) -> str:
-    return "one rotation each" if count == "1" else f"{count} rotations each"
-
-
-def _count(row: CellResult, count: Callable[[RotationTrial], int]) -> str:
-    return f"{row.median_of(count):,.0f}"
-
-
-def _flushed(row: CellResult) -> str:
-    return "yes" if row.flushed == len(row.trials) else f"{row.flushed} of {len(row.trials)}" if row.flushed else "no"
-
-
-def _flushed_of(row: _Flushing) -> str:
-    flushed = sum(bool(each.flushed_tables) for each in row.trials)
-    return f"{flushed} of {len(row.trials)} rotations"
-
-
-def _median(row: _Flushing, when: str, name: str) -> str:
-    values = [getattr(getattr(each, when), name) for each in row.trials]
-    known = [value for value in values if value is not None]
-    return f"{statistics.median(known):,.0f}" if known else "–"
-
-
-def _growth(row: _Flushing, name: str) -> str:
-    grown = [
-        getattr(each.after, name) - getattr(each.before, name)
-        for each in row.trials
-        if getattr(each.before, name) is not None and getattr(each.after, name) is not None
-    ]
-    return f"+{statistics.median(grown):,.0f}" if grown else "–"
-
-
-def _span(values: Sequence[float]) -> str:
-    low, high = _ms(min(values)), _ms(max(values))
-    return low if low == high else f"{low} to {high}"
+def finding(found: Sequence[Rotations]) -> str:
+    """Return what the picture shows, in a sentence."""
+    own = [each for each in found if each.step.method is Method.RENAME_SYNC_FLUSH] or found
+    during, without = (
+        max(map(max, values)) for values in ([each.during for each in own], [each.without for each in own])
+    )
+    what = "By redolab slowlog rotate" if own is not found else "With a rotation"
+    return f"{what} a statement takes at most {number(during, 0)} ms, without a rotation {number(without, 0)} ms"

@@ -45,7 +45,7 @@ class Part:
 
 
 @dataclass(slots=True)
-class Rotation:
+class Rotated:
     """What was done, and what it left."""
 
     log: Path
@@ -69,12 +69,12 @@ class Rotation:
 
 def rotate(
     method: Method, instance: Instance, connection: Connection, log: Path, *, held: bool, scratch: Path
-) -> Rotation:
+) -> Rotated:
     """Rotate the log of an instance, with its logging held meanwhile if it is to be. Raises `LabError`.
 
     The product's own command leaves its notes in the folder `scratch`.
     """
-    rotation = Rotation(log)
+    rotation = Rotated(log)
     if method is Method.RENAME_SYNC_FLUSH:
         _by_command(rotation, instance, WAIT if held else 0.0, scratch)
     elif held:
@@ -86,7 +86,7 @@ def rotate(
     return rotation
 
 
-def _by_command(rotation: Rotation, instance: Instance, wait: float, scratch: Path) -> None:
+def _by_command(rotation: Rotated, instance: Instance, wait: float, scratch: Path) -> None:
     """Rotate by `redolab slowlog rotate`, as its user does: the log is paused for `wait` seconds before and after."""
     command = [sys.executable, "-m", "redolab", "slowlog", "rotate", "--wait", f"{wait}s"]
     command += ["--socket", str(instance.folder / SOCKET), "--user", "root"]
@@ -98,7 +98,7 @@ def _by_command(rotation: Rotation, instance: Instance, wait: float, scratch: Pa
     (rotation.old,) = rotation.log.parent.glob(f"{rotation.log.name}-*")
 
 
-def _rotate_held(method: Method, rotation: Rotation, instance: Instance, connection: Connection) -> None:
+def _rotate_held(method: Method, rotation: Rotated, instance: Instance, connection: Connection) -> None:
     changes = changes_to_be_quiet(_variables(connection))
     rotation.patience = _TO_REOPEN_HELD
     began = _now()
@@ -119,14 +119,14 @@ def _rotate_held(method: Method, rotation: Rotation, instance: Instance, connect
         _open_again(method, rotation, instance, connection)
 
 
-def _open_again(method: Method, rotation: Rotation, instance: Instance, connection: Connection) -> None:
+def _open_again(method: Method, rotation: Rotated, instance: Instance, connection: Connection) -> None:
     if number := _SIGNALS.get(method):
         _signal(rotation, instance, number, AGAIN)
     else:
         _flush(rotation, connection, AGAIN)
 
 
-def _check_open(rotation: Rotation, instance: Instance) -> None:
+def _check_open(rotation: Rotated, instance: Instance) -> None:
     """Wait until the server has written to the new log. Raises `LabError`."""
     deadline = time.monotonic() + _TO_WRITE
     while not (rotation.log.exists() and rotation.log.stat().st_size):
@@ -136,17 +136,17 @@ def _check_open(rotation: Rotation, instance: Instance) -> None:
         time.sleep(_LOOK)
 
 
-def _restore(rotation: Rotation, connection: Connection, changes: Sequence[Change]) -> None:
+def _restore(rotation: Rotated, connection: Connection, changes: Sequence[Change]) -> None:
     with rotation.part("releasing"):
         _do(connection, [change.to_undo for change in reversed(changes)])
 
 
-def _copytruncate(rotation: Rotation, instance: Instance, connection: Connection) -> None:
+def _copytruncate(rotation: Rotated, instance: Instance, connection: Connection) -> None:
     rotation.old = _old(rotation.log)
     copied_and_truncated(rotation, rotation.log, rotation.old)
 
 
-def copied_and_truncated(rotation: Rotation, log: Path, old: Path) -> None:
+def copied_and_truncated(rotation: Rotated, log: Path, old: Path) -> None:
     """Copy a log and truncate it, as logrotate does. Raises `OSError`, with the log as it was, if not all could be copied."""
     made = os.open(old, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(made, "wb") as copy, log.open("r+b", buffering=0) as source:
@@ -160,17 +160,17 @@ def copied_and_truncated(rotation: Rotation, log: Path, old: Path) -> None:
             os.ftruncate(source.fileno(), 0)
 
 
-def _rename_flush(rotation: Rotation, instance: Instance, connection: Connection) -> None:
+def _rename_flush(rotation: Rotated, instance: Instance, connection: Connection) -> None:
     _rename(rotation)
     _flush(rotation, connection)
 
 
-def _rename_signal(rotation: Rotation, instance: Instance, connection: Connection, *, number: signal.Signals) -> None:
+def _rename_signal(rotation: Rotated, instance: Instance, connection: Connection, *, number: signal.Signals) -> None:
     _rename(rotation)
     _signal(rotation, instance, number)
 
 
-def _rm_flush(rotation: Rotation, instance: Instance, connection: Connection) -> None:
+def _rm_flush(rotation: Rotated, instance: Instance, connection: Connection) -> None:
     with rotation.part("rm"):
         rotation.log.unlink()
     _flush(rotation, connection)
@@ -180,7 +180,7 @@ _SIGNALS: Mapping[Method, signal.Signals] = {
     Method.RENAME_HUP: signal.SIGHUP,
     Method.RENAME_USR1: signal.SIGUSR1,
 }
-_HOW: Mapping[Method, Callable[[Rotation, Instance, Connection], None]] = {
+_HOW: Mapping[Method, Callable[[Rotated, Instance, Connection], None]] = {
     Method.COPYTRUNCATE: _copytruncate,
     Method.RENAME_FLUSH: _rename_flush,
     **{method: partial(_rename_signal, number=number) for method, number in _SIGNALS.items()},
@@ -193,18 +193,18 @@ def open_anew(connection: Connection) -> None:
     _do(connection, [_FLUSH])
 
 
-def _rename(rotation: Rotation) -> None:
+def _rename(rotation: Rotated) -> None:
     rotation.old = _old(rotation.log)
     with rotation.part("rename"):
         rotation.log.rename(rotation.old)
 
 
-def _flush(rotation: Rotation, connection: Connection, again: str = "") -> None:
+def _flush(rotation: Rotated, connection: Connection, again: str = "") -> None:
     with rotation.part(f"flush{again}"):
         open_anew(connection)
 
 
-def _signal(rotation: Rotation, instance: Instance, number: signal.Signals, again: str = "") -> None:
+def _signal(rotation: Rotated, instance: Instance, number: signal.Signals, again: str = "") -> None:
     """Send a signal, and wait until there is a new log, or it seems that there will be none."""
     with rotation.part(f"{number.name}{again}"):
         instance.send_signal(number)

@@ -88,7 +88,7 @@ class Bench(ABC, Generic[G, S, C, M, T]):
     def measure(self, group: G, step: S, made: M, at: StepContext[T]) -> T | None:
         """Measure a step. Return its trial, or None after `at.keep` has taken it. Raises `LabError`."""
 
-    def findings(self, group: G, trial: T) -> Sequence[Finding]:
+    def findings(self, group: G, step: S, trial: T) -> Sequence[Finding]:
         """Return what about a trial that `measure` returned is bad for the server."""
         return ()
 

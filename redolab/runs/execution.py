@@ -225,7 +225,7 @@ class Execution:
         group = self._plan.groups[planned.group]
         trial = self._bench.measure(group, planned.step, entered.made, at)
         if trial is not None:
-            keep(trial, self._bench.findings(group, trial))
+            keep(trial, self._bench.findings(group, planned.step, trial))
 
     def _say_how_far(self, done: int) -> None:
         """As in `17 of 36, about 12 min left`."""

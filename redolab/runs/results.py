@@ -50,7 +50,7 @@ def results_of(runs: Sequence[Run], experiment: type[Experiment[G, S, Any, Any, 
         plan = run.plan(experiment.plan_type())
         for record in run.trials(experiment.trial_type):
             planned = plan.steps[record.position]
-            repeat = plan.blocks[record.group] if experiment.repeats_groups else planned.repeat
+            repeat = plan.blocks[record.group] if experiment.repeats_groups and plan.blocks else planned.repeat
             machine = machines[run.name][record.session]
             results.append(Result(plan.groups[record.group], planned.step, repeat, record.trial, machine, record))
     return results

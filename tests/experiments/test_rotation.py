@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import resource
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -14,19 +15,27 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from experiments.rotation import rotating
-from experiments.rotation.bench import RotationBench
 from experiments.rotation.checking import Excused, Found, checked, found_in, longest_ms, numbers_in
-from experiments.rotation.factors import Factors
-from experiments.rotation.findings import findings
+from experiments.rotation.experiment import (
+    Conditions,
+    LogCheck,
+    Phase,
+    Rotating,
+    Rotation,
+    RotationTrial,
+    Server,
+    Stretch,
+    TableCounters,
+    stretch,
+)
 from experiments.rotation.methods import Method
-from experiments.rotation.plan import plan
-from experiments.rotation.results import results
-from experiments.rotation.stretches import stretch
-from experiments.rotation.trial import LogCheck, Phase, RotationCell, RotationTrial, Stretch, TableCounters
 from redolab.errors import InvalidInput, WorkloadFailed
 from redolab.lab import Lab
 from redolab.machine import processes
+from redolab.runs.estimate import Experience
+from redolab.runs.execution import Execution
 from redolab.runs.factors import read_factors
+from redolab.runs.plan import draw_plan
 from redolab.runs.schema import RunState
 from redolab.runs.store import RunStore, new_session
 from redolab.storage.attaching import DISKS
@@ -158,18 +167,14 @@ def test_a_report_of_a_second_is_read() -> None:
     assert second_of("[ 12s ] queue length: 0, concurrency: 1") is None
 
 
-def _trial(method: Method, held: bool = False, longest: float = 5.0, **counts: int) -> RotationTrial:
+def _trial(longest: float = 5.0, **counts: int) -> RotationTrial:
     zero = dict.fromkeys(("lost", "unlogged", "removed", "twice", "torn"), 0)
     return RotationTrial(
-        cell=RotationCell(
-            server="mysql-9", storage="native", file_system="xfs", method=method, held=held, log_file=MIB
-        ),
         version="9.7.4",
-        repeat=1,
         log_bytes=MIB,
         without=Stretch(seconds=3, per_second=100, longest_ms=4.0, slow_seconds=0),
         during=Stretch(seconds=3, per_second=100, longest_ms=longest, slow_seconds=0),
-        phases=(Phase(name="rename", began_s=0, seconds=0.1, longest_ms=1),),
+        parts=(Phase(name="rename", began_s=0, seconds=0.1, longest_ms=1),),
         rotation_s=0.1,
         check=LogCheck(sent=100, logged=100, lost_s=0.0, **{**zero, **counts}),
         before=TableCounters(open_tables=120),
@@ -179,22 +184,27 @@ def _trial(method: Method, held: bool = False, longest: float = 5.0, **counts: i
     )
 
 
-def test_only_what_breaks_a_promise_is_a_finding() -> None:
-    assert findings(_trial(Method.COPYTRUNCATE, lost=50, torn=1)) == ()
-    assert findings(_trial(Method.RM_FLUSH, removed=50)) == ()
-    assert findings(_trial(Method.RENAME_FLUSH, held=True, unlogged=50)) == ()
-    (found,) = findings(_trial(Method.RENAME_FLUSH, lost=2))
-    assert found.what == "a rotation by rename-flush: mysql-9 on xfs lost 2 of 100 statements of its slow query log"
-    assert len(findings(_trial(Method.RENAME_HUP, lost=1, torn=1, twice=1))) == 3
+def _findings(lab: Lab, method: Method, held: bool = False, **counts: int) -> Sequence[str]:
+    group = Server(server="mysql-9", storage="native", file_system="xfs")
+    step = Rotating(method=method, held=held, log_file=MIB)
+    conditions = Conditions(clients=8, rate=100, seconds=3, warm_up=1, tables=10, check_disks=False)
+    plan = draw_plan([[(group, [step])]], repeat=1, seed=1, conditions=conditions)
+    return [each.what for each in Rotation(lab, plan).findings(group, step, _trial(**counts))]
 
 
-def test_pairs_have_an_interval_from_six_on() -> None:
-    several = [_trial(Method.RENAME_HUP, longest=4.0 + more) for more in (9, 1, 5, 3, 8, 2)]
-    (cell,) = results([(each, "local") for each in several])
-    assert cell.more == 4.0
-    assert cell.more_interval == (1.0, 9.0)
-    assert cell.flushed == 6
-    assert np.isnan(results([(each, "local") for each in several[:5]])[0].more_interval[0])
+def test_only_what_breaks_a_promise_is_a_finding(lab: Lab) -> None:
+    assert _findings(lab, Method.COPYTRUNCATE, lost=50, torn=1) == []
+    assert _findings(lab, Method.RM_FLUSH, removed=50) == []
+    assert _findings(lab, Method.RENAME_FLUSH, held=True, unlogged=50) == []
+    (found,) = _findings(lab, Method.RENAME_FLUSH, lost=2)
+    assert found == "a rotation by rename-flush: mysql-9 on xfs lost 2 of 100 statements of its slow query log"
+    assert len(_findings(lab, Method.RENAME_HUP, lost=1, torn=1, twice=1)) == 3
+
+
+def test_a_trial_is_compared_with_the_window_before_it() -> None:
+    trial = _trial(longest=13.0)
+    assert trial.more_ms == 9.0
+    assert trial.flushed_tables
 
 
 def test_a_block_has_every_cell_once_and_its_instances_in_random_order(lab: Lab) -> None:
@@ -202,7 +212,7 @@ def test_a_block_has_every_cell_once_and_its_instances_in_random_order(lab: Lab)
         "server": "mysql-9,mysql-5.7", "method": "rename-flush,rename-sync-flush,rename-usr1", "held": "off", "storage": "native",
         "file_system": "as-is", "repeat": "8", "seed": "1",
     }  # fmt: skip
-    planned = plan(read_factors(Factors, asked), lab)
+    planned = Rotation.plan_from(read_factors(Rotation.factors(), asked), lab)
     in_order = list(dict.fromkeys(step.group for step in planned.steps))
     servers = [planned.groups[group].server for group in in_order]
     assert [planned.blocks[group] for group in in_order] == [block for block in range(1, 9) for _ in range(2)]
@@ -226,7 +236,7 @@ def test_a_copy_that_does_not_fit_leaves_the_log_as_it_was(tmp_path: Path) -> No
     resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, before[1]))
     try:
         with pytest.raises(OSError, match="File too large"):
-            rotating.copied_and_truncated(rotating.Rotation(log), log, tmp_path / "old")
+            rotating.copied_and_truncated(rotating.Rotated(log), log, tmp_path / "old")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert log.stat().st_size == 10_000
@@ -301,26 +311,24 @@ def test_held_the_rest_is_logged_and_a_removed_file_takes_its_own(lab: Lab, tmp_
         "server": "mysql-9", "method": "rm-flush", "held": "off", "storage": "native", "file_system": "as-is", "log_file": "20M",
         "seconds": "4", "warm_up": "1", "rate": "1000", "repeat": "1", "tables": "40", "check_disks": "off",
     }  # fmt: skip
-    planned = plan(read_factors(Factors, asked), lab)
+    planned = Rotation.plan_from(read_factors(Rotation.factors(), asked), lab)
     run = RunStore(tmp_path).create("rotation", {}, new_session(MACHINE, "", {}))
-    bench = RotationBench(lab, planned)
-    trials: list[RotationTrial] = []
-    # Asked for by its factor, it would want longer stretches.
+    # Asked for by its factor, it would want longer windows.
     (step,) = planned.steps
     held = msgspec.structs.replace(step, step=msgspec.structs.replace(step.step, held=True))
-    with bench.opened(run):
-        bench.check([0])
-        name = bench.make(0, run)
-        bench.measure_at(0, held, name, run, lambda measured: trials.append(measured.trial))
-        bench.release(0, name)
-    (trial,) = trials
+    planned = msgspec.structs.replace(planned, steps=(held,))
+    run.write_plan(planned)
+    bench = Rotation(lab, planned)
+    bench.check([0])
+    Execution(lab, RunStore(tmp_path), run, bench, planned, Experience()).execute()
+    (trial,) = [each.trial for each in Rotation.results(run)]
     check = trial.check
     assert 200 < check.unlogged < 3000
     assert check.removed > 2000
     assert check.logged > 1000
     assert (check.lost, check.torn, check.twice) == (0, 0, 0)
     assert check.sent == check.logged + check.unlogged + check.removed
-    assert [each.name for each in trial.phases] == [
+    assert [each.name for each in trial.parts] == [
         "holding",
         "waiting",
         "rm",

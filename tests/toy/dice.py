@@ -121,7 +121,7 @@ class Dice(Experiment[Die, Throw, Table, Path, Thrown], KeepsProducts):
         return Thrown(eyes=random.Random(at.position).randint(1, group.sides))
 
     @override
-    def findings(self, group: Die, trial: Thrown) -> Sequence[Finding]:
+    def findings(self, group: Die, step: Throw, trial: Thrown) -> Sequence[Finding]:
         return [Finding(what="a die has 13 sides", evidence=("plan.json",))] if group.sides == 13 else []
 
     def _mishap(self, *what: str) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from redolab.report.contents import Page, Plot
-from redolab.report.table import PAGE
+from redolab.report.numbers import median_with_range
 from redolab.report.template import filled
 from redolab.results.marks import marks_of
 from redolab.runs.confounded import confounded_with_time
@@ -17,21 +17,19 @@ from redolab.runs.repeat_command import command
 from redolab.runs.store import Run
 from redolab.units import format_size
 
-from ..factors import Factors
+from ..experiment import Rotation
 from ..methods import Method
-from ..planned import RotationPlan
-from ..plots import plot_stalls
 from ..report import (
+    Rotations,
     copied_table,
     flushed_in_words,
     flushed_table,
     lost_in_words,
-    measured_in,
-    milliseconds,
     parts_table,
+    plot_stalls,
+    rotations,
     stalls_table,
 )
-from ..results import CellResult
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
 _SMALL = 64 << 20
@@ -40,10 +38,10 @@ _SMALL = 64 << 20
 
 def page(runs: Sequence[Run]) -> Page:
     """The page of all runs kept for it. The picture and the tables of times are of the logs that are worth rotating."""
-    every = measured_in(runs)
-    found = [each for each in every if each.cell.log_file >= _SMALL] or every
+    every = rotations(*runs)
+    found = [each for each in every if each.step.log_file >= _SMALL] or every
     # The table has what holding the log changes.
-    shown = [each for each in found if not each.cell.held] or found
+    shown = [each for each in found if not each.step.held] or found
     values = {
         "own": _own(found),
         "lost": lost_in_words(found),
@@ -51,21 +49,21 @@ def page(runs: Sequence[Run]) -> Page:
         "copied": copied.as_markdown() if (copied := copied_table(found)) is not None else "",
         "held": _held(found),
         "unsynced": _unsynced(shown),
-        "table": stalls_table(found, marks_of(runs), PAGE).as_markdown(),
+        "table": stalls_table(found, marks_of(runs)).as_markdown(),
         "tables": flushed_table(every).as_markdown(),
-        "parts": parts_table([each for each in found if not each.cell.held]).as_markdown(),
+        "parts": parts_table([each for each in found if not each.step.held]).as_markdown(),
         "methods": [
-            (str(method), method.about) for method in Method if any(each.cell.method is method for each in every)
+            (str(method), method.about) for method in Method if any(each.step.method is method for each in every)
         ],
-        "sizes": ", ".join(dict.fromkeys(format_size(each.cell.log_file) for each in found)),
+        "sizes": ", ".join(dict.fromkeys(format_size(each.step.log_file) for each in found)),
         "rotations": sum(len(each.trials) for each in found),
         "smaller": sum(len(each.trials) for each in every if each not in found),
         "dirty_s": _dirty(runs),
-        "commands": [command(run, Factors(), always=["server"]) for run in runs],
+        "commands": [command(run, Rotation.factors()(), always=["server"]) for run in runs],
         "machines": measured_on(runs),
         "confounded": confounded_with_time(
             runs,
-            RotationPlan,
+            Rotation.plan_type(),
             {
                 "servers": lambda instance: instance.server,
                 "storages": lambda instance: instance.storage,
@@ -74,25 +72,25 @@ def page(runs: Sequence[Run]) -> Page:
         ),
         "dates": ", ".join(dict.fromkeys(f"{run.record().began:%Y-%m-%d}" for run in runs)),
     }
-    return Page(filled(_TEMPLATE, values), [Plot("stalls", partial(plot_stalls, cells=shown))])
+    return Page(filled(_TEMPLATE, values), [Plot("stalls", partial(plot_stalls, found=shown))])
 
 
-def _own(found: Sequence[CellResult]) -> dict[str, object]:
+def _own(found: Sequence[Rotations]) -> dict[str, object]:
     """Return what `redolab slowlog rotate` did to clients."""
-    own = [each for each in found if each.cell.method is Method.RENAME_SYNC_FLUSH and not each.cell.held]
+    own = [each for each in found if each.step.method is Method.RENAME_SYNC_FLUSH and not each.step.held]
     return {
         "longest": f"{max(max(each.during) for each in own):.0f}",
         "longest_without": f"{max(max(each.without) for each in own):.0f}",
         "rotations": sum(len(each.trials) for each in own),
         "lost": sum(trial.check.lost + trial.check.torn for each in own for trial in each.trials),
         "servers": list(dict.fromkeys(each.label for each in own)),
-        "systems": list(dict.fromkeys(each.cell.file_system for each in own)),
+        "systems": list(dict.fromkeys(each.group.file_system for each in own)),
     }
 
 
-def _held(found: Sequence[CellResult]) -> str:
+def _held(found: Sequence[Rotations]) -> str:
     """What holding leaves out, and what it does to the longest time; empty where it was not tried."""
-    held = [each for each in found if each.cell.held]
+    held = [each for each in found if each.step.held]
     if not held:
         return ""
     unlogged = statistics.median(trial.check.unlogged for each in held for trial in each.trials)
@@ -101,28 +99,29 @@ def _held(found: Sequence[CellResult]) -> str:
         (statistics.median(each.during), statistics.median(other.during))
         for each in held
         for other in found
-        if not other.cell.held and _but_held(each) == _but_held(other)
+        if not other.step.held and _but_held(each) == _but_held(other)
     ]
     better = sum(one < other for one, other in pairs)
     compared = f" The longest time was shorter with it in {better} of {len(pairs)} cells." if pairs else ""
     return f"It leaves {unlogged:,.0f} statements out of the log, those of {unlogged / sent:.1f} s.{compared}"
 
 
-def _unsynced(found: Sequence[CellResult]) -> str:
+def _unsynced(found: Sequence[Rotations]) -> str:
     """Return a sentence on the longest stall by rename and FLUSH alone; empty where that was not tried."""
-    plain = [each for each in found if each.cell.method is Method.RENAME_FLUSH]
+    plain = [each for each in found if each.step.method is Method.RENAME_FLUSH]
     if not plain:
         return ""
     worst = max(plain, key=lambda each: statistics.median(each.during))
     stalls = [
-        f"{milliseconds(each.during)} ms on {each.cell.file_system}" for each in plain if each.label == worst.label
+        f"{median_with_range(each.during, 1)} ms on {each.group.file_system}"
+        for each in plain
+        if each.label == worst.label
     ]
     return f"Rename and FLUSH without a sync before stalled {worst.label} for {', '.join(stalls)}."
 
 
-def _but_held(each: CellResult) -> tuple[object, ...]:
-    cell = each.cell
-    return each.machine, cell.server, cell.storage, cell.file_system, cell.method, cell.log_file
+def _but_held(each: Rotations) -> tuple[object, ...]:
+    return each.machine, each.label, each.group, each.step.method, each.step.log_file
 
 
 def _dirty(runs: Sequence[Run]) -> str:
