@@ -15,7 +15,6 @@ from typing_extensions import override
 
 from redolab.errors import InvalidInput
 from redolab.models.windows import Acknowledged, CommitWindow, commit_gaps, commit_window
-from redolab.report.contents import Report
 from redolab.report.quantities import quantity
 from redolab.runs.bench import GroupContext, StepContext
 from redolab.runs.experiment import Experiment, Noun
@@ -405,10 +404,3 @@ class BinlogPurge(Experiment[Server, Removing, Conditions, LoggingServer, PurgeT
     def _disk_size(self) -> int:
         """Return bytes of an instance's disk: half of it stays free, as a full one would break up the files."""
         return 2 * self.conditions.purged + _SERVER
-
-    @classmethod
-    @override
-    def report(cls, run: Run) -> Report:
-        from .report import report
-
-        return report(cls, run)

@@ -24,13 +24,13 @@ _MILLISECONDS = 1000
 _LONG_MS = 100
 
 
-def report(experiment: type[BinlogPurge], run: Run) -> Report:
+def report(run: Run) -> Report:
     """Return the answer, the table and the plot of a run. Raises `LabError` if its trials cannot be read."""
-    found = configurations(experiment, run)
+    found = configurations(BinlogPurge, run)
     return Report(
         answer=answer(trials_of(found)),
         tables=[removals_table(found)],
-        rows={"table": rows_of(experiment.results(run))},
+        rows={"table": rows_of(BinlogPurge.results(run))},
         plots=[Plot("waits", partial(plot_waits, found=found))] if found else [],
     )
 

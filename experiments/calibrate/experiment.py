@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from redolab.bench.crash_experiment import CrashExperiment
-from redolab.report.contents import Report
 from redolab.runs.factors import CommonFactors
 from redolab.runs.plan import Plan
-from redolab.runs.store import Run
 
 if TYPE_CHECKING:
     from redolab.lab import Lab
@@ -36,10 +34,3 @@ class Calibrate(CrashExperiment):
         from .plan import plan
 
         return plan(factors, lab)
-
-    @classmethod
-    @override
-    def report(cls, run: Run) -> Report:
-        from .report import report
-
-        return report(run)

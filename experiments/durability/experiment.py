@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from redolab.report.contents import Report
 from redolab.runs.bench import Bench
 from redolab.runs.experiment import Declaration, Noun
 from redolab.runs.factors import CommonFactors
@@ -59,10 +58,3 @@ class Durability(Declaration):
         from .trial import rows
 
         return rows(run)
-
-    @classmethod
-    @override
-    def report(cls, run: Run) -> Report:
-        from .report import report
-
-        return report(run)

@@ -14,7 +14,6 @@ from redolab.errors import InvalidInput, LabError
 from redolab.models import sizes
 from redolab.models.counted import CounterGrowth
 from redolab.models.inflation import Lengths, LogWriter
-from redolab.report.contents import Report
 from redolab.report.quantities import quantity
 from redolab.runs.bench import GroupContext, StepContext
 from redolab.runs.combinations import crossed, one_at_a_time
@@ -24,7 +23,6 @@ from redolab.runs.needs import Needs
 from redolab.runs.options import Option
 from redolab.runs.plan import PlannedGroup, PlannedStep
 from redolab.runs.schema import Trial
-from redolab.runs.store import Run
 from redolab.samples.log_layers import LogLayers
 from redolab.servers.catalogue import server_catalogue, server_names
 from redolab.units import MIB, format_size, parse_size
@@ -276,10 +274,3 @@ class Inflation(Experiment[Server, Inserts, Conditions, CountedServer, Inflation
                 output=folder / "inserts.log",
             )
             return before, inserted, made.reader.read()
-
-    @classmethod
-    @override
-    def report(cls, run: Run) -> Report:
-        from .report import report
-
-        return report(cls, run)

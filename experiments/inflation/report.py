@@ -138,7 +138,7 @@ def meaning(counted: Counted | None) -> str:
     return _MEANINGS[counted]
 
 
-def report(experiment: type[Inflation], run: Run) -> Report:
+def report(run: Run) -> Report:
     """Return answer, table and plots of what a run has measured."""
     servers = counted_servers(run)
     cells = {id(each.configuration): each for server in servers for each in server.cells}
@@ -158,7 +158,7 @@ def report(experiment: type[Inflation], run: Run) -> Report:
     return Report(
         answer=answer(servers),
         tables=[table],
-        rows={"table": rows_of(experiment.results(run))},
+        rows={"table": rows_of(Inflation.results(run))},
         plots=[
             Plot("ratio", partial(plot_ratio, servers=servers)),
             Plot("layers", partial(plot_layers, servers=servers)),

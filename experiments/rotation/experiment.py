@@ -17,7 +17,6 @@ from typing_extensions import override
 
 from redolab.errors import InvalidInput, LabError, WorkloadFailed
 from redolab.machine import files
-from redolab.report.contents import Report
 from redolab.report.quantities import quantity
 from redolab.runs.bench import GroupContext, StepContext
 from redolab.runs.experiment import Experiment, Noun
@@ -552,13 +551,6 @@ class Rotation(Experiment[Server, Rotating, Conditions, LoggingServer, RotationT
         if not sample.endswith(b"\n"):
             raise WorkloadFailed(f"{started.instance.server.name} has logged nothing of its load, or not to an end")
         return sample
-
-    @classmethod
-    @override
-    def report(cls, run: Run) -> Report:
-        from .report import report
-
-        return report(cls, run)
 
 
 def _grow(made: LoggingServer, size: int) -> int:

@@ -103,7 +103,7 @@ def rotations(*runs: Run) -> list[Rotations]:
     return [Rotations(each) for each in configurations(Rotation, *runs)]
 
 
-def report(experiment: type[Rotation], run: Run) -> Report:
+def report(run: Run) -> Report:
     """Return the answer, the tables and the plot of a run."""
     found = rotations(run)
     disks, disk_rows = disks_of(run)
@@ -112,7 +112,7 @@ def report(experiment: type[Rotation], run: Run) -> Report:
         tables=[stalls_table(found, marks_of([run])), flushed_table(found)] if found else [],
         details=[parts_table(found), *disks] if found else [],
         plots=[Plot("stalls", partial(plot_stalls, found=found))] if found else [],
-        rows={"table": rows_of(experiment.results(run)), **disk_rows},
+        rows={"table": rows_of(Rotation.results(run)), **disk_rows},
     )
 
 

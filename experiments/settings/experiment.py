@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from redolab.bench.crash_experiment import CrashExperiment
-from redolab.report.contents import Report
 from redolab.runs.experiment import Noun
 from redolab.runs.factors import CommonFactors
 from redolab.runs.plan import Plan
@@ -52,10 +51,3 @@ class Settings(CrashExperiment):
         from .rows import settings_rows
 
         return settings_rows(run)
-
-    @classmethod
-    @override
-    def report(cls, run: Run) -> Report:
-        from .report import report
-
-        return report(run)

@@ -29,7 +29,8 @@ def signed(value: float | None, places: int = 2) -> str:
 
 def percent(share: float | None, places: int = 1) -> str:
     """As in `+1.5%`, of a share such as 0.015."""
-    return NONE if share is None else f"{share:+.{places}%}"
+    # Not -0.0%.
+    return NONE if share is None else f"{round(share, places + 2) + 0.0:+.{places}%}"
 
 
 def span(values: Sequence[float], places: int = 2, between: str = " to ") -> str:
@@ -40,10 +41,13 @@ def span(values: Sequence[float], places: int = 2, between: str = " to ") -> str
 
 
 def median_with_range(values: Sequence[float], places: int = 2) -> str:
-    """As in `12.3 (4.5–67.8)`: median, least and greatest; one value alone."""
-    if len(values) < 2:
-        return span(values, places)
-    return f"{number(statistics.median(values), places)} ({span(values, places, '–')})"
+    """As in `12.3 (4.5–67.8)`: median, least and greatest; the median alone where these are written like it."""
+    return _median_between(values, (min(values), max(values)), places) if values else NONE
+
+
+def _median_between(values: Sequence[float], ends: tuple[float, float], places: int) -> str:
+    median, between = number(statistics.median(values), places), span(ends, places, "–")
+    return median if median == between else f"{median} ({between})"
 
 
 def interval_of_median(values: Sequence[float]) -> tuple[float, float] | None:
@@ -55,9 +59,8 @@ def interval_of_median(values: Sequence[float]) -> tuple[float, float] | None:
 
 def median_with_interval(values: Sequence[float], places: int = 2) -> str:
     """As in `12.3 (10.1–14.0)`: median and its 95 % interval, or the range of fewer than six values."""
-    if (interval := interval_of_median(values)) is None:
-        return median_with_range(values, places)
-    return f"{number(statistics.median(values), places)} ({span(interval, places, '–')})"
+    interval = interval_of_median(values)
+    return median_with_range(values, places) if interval is None else _median_between(values, interval, places)
 
 
 def noun(count: int, one: str, several: str = "") -> str:

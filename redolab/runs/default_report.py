@@ -14,7 +14,7 @@ from redolab.report.contents import Plot, Report
 from redolab.report.labels import server_label
 from redolab.report.numbers import interval_of_median, median_with_interval, noun, number
 from redolab.report.quantities import Quantity, quantities_of
-from redolab.report.table import Column, ReportTable
+from redolab.report.table import SCREEN, Column, ReportTable
 from redolab.runs.factors import read_factors
 from redolab.runs.results import Result, rows_of
 from redolab.runs.store import Run
@@ -22,7 +22,7 @@ from redolab.runs.store import Run
 if TYPE_CHECKING:
     from redolab.runs.experiment import Experiment
 
-_NOTE = "Medians with their 95 % interval; of fewer than six trials, with the least and the greatest."
+_NOTE = "Medians, in brackets their 95 % interval; of fewer than six trials the least and the greatest."
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,21 +105,26 @@ def configurations_table(
     `more` are columns of an experiment's own, before n.
     """
     headings = dict.fromkeys(name for each in found for name in each.factors)
-    columns = [
-        *(
-            Column[Configuration](
-                name, partial(_factor, name=name), shared=f"{name} {{}}".format, right=_is_right(found, name)
-            )
-            for name in headings
-        ),
-        *(
-            Column[Configuration](each.heading, partial(_median, name=name, places=each.places), right=True)
-            for name, each in quantities.items()
-        ),
-        *more,
-        Column[Configuration]("n", lambda row: str(len(row.results)), right=True, shared=_each),
+    factors = [
+        Column[Configuration](
+            name, partial(_factor, name=name), shared=f"{name} {{}}".format, right=_is_right(found, name)
+        )
+        for name in headings
     ]
-    return ReportTable.brief(title, found, columns, [*notes, _NOTE])
+    n = Column[Configuration]("n", lambda row: str(len(row.results)), right=True, shared=_each)
+
+    def with_intervals(count: int) -> ReportTable:
+        """Return the table with the intervals of its first quantities."""
+        measured = [
+            Column[Configuration](
+                each.heading, partial(_median, name=name, places=each.places, interval=place < count), right=True
+            )
+            for place, (name, each) in enumerate(quantities.items())
+        ]
+        return ReportTable.brief(title, found, [*factors, *measured, *more, n], [*notes, _NOTE])
+
+    tables = (with_intervals(count) for count in range(len(quantities), 1, -1))
+    return next((table for table in tables if table.width <= SCREEN), with_intervals(1))
 
 
 def plot_quantity(folder: Path, found: Sequence[Configuration], name: str, quantity: Quantity) -> None:
@@ -160,8 +165,11 @@ def _is_right(found: Sequence[Configuration], name: str) -> bool:
     return all(each.factors.get(name, "0")[:1].isdigit() for each in found)
 
 
-def _median(row: Configuration, name: str, places: int) -> str:
-    return median_with_interval(row.values(name), places)
+def _median(row: Configuration, name: str, places: int, *, interval: bool) -> str:
+    values = row.values(name)
+    if interval or not values:
+        return median_with_interval(values, places)
+    return number(statistics.median(values), places)
 
 
 def _each(count: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -85,9 +87,19 @@ class Declaration(ABC):
         """Return the trials of a run, each with the columns that `redolab.load_runs` gives of it. Raises `LabError`."""
 
     @classmethod
-    @abstractmethod
     def report(cls, run: Run) -> Report:
-        """Return the answer, the tables and the plots of a run. Raises `LabError`."""
+        """Return the answer, the tables and the plots of a run, as `report.py` beside the experiment makes them. Raises `LabError`."""
+        beside = cls._report_beside()
+        assert beside is not None
+        report: Report = importlib.import_module(beside).report(run)
+        return report
+
+    @classmethod
+    def _report_beside(cls) -> str | None:
+        """Return the name of the module `report.py` in the experiment's folder; None without one."""
+        package, _, file = cls.__module__.rpartition(".")
+        name = f"{package}.report"
+        return name if file == "experiment" and importlib.util.find_spec(name) is not None else None
 
 
 class Experiment(Declaration, Bench[G, S, C, M, T]):
@@ -178,7 +190,7 @@ class Experiment(Declaration, Bench[G, S, C, M, T]):
     @classmethod
     @override
     def report(cls, run: Run) -> Report:
-        """Return a table of all configurations and a plot of the first quantity."""
+        """Return the report of `report.py`, or a table of all configurations and a plot of the first quantity."""
         from redolab.runs.default_report import default_report
 
-        return default_report(cls, run)
+        return default_report(cls, run) if cls._report_beside() is None else super().report(run)

@@ -1,0 +1,31 @@
+"""Numbers are written in one way everywhere."""
+
+from __future__ import annotations
+
+import math
+
+from redolab.report.numbers import median_with_interval, median_with_range, noun, number, percent, signed, span
+
+
+def test_a_number_has_its_places_and_no_negative_zero() -> None:
+    assert (number(1234.5, 1), number(-0.001), number(None), number(math.nan)) == ("1,234.5", "0.00", "–", "–")
+    assert (signed(1.5), signed(-0.001)) == ("+1.50", "+0.00")
+    assert (percent(0.0814), percent(-0.00001), percent(None)) == ("+8.1%", "+0.0%", "–")
+
+
+def test_a_range_is_one_number_where_its_ends_are_written_alike() -> None:
+    assert (span([5.87, 1.0]), span([1.001, 1.002]), span([])) == ("1.00 to 5.87", "1.00", "–")
+    assert median_with_range([3.0, 1.0, 2.0], 0) == "2 (1–3)"
+    assert median_with_range([2.0, 2.0], 0) == "2"
+    assert median_with_range([]) == "–"
+
+
+def test_six_values_have_an_interval_and_five_a_range() -> None:
+    values = [1.0, 2.0, 3.0, 4.0, 5.0, 60.0]
+    assert median_with_interval(values, 1) == "3.5 (1.0–60.0)"
+    assert median_with_interval([*values, 7.0, 8.0, 9.0, 10.0], 1) == "6.0 (2.0–10.0)"
+    assert median_with_interval(values[:5], 1) == "3.0 (1.0–5.0)"
+
+
+def test_one_is_singular() -> None:
+    assert (noun(1, "client"), noun(4, "client"), noun(2, "die", "dice")) == ("1 client", "4 clients", "2 dice")
