@@ -108,7 +108,7 @@ def cells_of(
         cells.setdefault(group, []).append(step)
         for name, value in combination.items():
             measured[name].add(value)
-    for each in (*of_group, *of_step):
+    for each in (*of_step, *of_group):
         for value in values[each.name]:
             if value not in measured[each.name]:
                 raise InvalidInput(
