@@ -108,6 +108,11 @@ def cells_of(
         cells.setdefault(group, []).append(step)
         for name, value in combination.items():
             measured[name].add(value)
+    if not cells:
+        asked = [
+            f"{each.factor} {','.join(map(each.option.written, values[each.name]))}" for each in (*of_group, *of_step)
+        ]
+        raise InvalidInput(f"no combination of these exists: {'; '.join(asked)}", "choose other values")
     for each in (*of_step, *of_group):
         for value in values[each.name]:
             if value not in measured[each.name]:

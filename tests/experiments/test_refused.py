@@ -71,7 +71,7 @@ REFUSED = {
         ({"log_file": "1K"}, "a log of 1K is not rotated"),
         (
             {"server": "mariadb-11.8", "method": "rename-usr1"},
-            "method rename-usr1 exists with none of the other values",
+            "no combination of these exists: server mariadb-11.8; .* method rename-usr1",
         ),
         ({"log_file": "10G"}, "a copy of 10G takes cloud-ssd 82 s or more"),
     ],
