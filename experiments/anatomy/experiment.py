@@ -1,4 +1,4 @@
-"""The experiment anatomy."""
+"""The experiment anatomy: one baseline crash, and everything that could matter changed one at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Anatomy(CrashExperiment):
-    """The experiment anatomy."""
+    """Crashes that differ from one baseline in one thing each."""
 
     question = (
         "What decides how long a recovery takes: one baseline, and everything that could matter changed one at a time."

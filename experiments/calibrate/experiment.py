@@ -1,4 +1,4 @@
-"""The experiment calibrate."""
+"""The experiment calibrate: a few small crashes, from which the recoveries of large logs here are predicted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Calibrate(CrashExperiment):
-    """The experiment calibrate."""
+    """Small crashes with long and with short redo records, each recovered in one and in more batches."""
 
     question = (
         "How long do recoveries take on this machine, after a few small crashes: what predicts the large ones here?"

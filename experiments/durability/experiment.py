@@ -1,4 +1,4 @@
-"""The experiment durability."""
+"""The experiment durability: power cuts of a recorded load, each state recovered and held against the clients' ledger."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Durability(Declaration):
-    """The experiment durability."""
+    """Recordings of a load, and the states that power cuts of it could have left."""
 
     question = "What does a power cut lose of what was acknowledged, with which settings?"
     group_noun = Noun("recording", "recordings")

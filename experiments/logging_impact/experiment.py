@@ -1,4 +1,4 @@
-"""The experiment logging-impact."""
+"""The experiment logging-impact: one load under every kind of query log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class LoggingImpact(Declaration):
-    """The experiment logging-impact."""
+    """Loads under one query log after the other, in blocks."""
 
     question = "What does logging queries cost in throughput and latency, log by log?"
     group_noun = Noun("instance", "instances")

@@ -1,4 +1,4 @@
-"""The experiment production."""
+"""The experiment production: crashes at random times of a load under production settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Production(CrashExperiment):
-    """The experiment production."""
+    """Crashes at random times of a load, each recovered as production would."""
 
     question = "How long do recoveries take after crashes at random moments of a load under the settings of production?"
 

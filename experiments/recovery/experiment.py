@@ -1,4 +1,4 @@
-"""The experiment recovery."""
+"""The experiment recovery: crashes with a redo log of chosen sizes, recovered on every storage with every buffer pool."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _check(asked: Any) -> CommonFactors:
 
 
 class Recovery(CrashExperiment):
-    """The experiment recovery."""
+    """Crashes, and recoveries of copies of what each left."""
 
     question = "How long does crash recovery take with a redo log of this size, on each storage, with each buffer pool?"
 

@@ -1,4 +1,4 @@
-"""The experiment resizing."""
+"""The experiment resizing: two sizes of the redo log, interleaved within one load."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Resizing(Declaration):
-    """The experiment resizing."""
+    """Loads within which the redo log's size changes, block after block."""
 
     question = "What does a larger redo log gain by turns within one load, and what do clients meet while a running server gets it?"
     group_noun = Noun("load", "loads")

@@ -1,4 +1,4 @@
-"""The experiment settings."""
+"""The experiment settings: settings changed one at a time under load, and at recovery."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Settings(CrashExperiment):
-    """The experiment settings."""
+    """Loads and recoveries with one setting changed each."""
 
     question = "Which settings matter here, each changed alone?"
     group_noun = Noun("load", "loads")

@@ -1,4 +1,4 @@
-"""The experiment slowlog-plugin."""
+"""The experiment slowlog-plugin: logging every statement, by the server and by the plugin without a lock."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class SlowlogPlugin(Declaration):
-    """The experiment slowlog-plugin."""
+    """Stretches of short statements under each way of logging."""
 
     question = "What does it cost to log every statement: by the server's own slow query log, or by a plugin that takes no lock?"
     group_noun = Noun("instance", "instances")

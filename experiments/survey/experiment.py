@@ -1,4 +1,4 @@
-"""The experiment survey."""
+"""The experiment survey: crashes and recoveries under conditions drawn at random."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Survey(CrashExperiment):
-    """The experiment survey."""
+    """Crashes drawn at random from all that can be, each recovered with pools drawn for it."""
 
     question = (
         "How long do recoveries take under conditions drawn at random from all that can be: tables, age, buffer pools?"

@@ -1,4 +1,4 @@
-"""The experiment throughput."""
+"""The experiment throughput: loads with redo logs of several sizes, each ended by a crash."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Throughput(CrashExperiment):
-    """The experiment throughput."""
+    """Loads with redo logs of several sizes, and the recoveries of the crashes that end them."""
 
     question = "What throughput does a larger redo log gain, and what does it cost in recovery?"
     group_noun = Noun("load", "loads")

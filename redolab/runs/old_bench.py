@@ -1,4 +1,4 @@
-"""The bench of experiments that are not ported yet."""
+"""Benches that make and release a group in two methods: those of durability, logging-impact, resizing and slowlog-plugin."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from redolab.runs.store import Run
 
 @dataclass(frozen=True, slots=True)
 class Measured(Generic[T]):
-    """What a step came to, and what about it is bad for the server."""
+    """A trial, and what about it is bad for the server."""
 
     trial: T
     findings: Sequence[Finding] = ()
 
 
 class OldBench(Bench[G, S, Any, str, T]):
-    """A group by `make` and `release`."""
+    """A bench whose groups are made by `make` and put away by `release`; it becomes a `with` when its experiment is one file."""
 
     @abstractmethod
     def make(self, group: int, run: Run) -> str:
@@ -31,7 +31,7 @@ class OldBench(Bench[G, S, Any, str, T]):
 
     @abstractmethod
     def release(self, group: int, name: str) -> None:
-        """Put it away."""
+        """Put away what `make` made for a group, after its last step."""
 
     @abstractmethod
     def measure_at(
@@ -41,7 +41,7 @@ class OldBench(Bench[G, S, Any, str, T]):
 
     @contextmanager
     def group(self, group: G, at: GroupContext) -> Iterator[str]:
-        """Make and release."""
+        """While in it: what `make` made is there."""
         name = self.make(at.group, at.run)
         yield name
         self.release(at.group, name)
