@@ -17,8 +17,8 @@ from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
 from redolab.report.quantities import quantities_of
 from redolab.report.table import Column
 from redolab.runs.default_report import Configuration, configurations, configurations_table
-from redolab.runs.results import rows_of
 from redolab.runs.store import Run
+from redolab.runs.trial_results import rows_of
 
 from .experiment import Inflation, InflationTrial, Inserts
 

@@ -15,8 +15,8 @@ from redolab.report.quantities import quantities_of
 from redolab.report.table import SCREEN, Column, ReportTable
 from redolab.results.marks import Off, disks_of, marks_of, storage_label, storage_remarks
 from redolab.runs.default_report import Configuration, configurations, configurations_table
-from redolab.runs.results import rows_of
 from redolab.runs.store import Run
+from redolab.runs.trial_results import rows_of
 from redolab.units import format_size
 
 from .experiment import Rotating, Rotation, RotationTrial, Server

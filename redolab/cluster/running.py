@@ -28,7 +28,7 @@ from redolab.runs.beginning import session_here
 from redolab.runs.experiment import Declaration
 from redolab.runs.factors import CommonFactors
 from redolab.runs.failing import ENOUGH
-from redolab.runs.finding import load_experiment
+from redolab.runs.loading import load_experiment
 from redolab.runs.machines import MACHINES
 from redolab.runs.plan import Plan, remaining
 from redolab.runs.session import Executor, check_resumed, execute_run, run_experiment, to_resume

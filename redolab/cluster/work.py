@@ -31,7 +31,7 @@ from redolab.runs.estimate import Experience
 from redolab.runs.execution import Execution
 from redolab.runs.experiment import Declaration
 from redolab.runs.factors import read_factors
-from redolab.runs.finding import load_experiment
+from redolab.runs.loading import load_experiment
 from redolab.runs.plan import Plan
 from redolab.runs.room import check_room
 from redolab.runs.store import Run, RunStore

@@ -66,7 +66,7 @@ def run_on(cluster: str, name: str, given: Mapping[str, str | None]) -> None:
     from redolab.cluster.dask import parse_cluster
     from redolab.cluster.running import run_on_cluster
     from redolab.runs.factors import read_factors
-    from redolab.runs.finding import load_experiment
+    from redolab.runs.loading import load_experiment
 
     address = parse_cluster(cluster)
     _check_installed()

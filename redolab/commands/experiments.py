@@ -38,7 +38,7 @@ class _Experiments(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
         from redolab.runs.factors import factors_of
-        from redolab.runs.finding import BrokenExperiment, load_experiment
+        from redolab.runs.loading import BrokenExperiment, load_experiment
 
         try:
             experiment = load_experiment(cmd_name)
@@ -55,7 +55,7 @@ class _Experiments(click.Group):
         return click.Command(cmd_name, params=options, callback=run, help=experiment.question)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        from redolab.runs.finding import BrokenExperiment
+        from redolab.runs.loading import BrokenExperiment
 
         found, broken = {}, []
         for name in self.list_commands(ctx):
@@ -94,7 +94,7 @@ def run() -> None:
 @click.argument("name")
 def make_experiment(name: str) -> None:
     """What `make experiment NAME VAR=value` calls: the variables are read from the environment."""
-    from redolab.runs.finding import load_experiment
+    from redolab.runs.loading import load_experiment
     from redolab.runs.session import given_to_make
 
     _run_anywhere(name, given_to_make(load_experiment(name).factors()))
@@ -106,7 +106,7 @@ def _run_anywhere(name: str, given: Mapping[str, str | None]) -> None:
     from redolab.commands.machines import run_on
     from redolab.remote.address import LOCAL, parse_machine
     from redolab.runs.factors import factors_of, read_factors
-    from redolab.runs.finding import load_experiment
+    from redolab.runs.loading import load_experiment
     from redolab.runs.session import run_experiment
     from redolab.virtual.vagrant import GUEST
 

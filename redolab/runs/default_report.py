@@ -16,8 +16,8 @@ from redolab.report.numbers import interval_of_median, median_with_interval, nou
 from redolab.report.quantities import Quantity, quantities_of
 from redolab.report.table import SCREEN, Column, ReportTable
 from redolab.runs.factors import read_factors
-from redolab.runs.results import Result, rows_of
 from redolab.runs.store import Run
+from redolab.runs.trial_results import Result, rows_of
 
 if TYPE_CHECKING:
     from redolab.runs.experiment import Experiment

@@ -10,7 +10,7 @@ import polars
 
 from redolab.errors import LabError
 from redolab.runs.experiment import Declaration
-from redolab.runs.finding import load_experiment
+from redolab.runs.loading import load_experiment
 from redolab.runs.schema import Session, TrialRecord
 from redolab.runs.store import Run, RunStore
 

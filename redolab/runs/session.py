@@ -19,7 +19,7 @@ from redolab.runs.execution import Execution
 from redolab.runs.experiment import Declaration
 from redolab.runs.factors import CommonFactors, factors_of
 from redolab.runs.failures import how_many
-from redolab.runs.finding import load_experiment
+from redolab.runs.loading import load_experiment
 from redolab.runs.plan import Plan
 from redolab.runs.plan_table import plan_table
 from redolab.runs.reporting import write_report

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from redolab.records.crash import KILL, CrashImage
 from redolab.report.table import Column, ReportTable
-from redolab.runs.finding import load_experiment
+from redolab.runs.loading import load_experiment
 from redolab.runs.reporting import ALL_TABLES, TABLE, write_report
 from redolab.runs.schema import RunRecord, RunState
 from redolab.runs.store import Run

@@ -10,7 +10,7 @@ from redolab.errors import InvalidInput
 from redolab.lab import Lab
 from redolab.machine.processes import is_root
 from redolab.runs.factors import read_factors
-from redolab.runs.finding import load_experiment
+from redolab.runs.loading import load_experiment
 from redolab.storage.attaching import check_can_be_cut
 from redolab.storage.catalogue import storage_profile
 from redolab.storage.profiles import HOME

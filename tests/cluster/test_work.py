@@ -14,7 +14,7 @@ from redolab.lab import Lab
 from redolab.progress import Progress
 from redolab.runs.experiment_names import experiment_names
 from redolab.runs.factors import read_factors
-from redolab.runs.finding import load_experiment
+from redolab.runs.loading import load_experiment
 
 
 def test_another_commit_measures_for_nobody(tmp_path: Path) -> None:

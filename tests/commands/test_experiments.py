@@ -11,7 +11,7 @@ import pytest
 
 from redolab.project import PROJECT
 from redolab.runs.factors import factors_of
-from redolab.runs.finding import load_experiment
+from redolab.runs.loading import load_experiment
 from redolab.runs.session import MAKE_VARIABLES, given_to_make
 from tests.command import lab_processes, redolab
 

@@ -9,7 +9,7 @@ import pytest
 from redolab.errors import InvalidInput
 from redolab.runs.experiment import Experiment
 from redolab.runs.factors import read_factors
-from redolab.runs.finding import load_experiment
+from redolab.runs.loading import load_experiment
 
 REFUSED = {
     "binlog-purge": [

@@ -11,7 +11,7 @@ import pytest
 from redolab.project import PROJECT
 from redolab.runs.experiment_names import experiment_names, page_templates
 from redolab.runs.factors import factors_of
-from redolab.runs.finding import load_experiment
+from redolab.runs.loading import load_experiment
 from redolab.runs.pages import folders_of
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from redolab.runs.finding import load_experiment
+from redolab.runs.loading import load_experiment
 from redolab.runs.machines import machine_names, machines_table
 from redolab.runs.plan import draw_plan
 from redolab.runs.schema import Session, TrialRecord

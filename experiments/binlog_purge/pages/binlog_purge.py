@@ -17,8 +17,8 @@ from redolab.runs.confounded import confounded_with_time
 from redolab.runs.default_report import configurations
 from redolab.runs.machines import measured_on
 from redolab.runs.repeat_command import command
-from redolab.runs.results import Result
 from redolab.runs.store import Run
+from redolab.runs.trial_results import Result
 from redolab.units import format_size
 
 from ..experiment import BinlogPurge, PurgeTrial, Removing, Server
