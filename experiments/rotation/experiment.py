@@ -387,7 +387,7 @@ class Rotation(Experiment[Server, Rotating, Conditions, LoggingServer, RotationT
 
         largest = max(self.plan.steps[position].step.log_file for position in positions)
         groups = {self.plan.steps[position].group for position in positions}
-        storages = {self.conditions.storages[self.plan.groups[group].storage] for group in groups}
+        storages = [self.conditions.storages[self.plan.groups[group].storage] for group in groups]
         modelled = any(isinstance(each, ModelledDisk) for each in storages)
         disks = self.lab.folder / DISKS
         return Needs(

@@ -228,6 +228,15 @@ def test_a_block_has_every_cell_once_and_its_instances_in_random_order(lab: Lab)
     assert len(set(methods)) > 3
 
 
+def test_a_modelled_disk_takes_room_for_its_check_too(lab: Lab) -> None:
+    asked = {"server": "mysql-9", "method": "rm-flush", "held": "off", "file_system": "xfs", "log_file": "20M"}
+    needed = []
+    for storage in ("native", "cloud-ssd"):
+        planned = Rotation.plan_from(read_factors(Rotation.factors(), {**asked, "storage": storage}), lab)
+        needed.append(sum(Rotation(lab, planned).needs(range(len(planned.steps)), [0]).disk.values()))
+    assert needed[1] > needed[0] > 2 * 20 * MIB
+
+
 def test_a_copy_that_does_not_fit_leaves_the_log_as_it_was(tmp_path: Path) -> None:
     """The last write of a copy may be a short one, as at a limit of a file's size."""
     log = tmp_path / "slow.log"
