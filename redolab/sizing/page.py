@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import base64
 import html
+import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import jinja2
 import markdown_it
 import msgspec
 import scipy
 
-from redolab.errors import LabError
-from redolab.models.capacity import PAGE_SIZE
+from redolab.errors import InvalidInput, LabError
+from redolab.models.recovery_time.spread import Spread, interval
 from redolab.models.recovery_time.stuck import THREAD_CLASSES
-from redolab.models.recovery_time.work import CROWDED, ROOMY, SURE_OF_ONE_BATCH
-from redolab.models.sizes import SMALLEST_POOL
 from redolab.models.sizing import SHOWN, possible_sizes
 from redolab.report.labels import server_label
 from redolab.report.table import ReportTable
@@ -26,15 +27,17 @@ from redolab.servers.catalogue import server_catalogue
 from redolab.servers.dialects import Dialect
 from redolab.sizing.asking import model_of, slowest_workload
 from redolab.sizing.calibration import Calibration
-from redolab.sizing.crash import worst_age
+from redolab.sizing.crash import may_take_batches, worst_age
 from redolab.sizing.errors import ALL_SERVERS, ErrorRow, errors_table
-from redolab.sizing.extrapolation import BEYOND, storages_of_family
 from redolab.sizing.paste import Lines, templates
 from redolab.sizing.predicting import rests_on
 from redolab.sizing.question import Model, Question
-from redolab.sizing.stuck import chance_for, chance_in_words
-from redolab.storage.profiles import HOME
-from redolab.units import GIB
+from redolab.sizing.recovery import recovery_at
+from redolab.sizing.reservations import reservations_at
+from redolab.sizing.stuck import chance_for
+from redolab.units import GIB, MIB
+
+K = TypeVar("K", bound=Hashable)
 
 _WEB = Path(__file__).parent / "web"
 _UPPER_END = 0.95
@@ -82,70 +85,124 @@ def html_page(
     )
 
 
+_POOLS = tuple(2**step * 128 * MIB for step in range(12))
+"""Buffer pools that the calculator knows: 128M to 256G."""
+_LARGE = tuple(gib * GIB for gib in (12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512))
+"""Log sizes beyond 8G that it knows; up to there it knows all that `redolab size` looks at."""
+_DIGITS = 7
+
+
 def calculator_data(calibration: Calibration) -> Mapping[str, object]:
-    """What the calculator works with: the coefficients, and for each server what a log of each size holds."""
-    sizes = possible_sizes(0, 512 * GIB)
+    """Return the predictions that the calculator looks up, for every server, kind of redo, storage, pool and log size."""
+    sizes = [*possible_sizes(0, 8 * GIB), *_LARGE]
     return {
-        "page_size": PAGE_SIZE,
-        "roomy": ROOMY,
-        "crowded": CROWDED,
-        "sure_of_one_batch": SURE_OF_ONE_BATCH,
-        "beyond": BEYOND,
-        "smallest_pool": SMALLEST_POOL,
-        "home": HOME,
         "sizes": sizes,
         "shown": SHOWN,
-        "spreads": calibration.spreads.by_redo,
-        "quantiles": _quantiles(calibration, stuck=0.0),
+        "pools": _POOLS,
         "thread_classes": THREAD_CLASSES,
-        "storages": calibration.storages,
+        "storages": {name: storage.about for name, storage in calibration.storages.items()},
         "servers": {name: _server(calibration, name, sizes) for name in calibration.servers},
     }
 
 
 def _server(calibration: Calibration, name: str, sizes: Sequence[int]) -> Mapping[str, object]:
     server, dialect = calibration.servers[name], server_catalogue().get(name).dialect()
-    possible = [dialect.smallest_log <= size <= dialect.largest_log for size in sizes]
-    models = {
-        workload: model_of(
-            Question(server=name, storage=each.storages[0], pool=GIB, workload=workload), calibration, each.storages[0]
-        )
-        for workload, each in server.workloads.items()
-    }
-    first = next(iter(models.values()))
+    possible = [size for size in sizes if dialect.smallest_log <= size <= dialect.largest_log]
+    hard_limits = [dialect.capacity(dialect.layout(size)).hard_limit for size in possible]
     return {
         "label": server_label(name, server.version),
-        "storages_of_family": storages_of_family(calibration, server.family),
         "slowest": slowest_workload(server),
-        "stuck": {
-            workload: {least: _stuck(calibration, model.with_read_threads(least)) for least in THREAD_CLASSES}
-            for workload, model in models.items()
-        },
-        "workloads": {
-            workload: {**msgspec.to_builtins(server.workloads[workload]), "rests_on": rests_on(model)}
-            for workload, model in models.items()
-        },
-        "ages": [worst_age(first, size) if can else None for size, can in zip(sizes, possible, strict=True)],
+        "first": sizes.index(possible[0]),
+        "ages": hard_limits,
+        "workloads": {workload: _workload(calibration, name, workload, possible) for workload in server.workloads},
         **_lines(dialect),
     }
 
 
-def _stuck(calibration: Calibration, model: Model) -> Mapping[str, object]:
-    """How likely a recovery in several batches gets stuck, in words, and what that leaves for those that end."""
-    chance = chance_for(model)
+def _workload(calibration: Calibration, server: str, workload: str, sizes: Sequence[int]) -> Mapping[str, object]:
+    """Return what the calculator knows of a server under a workload; lists of lists are by pool, then by log size."""
+    storages: dict[str, Mapping[str, object]] = {}
+    bounds, said = _Numbered[tuple[Spread, ...]](), _Numbered[str]()
+    measured = calibration.servers[server].workloads[workload].storages[0]
+    for storage in calibration.storages:
+        try:
+            model = _model(calibration, server, workload, storage)
+        except InvalidInput as error:
+            storages[storage] = {"refused": f"{error.problem}: {error.remedy}"}
+            continue
+        pools = []
+        for pool in _POOLS:
+            found = [recovery_at(model.with_pool(pool), size) for size in sizes]
+            ready = [_rounded(each.seconds) for each in found]
+            pools.append({"ready": ready, "bounds": bounds.number(tuple(each.spread for each in found))})
+        warnings = [said.number(each) for each in model.warnings]
+        storages[storage] = {"pools": pools, "said": warnings, "rests": rests_on(model)}
+    model = _model(calibration, server, workload, measured)
+    chances = [chance_for(model.with_read_threads(least)) for least in THREAD_CLASSES]
+    stuck = tuple(0.0 if chance is None else chance.mean for chance in chances)
     return {
-        "said": None if chance is None else chance_in_words(chance),
-        "quantiles": _quantiles(calibration, 0.0 if chance is None else chance.mean),
+        "storages": storages,
+        "one_batch": [_surely_one_batch(model.with_pool(pool), sizes) for pool in _POOLS],
+        "bounds": [[_ends(spread, stuck) for spread in each] for each in bounds.known],
+        "reservations": [
+            [
+                [
+                    [
+                        said.number(each)
+                        for each in reservations_at(model.with_pool(pool).with_read_threads(least), size)
+                    ]
+                    for least in THREAD_CLASSES
+                ]
+                for size in sizes
+            ]
+            for pool in _POOLS
+        ],
+        "said": said.known,
     }
 
 
-def _quantiles(calibration: Calibration, stuck: float) -> Mapping[int, float] | None:
-    """Number of crashes → Student's t below which recoveries that end are, so that with those that get stuck 95 % end; None if fewer do."""
-    share = _UPPER_END / (1 - stuck) if stuck < 1 else 1.0
-    if share >= 1:
-        return None
-    counts = {spread.count for spread in calibration.spreads.by_redo.values()}
-    return {count: float(scipy.stats.t.ppf(share, max(1, count))) for count in counts}
+def _model(calibration: Calibration, server: str, workload: str, storage: str) -> Model:
+    """Return the model of a server. Raises `InvalidInput` for a storage that nothing is known of."""
+    return model_of(Question(server=server, storage=storage, pool=_POOLS[0], workload=workload), calibration, storage)
+
+
+def _surely_one_batch(model: Model, sizes: Sequence[int]) -> int:
+    """Return how many of the smallest logs surely take one batch after the worst crash."""
+    return sum(not may_take_batches(model, worst_age(model, size)) for size in sizes)
+
+
+class _Numbered(Generic[K]):
+    """Things that are written once, and known by their numbers."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[K, int] = {}
+
+    def number(self, thing: K) -> int:
+        """Return the number of a thing."""
+        return self._numbers.setdefault(thing, len(self._numbers))
+
+    @property
+    def known(self) -> list[K]:
+        """Return all, each at its number."""
+        return list(self._numbers)
+
+
+@cache
+def _ends(spread: Spread, stuck: tuple[float, ...]) -> tuple[float | None, ...]:
+    """Return multiples of the prediction: both ends of the 90 % interval, and for each chance to get stuck the 95 % upper bound.
+
+    Recoveries that end have to be faster, so that with those that get stuck 95 % end in time; None if fewer than 95 % end.
+    """
+    within: list[float | None] = []
+    for chance in stuck:
+        share = _UPPER_END / (1 - chance) if chance < 1 else 1.0
+        reach = None if share >= 1 else float(scipy.stats.t.ppf(share, max(1, spread.count)))
+        within.append(None if reach is None else _rounded(math.exp(reach * spread.scale_above)))
+    return *(_rounded(end) for end in interval(1.0, spread, 2 * _UPPER_END - 1)), *within
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}")
 
 
 def _lines(dialect: Dialect) -> Mapping[str, object]:

@@ -1,103 +1,32 @@
 "use strict";
-// The calculator of the report: the model of redolab/models/recovery_time and redolab/models/sizing.py, on the coefficients that
-// `redolab predict` and `redolab size` use. tests/sizing/test_report_in_browser.py compares the two.
+// The calculator of the report. It looks up predictions that `redolab size` made (redolab/sizing/page.py), and answers for the worst
+// crash. tests/sizing/test_report_in_browser.py compares the two.
 
-const GB = 1e9, MILLION = 1e6, FREE_STORED_BYTES = 64e6, GIB = 2 ** 30;
+const GIB = 2 ** 30;
 
-function needed(memory, crash) {
-  return memory.per_byte * crash.redo;
+function known(question) {
+  return DATA.servers[question.server].workloads[question.workload];
 }
 
-function workOf(crash, pool, memory) {
-  const need = needed(memory, crash);
-  const batches = Math.max(1, Math.ceil(need / pool));
-  const pages = crash.dirtyPages * memory.pages_per_dirty_page * batches ** memory.repetition;
-  const filled = (need + pages * DATA.page_size) / pool;
-  const pressed = Math.min(1, Math.max(0, (filled - DATA.roomy) / (DATA.crowded - DATA.roomy)));
-  return {
-    redo: crash.redo,
-    stored: Math.min(crash.redo, pool / memory.per_byte),
-    batches,
-    pages,
-    written: pages * (batches > 1 ? 1 : pressed),
-  };
+function predict(place, question) {
+  // `place`: of the log among those that the server can have.
+  const server = DATA.servers[question.server], learnt = known(question), pool = DATA.pools.indexOf(question.pool);
+  const found = learnt.storages[question.storage].pools[pool];
+  const ready = found.ready[place], age = server.ages[place], [low, high, ...within] = learnt.bounds[found.bounds][place];
+  const mayTakeBatches = place >= learnt.one_batch[pool];
+  // null: more recoveries than one in twenty get stuck.
+  const stuck = mayTakeBatches ? within[threadClass(question)] : high;
+  return { logSize: DATA.sizes[server.first + place], place, age, ready, low: ready * low, high: ready * high,
+    sure: stuck === null ? Infinity : ready * stuck, minutes: (age / question.redoPerHour) * 60 };
 }
 
-const redoRead = (work, disk) => work.redo / (disk.sequential_mb_s * MILLION);
-const AMOUNTS = {
-  "redo": (work) => work.redo / GB,
-  "crowding": (work) => (work.stored / GB) * Math.log2(1 + work.stored / FREE_STORED_BYTES),
-  "log reads": redoRead,
-  "applied redo": (work) => work.redo / GB,
-  "batches": (work) => work.batches,
-  "later stored redo": (work) => (work.redo - work.stored) / GB,
-  "page reads": (work, disk) => work.pages / disk.queued_reads_per_s,
-  "page writes": (work, disk) => work.written / disk.queued_reads_per_s,
-  "write waits": (work, disk) => (work.pages * disk.write_us) / MILLION,
-  "later log reads": (work, disk) => (work.batches - 1) * redoRead(work, disk),
-  "start": () => 1,
-  "single reads": (work, disk) => disk.read_us / MILLION,
-};
-
-function crashAt(age, learnt) {
-  const pages = learnt.dirty_pages, share = age / pages.most_redo;
-  return { redo: age, dirtyPages: pages.at_most * share ** (share > 1 ? 1 : pages.power) };
-}
-
-function wayToStorage(question, learnt) {
-  if (learnt.storages.includes(question.storage)) return null;
-  const seen = DATA.servers[question.server].storages_of_family.includes(question.storage);
-  if (seen && DATA.spreads["another storage"]) return "another storage";
-  return DATA.spreads["a storage nobody measured"] ? "a storage nobody measured" : "another storage";
-}
-
-function spreadFor(logSize, question, learnt) {
-  const within = DATA.spreads["another crash"];
-  const machine = question.storage === DATA.home ? "another machine" : "another machine, a limited disk";
-  const ways = [wayToStorage(question, learnt), machine];
-  if (question.pool < learnt.pools[0] / DATA.beyond || question.pool > learnt.pools[1] * DATA.beyond) ways.push("another pool");
-  const largest = learnt.known_up_to || learnt.log_sizes[1];
-  if (logSize > largest * DATA.beyond) ways.push("a larger log");
-  const beyond = ways.filter((way) => DATA.spreads[way]).map((way) => {
-    const spread = DATA.spreads[way];
-    return { ...spread, further: way === "a larger log" ? spread.doubling * Math.log2(logSize / largest) : 0 };
-  });
-  const addedUp = (side) => {
-    const scale = (spread) => spread[side] ?? spread.deviation;
-    const own = within.deviation ** 2;
-    const more = (each) => Math.max(0, scale(each) ** 2 + each.further ** 2 - own);
-    return Math.max(scale(within), Math.sqrt(beyond.reduce((variance, each) => variance + more(each), own)));
-  };
-  return { above: addedUp("above"), below: addedUp("below"), count: Math.min(within.count, ...beyond.map((each) => each.count)) };
-}
-
-function stuckOf(question) {
-  const least = Math.max(...DATA.thread_classes.filter((each) => each <= question.readThreads));
-  return DATA.servers[question.server].stuck[question.workload][least];
-}
-
-function predict(logSize, question) {
-  const server = DATA.servers[question.server], learnt = server.workloads[question.workload];
-  const disk = DATA.storages[question.storage].disk;
-  const age = server.ages[DATA.sizes.indexOf(logSize)];
-  const crash = crashAt(age, learnt);
-  const work = workOf(crash, question.pool, learnt.memory);
-  let ready = 0;
-  for (const [name, rate] of Object.entries(learnt.rates)) ready += rate * AMOUNTS[name](work, disk);
-  const spread = spreadFor(logSize, question, learnt);
-  const reach = DATA.quantiles[spread.count];
-  // What may get stuck has to end sooner, so that as many recoveries end in time; null: too many get stuck.
-  const mayTakeBatches = DATA.sure_of_one_batch * needed(learnt.memory, crash) > question.pool;
-  const stuck = mayTakeBatches ? stuckOf(question).quantiles : DATA.quantiles;
-  const sure = stuck === null ? Infinity : ready * Math.exp(stuck[spread.count] * spread.above);
-  return { logSize, age, ready, low: ready * Math.exp(-reach * spread.below), high: ready * Math.exp(reach * spread.above), sure,
-    mayTakeBatches, batches: work.batches, minutes: (age / question.redoPerHour) * 60 };
+function threadClass(question) {
+  return DATA.thread_classes.filter((least) => least <= question.readThreads).length - 1;
 }
 
 function advise(question) {
   const server = DATA.servers[question.server];
-  const possible = DATA.sizes.filter((size, place) => server.ages[place] !== null);
-  const rows = possible.map((size) => predict(size, question));
+  const rows = server.ages.map((_, place) => predict(place, question));
   const lastBefore = (meets) => {
     const first = rows.findIndex((row) => !meets(row));
     return first === -1 ? rows[rows.length - 1] : rows[first - 1] || null;
@@ -135,23 +64,10 @@ function round(seconds) {
   return seconds < 3600 ? `${seconds / 60} min` : `${seconds / 3600} h`;
 }
 
-function reservations(question, learnt, logSize) {
-  // As `Model.beyond_at` (redolab/sizing/question.py).
-  const most = learnt.log_sizes[1], [least, largest] = learnt.pools;
-  const said = [];
-  if (logSize > most * DATA.beyond) said.push(`${size(logSize)} is more than the largest log measured, ${size(most)}.`);
-  else if (logSize > (learnt.known_up_to || most) * DATA.beyond) said.push(`Few crashes with logs of more than ${size(learnt.known_up_to)} were measured.`);
-  if (question.pool < least / DATA.beyond || question.pool > largest * DATA.beyond) {
-    const span = least === largest ? size(least) : `${size(least)} to ${size(largest)}`;
-    said.push(`Pools of ${span} were measured, not ${size(question.pool)}.`);
-  }
-  const row = predict(logSize, question);
-  const { said: chance } = stuckOf(question);
-  if (row.mayTakeBatches && chance !== null) {
-    said.push(`A recovery of this server with more than one batch may get stuck for ever (docs/results/stuck.md has the way out): ${chance}.`);
-  }
-  if (DATA.spreads["another machine"]) said.push("Calibrated on redolab's machines, not on yours: the upper end allows for that.");
-  return said.map((each) => `${each} `).join("");
+function reservations(question, row) {
+  const learnt = known(question), pool = DATA.pools.indexOf(question.pool);
+  const numbers = [...learnt.storages[question.storage].said, ...learnt.reservations[pool][row.place][threadClass(question)]];
+  return numbers.map((number) => `${learnt.said[number]}. `).join("");
 }
 
 function linesFor(question, row) {
@@ -186,7 +102,7 @@ function asked() {
   const value = (name) => document.getElementById(name).value;
   return {
     server: value("server"), storage: value("storage"), workload: value("workload"),
-    pool: Number(value("pool")) * GIB, readThreads: Number(value("threads")), redoPerHour: Number(value("redo")) * GIB, rto: Number(value("rto")),
+    pool: Number(value("pool")), readThreads: Number(value("threads")), redoPerHour: Number(value("redo")) * GIB, rto: Number(value("rto")),
   };
 }
 
@@ -217,23 +133,17 @@ function refuse(why) {
 function show() {
   const question = asked();
   const out = document.getElementById("answer"), table = document.getElementById("sizes");
-  if (!(question.pool > 0 && question.redoPerHour > 0 && question.rto > 0)) {
-    refuse("Pool, redo and recovery time have to be greater than 0.");
+  if (!(question.redoPerHour > 0 && question.rto > 0)) {
+    refuse("Redo and recovery time have to be greater than 0.");
     return;
   }
   if (!(question.readThreads >= 1 && question.readThreads <= 64)) {
     refuse("innodb_read_io_threads is 1 to 64.");
     return;
   }
-  if (question.pool < DATA.smallest_pool) {
-    refuse(`A buffer pool of less than ${size(DATA.smallest_pool)} is too small.`);
-    return;
-  }
-  const learnt = DATA.servers[question.server].workloads[question.workload];
-  const measured = learnt.storages.includes(question.storage);
-  if (!measured && !DATA.spreads[wayToStorage(question, learnt)]) {
-    refuse(`No recovery of this server on ${question.storage} was measured under ${question.workload}, and how far a prediction ` +
-      `from another storage is off is not known yet. Measured: ${learnt.storages.join(", ")}.`);
+  const onStorage = known(question).storages[question.storage];
+  if (onStorage.refused) {
+    refuse(`${onStorage.refused}.`);
     return;
   }
   const found = advise(question);
@@ -244,10 +154,8 @@ function show() {
     `<td>${row.age < question.redoPerHour ? "under an hour" : ""}${tooLong(row, question)}</td></tr>`).join("");
   document.getElementById("lines").textContent = found.answer ? linesFor(question, found.answer) : "";
   document.getElementById("chart").innerHTML = chart(question, found);
-  const unmeasured = measured ? "" :
-    `No recovery of this server on ${question.storage} was measured: predicted from the figures of the disk alone. `;
-  const beyond = reservations(question, learnt, (found.answer || found.rows[0]).logSize);
-  document.getElementById("rests").textContent = `${unmeasured}${beyond}Predicted from ${learnt.rests_on}.`;
+  const said = reservations(question, found.answer || found.rows[0]);
+  document.getElementById("rests").textContent = `For the worst crash, with the log full. ${said}Predicted from ${onStorage.rests}.`;
 }
 
 function start() {
@@ -260,7 +168,8 @@ function start() {
     fill("workload", Object.keys(server.workloads).map((name) => [name, name]), server.slowest);
   };
   fill("server", Object.entries(DATA.servers).map(([name, server]) => [name, server.label]));
-  fill("storage", Object.entries(DATA.storages).map(([name, storage]) => [name, `${name}: ${storage.about}`]));
+  fill("storage", Object.entries(DATA.storages).map(([name, about]) => [name, `${name}: ${about}`]));
+  fill("pool", DATA.pools.map((bytes) => [String(bytes), size(bytes)]), String(8 * GIB));
   byServer();
   document.getElementById("server").addEventListener("input", byServer);
   for (const name of ["server", "storage", "workload", "pool", "threads", "redo", "rto"]) document.getElementById(name).addEventListener("input", show);
