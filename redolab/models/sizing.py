@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import bisect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class Advice:
     """The sizes that meet each condition; None where none that the server can have does."""
 
     rows: Sequence[SizeRow]
-    """Of `SHOWN`, as far as the server can have them."""
+    """Of the sizes that were to be shown, as far as the server can have them."""
     smallest: SizeRow
     """Of all that were looked at."""
     holds: SizeRow | None
@@ -109,12 +109,13 @@ def advise(
     smallest: int,
     largest: int,
     lost: Callable[[int], Ratio | None] = lambda _: None,
+    shown: Sequence[int] = SHOWN,
 ) -> Advice:
     """Advice for a peak of so many bytes of LSN an hour.
 
     All of a log size in bytes: `age`, the worst checkpoint age in bytes; `predicted`, the recovery at that age; `chance`,
     that a recovery takes longer than `limits` allow; `lost`, throughput against the largest log that was measured.
-    `smallest` and `largest`: what the server can have.
+    `smallest` and `largest`: what the server can have. `shown`: the sizes that get a row, as far as it can have them.
     """
 
     def row(log_size: int) -> SizeRow:
@@ -130,7 +131,7 @@ def advise(
 
     sizes = possible_sizes(smallest, largest)
     return Advice(
-        rows=[row(size) for size in SHOWN if smallest <= size <= largest],
+        rows=[row(size) for size in shown if smallest <= size <= largest],
         smallest=row(sizes[0]),
         holds=_first(row, sizes, lambda size: age(size) >= redo_per_hour),
         within=_last(row, sizes, lambda size: chance(size) < limits.chance),
@@ -153,9 +154,9 @@ def _first(row: Callable[[int], SizeRow], sizes: Sequence[int], meets: Callable[
 
 
 def _last(row: Callable[[int], SizeRow], sizes: Sequence[int], meets: Callable[[int], bool]) -> SizeRow | None:
-    """The last before the first that does not: a larger one that happens to meet it again is no safer."""
-    found = list(itertools.takewhile(meets, sizes))
-    return row(found[-1]) if found else None
+    """The last that meets what smaller sizes meet as well: the larger the log, the longer its recovery."""
+    count = bisect.bisect_left(sizes, True, key=lambda size: not meets(size))
+    return row(sizes[count - 1]) if count else None
 
 
 def possible_sizes(smallest: int, largest: int) -> list[int]:

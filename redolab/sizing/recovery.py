@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from redolab.models.recovery_time.moments import PossibleCrash
 from redolab.models.recovery_time.predict import Prediction, Until, prediction
 from redolab.models.recovery_time.rollback import RollbackRate, slowest_of_family
-from redolab.models.recovery_time.spread import of_a_sum
+from redolab.models.recovery_time.spread import Spread, of_a_sum
 from redolab.models.recovery_time.terms import Part
 from redolab.sizing.crash import crash_at, may_take_batches, worst_age
 from redolab.sizing.extrapolation import recovery_spread, rollback_spread, tables_spread
@@ -17,9 +17,12 @@ from redolab.sizing.stuck import chance_for
 
 def recovery_at(model: Model, log_size: int, age: int | None = None) -> Prediction:
     """Return the recovery after a crash at that checkpoint age, to the end that is asked about; by default the worst crash."""
-    crash = crash_at(model, worst_age(model, log_size) if age is None else age)
-    parts = model.learned.fitted.parts(crash, model.question.pool, model.disk)
-    of_recovery = recovery_spread(model, log_size)
+    return _recovery(model, worst_age(model, log_size) if age is None else age, recovery_spread(model, log_size))
+
+
+def _recovery(model: Model, age: int, of_recovery: Spread) -> Prediction:
+    """Return the recovery after a crash at that age, of which the seconds to ready may be off so far."""
+    parts = model.learned.fitted.parts(crash_at(model, age), model.question.pool, model.disk)
     summed = [(sum(parts.values()), of_recovery)]
     of_tables = (model.question.tables or 0) * model.server.seconds_per_table_on.get(model.storage, 0.0)
     if of_tables:
@@ -34,9 +37,10 @@ def recovery_at(model: Model, log_size: int, age: int | None = None) -> Predicti
 def crashes_at(model: Model, log_size: int, ages: Sequence[int]) -> list[PossibleCrash]:
     """Return crashes with a log of that size at these checkpoint ages in bytes, each as likely as the others."""
     chance, crashes = chance_for(model), []
+    of_recovery = recovery_spread(model, log_size)
     for age in ages:
         stuck = 0.0 if chance is None or not may_take_batches(model, age) else chance.mean
-        expected = recovery_at(model, log_size, age)
+        expected = _recovery(model, age, of_recovery)
         crashes.append(PossibleCrash(1.0, expected.seconds, expected.spread, stuck))
     return crashes
 

@@ -100,7 +100,8 @@ class _Mixture:
         """The share of crashes whose recovery ends within e^logarithm seconds."""
         beyond = logarithm - self.logarithms
         scales = np.where(beyond > 0, self.above, self.below)
-        return float(self.ending @ scipy.stats.t.cdf(beyond / scales, self.freedom))
+        # scipy.stats.t.cdf is this with checks of its arguments, which take ten times as long.
+        return float(self.ending @ scipy.special.stdtr(self.freedom, beyond / scales))
 
 
 def _logarithm(seconds: float) -> float:
