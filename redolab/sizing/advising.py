@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -14,7 +15,7 @@ from redolab.models.intervals import Ratio
 from redolab.models.recovery_time.moments import PossibleCrash, chance_beyond, seconds_within
 from redolab.models.recovery_time.predict import Until
 from redolab.models.recovery_time.stuck import ChanceOfStuck
-from redolab.models.sizing import Advice, Basis, Limits, SizeRow, advise
+from redolab.models.sizing import SHOWN, Advice, Basis, Limits, SizeRow, advise
 from redolab.sizing.crash import one_batch, worst_age
 from redolab.sizing.demand import Demand
 from redolab.sizing.extrapolation import on_storage, storage_extrapolation
@@ -190,6 +191,38 @@ def sized(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SizedInShort:
+    """The answer beside some sizes, without what only a person asks of a single server."""
+
+    lines: Mapping[int, SizeLine]
+    """Size of the log → what it means, of those that a server of that version can have."""
+    expected: SizeLine | None
+    """With the log to set; None if no size recovers in time."""
+    basis: Basis | None
+    holds_an_hour: int | None
+    """The smallest log that holds an hour of peak redo; None if no log does."""
+
+
+def sized_in_short(
+    model: Model,
+    demand: Demand,
+    limits: Limits,
+    sizes: Sequence[int],
+    trades: Trades | None = None,
+    moment: Moment = Moment.ANY,
+) -> SizedInShort:
+    """Return which size `sized` names, and what it and logs of other sizes, in bytes, mean."""
+    asked = _Asked.of(model, demand, limits, trades, moment)
+    found = asked.advice(demand.redo_per_hour, sizes)
+    return SizedInShort(
+        lines={row.log_size: asked.line(row) for row in found.rows},
+        expected=asked.line(found.answer) if found.answer else None,
+        basis=found.basis,
+        holds_an_hour=found.holds.log_size if found.holds else None,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Asked:
     """A question with what answers it."""
 
@@ -220,7 +253,7 @@ class _Asked:
             moment=moment,
         )
 
-    def advice(self, redo_per_hour: float) -> Advice:
+    def advice(self, redo_per_hour: float, shown: Sequence[int] = SHOWN) -> Advice:
         """What sizes mean for such a peak, and the choice."""
         return advise(
             redo_per_hour=redo_per_hour,
@@ -231,6 +264,7 @@ class _Asked:
             lost=lambda log_size: None if self.own_trade is None else self.own_trade.lost(log_size),
             smallest=self.model.dialect.smallest_log,
             largest=self.model.dialect.largest_log,
+            shown=shown,
         )
 
     def _crashes(self, model: Model, log_size: int) -> list[PossibleCrash]:

@@ -31,6 +31,8 @@ class Demand:
 
     redo_per_hour: float
     os_log_written_per_hour: float | None = None
+    os_log_written_mean: float | None = None
+    """Since the server's start."""
     source: str
     """Where it is from, in words."""
     month_per_hour: float | None = None
@@ -73,7 +75,16 @@ def demand_of_samples(samples: Sequence[Sample], where: str) -> Demand:
 
 def _with_distributions(demand: Demand, files: Sequence[Sequence[Sample]], *, of_peak: Sequence[Sample]) -> Demand:
     """It with what samples tell beyond the busiest hour: by how much days differ, and where the age was."""
-    peaks = [peak for samples in files for peak in busiest_hours_of_days(samples)]
+    return replace(
+        with_days(demand, [peak for samples in files for peak in busiest_hours_of_days(samples)]),
+        ages=checkpoint_ages(of_peak),
+        age_limit=limit_in(of_peak),
+        sampled_s=of_peak[-1].monotonic - of_peak[0].monotonic,
+    )
+
+
+def with_days(demand: Demand, peaks: Sequence[float]) -> Demand:
+    """Return a demand with what the busiest hours of whole days (bytes an hour) tell of a month."""
     few = (
         [
             f"{len(peaks)} {'day was' if len(peaks) == 1 else 'days were'} sampled: how much more redo the busiest hour of a month "
@@ -87,9 +98,6 @@ def _with_distributions(demand: Demand, files: Sequence[Sequence[Sample]], *, of
         warnings=(*demand.warnings, *few),
         month_per_hour=highest_expected(peaks, _MONTH),
         days=len(peaks),
-        ages=checkpoint_ages(of_peak),
-        age_limit=limit_in(of_peak),
-        sampled_s=of_peak[-1].monotonic - of_peak[0].monotonic,
     )
 
 
@@ -136,6 +144,7 @@ def demand_of(busiest: Busiest, where: str) -> Demand:
     return Demand(
         redo_per_hour=busiest.redo_per_hour,
         os_log_written_per_hour=busiest.os_log_written_per_hour,
+        os_log_written_mean=busiest.since_start_per_hour,
         source=f"{told} in {where}, by LSN",
         warnings=tuple(_warnings(busiest)),
     )

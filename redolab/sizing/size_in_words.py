@@ -91,7 +91,7 @@ def _why(found: Sized, chosen: SizeLine) -> str:
         case Basis.HOUR:
             reason = f"it is the smallest that holds an hour of peak redo ({_peak(found)})"
         case _:
-            reason = f"it is the largest that recovers in time; it holds {_held(chosen.minutes_held)} of peak redo ({_peak(found)})"
+            reason = f"it is the largest that recovers in time; it holds {held_in_words(chosen.minutes_held)} of peak redo ({_peak(found)})"
     is_usual = found.usual_from is not None and not found.by_worst
     whose = "of crashes at a random moment" if is_usual else "of the worst crashes"
     # Of a random moment all parts follow in a sentence of their own.
@@ -194,7 +194,7 @@ def _table(found: Sized) -> ReportTable:
     end = _END[found.until]
     columns = [
         Column[SizeLine]("redo log", lambda row: format_size(row.log_size), right=True),
-        Column[SizeLine]("of peak redo", lambda row: _held(row.minutes_held), right=True),
+        Column[SizeLine]("of peak redo", lambda row: held_in_words(row.minutes_held), right=True),
         Column[SizeLine](f"{end} at worst: typical, 95 % sure", _worst, right=True),
         *(
             (Column[SizeLine]("at a random moment: typical, 95 % sure", _usual, right=True),)
@@ -254,7 +254,8 @@ def _time(seconds: float, bound: str = "") -> str:
     return "for ever, as too many get stuck" if math.isinf(seconds) else f"{bound}{format_duration(seconds)}"
 
 
-def _held(minutes: float) -> str:
+def held_in_words(minutes: float) -> str:
+    """Return how long a peak a log holds, as in `47 min` or `2.5 h`."""
     return f"{minutes:.0f} min" if minutes < _SHORT else f"{minutes / 60:.1f} h"
 
 
