@@ -15,11 +15,14 @@ GIB = 1024 * MIB
 
 _SIZE_UNITS = {"": 1, "K": KIB, "M": MIB, "G": GIB, "T": 1024 * GIB}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?", re.IGNORECASE)
-_DURATION_UNITS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|)", re.IGNORECASE)
+_DURATION_UNITS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|d|)", re.IGNORECASE)
 _MOST_WHOLE = 10_000
 _MINUTE = 60
 _HOUR = 3600
+_LONG = 72 * _HOUR
+"""From here on days say more than hours."""
+_DAY = 24 * _HOUR
 _LEAST_CHANCE = 0.0005
 _NEARLY = 0.995
 
@@ -50,7 +53,7 @@ def format_size(size: float) -> str:
 
 
 def parse_duration(text: str) -> float:
-    """Seconds of `30m`, `90s`, `1.5h`, `200ms` or a plain number of seconds.
+    """Seconds of `30m`, `90s`, `1.5h`, `30d`, `200ms` or a plain number of seconds.
 
     Raises `InvalidInput` for anything else.
     """
@@ -61,7 +64,7 @@ def parse_duration(text: str) -> float:
 
 
 def format_duration(seconds: float) -> str:
-    """`0.42 s`, `14.7 s`, `8 min 9 s`, `1 h 02 min`."""
+    """`0.42 s`, `14.7 s`, `8 min 9 s`, `1 h 02 min`, `29.7 days`."""
     if seconds < 10:
         return f"{seconds:.2f} s"
     if seconds < _MINUTE:
@@ -69,7 +72,9 @@ def format_duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), _MINUTE)
     if seconds < _HOUR:
         return f"{minutes} min {rest} s"
-    return f"{minutes // 60} h {minutes % 60:02d} min"
+    if seconds < _LONG:
+        return f"{minutes // 60} h {minutes % 60:02d} min"
+    return f"{seconds / _DAY:.3g} days"
 
 
 def format_chance(chance: float) -> str:

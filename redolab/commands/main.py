@@ -14,6 +14,7 @@ from redolab.commands import (
     cluster,
     completion,
     experiments,
+    fleet,
     images,
     machine,
     machines,
@@ -100,6 +101,7 @@ _SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Plan a redo log": (
         sample.sample,
         sizing.size,
+        fleet.fleet,
         sizing.predict,
         servers.capacity,
         watching.export,

@@ -8,6 +8,8 @@ import click
 
 from redolab.commands.address import GivenServer, address_options
 from redolab.commands.console import console
+from redolab.commands.prometheus import GivenPrometheus, prometheus_options
+from redolab.commands.redo_source import GivenRedo
 
 _STORAGE = click.option(
     "--storage", default="native", metavar="NAME", show_default=True,
@@ -148,7 +150,16 @@ def _predict_now(
     "--redo-per-hour", metavar="SIZE", help="Redo of the busiest hour by LSN, as in 2.7G, instead of samples."
 )
 @address_options
-@click.option("--for", "seconds", metavar="TIME", help="How long to sample a server.  [default: 2m]")
+@prometheus_options
+@click.option(
+    "--instance", metavar="NAME", help="Which server of the Prometheus: its instance, or its service name in PMM."
+)
+@click.option(
+    "--for",
+    "seconds",
+    metavar="TIME",
+    help="How long to sample a server, or how far to look back in Prometheus.  [default: 2m, 30d]",
+)
 @click.option("--rto", required=True, metavar="TIME", help="Recovery within this, as in 60s.")
 @click.option(
     "--until",
@@ -174,6 +185,11 @@ def _predict_now(
     show_default=True,
     help="Which has to be recovered in time: one at a random moment, where the ages at such are known, or with the log full.",
 )
+@click.option(
+    "--compare", "with_others", is_flag=True, help="Show what others would set, and what recovery then costs."
+)
+@click.option("--cpus", type=click.IntRange(min=1), metavar="N", help="CPUs of the server, by which some others go.")
+@click.option("--memory", metavar="SIZE", help="Memory of the server, by which some others go.")
 @_TABLES
 @_UNDO
 @_STORAGE
@@ -187,12 +203,17 @@ def size(
     samples: tuple[Path, ...],
     redo_per_hour: str | None,
     server_at: GivenServer,
+    monitored_by: GivenPrometheus,
+    instance: str | None,
     seconds: str | None,
     rto: str,
     until: str,
     chance: str,
     loss: str,
     crash: str,
+    with_others: bool,
+    cpus: int | None,
+    memory: str | None,
     tables: int | None,
     undo_rows: int | None,
     storage: str,
@@ -212,58 +233,63 @@ def size(
 
     from redolab.models.recovery_time.predict import Until
     from redolab.models.sizing import Limits
+    from redolab.monitoring.demand import with_dirty_pages
     from redolab.sizing.advising import Moment, check_recovery_time, sized
     from redolab.sizing.asking import model_for
-    from redolab.sizing.demand import Demand, demand_of_files
+    from redolab.sizing.compare import compared, compared_table
     from redolab.sizing.question import Question
-    from redolab.sizing.sampling import demand_of_server
-    from redolab.sizing.sampling import server_at as sampled_server
+    from redolab.sizing.rules import ServerFacts
     from redolab.sizing.size_in_words import show_sized
     from redolab.sizing.trade import shipped_trades
     from redolab.sizing.why import show_why
-    from redolab.units import parse_duration, parse_percent, parse_size
+    from redolab.units import format_size, parse_duration, parse_percent, parse_size
 
-    if [bool(samples), redo_per_hour is not None, server_at.is_named].count(True) != 1:
-        raise click.UsageError("give --samples FILE, --redo-per-hour SIZE, or a server to sample as in --socket PATH")
-    if not server_at.is_named and (server is None or pool is None):
-        raise click.UsageError("give --server NAME and --pool SIZE: only a server that is sampled tells them itself")
-
+    given = GivenRedo(
+        samples=samples,
+        redo_per_hour=redo_per_hour,
+        server_at=server_at,
+        monitored_by=monitored_by,
+        instance=instance,
+        seconds=seconds,
+    )
+    given.check(is_described=server is not None and pool is not None)
     if undo_rows is not None and until == Until.READY:
         raise click.UsageError("--undo-rows counts with --until rolled-back alone")
-    if not server_at.is_named and (server_at.is_anything or seconds is not None):
-        raise click.UsageError(
-            "--port, --user, --ask-password and --for are of a server that is sampled: name it, as in --host NAME"
-        )
     limits = Limits(rto=parse_duration(rto), chance=parse_percent(chance), loss=parse_percent(loss))
-    sampled_for = parse_duration(seconds or "2m")
     check_recovery_time(limits.rto)
-    asked = None
-    if server_at.is_named:
-        asked = server_at.address()
-        told = sampled_server(asked)
-        server, buffer_pool = server or told.name, parse_size(pool) if pool else told.buffer_pool
-        read_threads = read_threads or told.read_threads
-    else:
-        server, buffer_pool = server or "", parse_size(pool or "")
+    source = given.source(with_hours=with_others)
+    buffer_pool = parse_size(pool) if pool else source.pool
+    if buffer_pool is None:
+        raise click.UsageError("give --pool SIZE: no metric tells it (--collect.global_variables)")
     question = Question(
-        server=server,
+        server=server or source.server or "",
         storage=storage,
         pool=buffer_pool,
         workload=workload,
-        tables=tables,
+        tables=source.tables if tables is None else tables,
         undo_rows=undo_rows,
-        read_threads=read_threads,
+        read_threads=read_threads or source.read_threads,
         until=Until(until),
     )
     model = model_for(question)
-    if asked is not None:
-        # What programs read is the answer alone.
-        shown = Console(stderr=True) if as_json else console()
-        demand = demand_of_server(shown, asked, sampled_for)
-    elif samples:
-        demand = demand_of_files(samples)
-    else:
-        demand = Demand(redo_per_hour=float(parse_size(redo_per_hour or "")), source="as given")
+    # What programs read is the answer alone.
+    demand = source.demand(Console(stderr=True) if as_json else console())
+    demand = with_dirty_pages(demand, model, source.dirty_pages)
+    if with_others:
+        facts = ServerFacts(
+            pool=buffer_pool,
+            os_log_written=demand.os_log_written_mean,
+            os_log_written_hours=source.os_log_written_hours,
+            cpus=cpus,
+            memory=parse_size(memory) if memory else None,
+        )
+        others = compared(model, demand, limits, facts, source.log_size, shipped_trades(), Moment(crash))
+        title = f"{question.server}, pool {format_size(buffer_pool)}, on {storage}"
+        if as_json:
+            _echo_json(others)
+        else:
+            compared_table(others, limits, title, Moment(crash)).show(console())
+        return
     found = sized(model, demand, limits, shipped_trades(), Moment(crash))
     if as_json:
         _echo_json(found)

@@ -25,6 +25,8 @@ class RunningServer:
     """Bytes."""
     read_threads: int | None
     """Its innodb_read_io_threads."""
+    log_size: int | None
+    """Bytes."""
 
 
 def server_at(address: Address) -> RunningServer:
@@ -32,7 +34,7 @@ def server_at(address: Address) -> RunningServer:
     server = LiveServer(address)
     server.close()
     name = f"{family_of(server.version)}-{Version.parse(server.version)}"
-    return RunningServer(name, server.buffer_pool, server.read_threads)
+    return RunningServer(name, server.buffer_pool, server.read_threads, server.log_size)
 
 
 def demand_of_server(console: Console, address: Address, seconds: float) -> Demand:

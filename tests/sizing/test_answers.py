@@ -36,7 +36,9 @@ from tests.command import redolab
 from tests.models.recovery_time.examples import FAST
 from tests.sizing.examples import calibration, calibration_file
 
-_GIVE = "redolab: give --samples FILE, --redo-per-hour SIZE, or a server to sample as in --socket PATH\n"
+_GIVE = (
+    "redolab: give --samples FILE, --redo-per-hour SIZE, a server to sample as in --socket PATH, or --prometheus URL\n"
+)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,128 @@
+"""Recovery times and sizes of all servers that a Prometheus knows: `fleet`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from redolab.commands.console import console
+from redolab.commands.prometheus import GivenPrometheus, prometheus_options
+
+
+@click.command()
+@prometheus_options
+@click.option(
+    "--match", "matchers", default="", metavar="MATCHERS", help="Of these servers alone, as in 'environment=\"prod\"'."
+)
+@click.option("--for", "seconds", metavar="TIME", help="How far back to look.  [default: 30d]")
+@click.option("--rto", required=True, metavar="TIME", help="Recovery within this, as in 5m.")
+@click.option(
+    "--chance", default="5%", metavar="SHARE", show_default=True, help="Fewer recoveries than that may take longer."
+)
+@click.option(
+    "--loss",
+    default="3%",
+    metavar="SHARE",
+    show_default=True,
+    help="Less throughput than that may be lost, where it was measured.",
+)
+@click.option(
+    "--crash",
+    type=click.Choice(["any", "worst"]),
+    default="any",
+    show_default=True,
+    help="Which has to be recovered in time: one at a random moment, or with the log full.",
+)
+@click.option(
+    "--storage",
+    default="native",
+    metavar="NAME",
+    show_default=True,
+    help="Of servers for which the fleet file has none.",
+)
+@click.option("--workload", metavar="NAME", help="Whose kind of redo it is.  [default: the slowest known]")
+@click.option(
+    "--servers",
+    "rules",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A TOML file with storage, calibration and recovery time by label (docs/fleet.md).",
+)
+@click.option(
+    "--since",
+    "earlier",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Say what changed since that CSV or Parquet.",
+)
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write it as FILE.csv, .parquet or .html too; may be given several times.",
+)
+def fleet(
+    monitored_by: GivenPrometheus,
+    matchers: str,
+    seconds: str | None,
+    rto: str,
+    chance: str,
+    loss: str,
+    crash: str,
+    storage: str,
+    workload: str | None,
+    rules: Path | None,
+    earlier: Path | None,
+    outputs: tuple[Path, ...],
+) -> None:
+    """Say of all monitored servers how long recovery takes, and what to set.
+
+    A row for each server that a Prometheus knows by mysqld_exporter or PMM, the one first that misses its recovery time by the
+    most. The monitoring system does the work: the number of queries depends on the days, not on the servers.
+    """
+    from redolab.models.sizing import Limits
+    from redolab.monitoring.fleet import FleetQuestion, fleet_rows, since
+    from redolab.monitoring.fleet_file import Rules, read_rules
+    from redolab.monitoring.fleet_report import check_output, fleet_table, read_fleet, write_fleet
+    from redolab.monitoring.servers import servers_of
+    from redolab.report.table import SCREEN
+    from redolab.sizing.advising import Moment, check_recovery_time
+    from redolab.sizing.trade import shipped_trades
+    from redolab.units import format_duration, parse_duration, parse_percent
+
+    if monitored_by.url is None:
+        raise click.UsageError("give --prometheus URL")
+    for output in outputs:
+        check_output(output)
+    limits = Limits(rto=parse_duration(rto), chance=parse_percent(chance), loss=parse_percent(loss))
+    check_recovery_time(limits.rto)
+    question = FleetQuestion(
+        limits=limits,
+        storage=storage,
+        workload=workload,
+        moment=Moment(crash),
+        rules=Rules() if rules is None else read_rules(rules),
+        from_os_log_written=monitored_by.from_os_log_written,
+    )
+    before = None if earlier is None else read_fleet(earlier)
+    prometheus, span = monitored_by.open(), monitored_by.span(seconds)
+    servers = servers_of(prometheus, matchers, span, by_os_log_written=monitored_by.from_os_log_written)
+    rows = fleet_rows(servers, question, span, shipped_trades())
+    notes = [
+        f"From {prometheus.url}: {format_duration(span.length)}, {prometheus.queries} queries. Recovery times are predicted "
+        "(docs/recovery-time.md), with the kind of redo that is the slowest known unless --workload says otherwise.",
+    ]
+    if before is not None:
+        rows = since(rows, before)
+        gone = sorted(before.keys() - {row.server for row in rows})
+        notes.append(f"Gone since {earlier}: {', '.join(gone) or 'none'}.")
+    shown = fleet_table(rows, notes, max(SCREEN, console().width))
+    console().print(shown.title, highlight=False, markup=False, soft_wrap=True)
+    shown.show(console())
+    for output in outputs:
+        write_fleet(output, rows, notes)
+        click.echo(f"written: {output}")

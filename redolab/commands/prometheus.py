@@ -1,0 +1,104 @@
+"""The options that name a Prometheus, the same for every command that asks one."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from redolab.monitoring.endpoint import Prometheus
+    from redolab.monitoring.servers import Span
+
+_OPTIONS = (
+    click.option(
+        "--prometheus",
+        metavar="URL",
+        help="A Prometheus, or what has its HTTP API: VictoriaMetrics, Thanos; of PMM https://HOST/prometheus.",
+    ),
+    click.option(
+        "--http-config",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Who asks, as promtool has it; else $PROMETHEUS_TOKEN, or $PROMETHEUS_USER and $PROMETHEUS_PASSWORD.",
+    ),
+    click.option("--timeout", metavar="TIME", help="How long a query may take.  [default: 60s]"),
+    click.option(
+        "--end",
+        type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]),
+        metavar="WHEN",
+        help="End of the time that is looked at, as in 2026-11-28T06:00 (UTC).  [default: now]",
+    ),
+    click.option(
+        "--from-os-log-written",
+        is_flag=True,
+        help="Where there is no LSN, take Innodb_os_log_written for an upper bound of the redo.",
+    ),
+)
+_LONG = "30d"
+
+
+@dataclass(frozen=True, slots=True)
+class GivenPrometheus:
+    """What of these options was given."""
+
+    url: str | None
+    http_config: Path | None
+    timeout: str | None
+    end: datetime | None
+    from_os_log_written: bool
+
+    @property
+    def is_anything(self) -> bool:
+        """Return True if any of them was given."""
+        return any((self.url, self.http_config, self.timeout, self.end, self.from_os_log_written))
+
+    def open(self) -> Prometheus:
+        """Return the Prometheus. Raise `InvalidInput` for what is none."""
+        from redolab.monitoring.endpoint import Prometheus
+        from redolab.monitoring.http_config import read_http_config
+        from redolab.units import parse_duration
+
+        assert self.url is not None
+        return Prometheus(self.url, read_http_config(self.http_config), parse_duration(self.timeout or "60s"))
+
+    def span(self, seconds: str | None) -> Span:
+        """Return the time to look at, of so many seconds in words, else 30 days. Raise `InvalidInput` for one too short."""
+        import time
+        from datetime import UTC
+
+        from redolab.errors import InvalidInput
+        from redolab.monitoring.servers import Span
+        from redolab.units import parse_duration
+
+        length = parse_duration(seconds or _LONG)
+        if length < 10:
+            raise InvalidInput("less than ten seconds tell no rate", "--for 30d, for instance")
+        return Span(time.time() if self.end is None else self.end.replace(tzinfo=UTC).timestamp(), length)
+
+
+def prometheus_options(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with these options, which it gets together as its parameter `monitored_by`."""
+
+    @functools.wraps(command)
+    def with_prometheus(
+        *arguments: Any,
+        prometheus: str | None,
+        http_config: Path | None,
+        timeout: str | None,
+        end: datetime | None,
+        from_os_log_written: bool,
+        **options: Any,
+    ) -> None:
+        given = GivenPrometheus(prometheus, http_config, timeout, end, from_os_log_written)
+        command(*arguments, monitored_by=given, **options)
+
+    decorated: Callable[..., None] = with_prometheus
+    for option in reversed(_OPTIONS):
+        decorated = option(decorated)
+    return decorated

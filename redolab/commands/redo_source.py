@@ -1,0 +1,121 @@
+"""Where `size` has the redo of a server from: samples, a server that is sampled, a Prometheus, or a figure that is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from redolab.commands.address import GivenServer
+from redolab.commands.prometheus import GivenPrometheus
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from redolab.sizing.demand import Demand
+
+
+@dataclass(frozen=True, slots=True)
+class RedoSource:
+    """A source, with what it tells of the server; None is what has to be given."""
+
+    demand: Callable[[Console], Demand]
+    """Gets the demand, and shows on a console what it is doing. Raises `LabError`."""
+    server: str | None = None
+    pool: int | None = None
+    """Bytes."""
+    read_threads: int | None = None
+    tables: int | None = None
+    dirty_pages: int | None = None
+    """The most that were seen."""
+    log_size: int | None = None
+    """Bytes, today."""
+    os_log_written_hours: float | None = None
+    """Bytes that 94 % of the hours of seven days stay below."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenRedo:
+    """What of the options that name a source was given."""
+
+    samples: Sequence[Path]
+    redo_per_hour: str | None
+    server_at: GivenServer
+    monitored_by: GivenPrometheus
+    instance: str | None
+    seconds: str | None
+
+    def check(self, *, is_described: bool) -> None:
+        """Raise `UsageError` unless one source is named; `is_described`: the options give both version and pool."""
+        is_monitored = self.monitored_by.url is not None
+        named = [bool(self.samples), self.redo_per_hour is not None, self.server_at.is_named, is_monitored]
+        if named.count(True) != 1:
+            raise click.UsageError(
+                "give --samples FILE, --redo-per-hour SIZE, a server to sample as in --socket PATH, or --prometheus URL"
+            )
+        tells_itself = self.server_at.is_named or is_monitored
+        if not tells_itself and not is_described:
+            raise click.UsageError(
+                "give --server NAME and --pool SIZE: only a server that is sampled or monitored tells them itself"
+            )
+        if not tells_itself and (self.server_at.is_anything or self.seconds is not None):
+            raise click.UsageError(
+                "--port, --user, --ask-password and --for are of a server that is sampled: name it, as in --host NAME"
+            )
+        if is_monitored and (self.instance is None or self.server_at.is_anything):
+            raise click.UsageError("give --prometheus URL with --instance NAME, and no address of a server")
+        if not is_monitored and (self.instance is not None or self.monitored_by.is_anything):
+            raise click.UsageError("--instance and the options of a Prometheus go with --prometheus URL")
+
+    def source(self, *, with_hours: bool = False) -> RedoSource:
+        """Return the source, with what it tells at once. Raise `LabError` if it cannot be asked.
+
+        `with_hours`: look up too what the hours of a week write to the log, which a rule of others goes by.
+        """
+        from redolab.sizing.demand import Demand, demand_of_files
+        from redolab.units import parse_size
+
+        if self.server_at.is_named:
+            return self._sampled()
+        if self.instance is not None:
+            return self._monitored(self.instance, with_hours=with_hours)
+        if self.samples:
+            return RedoSource(lambda _: demand_of_files(self.samples))
+        given = Demand(redo_per_hour=float(parse_size(self.redo_per_hour or "")), source="as given")
+        return RedoSource(lambda _: given)
+
+    def _sampled(self) -> RedoSource:
+        from redolab.sizing.sampling import demand_of_server, server_at
+        from redolab.units import parse_duration
+
+        seconds, address = parse_duration(self.seconds or "2m"), self.server_at.address()
+        told = server_at(address)
+        return RedoSource(
+            lambda shown: demand_of_server(shown, address, seconds),
+            server=told.name,
+            pool=told.buffer_pool,
+            read_threads=told.read_threads,
+            log_size=told.log_size,
+        )
+
+    def _monitored(self, name: str, *, with_hours: bool) -> RedoSource:
+        from redolab.monitoring.demand import demand_of_monitored, log_size_of
+        from redolab.monitoring.servers import matchers_of, os_log_written_hours, servers_of
+
+        prometheus, span = self.monitored_by.open(), self.monitored_by.span(self.seconds)
+        bound = self.monitored_by.from_os_log_written
+        matchers = matchers_of(prometheus, name, span.end)
+        (told,) = servers_of(prometheus, matchers, span, by_os_log_written=bound)
+        return RedoSource(
+            lambda _: demand_of_monitored(told, span, from_os_log_written=bound),
+            server=told.server,
+            pool=told.pool,
+            read_threads=told.read_threads,
+            tables=told.tables,
+            dirty_pages=told.dirty_pages,
+            log_size=log_size_of(told),
+            os_log_written_hours=os_log_written_hours(prometheus, matchers, span.end) if with_hours else None,
+        )

@@ -1,0 +1,59 @@
+"""What holds for which servers of a fleet: storage, calibration, recovery time and more by label, from a TOML file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from redolab.errors import InvalidInput
+from redolab.units import parse_duration
+
+
+class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is set for the servers whose labels match; what is not set here is as the command says."""
+
+    match: Mapping[str, str] = {}
+    """Label → regular expression of its whole value, as `=~` has it; all have to match, and none matches every server."""
+    storage: str | None = None
+    """As `--storage`: a profile, or a calibration file and a storage in it."""
+    rto: str | None = None
+    workload: str | None = None
+
+    def holds_for(self, labels: Mapping[str, str]) -> bool:
+        """Return True if a server with these labels is meant."""
+        return all(re.fullmatch(value, labels.get(label, "")) for label, value in self.match.items())
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    servers: tuple[Rule, ...]
+
+
+class Rules:
+    """The rules of a file; of several that match a server the first counts."""
+
+    def __init__(self, rules: tuple[Rule, ...] = ()) -> None:
+        self._rules = rules
+
+    def of(self, labels: Mapping[str, str]) -> Rule:
+        """Return what holds for a server with these labels."""
+        return next((rule for rule in self._rules if rule.holds_for(labels)), Rule())
+
+
+def read_rules(path: Path) -> Rules:
+    """Read a file with a `[[servers]]` table for each rule. Raise `InvalidInput` naming what is wrong with it."""
+    try:
+        found = msgspec.toml.decode(path.read_bytes(), type=_File)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise InvalidInput(f"{path} cannot be used ({error})", "docs/fleet.md shows such a file") from None
+    for rule in found.servers:
+        if rule.rto is not None:
+            parse_duration(rule.rto)
+        for value in rule.match.values():
+            try:
+                re.compile(value)
+            except re.error as error:
+                raise InvalidInput(f"{path}: '{value}' is no regular expression ({error})", "mend it") from None
+    return Rules(found.servers)

@@ -1,0 +1,166 @@
+"""Every expression that a Prometheus is asked for, and every name of a metric in it.
+
+Names are those of mysqld_exporter 0.14 to 0.19 and of PMM's exporter, which has the same with a `service_name`. A server is told
+from others by `instance` and `service_name`: of PMM the first is the agent's id. All expressions give one series for each server.
+
+The LSN is no counter to Prometheus. It goes on across restarts, and goes back only when the data directory is another one, or by
+some KB where MariaDB reads it while it is written: `increase` would take either for a reset and add the whole LSN. So it is
+`delta`, and only over windows in which the server was not restarted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+NAME = "__name__"
+IDENTITY = ("instance", "service_name")
+_BY = f"({', '.join(IDENTITY)})"
+_STATUS, _VARIABLES = "mysql_global_status_", "mysql_global_variables_"
+_METRICS = "mysql_info_schema_innodb_metrics_"
+_REDO = (
+    # MySQL and Percona Server 8.0.30 and later.
+    (f"{_STATUS}innodb_redo_log_current_lsn", f"{_STATUS}innodb_redo_log_checkpoint_lsn"),
+    # MariaDB 10.5 and later, Percona Server; of PMM's exporter from 2026 on every server.
+    (f"{_STATUS}innodb_lsn_current", f"{_STATUS}innodb_lsn_last_checkpoint"),
+    # --collect.info_schema.innodb_metrics and innodb_monitor_enable='log_%': MySQL 8.0, then 5.6 and 5.7 and MariaDB.
+    (f"{_METRICS}log_log_lsn_current", f"{_METRICS}log_log_lsn_last_checkpoint"),
+    (f"{_METRICS}recovery_log_lsn_current", f"{_METRICS}recovery_log_lsn_last_checkpoint"),
+)
+"""LSN and LSN of the last checkpoint, by whoever tells them; of several the first is taken."""
+_AGE = f"{_STATUS}innodb_checkpoint_age"
+_OS_LOG_WRITTEN = f"{_STATUS}innodb_os_log_written"
+_LOG_WRITES = f"{_STATUS}innodb_log_writes"
+_UPTIME = f"{_STATUS}uptime"
+_DIRTY = (f'{_STATUS}buffer_pool_pages{{state="dirty"', f"{_STATUS}buffer_pool_dirty_pages{{")
+"""Of upstream's exporter, and of PMM's, up to where further matchers stand."""
+_TABLESPACES = "mysql_info_schema_innodb_tablespace_space_info"
+_TABLES = "mysql_info_schema_table_version"
+_LOG_SIZES = (f"{_VARIABLES}innodb_redo_log_capacity", f"{_VARIABLES}innodb_log_file_size")
+_LOOKS = 720
+"""At a setting that hardly ever changes: once an hour of 30 days."""
+_LATELY = "1h"
+"""What was not scraped within it belongs to a server that is no more."""
+
+VARIABLES = (
+    "innodb_buffer_pool_size",
+    "innodb_log_file_size",
+    "innodb_log_files_in_group",
+    "innodb_redo_log_capacity",
+    "innodb_log_write_ahead_size",
+    "innodb_read_io_threads",
+    "log_bin",
+)
+"""Settings, as the servers name them."""
+STATUS = ("innodb_redo_log_capacity_resized", "innodb_os_log_written", "uptime")
+"""Status variables that are wanted as they are at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A time up to a moment, in which a number is looked for; seconds."""
+
+    length: float
+    window: float
+    """Over which a rate is taken."""
+
+    @property
+    def step(self) -> float:
+        """Seconds between two windows."""
+        return self.window / 12
+
+    @property
+    def subquery(self) -> str:
+        """As it stands behind an expression. The first window begins where the stretch does."""
+        return f"[{max(1, round(self.length - self.window))}s:{max(1, round(self.step))}s]"
+
+
+class Expressions:
+    """The expressions about the servers that some matchers choose, as in `environment="prod"`; with "" about all."""
+
+    def __init__(self, matchers: str = "") -> None:
+        self._matchers = matchers
+
+    def versions(self) -> str:
+        """Servers there are, with all their labels and their version."""
+        return f"last_over_time({self._of('mysql_version_info')}[{_LATELY}])"
+
+    def settings(self) -> str:
+        """Settings and status variables as they are at the end, by the metric's name."""
+        names = "|".join([*(f"{_VARIABLES}{name}" for name in VARIABLES), *(f"{_STATUS}{name}" for name in STATUS)])
+        return f"max by ({NAME}, {', '.join(IDENTITY)}) (last_over_time({self._of_names(names)}[{_LATELY}]))"
+
+    def dirty_pages(self, seconds: float) -> str:
+        """Most dirty pages that were scraped."""
+        names = [f"{head}{self._further(head)}}}" for head in _DIRTY]
+        return f"max by {_BY} ({self._first(lambda name: f'max_over_time({name}[{round(seconds)}s])', names)})"
+
+    def tables(self) -> str:
+        """Tables, by the tablespaces of InnoDB or else by information_schema.tables."""
+        counts = [f"count by {_BY} (last_over_time({self._of(name)}[{_LATELY}]))" for name in (_TABLESPACES, _TABLES)]
+        return " or ".join(counts)
+
+    def ages(self) -> str:
+        """Checkpoint age of the moment, in bytes."""
+        differences = [f"({self._of(lsn)} - {self._of(checkpoint)})" for lsn, checkpoint in _REDO]
+        return f"max by {_BY} ({' or '.join([self._of(_AGE), *differences])})"
+
+    def peak_redo(self, stretch: Stretch) -> str:
+        """Most bytes of LSN in a window."""
+        return self._peak("delta", [lsn for lsn, _ in _REDO], stretch)
+
+    def peak_os_log_written(self, stretch: Stretch) -> str:
+        """Most bytes of Innodb_os_log_written in a window."""
+        return self._peak("increase", [_OS_LOG_WRITTEN], stretch)
+
+    def peak_log_writes(self, stretch: Stretch) -> str:
+        """Most log writes in a window."""
+        return self._peak("increase", [_LOG_WRITES], stretch)
+
+    def hours_of_os_log_written(self, share: float) -> str:
+        """Bytes of Innodb_os_log_written that this share of the hours of seven days stays below: what PMM's advisor goes by."""
+        return f"max by {_BY} (quantile_over_time({share}, increase({self._of(_OS_LOG_WRITTEN)}[1h])[7d:5m]))"
+
+    def covered(self, stretch: Stretch) -> str:
+        """Steps of the stretch at which there was an LSN, or an Innodb_os_log_written."""
+        any_of = self._first(self._of, [*(lsn for lsn, _ in _REDO), _OS_LOG_WRITTEN])
+        step = max(1, round(stretch.step))
+        return f"max by {_BY} (count_over_time(({any_of})[{max(1, round(stretch.length))}s:{step}s])) * {step}"
+
+    def resized(self, seconds: float) -> str:
+        """Times that the setting of the redo log's size was changed."""
+        subquery = f"[{round(seconds)}s:{max(1, round(seconds / _LOOKS))}s]"
+        return f"max by {_BY} ({self._first(lambda name: f'changes({self._of(name)}{subquery})', _LOG_SIZES)})"
+
+    def _peak(self, function: str, names: Sequence[str], stretch: Stretch) -> str:
+        window = round(stretch.window)
+        grown = self._first(lambda name: f"{function}({self._of(name)}[{window}s])", names)
+        alive = f"({grown}) and on {_BY} {self._of(_UPTIME)} > {window}"
+        if stretch.length <= stretch.window:
+            return f"max by {_BY} ({alive})"
+        return f"max by {_BY} (max_over_time(({alive}){stretch.subquery}))"
+
+    def _first(self, told: Callable[[str], str], names: Sequence[str]) -> str:
+        return " or ".join(told(name) for name in names)
+
+    def _of(self, name: str) -> str:
+        return f"{name}{{{self._matchers}}}" if self._matchers else name
+
+    def _of_names(self, names: str) -> str:
+        return f'{{{NAME}=~"{names}"{self._further("")}}}'
+
+    def _further(self, head: str) -> str:
+        if not self._matchers:
+            return ""
+        return self._matchers if head.endswith("{") else f",{self._matchers}"
+
+
+def matcher(label: str, value: str) -> str:
+    """Return the matcher of a label with just that value."""
+    escaped = value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+    return f'{label}="{escaped}"'
+
+
+def variable_name(metric: str) -> str:
+    """Return the variable of a server that a metric of `settings` tells."""
+    return metric.removeprefix(_VARIABLES).removeprefix(_STATUS)
