@@ -11,12 +11,17 @@ from pathlib import Path
 import pytest
 
 from redolab.lab import Lab
+from redolab.monitoring.demand import log_size_of
+from redolab.monitoring.endpoint import Prometheus
+from redolab.monitoring.http_config import HttpConfig
+from redolab.monitoring.servers import Span, servers_of
 from redolab.samples.live.collected import read_collected
 from tests.command import redolab
 from tests.monitoring.running import exporter, prometheus
 from tests.samples.live.watched import fresh, load, option_file, running
 
-_SERVERS = {"mysql-9": ("Innodb_redo_log_current_lsn", 19421), "mariadb-11.8": ("Innodb_lsn_current", 19422)}
+_SERVERS = {"mysql-9": 19421, "mariadb-11.8": 19422}
+"""Server → port of its exporter."""
 _SECONDS = 40
 _AROUND = 40
 """Seconds of load around the samples: commands take some to start."""
@@ -26,7 +31,7 @@ _AROUND = 40
 def test_prometheus_tells_the_demand_that_samples_tell(lab: Lab, tmp_path: Path) -> None:
     with ExitStack() as stack:
         targets = {}
-        for name, (_, port) in _SERVERS.items():
+        for name, port in _SERVERS.items():
             folder = tmp_path / name / "i"
             server = lab.server(name)
             fresh(lab, server, folder)
@@ -56,6 +61,11 @@ def test_prometheus_tells_the_demand_that_samples_tell(lab: Lab, tmp_path: Path)
             assert monitored["buffer_pool"] == 64 << 20
             assert monitored["redo_per_hour"] == pytest.approx(by_samples["redo_per_hour"], rel=0.05)
             assert monitored["usual_from"] == by_samples["usual_from"]
+        for told_of in servers_of(Prometheus(url, HttpConfig(), 60), "", Span(last, 60)):
+            assert told_of.dirty_pages is not None
+            assert told_of.read_threads == 4
+            assert log_size_of(told_of) == 64 << 20
+            assert {"log_bin", "innodb_os_log_written", "uptime"} <= told_of.variables.keys()
         fleet = tmp_path / "fleet.csv"
         said = redolab("fleet", "--prometheus", url, *at, "--rto", "5m", "-o", str(fleet))
         assert said.returncode == 0, said.stderr
