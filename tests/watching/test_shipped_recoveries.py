@@ -11,7 +11,7 @@ from experiments.recovery.pages.replays import SHORTEST, replays_in
 from redolab.models.time_left import ANY_KIND, Way, Widening
 from redolab.project import PROJECT
 from redolab.records.recovery import Outcome
-from redolab.results.committed import FOLLOWED, READ_THREADS
+from redolab.results.committed import FOLLOWED, FOURTH_MACHINE, READ_THREADS
 from redolab.runs.pages import measured_runs
 from redolab.watching.following.follow import experience
 
@@ -53,8 +53,8 @@ def test_every_folder_with_recoveries_of_such_length_is_judged() -> None:
             trial = msgspec.json.decode(line)["trial"]
             if trial.get("outcome") == Outcome.READY and (trial.get("seconds_to_ready") or 0) >= SHORTEST:
                 found.setdefault(path.parents[1].name, []).append(trial["seconds_to_ready"])
-    # Some of the recoveries with several numbers of read threads were timed beside other work.
-    assert found.keys() - {READ_THREADS} <= set(FOLLOWED)
+    # Some recoveries of these folders were timed beside other work.
+    assert found.keys() - {READ_THREADS, FOURTH_MACHINE} <= set(FOLLOWED)
     long = sum(seconds >= LONG for each in found.values() for seconds in each)
     assert long > 0
     assert sum(each.ready >= 10 * LONG for each in experience().courses) == long
