@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import threading
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -63,6 +64,7 @@ class Prometheus:
         self.url = url.rstrip("/")
         self.queries = 0
         """Asked so far."""
+        self._counting = threading.Lock()
         self._timeout = timeout
         self._headers = config.headers()
         self._opener = urllib.request.build_opener(_Stay, urllib.request.HTTPSHandler(context=config.tls()))
@@ -77,7 +79,8 @@ class Prometheus:
         return self._asked("query_range", {"query": expression, **span}, Series)
 
     def _asked(self, call: str, parameters: dict[str, str], kind: type[S]) -> list[S]:
-        self.queries += 1
+        with self._counting:
+            self.queries += 1
         query = urllib.parse.urlencode({**parameters, "timeout": f"{self._timeout:g}"})
         request = urllib.request.Request(f"{self.url}/api/v1/{call}?{query}", headers=self._headers)
         try:

@@ -39,6 +39,8 @@ _TABLES = "mysql_info_schema_table_version"
 _LOG_SIZES = (f"{_VARIABLES}innodb_redo_log_capacity", f"{_VARIABLES}innodb_log_file_size")
 _LOOKS = 720
 """At a setting that hardly ever changes: once an hour of 30 days."""
+_COARSER = 3
+"""Times the step of peaks at which it is looked whether there are samples at all."""
 _LATELY = "1h"
 """What was not scraped within it belongs to a server that is no more."""
 
@@ -124,7 +126,7 @@ class Expressions:
     def covered(self, stretch: Stretch) -> str:
         """Steps of the stretch at which there was an LSN, or an Innodb_os_log_written."""
         any_of = self._first(self._of, [*(lsn for lsn, _ in _REDO), _OS_LOG_WRITTEN])
-        step = max(1, round(stretch.step))
+        step = max(1, round(_COARSER * stretch.step))
         return f"max by {_BY} (count_over_time(({any_of})[{max(1, round(stretch.length))}s:{step}s])) * {step}"
 
     def resized(self, seconds: float) -> str:

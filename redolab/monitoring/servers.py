@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -18,6 +19,8 @@ MOMENTS = 101
 """At which checkpoint ages are looked up: a crash at a random time meets one of them."""
 _PMM_SHARE = 0.94
 """Of hours: PMM's advisor warns where 6 % of them write more than the log holds."""
+_AT_ONCE = 2
+"""Queries: Prometheus answers each on one CPU, and others ask it too."""
 _NAMED = 5
 """Servers that a message names."""
 _COLLECTOR = "is prometheus-mysqld-exporter scraped, with --collect.global_variables and --collect.global_status (both on by default)?"
@@ -109,7 +112,8 @@ def servers_of(
     for sample in prometheus.instant(asked.settings(), span.end):
         settings.setdefault(_identity(sample), {})[variable_name(sample.metric[NAME])] = _plain(sample.value[1])
     # Each query is of one day: so none takes longer, or more memory there, when more days are asked about.
-    days = [_day(prometheus, asked, end, length, span, by_os_log_written) for end, length in span.days()]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        days = list(pool.map(lambda day: _day(prometheus, asked, day[0], day[1], span, by_os_log_written), span.days()))
     start = span.end - span.length
     ages = prometheus.at_moments(asked.ages(), start, span.end, max(1.0, span.length / (MOMENTS - 1)))
     ages_of = {_identity(each): [round(float(age)) for _, age in each.values if float(age) >= 0] for each in ages}
