@@ -6,6 +6,7 @@ The files import what a verb needs when it is asked for, so that `--help` stays 
 from __future__ import annotations
 
 import errno
+import os
 import sys
 
 import click
@@ -31,6 +32,9 @@ from redolab.commands import (
 from redolab.errors import Interrupted, LabError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+
+# The matrices of a fit are small: threads of linear algebra wait for each other longer than they work. Set before numpy is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def main() -> None:
