@@ -59,7 +59,7 @@ def test_a_broken_or_unknown_experiment_has_no_completions_and_no_errors(
     assert completed("redolab run nonsense --x", environment) == []
     broken = tmp_path / "experiments/broken"
     broken.mkdir(parents=True)
-    (broken / "__init__.py").write_text("class Factors(Factors:\n")
+    (broken / "experiment.py").write_text("class Factors(Factors:\n")
     own = {**environment, "REDOLAB_EXPERIMENTS": str(broken.parent)}
     assert completed("redolab run bro", own) == ["broken"]
     assert completed("redolab run broken --x", own) == []
