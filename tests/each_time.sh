@@ -32,12 +32,15 @@ trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$said"' EXIT
 
 "$pytest" -o cache_dir=$caches/no-server -m "$each and not alone" --tx "popen//id=no-server//$python" --dist loadfile \
     "${no_server[@]}" >"$said/no-server" 2>&1 &
+beside=($!)
 "$pytest" -m "$each" $set_up || exit
 
 "${apart[@]}" "$pytest" -o cache_dir=$caches/network -m "$each and alone" "${with_server[@]}" >"$said/network" 2>&1 &
+beside+=($!)
 "$pytest" -o cache_dir=$caches/servers -m "$each and not alone" --tx "2*popen//$python" --dist loadfile "${with_server[@]}"
 status=$?
-for job in $(jobs -p); do
+# By their ids: bash forgets in its table of jobs those that have ended.
+for job in "${beside[@]}"; do
     wait "$job"
     ended=$?
     [ $ended -gt $status ] && status=$ended
