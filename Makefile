@@ -18,14 +18,14 @@ $(NAME):
 	@:
 else
 
-.PHONY: help experiment doctor runs slowlog report notebooks lab cluster box up status ssh halt destroy test test-thorough test-vm lint format clean
+.PHONY: help experiment doctor runs slowlog report results lab cluster box up status ssh halt destroy test test-thorough test-vm lint format clean
 help:
 	@echo "make experiment NAME VAR=value…   run an experiment: $(subst _,-,$(notdir $(patsubst %/experiment.py,%,$(wildcard experiments/*/experiment.py)) $(basename $(filter-out %/__init__.py,$(wildcard experiments/*.py)))))"
 	@echo "make doctor [LOGSIZE=8G]          what this machine offers and lacks for it"
 	@echo "make runs                         list the runs that are kept"
 	@echo "make slowlog DEFAULTS_FILE=~/.my.cnf [SECONDS=5]   log every statement of a server of yours: docs/query-logs.md"
 	@echo "make report                       report.html: results and a sizing calculator, in one page without a network"
-	@echo "make notebooks [RUNS=data/runs]   the notebooks, executed on the committed runs or your own, as HTML; KEEP=on: with outputs"
+	@echo "make results [NAME=stuck]         the pages of docs/results, made from notebooks on the committed runs"
 	@echo "make lab                          open them in Jupyter"
 	@echo "make cluster                      add what scheduler and workers of many machines take: docs/machines.md"
 	@echo "make box                          build the box of the virtual machine that MACHINE=vagrant goes to"
@@ -54,8 +54,8 @@ slowlog: setup
 report: setup
 	@$(REDOLAB) page --output report.html
 
-notebooks: $(VENV)/notebooks-installed
-	@$(VENV)/bin/python notebooks/execute.py notebooks/html $(if $(RUNS),--runs '$(RUNS)') $(if $(KEEP),--keep notebooks)
+results: $(VENV)/notebooks-installed
+	@$(VENV)/bin/python notebooks/results.py $(NAME)
 
 lab: $(VENV)/notebooks-installed
 	@$(VENV)/bin/jupyter lab --notebook-dir=notebooks

@@ -80,12 +80,12 @@ def rm(name: str) -> None:
     "--keep",
     multiple=True,
     metavar="RUN",
-    help="Keep this run among those that the page is made from.",
+    help="Keep this run in the folder of that name.",
 )
 def results(page: str | None, keep: tuple[str, ...]) -> None:
-    """Make the pages of docs/results again, or one of them.
+    """Keep runs in a folder of data/measured, or make pages of docs/results that have a template.
 
-    From the runs under data/measured, which are committed with them.
+    The other pages are notebooks: 'make results NAME=PAGE' executes one, and makes its page.
     """
     from redolab.project import PROJECT
     from redolab.runs.experiment_names import page_templates
@@ -93,12 +93,14 @@ def results(page: str | None, keep: tuple[str, ...]) -> None:
     from redolab.runs.store import RunStore
 
     if keep and page is None:
-        raise click.UsageError("--keep RUN needs the page that it is for: 'redolab results PAGE --keep RUN'")
+        raise click.UsageError("--keep RUN needs the folder that it is for: 'redolab results FOLDER --keep RUN'")
     for run in [RunStore().get(name) for name in keep]:
         kept = keep_run(page or "", run)
         click.echo(f"kept: {kept}")
         for path in too_large(run):
             click.echo(f"left out: {path}: larger than {LARGEST_FILE // 1_000_000} MB")
+    if keep:
+        return
     for name in [page] if page else list(page_templates()):
         for path in write_page(name, PROJECT.results):
             click.echo(path)

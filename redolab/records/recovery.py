@@ -88,9 +88,9 @@ class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
         return str(self.phase) if self.percent is None else f"{self.percent} % of {self.phase}"
 
 
-_DISTURBED_SHARE = 0.05
+DISTURBED_SHARE = 0.05
 """Of all processors: recoveries of one image differ by as much (docs/results/model.md)."""
-_DISTURBED = 0.2
+DISTURBED = 0.2
 """Seconds, at least: the kernel counts in hundredths, and a machine at rest has some work too."""
 STUCK_AFTER = 60.0
 """Seconds: the longest that any of 1,127 good recoveries was quiet is 6.1 s, slow disks included (docs/watching.md)."""
@@ -160,7 +160,7 @@ class RecoveryTrial(msgspec.Struct, frozen=True, kw_only=True):
             return False
         taken = self.disturbance.others + self.disturbance.steal
         cores = (self.cpu.cores if self.cpu is not None else None) or 1
-        return taken > max(_DISTURBED, _DISTURBED_SHARE * cores * self.seconds_to_ready)
+        return taken > max(DISTURBED, DISTURBED_SHARE * cores * self.seconds_to_ready)
 
 
 class WarmRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -119,7 +119,9 @@ class ReportTable:
         return Console(width=_ANY_WIDTH).measure(self._drawn(style)).maximum
 
     def _written(self, style: box.Box, between: str, width: int) -> str:
-        page = Console(file=io.StringIO(), width=width, color_system=None, markup=False, highlight=False)
+        page = Console(
+            file=io.StringIO(), width=width, color_system=None, markup=False, highlight=False, force_jupyter=False
+        )
         with page.capture() as capture:
             page.print(self._drawn(style))
         lines = [line.strip() for line in capture.get().splitlines() if line.strip()]

@@ -21,6 +21,7 @@ from redolab.runs.packing import pack_folders, unpacked
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run
 
+NOTEBOOKS = PROJECT.root / "notebooks"
 LARGEST_FILE = 1_000_000
 """Bytes of the largest file that is committed; of a run's folders, which are packed, of each file when it is compressed."""
 _MADE_AGAIN = ("plots", "table.*", "all-tables.*", "disks.*", "calibration.json")
@@ -58,7 +59,7 @@ def measured_runs(name: str) -> list[Run]:
     """The runs in a folder under data/measured, oldest first. Raises `LabError` if there are none."""
     runs = [Run(path.parent) for path in sorted((PROJECT.measured / name).glob("*/run.json"))]
     if not runs:
-        raise LabError(f"no run is kept for the page '{name}'", f"'redolab results {name} --keep RUN' keeps one")
+        raise LabError(f"no run is kept in data/measured/{name}", f"'redolab results {name} --keep RUN' keeps one")
     return runs
 
 
@@ -98,20 +99,20 @@ def _flushed_by_the_lab(run: Run) -> bool:
     )
 
 
-def keep_run(name: str, run: Run) -> Path:
-    """Copy a run to those that are committed for a page, without what can be made again, what nothing reads, and what is too large.
+def keep_run(folder: str, run: Run) -> Path:
+    """Copy a run to those that are committed, without what can be made again, what nothing reads, and what is too large.
 
-    Its folders are packed into one file. Where the lab lay on this machine is left out of all. Raises `LabError`.
+    `folder`: one under data/measured, or the name of a notebook. The run's own folders are packed into one file. Where the lab lay
+    on this machine is left out of all. Raises `LabError`.
     """
     _check_clone()
-    if name not in folders_of(name):
-        known = ", ".join(folders_of(name))
-        raise InvalidInput(
-            f"the page '{name}' has no runs of its own", f"it is made from those that are kept for {known}"
-        )
+    known = sorted(
+        {path.name for path in PROJECT.measured.glob("*/")} | {path.stem for path in NOTEBOOKS.glob("*.ipynb")}
+    )
+    one_of("folder of data/measured", lambda: known)(folder)
     if run.record().state is RunState.RUNNING:
         raise InvalidInput(f"the run {run.name} is not over", "wait for its end")
-    kept = PROJECT.measured / name / run.name
+    kept = PROJECT.measured / folder / run.name
     if kept.exists():
         shutil.rmtree(kept)
     shutil.copytree(run.folder, kept, ignore=_left_out)

@@ -230,7 +230,7 @@ def _section(path: Path) -> Section | None:
         return None
     drawn = path.with_name(picture[1])
     if not drawn.exists():
-        raise LabError(f"{path} has no picture {drawn.name}", f"'redolab results {path.stem}' draws it")
+        raise LabError(f"{path} has no picture {drawn.name}", f"'make results NAME={path.stem}' draws it")
     in_words = _MARKDOWN.renderInline(" ".join(answer[1].split()))
     return Section(html.escape(title[1]), in_words, base64.b64encode(drawn.read_bytes()).decode())
 

@@ -10,8 +10,6 @@ import pytest
 
 from experiments.binlog_purge.binary_logs import expiry, extents_in
 from experiments.binlog_purge.experiment import BinlogPurge, PreparedFiles, PurgeTrial, removal_times
-from experiments.binlog_purge.pages.binlog_purge import page
-from experiments.binlog_purge.report import answer
 from redolab.clock import now
 from redolab.errors import WorkloadFailed
 from redolab.lab import Lab
@@ -191,7 +189,6 @@ def test_files_are_written_and_purged_without_root() -> None:
         rows = list(csv.DictReader((run.folder / "table.csv").open()))
         assert sorted(row["files"] for row in rows) == ["1", "4"]
         assert (run.folder / "plots/waits.svg").stat().st_size > 5000
-        assert answer(trials) in page([run]).text.replace("\n", " ")
 
 
 @pytest.mark.skipif(not processes.is_root(), reason="mounts need root")

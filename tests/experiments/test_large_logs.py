@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.calibrate.pages.large_logs import LargeLog, in_words, large_logs
 from redolab.results.committed import INTEL_MACHINE, SLOWER_MACHINE, THIRD_MACHINE
 from redolab.runs.pages import measured_runs
 from redolab.runs.store import Run
+from redolab.sizing.large_logs import LargeLog, in_words, large_logs
 from redolab.units import GIB
 
 

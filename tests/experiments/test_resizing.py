@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import pytest
 
 from experiments.resizing.factors import Factors
-from experiments.resizing.pages.resizing import page
 from experiments.resizing.plan import plan_of
 from redolab.records.turns import ResizingCell, ResizingConditions, ResizingTrial, Turn
 from redolab.results.turns import Compared, TurnsResult, turns_in
@@ -59,7 +58,6 @@ def test_both_sizes_take_turns_in_one_load_of_a_server_that_resizes_while_it_run
         assert 0 < change.answered_s <= change.in_force_s + 0.5
         assert any(at < 0 for at, _ in change.rates)
         assert any(at > change.in_force_s for at, _ in change.rates)
-    assert page([run]).text
     assert nothing_is_left()
 
 

@@ -17,7 +17,6 @@ from redolab.runs.experiment_names import page_templates
 from redolab.runs.packing import PACKED, unpacked
 from redolab.runs.schema import RunState, TrialRecord
 from redolab.runs.store import Run, RunStore, new_session
-from tests.command import redolab
 from tests.examples import MACHINE, trial
 from tests.thorough import mostly_thorough
 
@@ -73,12 +72,6 @@ def _apart(picture: str) -> tuple[str, list[float]]:
     return _NUMBER.sub("#", picture), [float(number) for number in _NUMBER.findall(picture)]
 
 
-def test_every_page_and_every_run_is_of_one_another() -> None:
-    assert {path.stem for path in PROJECT.results.glob("*.md")} == set(page_templates())
-    used = {folder for name in page_templates() for folder in pages.folders_of(name)}
-    assert {path.name for path in PROJECT.measured.iterdir() if path.is_dir()} == used
-
-
 def test_every_committed_file_is_of_a_kind_that_something_reads() -> None:
     for page in PROJECT.measured.iterdir():
         for path in page.rglob("*"):
@@ -104,29 +97,6 @@ def _is_known(file: Path) -> bool:
 def test_a_committed_run_is_small() -> None:
     for run in PROJECT.measured.glob("*/*/run.json"):
         assert sum(path.stat().st_size for path in run.parent.iterdir()) < 2_000_000
-
-
-def test_the_readme_says_what_the_pages_say() -> None:
-    """Its answer is that of the page of recoveries, the times beside each other are those of the page of storages."""
-    page, storages, readme = (
-        (PROJECT.root / path).read_text()
-        for path in ("docs/results/recovery.md", "docs/results/storage.md", "README.md")
-    )
-    answer = next(block for block in page.split("\n\n") if block.startswith("**"))
-    assert answer.split() in [block.split() for block in readme.split("\n\n")]
-    matrix = storages.partition("## How to read it")[0]
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in matrix.splitlines() if line[:3] == "| M"]
-    ready = {
-        (server, pool, storage.rstrip("!")): f"{float(ready):.0f} s" + "!" * storage.endswith("!")
-        for server, storage, pool, _, ready, *_ in rows
-    }
-    row = r"^\| (M[^|]+ [\d.]+) \| (\d+[GM]) \| (\d+ s) \| (\d+ s!?) \| (\d+ s!?) \| (\d+ s!?) \|$"
-    beside = re.findall(row, readme, re.MULTILINE)
-    assert len(beside) == 4
-    for server, pool, *times in beside:
-        assert times == [ready[server, pool, name] for name in ("native", "cloud-ssd", "cloud-ssd-6000", "hdd")]
-    for picture in re.findall(r"docs/results/[\w-]+\.svg", readme):
-        assert (PROJECT.root / picture).exists()
 
 
 def test_no_committed_file_is_too_large_or_tells_where_the_lab_lay() -> None:
@@ -200,29 +170,13 @@ def test_a_log_is_read_from_a_packed_run_as_it_was(run: Run, tmp_path: Path, mon
         _ = Run(packed).files
 
 
-def test_a_page_without_runs_and_an_unknown_one_are_refused(
+def test_a_folder_without_runs_and_an_unknown_one_are_refused(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(type(PROJECT), "measured", property(lambda _: tmp_path / "none"))
     with pytest.raises(LabError, match="no run is kept"):
-        pages.write_page("stuck", tmp_path)
+        pages.write_page("model", tmp_path)
     with pytest.raises(InvalidInput, match="no page 'glory'"):
         pages.write_page("glory", tmp_path)
-    with pytest.raises(InvalidInput, match="no page 'glory'"):
+    with pytest.raises(InvalidInput, match="no folder of data/measured 'glory'"):
         pages.keep_run("glory", run)
-    monkeypatch.setattr(pages, "folders_of", lambda _: ["model"])
-    with pytest.raises(InvalidInput, match="the page 'storage' has no runs of its own: it is made from"):
-        pages.keep_run("storage", run)
-
-
-def test_the_command_refuses_what_makes_no_sense() -> None:
-    unknown = redolab("results", "glory")
-    assert (unknown.returncode, unknown.stderr.startswith("redolab: there is no page 'glory': choose from ")) == (
-        2,
-        True,
-    )
-    for_no_page = redolab("results", "--keep", "latest")
-    assert for_no_page.returncode == 2
-    assert "--keep RUN needs the page that it is for" in for_no_page.stderr
-    missing = redolab("results", "stuck", "--keep", "20001231")
-    assert (missing.returncode, "there is no run '20001231'" in missing.stderr) == (2, True)

@@ -11,9 +11,9 @@ from time import localtime, monotonic, struct_time
 import msgspec
 import pytest
 
-from experiments.recovery.pages.replays import RecordedProcess, Replay, replays_of
 from redolab.clock import process_start
 from redolab.recoveries.looks import Beginning
+from redolab.recoveries.replays import RecordedProcess, Replay, replays_of
 from redolab.runs.pages import measured_runs
 from redolab.watching.following import follow, log_tail
 from redolab.watching.following.follower import Followed, Follower

@@ -14,7 +14,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from experiments.recovery.pages.replays import RecordedProcess, Replay, replays_of
 from redolab.errorlog.kinds import Phase
 from redolab.errorlog.stamps import records
 from redolab.lab import Lab
@@ -23,6 +22,7 @@ from redolab.models.time_left import TimeLeft, Way
 from redolab.project import PROJECT
 from redolab.records.recovery import STUCK_AFTER
 from redolab.recoveries.looks import Beginning, begun, looked_at, looks_of
+from redolab.recoveries.replays import RecordedProcess, Replay, replays_of
 from redolab.runs.pages import measured_runs
 from redolab.servers.dialects import Purpose
 from redolab.servers.install import InstalledServer

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from experiments.recovery.pages.replays import course_of, replays_in
 from redolab.errorlog.kinds import Phase
 from redolab.errorlog.recovery import Recovery
 from redolab.errorlog.stamps import records
 from redolab.models.time_left import Knows
+from redolab.recoveries.replays import course_of, replays_in
 from redolab.results.committed import FOLLOWED
 from redolab.runs.pages import measured_runs
 from redolab.watching.following.log_course import LogCourse

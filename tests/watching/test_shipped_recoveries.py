@@ -5,15 +5,17 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from experiments.recovery.pages.follow_judged import judged
-from experiments.recovery.pages.following import LONG
-from experiments.recovery.pages.replays import SHORTEST, replays_in
 from redolab.models.time_left import ANY_KIND, Way, Widening
 from redolab.project import PROJECT
 from redolab.records.recovery import Outcome
+from redolab.recoveries.follow_judged import judged
+from redolab.recoveries.replays import SHORTEST, replays_in
 from redolab.results.committed import FOLLOWED, FOURTH_MACHINE, READ_THREADS
 from redolab.runs.pages import measured_runs
 from redolab.watching.following.follow import experience
+
+LONG = 600.0
+"""Seconds from which on a recovery is a long one."""
 
 
 @pytest.mark.thorough

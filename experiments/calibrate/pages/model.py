@@ -22,11 +22,11 @@ from redolab.sizing.asking import model_of, slowest_workload
 from redolab.sizing.calibrated_elsewhere import fit_of_machines
 from redolab.sizing.calibration import Calibration, on_its_machine, shipped_calibration
 from redolab.sizing.errors import ALL_SERVERS, ErrorRow, error_rows, errors_table, strata_table
+from redolab.sizing.large_logs import in_words, large_logs, large_logs_table
 from redolab.sizing.question import Question
 from redolab.sizing.rates import rates_tables
 from redolab.units import GIB, format_size
 
-from .large_logs import in_words, large_logs, large_logs_table
 from .plots import HEADLINE_SHARE, PoolPanel, log_size_within, plot_errors, plot_over_log_size, plot_pools
 
 _TEMPLATE = Path(__file__).with_suffix(".md")

@@ -28,7 +28,7 @@ from redolab.watching.following.server_process import ServerProcess, servers_her
 from redolab.watching.following.view import RollbackNow, block, caution_in_words, for_programs, line, summary
 
 RECOVERIES = PROJECT.provision / "recoveries.json.xz"
-"""Recorded recoveries, which come with redolab: `experiments.recovery.pages.follow_judged` makes them."""
+"""Recorded recoveries, which come with redolab: `redolab.recoveries.follow_judged` makes them."""
 EVERY = 0.25
 """Seconds from one look to the next."""
 _NOTHING_AFTER = 10.0

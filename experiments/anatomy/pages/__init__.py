@@ -1,1 +1,0 @@
-"""The page of results that the anatomy makes."""

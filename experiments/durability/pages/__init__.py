@@ -1,1 +1,0 @@
-"""The page of durability, made from runs of power cuts."""

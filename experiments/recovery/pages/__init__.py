@@ -1,1 +1,0 @@
-"""Pages of results that are made from recovery runs: a module and a template each."""

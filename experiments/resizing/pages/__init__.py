@@ -1,1 +1,0 @@
-"""The page of the redo log's size changed under load."""

@@ -1,1 +1,0 @@
-"""Pages of results that are made from runs of rotations: a module and a template each."""

@@ -1,1 +1,0 @@
-"""Pages of results that are made from runs of the slow log plugin: a module and a template each."""

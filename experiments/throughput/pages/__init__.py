@@ -1,1 +1,0 @@
-"""Pages of results that are made from throughput runs: a module and a template each."""

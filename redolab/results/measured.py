@@ -1,0 +1,245 @@
+"""The committed runs as frames, for the notebooks that make the pages of results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+import redolab
+from redolab.models.bound import bound_by
+from redolab.models.intervals import chances, ratios
+from redolab.project import PROJECT
+from redolab.records.recovery import DISTURBED, DISTURBED_SHARE
+from redolab.report.labels import server_label
+from redolab.results.gains import load_series
+from redolab.results.loads import found_in
+from redolab.runs.pages import measured_runs
+from redolab.servers.dialects import Version
+
+if TYPE_CHECKING:
+    import polars
+
+DISKS = {
+    "native": "local disk",
+    "cloud-ssd": "gp3, 3,000 IOPS",
+    "cloud-ssd-6000": "gp3, 6,000 IOPS",
+    "cloud-ssd-fast": "gp3, 16,000 IOPS",
+    "hdd": "hard disk",
+    "hdd-raid10": "RAID 10 of hard disks",
+}
+"""Storage profile → in words."""
+HOSTS = {
+    **dict.fromkeys(
+        ("anatomy", "generations", "inflation", "model", "production", "recovery", "stuck", "following"), "A"
+    ),
+    **dict.fromkeys(("slower-machine", "storage"), "B"),
+    "third-machine": "C",
+    "intel-machine": "D",
+    **dict.fromkeys(("fourth-machine", "read-threads"), "F"),
+}
+"""Folder of data/measured → its host, where all of it is of one (data/measured/README.md)."""
+
+
+def measured(*folders: str, experiment: str = "recovery") -> polars.DataFrame:
+    """Return the trials of an experiment in folders of data/measured, MySQL before MariaDB, old versions first.
+
+    Beside the columns of docs/run-data.md a row has its `folder`, `host` and `block` (what was measured close together; null where
+    the order was of another kind). The server's `label`, as in `MySQL 9.7.4`, and its `age`, its place in that order. Where there
+    is a redo log, a buffer pool and a storage their `log` and `pool` in bytes and the `disk` in words.
+    """
+    import polars as pl
+
+    frames = [
+        redolab.load_runs(experiment, PROJECT.measured / folder)
+        .with_columns(folder=pl.lit(folder), host=pl.lit(HOSTS.get(folder)))
+        .drop("block", strict=False)
+        .join(_blocks(folder), maintain_order="left", on=["run", "group"], how="left")
+        for folder in folders
+    ]
+    trials = pl.concat(frames, how="diagonal_relaxed")
+    servers = trials.select("server", "version").unique().rows()
+    by_age = {server: place for place, server in enumerate(sorted(servers, key=_family_and_age))}
+    server = pl.struct("server", "version")
+    short = {
+        "log": pl.col("log_size_bytes"),
+        "pool": pl.col("buffer_pool_bytes"),
+        "disk": pl.col("storage").replace(DISKS),
+    }
+    return trials.with_columns(
+        **{name: column for name, column in short.items() if column.meta.root_names()[0] in trials.columns},
+        label=server.map_elements(lambda each: server_label(*each.values()), pl.String),
+        age=server.map_elements(lambda each: by_age[tuple(each.values())], pl.Int64),
+    ).sort("age", maintain_order=True)
+
+
+class _Group(msgspec.Struct):
+    block: int | None = None
+
+
+class _Plan(msgspec.Struct):
+    groups: tuple[_Group, ...]
+    blocks: tuple[int, ...] = ()
+
+
+def _blocks(folder: str) -> polars.DataFrame:
+    """Return the block of each group of each run."""
+    import polars as pl
+
+    rows = []
+    for run in measured_runs(folder):
+        plan = run.plan(_Plan)
+        numbers = plan.blocks or [group.block for group in plan.groups]
+        rows += [(run.name, place, f"{run.name} {number}" if number else None) for place, number in enumerate(numbers)]
+    return pl.DataFrame(rows, {"run": pl.String, "group": pl.Int64, "block": pl.String}, orient="row")
+
+
+def beside_baseline(
+    trials: polars.DataFrame, value: str, treatment: str, baseline: str, by: Sequence[str] = ("label",)
+) -> polars.DataFrame:
+    """Return by what share a value of each treatment differs from the baseline's in the same blocks, apart by these columns.
+
+    `change` with its 95 % interval `low` to `high`, and the `chance` of a difference as large where there is none. The baseline
+    itself is not among them.
+    """
+    import polars as pl
+
+    rows = []
+    for key, of_key in trials.group_by(*by, maintain_order=True):
+        values = list(of_key.select("block", treatment, value).iter_rows())
+        found, probable = ratios(values, baseline), chances(values, baseline)
+        rows += [
+            {
+                **dict(zip(by, key, strict=True)),
+                treatment: name,
+                "change": ratio.change,
+                "low": ratio.low,
+                "high": ratio.high,
+                "chance": probable[name],
+            }
+            for name, ratio in found.items()
+        ]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _family_and_age(server: tuple[str, str]) -> tuple[bool, Version]:
+    name, version = server
+    return name.startswith("mariadb"), Version.parse(version)
+
+
+def outcomes(recoveries: polars.DataFrame, *by: str) -> polars.DataFrame:
+    """Return how recoveries of each server ended, apart by these columns.
+
+    `n` of them, how many got `stuck`, both as `share` (`2 of 4`), of how many `crashes`, the largest `redo` of these, and the
+    `ready` seconds of those that were ready with the most apply `batches` among them.
+    """
+    import polars as pl
+
+    ready = pl.col("outcome") == "ready"
+    counted = recoveries.group_by("label", *by, maintain_order=True).agg(
+        n=pl.len(),
+        stuck=(pl.col("outcome") == "stuck").sum(),
+        crashes=pl.col("image").n_unique(),
+        redo=pl.col("checkpoint_age_bytes").max(),
+        ready=pl.col("ready_s").filter(ready),
+        batches=pl.col("batches").filter(ready).max(),
+    )
+    return counted.with_columns(share=pl.format("{} of {}", "stuck", "n"))
+
+
+_PHASES = ("start_s", "discover_s", "scan_s", "apply_s", "open_s", "accept_s")
+_BOUND = (
+    *(
+        "ready_s",
+        "cpu_s",
+        "busiest_thread_s",
+        "cores",
+        "device_busy",
+        "device_reads",
+        "device_read_bytes",
+        "device_writes",
+    ),
+)
+
+
+def compared_loads(folder: str) -> polars.DataFrame:
+    """Return the loads of a folder of data/measured by the image of the crash at their end, with what a larger log gained.
+
+    Loads that differ in the log alone are one `series`; `rate` is the throughput of all loads with one size, and `gain` by what
+    share it is above that of the smallest, both with their 95 % intervals. `is_typical`: the load whose throughput is the median.
+    """
+    import polars as pl
+
+    rows = [
+        {
+            "series": number,
+            "image": load.image.name,
+            "is_typical": load is cell.typical,
+            "rate": cell.rate.mean,
+            "rate_low": cell.rate.low,
+            "rate_high": cell.rate.high,
+            "gain": gain.change if gain else None,
+            "gain_low": gain.low if gain else None,
+            "gain_high": gain.high if gain else None,
+        }
+        for number, series in enumerate(load_series(found_in(measured_runs(folder)).loads))
+        for cell in series.cells
+        for gain in [series.gains.get(cell.log_size)]
+        for load in cell.loads
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def typical(recoveries: polars.DataFrame, *by: str) -> polars.DataFrame:
+    """Return a row for each server and what else is named: all `ready` seconds, and more of the recovery nearest to their median.
+
+    Its phases in seconds (`scan_s`, `apply_s`, and `other_s`), apply `batches`, `redo` in bytes, `dirty_pages`, and what it was
+    `bound` by. `n` are ready of `of`; `late` is the largest share by which a disk model answered late.
+    """
+    import polars as pl
+
+    other = pl.sum_horizontal(pl.col(name).fill_null(0.0) for name in _PHASES if name not in {"scan_s", "apply_s"})
+    known = recoveries.with_columns(
+        other_s=other,
+        redo=pl.coalesce("redo_bytes", "checkpoint_age_bytes"),
+        bound=pl.struct(_BOUND).map_elements(_bound, pl.String),
+    )
+    nearest = (
+        pl.exclude("label", *by)
+        .sort_by((pl.col("ready_s") - pl.col("ready_s").median()).abs(), nulls_last=True)
+        .first()
+    )
+    return known.group_by("label", *by, maintain_order=True).agg(
+        nearest,
+        ready=pl.col("ready_s").drop_nulls(),
+        n=pl.col("ready_s").count(),
+        of=pl.len(),
+        late=pl.col("late_share").max(),
+        began=pl.col("started").min(),
+    )
+
+
+def _bound(row: Mapping[str, Any]) -> str | None:
+    if any(row[name] is None for name in _BOUND):
+        return None
+    bound = bound_by(
+        seconds=row["ready_s"],
+        cpu=row["cpu_s"],
+        busiest_thread=row["busiest_thread_s"],
+        cores=row["cores"],
+        busy=row["device_busy"],
+        reads=row["device_reads"],
+        read_bytes=row["device_read_bytes"],
+        writes=row["device_writes"],
+    )
+    return str(bound)
+
+
+def undisturbed(recoveries: polars.DataFrame) -> polars.DataFrame:
+    """Return the recoveries during which neither other programs nor the host took much of the processors."""
+    import polars as pl
+
+    taken = pl.col("others_cpu_s").fill_null(0.0) + pl.col("steal_s").fill_null(0.0)
+    allowed = pl.max_horizontal(pl.lit(DISTURBED), DISTURBED_SHARE * pl.col("cores") * pl.col("ready_s"))
+    return recoveries.filter((taken <= allowed).fill_null(True))

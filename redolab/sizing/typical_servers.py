@@ -1,0 +1,98 @@
+"""Three typical servers on two volumes, and what the published rules for the size of a redo log come to on each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redolab.models.sizing import Limits
+from redolab.servers.dialects import Version, dialect_of
+from redolab.sizing.advising import Moment
+from redolab.sizing.asking import model_of
+from redolab.sizing.calibration import Calibration
+from redolab.sizing.compare import Compared, compared
+from redolab.sizing.demand import Demand
+from redolab.sizing.question import Question
+from redolab.sizing.rules import ServerFacts
+from redolab.sizing.trade import shipped_trades
+from redolab.units import GIB, format_size
+
+SERVER = "mysql-9"
+LIMITS = Limits(rto=300.0)
+STORAGES = {"cloud-ssd": "gp3-3000", "cloud-ssd-fast": "gp3-16000"}
+"""Name in the calibration → name by its operations a second."""
+WAVE = 0.8
+"""Of the mean: redo follows a sine by the day, so that the peak is 1.8 times the mean."""
+INFLATION = 3.33
+"""Bytes of Innodb_os_log_written for each byte of LSN: MySQL 9.7.4 with one client and short rows (docs/results/inflation.md)."""
+_PMM_SHARE = 0.94
+
+
+@dataclass(frozen=True, slots=True)
+class Typical:
+    """A server; bytes, and bytes an hour."""
+
+    cpus: int
+    memory: int
+    peak: int
+
+    @property
+    def pool(self) -> int:
+        """Three quarters of the memory, as innodb_dedicated_server and many DBAs have it."""
+        return self.memory * 3 // 4
+
+    @property
+    def label(self) -> str:
+        """Return it as in `4 CPUs, 16G`."""
+        return f"{self.cpus} CPUs, {format_size(self.memory)}"
+
+    def hours_below(self, share: float) -> float:
+        """Return the bytes an hour that this share of the hours of a day write less than."""
+        return self.mean * (1 + WAVE * math.sin(math.pi * (share - 0.5)))
+
+    @property
+    def mean(self) -> float:
+        """Mean of the day."""
+        return self.peak / (1 + WAVE)
+
+
+TYPICAL = (Typical(4, 16 * GIB, 3 * GIB), Typical(16, 128 * GIB, 12 * GIB), Typical(32, 256 * GIB, 40 * GIB))
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A server on a volume, and what each rule comes to."""
+
+    server: Typical
+    storage: str
+    found: Sequence[Compared]
+
+    def of(self, rule: str) -> Compared:
+        """Return what a rule comes to."""
+        return next(each for each in self.found if each.rule == rule)
+
+
+def cases(calibration: Calibration) -> list[Case]:
+    """Return each server on each volume."""
+    return [_case(calibration, server, storage) for server in TYPICAL for storage in STORAGES]
+
+
+def _case(calibration: Calibration, server: Typical, storage: str) -> Case:
+    dialect = dialect_of("mysql", Version.parse(calibration.servers[SERVER].version))
+    question = Question(
+        server=SERVER,
+        storage=storage,
+        pool=server.pool,
+        read_threads=dialect.default_read_threads(server.cpus),
+    )
+    facts = ServerFacts(
+        pool=server.pool,
+        os_log_written=INFLATION * server.mean,
+        os_log_written_hours=INFLATION * server.hours_below(_PMM_SHARE),
+        cpus=server.cpus,
+        memory=server.memory,
+    )
+    demand = Demand(redo_per_hour=float(server.peak), source="as given")
+    model = model_of(question, calibration, storage)
+    return Case(server, storage, compared(model, demand, LIMITS, facts, trades=shipped_trades(), moment=Moment.WORST))
