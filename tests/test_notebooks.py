@@ -13,13 +13,12 @@ import pytest
 from nbformat import NotebookNode
 
 from redolab.project import PROJECT
-from redolab.runs.experiment_names import page_templates
 from tests.thorough import mostly_thorough
 
 FOLDER = PROJECT.root / "notebooks"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.ipynb"))
-SLOW = {"following"}
-"""It follows hundreds of recoveries again, which takes minutes."""
+SLOW = {"following", "model", "production"}
+"""They fit models, or follow hundreds of recoveries again, which takes minutes."""
 LARGEST = 500_000
 """Bytes: what a code host still shows."""
 MOST_LINES = 120
@@ -64,8 +63,8 @@ def test_a_notebook_is_short_and_guards_its_prose(name: str) -> None:
     assert not any("experiments" in line for cell in cells for line in cell.splitlines() if "import" in line)
 
 
-def test_every_page_has_a_notebook_or_a_template_and_every_picture_a_page() -> None:
-    assert {path.stem for path in PROJECT.results.glob("*.md")} == {*NAMES, *page_templates()}
+def test_every_page_has_a_notebook_and_every_picture_a_page() -> None:
+    assert {path.stem for path in PROJECT.results.glob("*.md")} == set(NAMES)
     shown = {
         picture
         for path in PROJECT.results.glob("*.md")

@@ -75,32 +75,17 @@ def rm(name: str) -> None:
 
 
 @click.command()
-@click.argument("page", metavar="[PAGE]", required=False)
-@click.option(
-    "--keep",
-    multiple=True,
-    metavar="RUN",
-    help="Keep this run in the folder of that name.",
-)
-def results(page: str | None, keep: tuple[str, ...]) -> None:
-    """Keep runs in a folder of data/measured, or make pages of docs/results that have a template.
+@click.argument("folder", metavar="FOLDER")
+@click.option("--keep", "kept", multiple=True, required=True, metavar="RUN", help="Run to keep there.")
+def results(folder: str, kept: tuple[str, ...]) -> None:
+    """Keep runs among those that are committed, in a folder of data/measured.
 
-    The other pages are notebooks: 'make results NAME=PAGE' executes one, and makes its page.
+    Their numbers are shown by notebooks: 'make results NAME=FOLDER' executes one, and makes its page of docs/results.
     """
-    from redolab.project import PROJECT
-    from redolab.runs.experiment_names import page_templates
-    from redolab.runs.pages import LARGEST_FILE, keep_run, too_large, write_page
+    from redolab.runs.pages import LARGEST_FILE, keep_run, too_large
     from redolab.runs.store import RunStore
 
-    if keep and page is None:
-        raise click.UsageError("--keep RUN needs the folder that it is for: 'redolab results FOLDER --keep RUN'")
-    for run in [RunStore().get(name) for name in keep]:
-        kept = keep_run(page or "", run)
-        click.echo(f"kept: {kept}")
+    for run in [RunStore().get(name) for name in kept]:
+        click.echo(f"kept: {keep_run(folder, run)}")
         for path in too_large(run):
             click.echo(f"left out: {path}: larger than {LARGEST_FILE // 1_000_000} MB")
-    if keep:
-        return
-    for name in [page] if page else list(page_templates()):
-        for path in write_page(name, PROJECT.results):
-            click.echo(path)

@@ -1,4 +1,4 @@
-"""What is made of runs: tables, the numbers behind them, pages, and plots that are drawn when they are asked for."""
+"""What is made of runs: tables, the numbers behind them, and plots that are drawn when they are asked for."""
 
 from __future__ import annotations
 
@@ -15,14 +15,6 @@ class Plot:
 
     name: str
     draw: Callable[[Path], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A page of results as Markdown, and its pictures; a plot `phases.svg` is `NAME-phases.svg` beside the page NAME."""
-
-    text: str
-    plots: Sequence[Plot] = ()
 
 
 @dataclass(frozen=True, slots=True)

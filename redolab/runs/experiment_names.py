@@ -18,11 +18,6 @@ def file_of(name: str) -> Path:
     return _files()[name]
 
 
-def page_templates() -> Mapping[str, Path]:
-    """Name of a page of results → its template, beside the module that fills it."""
-    return {path.stem.replace("_", "-"): path for path in sorted(PROJECT.experiments.glob("*/pages/*.md"))}
-
-
 def _files() -> Mapping[str, Path]:
     """Name → file; a name of the project's own comes before one of the user's."""
     folders = [*([PROJECT.own_experiments] if PROJECT.own_experiments else []), PROJECT.experiments]

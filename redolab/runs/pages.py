@@ -1,23 +1,15 @@
-"""Pages of results: each made from the runs that are committed for it, by the experiment that it belongs to."""
+"""Runs that are committed with the project, for notebooks, models and tests."""
 
 from __future__ import annotations
 
-import importlib
 import lzma
 import shutil
-import tempfile
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
-
-import msgspec
 
 from redolab.errors import InvalidInput, LabError
 from redolab.project import PROJECT
-from redolab.report.contents import Page
-from redolab.runs.experiment_names import page_templates
 from redolab.runs.factors import one_of
-from redolab.runs.packing import pack_folders, unpacked
+from redolab.runs.packing import pack_folders
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run
 
@@ -27,32 +19,10 @@ LARGEST_FILE = 1_000_000
 _MADE_AGAIN = ("plots", "table.*", "all-tables.*", "disks.*", "calibration.json")
 """What `redolab report` makes again of a run."""
 _READ_BY_NOTHING = "fill.log"
-"""Of a crash: what the server said until then. Pages, models and `follow` are made without it."""
+"""Of a crash: what the server said until then. Notebooks, models and `follow` need none of it."""
 _CRASHES = "crashes"
 _OF_A_CUT = "cut.json"
 """Of a power cut that was kept: the disk and all that was asked of it are made again by its seed."""
-_USED = ("instances/*.json", "crashes/*/image.json")
-"""What servers said of the settings that they used."""
-_OF_THE_LAB = "1000"
-"""`innodb_io_capacity` that no vendor ships: of `Purpose.PRODUCTION_1000`."""
-_FLUSHED = (
-    "\n[Production](../workloads.md#production-settings) had `innodb_io_capacity=1000` and `innodb_io_capacity_max=2000`\n"
-    "here, as in the lab until 2026-11-28. MySQL 8.4 and later ship 10000 and 20000, earlier MySQL and MariaDB 200 and 2000.\n"
-)
-_MADE_BY = "<!-- Made by 'redolab results {name}' from the runs in {folders}. -->\n\n"
-
-
-def folders_of(name: str) -> Sequence[str]:
-    """Return the folders under data/measured whose runs a page is made from. Raises `InvalidInput` if there is no such page."""
-    folders: Sequence[str] = getattr(_module_of(name), "RUNS", (name,))
-    return folders
-
-
-def _module_of(name: str) -> ModuleType:
-    """Return the module that fills the template of a page. Raises `InvalidInput`."""
-    one_of("page", lambda: sorted(page_templates()))(name)
-    inside = page_templates()[name].relative_to(PROJECT.experiments).with_suffix("").parts
-    return importlib.import_module(".".join([PROJECT.experiments_package, *inside]))
 
 
 def measured_runs(name: str) -> list[Run]:
@@ -61,42 +31,6 @@ def measured_runs(name: str) -> list[Run]:
     if not runs:
         raise LabError(f"no run is kept in data/measured/{name}", f"'redolab results {name} --keep RUN' keeps one")
     return runs
-
-
-def write_page(name: str, folder: Path) -> list[Path]:
-    """Write a page and its pictures into a folder; what was written. Raises `LabError`."""
-    _check_clone()
-    runs = [run for each in folders_of(name) for run in measured_runs(each)]
-    page: Page = _module_of(name).page(runs)
-    folder.mkdir(parents=True, exist_ok=True)
-    text = folder / f"{name}.md"
-    folders = ", ".join(f"data/measured/{each}" for each in folders_of(name))
-    flushed = _FLUSHED if any(_flushed_by_the_lab(run) for run in runs if run.folder.parent.name == name) else ""
-    text.write_text(_MADE_BY.format(name=name, folders=folders) + page.text + flushed)
-    written = [text]
-    with tempfile.TemporaryDirectory() as drawn:
-        for plot in page.plots:
-            plot.draw(Path(drawn))
-        for picture in sorted(Path(drawn).glob("*.svg")):
-            beside = folder / f"{name}-{picture.name}"
-            shutil.copy(picture, beside)
-            written.append(beside)
-    return written
-
-
-class _Used(msgspec.Struct):
-    """The part of a record that has the variables of a server, as it said them."""
-
-    variables: Mapping[str, str] = msgspec.field(default_factory=dict)
-
-
-def _flushed_by_the_lab(run: Run) -> bool:
-    """Return True if a server of the run had the I/O capacity that production had until 2026-11-28."""
-    folder = unpacked(run.folder)
-    used = (path.read_bytes() for pattern in _USED for path in folder.glob(pattern))
-    return any(
-        msgspec.json.decode(each, type=_Used).variables.get("innodb_io_capacity") == _OF_THE_LAB for each in used
-    )
 
 
 def keep_run(folder: str, run: Run) -> Path:

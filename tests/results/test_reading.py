@@ -9,10 +9,9 @@ import tomllib
 import pytest
 
 from redolab.project import PROJECT
-from redolab.runs.experiment_names import experiment_names, page_templates
+from redolab.runs.experiment_names import experiment_names
 from redolab.runs.factors import factors_of
 from redolab.runs.loading import load_experiment
-from redolab.runs.pages import folders_of
 
 
 def forbidden() -> list[str]:
@@ -43,8 +42,3 @@ def test_an_experiment_has_factors_and_a_plan(experiment: str) -> None:
     assert factors_of(declared.factors())
     assert declared.plan_type() is not None
     assert declared.question
-
-
-@pytest.mark.parametrize("page", page_templates())
-def test_a_page_names_folders_of_runs(page: str) -> None:
-    assert all((PROJECT.measured / folder).is_dir() for folder in folders_of(page))

@@ -1,9 +1,8 @@
-"""Pages of results: what is committed is what the committed runs give; runs are kept without what is not needed."""
+"""Runs that are committed: small, of known kinds of files, and kept without what is not needed."""
 
 from __future__ import annotations
 
 import random
-import re
 from pathlib import Path
 
 import pytest
@@ -13,16 +12,11 @@ from redolab.errorlog.arrivals import arrivals_of, read_stamped_log
 from redolab.errors import InvalidInput, LabError
 from redolab.project import PROJECT
 from redolab.runs import pages
-from redolab.runs.experiment_names import page_templates
 from redolab.runs.packing import PACKED, unpacked
 from redolab.runs.schema import RunState, TrialRecord
 from redolab.runs.store import Run, RunStore, new_session
 from tests.examples import MACHINE, trial
-from tests.thorough import mostly_thorough
 
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
-_NAMED = re.compile(r"\b[a-z][0-9a-f]{10}\b")
-"""What matplotlib calls a shape: a hash of its points."""
 KINDS = (
     # The run itself, read by every page.
     *("run.json", "plan.json", "groups.jsonl", "trials.jsonl", "verdicts.jsonl", "warm.jsonl", "storages.jsonl"),
@@ -38,38 +32,6 @@ KINDS = (
     *("evidence/*/stacks.txt", "evidence/*/my.cnf", "evidence/*/repeat.sh", "evidence/*/cut.json"),
 )
 """Every kind of file of a committed run."""
-
-
-_SLOW = {"following", "model", "production"}
-"""Pages that take most of a minute."""
-
-
-@pytest.mark.parametrize("name", mostly_thorough(sorted(page_templates()), page_templates().keys() - _SLOW))
-def test_a_page_is_what_its_runs_give(name: str, tmp_path: Path) -> None:
-    written = pages.write_page(name, tmp_path)
-    assert [path.suffix for path in written][:2] == [".md", ".svg"]
-    for path in written:
-        again, committed = path.read_text(), (PROJECT.results / path.name).read_text()
-        alike = _is_same_picture(again, committed) if path.suffix == ".svg" else again == committed
-        assert alike, f"'redolab results {name}' makes another {path.name}"
-
-
-def test_pictures_are_compared_but_for_the_last_digits() -> None:
-    picture = '<path id="m0123456789" d="M 1.234567 20"/><use xlink:href="#m0123456789"/><text>17 %</text>'
-    assert _is_same_picture(picture, picture.replace("1.234567", "1.234568").replace("m0123456789", "mabcdef0123"))
-    assert not _is_same_picture(picture, picture.replace("1.234567", "1.334567"))
-    assert not _is_same_picture(picture, picture.replace("17 %", "18 %"))
-    assert not _is_same_picture(picture, picture.replace(" 20", ""))
-
-
-def _is_same_picture(one: str, other: str) -> bool:
-    """Whether two pictures are drawn alike: the last digits of a fit, and the names made of them, differ between processors."""
-    texts, numbers = zip(*(_apart(_NAMED.sub("", picture)) for picture in (one, other)), strict=True)
-    return texts[0] == texts[1] and bool(numbers[0] == pytest.approx(numbers[1], rel=1e-5, abs=0.01))
-
-
-def _apart(picture: str) -> tuple[str, list[float]]:
-    return _NUMBER.sub("#", picture), [float(number) for number in _NUMBER.findall(picture)]
 
 
 def test_every_committed_file_is_of_a_kind_that_something_reads() -> None:
@@ -175,8 +137,6 @@ def test_a_folder_without_runs_and_an_unknown_one_are_refused(
 ) -> None:
     monkeypatch.setattr(type(PROJECT), "measured", property(lambda _: tmp_path / "none"))
     with pytest.raises(LabError, match="no run is kept"):
-        pages.write_page("model", tmp_path)
-    with pytest.raises(InvalidInput, match="no page 'glory'"):
-        pages.write_page("glory", tmp_path)
+        pages.measured_runs("stuck")
     with pytest.raises(InvalidInput, match="no folder of data/measured 'glory'"):
         pages.keep_run("glory", run)

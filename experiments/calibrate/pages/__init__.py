@@ -1,1 +1,0 @@
-"""The page of the model of recovery times, made from runs of recoveries."""

@@ -1,0 +1,72 @@
+"""Runs of loads that were crashed at random times, each predicted from the runs that were measured before it alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redolab.results.alike import keyed_recoveries
+from redolab.results.committed import LEARNED_FROM, OTHER_MACHINES, by_machine, machine_of
+from redolab.runs.store import Run
+from redolab.sizing.calibration import Calibration, on_its_machine
+from redolab.sizing.fitting import fit_runs
+from redolab.sizing.judged_loads import JudgedLoad, judged_loads
+from redolab.sizing.judged_own import Judgement, OwnCalibration, judged_by_own
+from redolab.sizing.judging import judged_recoveries
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedRun(Judgement):
+    """A run of such loads, by the calibration of what was measured before it."""
+
+    run: Run
+    calibration: Calibration
+    loads: Sequence[JudgedLoad]
+    above_here: int
+    """Recoveries that took longer than the 95 % upper bound, if that allowed nothing for another machine."""
+    own: OwnCalibration | None
+    """By a calibration of the same machine; None where it has none."""
+
+    @property
+    def began(self) -> str:
+        """Time of the first recovery."""
+        return f"{min(each.keyed.trial.started for each in self.recoveries):%Y-%m-%d %H:%M}"
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """True if the calibration has learned nothing of that machine."""
+        return _is_elsewhere(self.run)
+
+
+def judged_runs(runs: Sequence[Run], experiment: str = "production") -> list[JudgedRun]:
+    """Return the runs of an experiment among these, each judged by all that were measured before it. Raises `LabError`."""
+    in_order = sorted(runs, key=lambda run: run.name)
+    places = [place for place, run in enumerate(in_order) if run.record().experiment == experiment]
+    return [_judged(in_order, place) for place in places]
+
+
+def _is_elsewhere(run: Run) -> bool:
+    return run.folder.parent.name in OTHER_MACHINES
+
+
+def _judged(runs: Sequence[Run], place: int) -> JudgedRun:
+    """Judge a run as its user would be answered: on another machine with what still others took, if any were known."""
+    run, before = runs[place], runs[:place]
+    recoveries = keyed_recoveries([run])
+    if _is_elsewhere(run):
+        known = [each for each in before if machine_of(each) != machine_of(run)]
+        learned = [each for each in known if each.folder.parent.name in LEARNED_FROM]
+        machines = by_machine(known) if any(_is_elsewhere(each) for each in known) else None
+        calibration = fit_runs(learned, machines=machines).calibration
+    else:
+        learned = [each for each in before if not _is_elsewhere(each)]
+        calibration = fit_runs(learned, recoveries[0].key.machine.cpu).calibration
+    judged = judged_recoveries(recoveries, calibration)
+    return JudgedRun(
+        recoveries=judged,
+        run=run,
+        calibration=calibration,
+        loads=judged_loads(judged, calibration),
+        above_here=Judgement(recoveries=judged_recoveries(recoveries, on_its_machine(calibration))).above,
+        own=judged_by_own(recoveries, run, runs, calibration),
+    )
