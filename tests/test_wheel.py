@@ -79,9 +79,11 @@ def test_its_verbs_work_from_any_folder(installed: Installed, packages: Path, tm
     assert "recovery 1 of 2" in installed("timeline", str(LOGS / "mysql-9-recovery-crash.log")).stdout
     assert "How far is Innodb_os_log_written" in installed("run", "inflation", "--help").stdout
     (run,) = RUNS.glob("*-recovery")
-    assert "pages of results are part of a clone" in installed("results", "stuck").stderr
     assert installed("runs").stdout == "no runs yet: 'make experiment recovery' makes one\n"
-    assert run.name in installed("runs", environment={"REDOLAB_RUNS": str(RUNS)}).stdout
+    theirs = {"REDOLAB_RUNS": str(RUNS)}
+    assert run.name in installed("runs", environment=theirs).stdout
+    kept = installed("results", "stuck", "--keep", run.name, environment=theirs)
+    assert "data/measured is part of a clone" in kept.stderr
     assert [path.name for path in tmp_path.iterdir()] in ([], ["cache"])
 
 

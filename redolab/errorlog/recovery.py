@@ -49,7 +49,7 @@ class Proof(Enum):
     WITHOUT_START = auto()
     """If the server's first lines are lost: a rollback alone is no recovery of redo, but it follows one."""
     WITHOUT_NOTES = auto()
-    """If no lines of InnoDB from the start on say that it had nothing to recover."""
+    """If the server is not ready yet, and no lines of InnoDB from the start on say that it had nothing to recover."""
 
 
 class Voice(Enum):
@@ -274,7 +274,7 @@ class Recovery:
             case Proof.WITHOUT_START:
                 return self.begun_by is None
             case Proof.WITHOUT_NOTES:
-                return self.begun_by is None or not self.notes
+                return self.stage is not Stage.READY and (self.begun_by is None or not self.notes)
 
     def starts(self, said: Said) -> None:
         """Take in a line of the server's start; the better witness counts."""

@@ -90,4 +90,4 @@ def _is_too_large(path: Path) -> bool:
 
 def _check_clone() -> None:
     if not PROJECT.is_clone:
-        raise InvalidInput("pages of results are part of a clone", "there is none here: redolab is installed")
+        raise InvalidInput("data/measured is part of a clone", "there is none here: redolab is installed")

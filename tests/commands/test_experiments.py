@@ -121,5 +121,3 @@ def test_a_broken_experiment_of_the_users_own_is_named_and_hides_no_other(
     for verb in (["run", "mine", "--help"], ["make-experiment", "mine"]):
         asked = redolab(*verb, environment=own)
         assert (asked.returncode, asked.stdout, asked.stderr) == (1, "", f"redolab: {broken}\n")
-    page = redolab("results", "nonsense", environment=own)
-    assert "there is no page 'nonsense'" in page.stderr

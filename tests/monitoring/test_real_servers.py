@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +15,7 @@ from redolab.lab import Lab
 from redolab.monitoring.demand import log_size_of
 from redolab.monitoring.endpoint import Prometheus
 from redolab.monitoring.http_config import HttpConfig
+from redolab.monitoring.promql import Expressions
 from redolab.monitoring.servers import Span, servers_of
 from redolab.samples.live.collected import read_collected
 from tests.command import redolab
@@ -42,6 +44,8 @@ def test_prometheus_tells_the_demand_that_samples_tell(lab: Lab, tmp_path: Path)
             stack.callback(loading.join)
             loading.start()
         url = stack.enter_context(prometheus(tmp_path / "prometheus", 19420, targets))
+        monitoring = Prometheus(url, HttpConfig(), 60)
+        _wait_for_scrapes(monitoring)
         sampled = {name: tmp_path / f"{name}.csv" for name in _SERVERS}
         sampling = [
             threading.Thread(target=_sampled, args=(tmp_path / name / "client.cnf", file))
@@ -61,7 +65,7 @@ def test_prometheus_tells_the_demand_that_samples_tell(lab: Lab, tmp_path: Path)
             assert monitored["buffer_pool"] == 64 << 20
             assert monitored["redo_per_hour"] == pytest.approx(by_samples["redo_per_hour"], rel=0.05)
             assert monitored["usual_from"] == by_samples["usual_from"]
-        for told_of in servers_of(Prometheus(url, HttpConfig(), 60), "", Span(last, 60)):
+        for told_of in servers_of(monitoring, "", Span(last, 60)):
             assert told_of.dirty_pages is not None
             assert told_of.read_threads == 4
             assert log_size_of(told_of) == 64 << 20
@@ -70,6 +74,14 @@ def test_prometheus_tells_the_demand_that_samples_tell(lab: Lab, tmp_path: Path)
         said = redolab("fleet", "--prometheus", url, *at, "--rto", "5m", "-o", str(fleet))
         assert said.returncode == 0, said.stderr
         assert sorted(line.partition(",")[0] for line in fleet.read_text().splitlines()[1:]) == sorted(_SERVERS)
+
+
+def _wait_for_scrapes(monitoring: Prometheus) -> None:
+    """Wait until both servers were scraped: what comes before the first scrape is in no metric."""
+    deadline = time.monotonic() + 30
+    while len(monitoring.instant(Expressions().ages(), time.time())) < len(_SERVERS):
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
 
 
 def _sampled(client: Path, file: Path) -> None:
