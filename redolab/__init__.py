@@ -14,15 +14,16 @@ if TYPE_CHECKING:
 __all__ = ["__version__", "load_runs"]
 
 __version__ = "1.0.0"
-"""Said here alone; what is installed of a clone may have been set up at an earlier one."""
+"""Version of the package; `pyproject.toml` reads it from here. An editable install can report an earlier one."""
 
 
 def load_runs(experiment: str = "recovery", folder: str | Path | None = None) -> polars.DataFrame:
-    """All that the runs of an experiment have measured: one row a trial, with what it was measured on and where.
+    """Return the trials of an experiment's runs: one row a trial, with its configuration, machine and storage.
 
-    `folder` is the folder of runs, by default that of this clone (`data/runs`) or `./redolab-runs`. Columns and units are in
-    docs/run-data.md. Trials that no longer count, as what they were measured on is gone, are left out. A run that cannot be
-    read is named in a warning and left out. Raises `InvalidInput` for an experiment that does not exist.
+    `folder` is the folder of runs, by default that of this clone (`data/runs`) or `./redolab-runs`. Columns and units
+    are in docs/run-data.md. Trials that no longer count, because the crash image they recovered is gone, are left out.
+    A run that cannot be read is left out, and a warning names it. Raises `InvalidInput` for an experiment that does not
+    exist.
     """
     # Imported now: polars takes longer to load than most commands to run.
     from redolab.runs.frames import load_frame

@@ -1,4 +1,4 @@
-"""`python -m redolab`."""
+"""Entry point of `python -m redolab`."""
 
 from redolab.commands.main import main
 

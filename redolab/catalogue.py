@@ -1,4 +1,4 @@
-"""Catalogues: things of one kind that are found by name, read from a TOML file under `provision/`."""
+"""Catalogues: named entries read from a TOML file under `provision/`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Catalogue(Generic[T]):
-    """Entries by name; `noun` is what one of them is called."""
+    """Entries by name. `noun` is the word for one entry in messages."""
 
     def __init__(self, noun: str, entries: Mapping[str, T]) -> None:
         self.noun = noun
@@ -23,9 +23,11 @@ class Catalogue(Generic[T]):
 
     @classmethod
     def read(cls, noun: str, path: Path, entry_type: type[T] | UnionType) -> Catalogue[T]:
-        """The catalogue in a file, one table an entry, of a type or one of several.
+        """Read a catalogue from a file with one table an entry.
 
-        Raises `InvalidInput` naming the place that is wrong.
+        Each entry is of `entry_type`, or of one type of a union.
+
+        Raises `InvalidInput` that names the faulty entry.
         """
         try:
             return cls(noun, msgspec.toml.decode(path.read_bytes(), type=Mapping[str, entry_type]))  # type: ignore[valid-type]
@@ -33,15 +35,15 @@ class Catalogue(Generic[T]):
             raise InvalidInput(f"the catalogue {path} cannot be read ({error})", "mend that entry") from error
 
     def names(self) -> list[str]:
-        """All names, in the file's order."""
+        """Return all names, in the file's order."""
         return list(self._entries)
 
     def items(self) -> list[tuple[str, T]]:
-        """All entries with their names, in the file's order."""
+        """Return all entries with their names, in the file's order."""
         return list(self._entries.items())
 
     def get(self, name: str) -> T:
-        """The entry of that name. Raises `InvalidInput`, which lists the names there are."""
+        """Return the entry with that name. Raises `InvalidInput`, which lists the names there are."""
         if name not in self._entries:
             raise InvalidInput(f"there is no {self.noun} '{name}'", f"choose from {', '.join(self._entries)}")
         return self._entries[name]

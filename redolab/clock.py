@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _STARTED = 19
-"""Field of /proc/PID/stat, counted from the one after the name, that has the start in ticks (proc_pid_stat(5), starttime)."""
+"""Index of the start time, in ticks, in /proc/PID/stat after the process name (starttime in proc_pid_stat(5))."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,16 +19,16 @@ class Instant:
     wall: float
 
     def wall_at(self, monotonic: float) -> float:
-        """Return the wall time of another moment of the monotonic clock, as the wall clock goes now."""
+        """Return the wall time of another monotonic time, if nobody sets the wall clock in between."""
         return self.wall + (monotonic - self.monotonic)
 
     def monotonic_at(self, wall: float) -> float:
-        """Return the moment of the monotonic clock at another wall time, as the wall clock goes now."""
+        """Return the monotonic time of another wall time, if nobody sets the wall clock in between."""
         return self.monotonic + (wall - self.wall)
 
 
 def now() -> Instant:
-    """This moment."""
+    """Return the current time on both clocks."""
     return Instant(monotonic=time.monotonic(), wall=time.time())
 
 

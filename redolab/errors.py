@@ -1,7 +1,7 @@
-"""What can go wrong in ways a person can act on.
+"""Errors that a person can act on.
 
-An error of the lab is one sentence naming the thing and what was wrong with it, and a second saying what to do. The command
-line prints it as one line; anything that is not a `LabError` is a bug and keeps its traceback.
+A `LabError` names a thing, says in one sentence what is wrong with it, and in a second what to do. The command line
+prints it as one line. Any other exception is a bug and keeps its traceback.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 
 class LabError(Exception):
-    """Something the person at the terminal can act on.
+    """An error that the person at the terminal can act on.
 
-    `problem` names the thing and what was wrong with it; `remedy` says what to do next, where that is known;
-    `details` (the last lines of an error log, a program's output) are shown below the line.
+    `problem` names the thing and what was wrong with it; `remedy` says what to do next, where that is known; `details`
+    (the last lines of an error log, a program's output) are shown below the line.
     """
 
     exit_status = 1
@@ -29,7 +29,7 @@ class LabError(Exception):
 
 
 class InvalidInput(LabError):
-    """What was asked for makes no sense or cannot be had here; nothing was started."""
+    """A request that makes no sense or cannot be met on this machine; nothing was started."""
 
     exit_status = 2
 
@@ -43,38 +43,41 @@ class NotInArchive(LabError):
 
 
 class DiskFull(LabError):
-    """There is not, or no longer, room enough."""
+    """A disk that has, or will have, too little free space."""
 
 
 class StorageLost(LabError):
-    """What a data directory lay on is gone."""
+    """Storage under a data directory that is gone."""
 
 
 class StepsFailed(LabError):
-    """Steps of a run failed, each of which is a record in the run's folder."""
+    """A run some of whose steps failed; the run's folder has a record of each."""
 
 
 class ServerFailed(LabError):
-    """A server did not start, or ended when nobody had killed it."""
+    """A server that did not start, or that ended although nobody killed it."""
 
 
 class WorkloadFailed(LabError):
-    """The program that writes to the server ended by itself."""
+    """A workload whose program ended before the lab stopped it."""
 
 
 class FindingsMade(LabError):
-    """A run is complete, and something it measured is bad for the server: not a fault of the lab."""
+    """A complete run whose results are bad for the server. The lab worked as it should."""
 
     exit_status = 3
 
 
 class Unreachable(LabError):
-    """Nothing answers where a server was said to be; it may come."""
+    """A server that does not answer at its address, and may answer later."""
 
 
 class Busy(LabError):
-    """Another run has this machine."""
+    """A machine that another run is using."""
 
 
 class Interrupted(BaseException):
-    """Ctrl-C, or a signal that means the same: nothing on the way up may take it for a failure of its own."""
+    """Ctrl-C, or a signal with the same meaning.
+
+    Not an `Exception`, so that no caller takes it for a failure of its own.
+    """

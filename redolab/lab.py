@@ -1,4 +1,4 @@
-"""An open lab: a machine that belongs to this command alone, and what experiments need on it."""
+"""An open lab: a machine that this command has for itself, and the folders and tools that experiments use on it."""
 
 from __future__ import annotations
 
@@ -26,30 +26,33 @@ from redolab.servers.install import InstalledServer, Servers
 
 @dataclass(frozen=True, slots=True)
 class Lab:
-    """What experiments work with."""
+    """The machine, folders, tools and servers that an experiment works with."""
 
     folder: Path
-    """Where the lab's own things lie."""
+    """The lab's folder: servers, tools, datasets, crash images."""
     progress: Progress
     journal: Journal
     tools: Tools
     servers: Servers
     reads_only: bool = False
-    """Nothing is made, started or removed: a run may have the machine."""
+    """True if nothing may be made, started or removed, because a run may have the machine."""
     _told: set[str] = field(default_factory=set)
-    """Servers of which it was said that they are of another version than expected."""
+    """Names of servers whose unexpected version was already reported."""
 
     @property
     def home(self) -> Path:
-        """Where datasets and crash images are kept: on the native storage."""
+        """Folder of datasets and crash images, on local disk."""
         return native_folder(self.folder)
 
     def identity(self) -> str:
-        """Which machine this is (`redolab.machine.identity`)."""
+        """Return the id of this machine (`redolab.machine.identity`)."""
         return machine_identity(self.folder, read_machine(self.home), keep=not self.reads_only)
 
     def server(self, name: str, version: str | None = None) -> InstalledServer:
-        """A server of the catalogue, unpacked if it is not yet: of that version if it is there. Raises `LabError`."""
+        """Return a server of the catalogue, unpacking it if necessary: in `version` if that is installed.
+
+        Raises `LabError`.
+        """
         entry = server_catalogue().get(name)
         planned = None if version is None else self.servers.of_version(name, Version.parse(version))
         if self.reads_only:
@@ -71,7 +74,7 @@ class Lab:
         return found
 
     def _unpacked(self, name: str) -> InstalledServer:
-        """Unpack a server for who else only reads. Raises `Busy` while a run has the machine, `LabError`."""
+        """Unpack a server for a lab that only reads. Raises `Busy` while a run has the machine, and `LabError`."""
         try:
             with open_lab(self.progress, list) as lab:
                 return lab.server(name)
@@ -80,27 +83,27 @@ class Lab:
 
 
 def native_folder(lab_folder: Path) -> Path:
-    """Where datasets and crash images are kept in a lab's folder."""
+    """Return the folder of datasets and crash images in a lab's folder."""
     return lab_folder / NATIVE
 
 
 def journal_of(folder: Path) -> Journal:
-    """The clean-up journal in the lab's folder."""
+    """Return the clean-up journal in the lab's folder."""
     return Journal(folder / JOURNAL)
 
 
 def tools_of(folder: Path) -> Tools:
-    """The tools of this machine, where they are unpacked in the lab's folder."""
+    """Return the tools of this machine, unpacked in the lab's folder."""
     return Tools(folder / "tools", journal_of(folder))
 
 
 def servers_of(folder: Path) -> Servers:
-    """The servers in the lab's folder."""
+    """Return the servers in the lab's folder."""
     return Servers(folder / "servers", journal_of(folder), tools_of(folder))
 
 
 def lab_to_read(progress: Progress) -> Lab:
-    """Return the lab for a command that only reads, beside whatever has the machine. Raises `InvalidInput`."""
+    """Return the lab for a command that only reads, even while a run has the machine. Raises `InvalidInput`."""
     check_lab_folder(PROJECT.lab)
     return _lab_in(PROJECT.lab, progress, reads_only=True)
 
@@ -118,14 +121,14 @@ def _lab_in(folder: Path, progress: Progress, *, reads_only: bool = False) -> La
 
 @contextmanager
 def open_lab(progress: Progress, clean_up: Callable[[], list[str]], *, beside_others: bool = True) -> Iterator[Lab]:
-    """While in it: this machine is the lab's alone. What a killed lab left is named and taken away first.
+    """Hold this machine for one command. First remove what a killed lab left, and report each thing removed.
 
-    `clean_up` takes away what else the command knows of, and says what that was. Raises `Busy` if another run has
-    the machine, and `InvalidInput` if the lab's folder holds other things, or if a database server that is not the
-    lab's has the machine too, unless `beside_others`.
+    `clean_up` removes what else the command knows of, and returns a description of each thing removed. Raises `Busy` if
+    another run has the machine. Raises `InvalidInput` if the lab's folder holds other things, or, unless
+    `beside_others`, if a database server that is not the lab's runs here.
     """
     folder = PROJECT.lab
-    # Before anything is written there, the lock included.
+    # Check before anything is written there, the lock included.
     check_lab_folder(folder)
     with alone(folder), unwinding():
         claim_lab_folder(folder)
@@ -150,7 +153,10 @@ def _say_cleared(progress: Progress, cleared: list[str]) -> None:
 
 
 def _check_alone() -> None:
-    """Raises `InvalidInput` if a database server runs on this machine: called before the lab has started one."""
+    """Refuse a machine with a database server on it. Call this before the lab has started one.
+
+    Raises `InvalidInput`.
+    """
     found = neighbours()
     if found:
         raise InvalidInput(

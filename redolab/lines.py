@@ -1,4 +1,4 @@
-"""Lines of a log, as the lab saw them arrive or as they stand in a file."""
+"""Lines of a log: read from a file, or followed by the lab as they arrive."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 class Line(msgspec.Struct, frozen=True, gc=False):
     """One line of a log.
 
-    `arrival`: seconds on a monotonic clock when the lab itself saw the line arrive, None for a log given as a
+    `arrival` is the time when the lab saw the line arrive, in seconds on the monotonic clock; None for a line of a
     file.
     """
 

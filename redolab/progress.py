@@ -1,4 +1,4 @@
-"""What the lab is doing, how far it is, how long still: one line a stage, with a bar where there is a measure.
+"""Progress of a run: one line a stage, with a bar where the progress can be measured.
 
 On a terminal the line is live; anywhere else each stage is one line when it begins and one when it ends.
 """
@@ -19,7 +19,7 @@ from redolab.units import format_duration
 
 
 class Stage:
-    """One thing the lab is doing; `say` and `advance` change its line."""
+    """One stage of the lab's work; `say` and `advance` change its line."""
 
     def __init__(self, bars: RichProgress | None, title: str) -> None:
         self._bars = bars
@@ -27,12 +27,12 @@ class Stage:
         self.outcome = ""
 
     def advance(self, done: float, total: float, detail: str) -> None:
-        """Show how far it is (both in one unit) and a few words beside the bar."""
+        """Show how far the stage is (`done` of `total`, in one unit) and a few words beside the bar."""
         if self._bars is not None and self._task is not None:
             self._bars.update(self._task, completed=min(done, total), total=total, detail=detail)
 
     def say(self, detail: str) -> None:
-        """Show a few words of what is going on."""
+        """Show a few words about the stage."""
         if self._bars is not None and self._task is not None:
             self._bars.update(self._task, detail=detail)
 
@@ -46,9 +46,9 @@ class Progress:
 
     @contextmanager
     def stage(self, title: str, kind: str = "lab", *, brief: bool = False) -> Iterator[Stage]:
-        """While in it: `title` is what the lab is doing. Stages of the same `kind` are added up in `seconds`.
+        """Show a stage named `title` until the block ends. Add its duration to `seconds[kind]`.
 
-        A `brief` one leaves no line when it ends in order: it is one of many.
+        A `brief` stage that ends in order leaves no line: it is one of many.
         """
         began = time.monotonic()
         stage = None
@@ -80,5 +80,5 @@ class Progress:
                 )
 
     def note(self, text: str) -> None:
-        """One line for the person who watches."""
+        """Print one line for the person who watches."""
         self.console.print(f"[dim]{'':>12}[/]  {escape(text)}", highlight=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""Where the project's own files lie, and where it keeps what it makes: in a clone, or installed as a package."""
+"""Paths of the project's own files and of the files it makes, in a clone or as an installed package."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 NATIVE = "storage/native"
-"""In the lab's folder: where datasets and crash images are kept."""
+"""Folder of datasets and crash images, relative to the lab's folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +24,12 @@ class Project:
 
     @property
     def experiments(self) -> Path:
-        """One folder an experiment."""
+        """Folder of the experiments: one folder or file each."""
         return self.root / "experiments"
 
     @property
     def experiments_package(self) -> str:
-        """What the package of the experiments is called: not `experiments` in an environment that is the user's."""
+        """Name of the experiments' package. In a user's environment, `experiments` could be another package."""
         return "experiments" if self.is_clone else "redolab.experiments"
 
     @property
@@ -45,51 +45,54 @@ class Project:
 
     @property
     def slow_log_plugin(self) -> Path:
-        """The sources of the slow query log without a lock, a plugin of MariaDB."""
+        """The sources of the MariaDB plugin that writes the slow query log without a lock."""
         return self.root / "slowlogplugin"
 
     @property
     def vagrant(self) -> Path:
-        """What the virtual machine is made by."""
+        """Folder of the Vagrantfile and its settings."""
         return self.root / "vagrant"
 
     @property
     def own_storage(self) -> Path:
-        """The storage profiles that the user added; $REDOLAB_STORAGE, if set, is another place for them."""
+        """Path of the storage profiles that the user added; $REDOLAB_STORAGE overrides it."""
         own = self.provision / "storage.local.toml" if self.is_clone else _configuration() / "storage.toml"
         return Path(os.environ.get("REDOLAB_STORAGE") or own)
 
     @property
     def own_servers(self) -> Path:
-        """The catalogue of the servers that the user added; $REDOLAB_SERVERS, if set, is another place for it."""
+        """Path of the catalogue of servers that the user added; $REDOLAB_SERVERS overrides it."""
         own = self.provision / "servers.local.json" if self.is_clone else _configuration() / "servers.json"
         return Path(os.environ.get("REDOLAB_SERVERS") or own)
 
     @property
     def own_machines(self) -> Path:
-        """The list of the machines that the lab was on; $REDOLAB_MACHINES, if set, is another place for it."""
+        """Path of the list of machines that the lab was on; $REDOLAB_MACHINES overrides it."""
         own = self.provision / "machines.local.json" if self.is_clone else _configuration() / "machines.json"
         return Path(os.environ.get("REDOLAB_MACHINES") or own)
 
     @property
     def own_cluster(self) -> Path:
-        """The folder of the lab's own certificate for a cluster on this machine: of an account, as each worker has a lab of its own."""
+        """Folder of the certificate for a cluster on this machine.
+
+        One for an account: each worker has a lab of its own.
+        """
         return _configuration() / "cluster"
 
     @property
     def runs(self) -> Path:
-        """What runs left; $REDOLAB_RUNS, if set, is another place for it."""
+        """Folder of the runs; $REDOLAB_RUNS overrides it."""
         own = self.root / "data/runs" if self.is_clone else Path("redolab-runs")
         return Path(os.environ.get("REDOLAB_RUNS") or own).absolute()
 
     @property
     def published(self) -> Path:
-        """Figures of others, with their source."""
+        """Figures published by others, with their source."""
         return self.root / "data/published"
 
     @property
     def measured(self) -> Path:
-        """The runs behind the pages of results: a folder a page, in it a folder a run."""
+        """Folder of the runs behind the pages of results: a folder a page, in it a folder a run."""
         return self.root / "data/measured"
 
     @property
@@ -99,20 +102,20 @@ class Project:
 
     @property
     def lab(self) -> Path:
-        """What the lab makes for its own use on this machine: servers, tools, datasets, crash images.
+        """The lab's own folder on this machine: servers, tools, datasets, crash images.
 
-        $REDOLAB_LAB, if set, is another place for it: a larger disk, a faster one.
+        $REDOLAB_LAB overrides it, for example with a folder on a larger or faster disk.
         """
         return Path(os.environ.get("REDOLAB_LAB") or self.usual_lab).absolute()
 
     @property
     def usual_lab(self) -> Path:
-        """Where the lab's folder is unless $REDOLAB_LAB names another place."""
+        """Path of the lab's folder unless $REDOLAB_LAB names another."""
         return self.root / ".lab" if self.is_clone else _cache()
 
     @property
     def commit_file(self) -> Path:
-        """Which commit a package was built from."""
+        """File that names the commit that a package was built from."""
         return self.root / "COMMIT"
 
 
@@ -131,4 +134,4 @@ def _project() -> Project:
 
 
 PROJECT = _project()
-"""This clone, or this installed package."""
+"""The project that this code belongs to: a clone or an installed package."""

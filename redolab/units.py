@@ -21,14 +21,14 @@ _MOST_WHOLE = 10_000
 _MINUTE = 60
 _HOUR = 3600
 _LONG = 72 * _HOUR
-"""From here on days say more than hours."""
+"""Seconds from which a duration is shown in days."""
 _DAY = 24 * _HOUR
 _LEAST_CHANCE = 0.0005
 _NEARLY = 0.995
 
 
 def parse_size(text: str) -> int:
-    """Bytes of `8G`, `512M`, `1.5G`, `64k` or a plain number of bytes.
+    """Return the bytes of `8G`, `512M`, `1.5G`, `64k` or a plain number of bytes.
 
     Raises `InvalidInput` for anything else.
     """
@@ -39,7 +39,9 @@ def parse_size(text: str) -> int:
 
 
 def format_size(size: float) -> str:
-    """`8G`, `2047M`, `5.31G`: exact where a size is whole in a unit, else three figures in the largest."""
+    """Return a size as `8G`, `2047M` or `5.31G`: exact if it is whole in a unit, else in three digits of the largest
+    unit.
+    """
     for unit in ("T", "G", "M"):
         count, rest = divmod(size, _SIZE_UNITS[unit])
         if not rest and 0 < count < _MOST_WHOLE:
@@ -53,7 +55,7 @@ def format_size(size: float) -> str:
 
 
 def parse_duration(text: str) -> float:
-    """Seconds of `30m`, `90s`, `1.5h`, `30d`, `200ms` or a plain number of seconds.
+    """Return the seconds of `30m`, `90s`, `1.5h`, `30d`, `200ms` or a plain number of seconds.
 
     Raises `InvalidInput` for anything else.
     """
@@ -64,7 +66,7 @@ def parse_duration(text: str) -> float:
 
 
 def format_duration(seconds: float) -> str:
-    """`0.42 s`, `14.7 s`, `8 min 9 s`, `1 h 02 min`, `29.7 days`."""
+    """Return a duration as `0.42 s`, `14.7 s`, `8 min 9 s`, `1 h 02 min` or `29.7 days`."""
     if seconds < 10:
         return f"{seconds:.2f} s"
     if seconds < _MINUTE:
@@ -78,7 +80,7 @@ def format_duration(seconds: float) -> str:
 
 
 def format_chance(chance: float) -> str:
-    """Return it as in `0.3 %`, `12 %`, `under 0.1 %`: no more digits than it is worth."""
+    """Return a probability as `0.3 %`, `12 %`, `under 0.1 %` or `nearly all`."""
     if chance < _LEAST_CHANCE:
         return "under 0.1 %"
     if chance > _NEARLY:
@@ -87,7 +89,7 @@ def format_chance(chance: float) -> str:
 
 
 def parse_percent(text: str) -> float:
-    """The fraction that `75%` says.
+    """Return the fraction for `75%`.
 
     Raises `InvalidInput` unless it is above 0 % and at most 100 %.
     """
