@@ -1,4 +1,4 @@
-"""What a recovery was bound by: a pure function of what its disk and its processors did."""
+"""The resource that bounded a recovery: a pure function of its use of disk and CPUs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _IN_A_ROW = 64 * 1024
 
 
 class Bound(StrEnum):
-    """What was busy most of the time."""
+    """The resource that was busy for most of a recovery."""
 
     SCAN = "sequential reads"
     RANDOM_READS = "random reads"
@@ -30,13 +30,13 @@ def bound_by(
     read_bytes: int,
     writes: int,
 ) -> Bound:
-    """What a recovery of so many `seconds` was bound by.
+    """Return the resource that bounded a recovery of `seconds`.
 
-    `cpu`: processor time of all the server's threads, `busiest_thread`: of the busiest, both in seconds, on so many `cores`;
-    `busy`: seconds in which its disk had a request; `reads`, `writes`: requests; `read_bytes`: bytes. Of the shares of the
-    time in which one thread ran, in which all cores did, and in which the disk had something to do, the largest; if that is
-    less than half, neither. A disk whose mean read is 64 KiB or more reads in a row, as the scan of the redo log does;
-    pages are read by 16 KiB.
+    `cpu` is the CPU time of all the server's threads and `busiest_thread` that of the busiest, both in seconds, on
+    `cores` CPUs. `busy` is the seconds in which the disk had a request; `reads` and `writes` count its requests. The
+    largest of three shares of the time decides: one thread ran, all cores ran, or the disk was busy. If none reaches
+    half, return `NEITHER`. A mean read of 64 KiB or more means a sequential scan of the redo log; pages are read in 16
+    KiB.
     """
     all_cores, one_core, disk = cpu / cores, busiest_thread, busy
     if max(all_cores, one_core, disk) < _HARDLY * seconds:

@@ -1,8 +1,9 @@
-"""How much of a redo log can be used, and at which checkpoint ages a server forces flushing and makes statements wait.
+"""Capacity of a redo log: its usable bytes, and the checkpoint ages at which a server forces flushing and statements
+wait.
 
-Every formula is integer arithmetic as the server's source does it, and agrees to the byte with what the servers that report
-their limits say (tests/models/limits.csv). LSNs and ages count log blocks with their headers, so that bytes of file and
-bytes of LSN are the same thing here.
+Every formula uses the integer arithmetic of the server's source. It agrees to the byte with the limits that some
+servers report (tests/models/limits.csv). LSNs and ages count log blocks with their headers, so bytes of LSN equal bytes
+of file.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class RedoLayout:
     files: int
     page_size: int = PAGE_SIZE
     thread_concurrency: int = 0
-    """innodb_thread_concurrency; 0, its default, sets no limit."""
+    """innodb_thread_concurrency; 0, the default, sets no limit."""
 
     @property
     def size(self) -> int:
@@ -38,34 +39,43 @@ class RedoLayout:
 
 @dataclass(frozen=True, slots=True)
 class RedoCapacity:
-    """What a redo log of some layout can hold; all in bytes."""
+    """Limits of a redo log, in bytes."""
 
     layout: RedoLayout
     usable: int
-    """What remains of the files without headers and reserve."""
+    """Bytes of the files without headers and reserve."""
     async_flush_point: int
-    """From this checkpoint age on flushing becomes eager, within innodb_io_capacity_max ("async")."""
+    """Checkpoint age from which flushing becomes eager, within innodb_io_capacity_max ("async")."""
     sync_flush_point: int
-    """From this checkpoint age on flushing is forced ("sync"); MariaDB 10.5 and later: the hard limit."""
+    """Checkpoint age from which flushing is forced ("sync"); from MariaDB 10.5 on, the hard limit."""
     hard_limit: int
-    """At this checkpoint age statements wait, and no load gets beyond it but by what those under way still write: the most redo
-    that a crash can leave. In MySQL 8.0 and later it can lie below the forced flushing of a small log."""
+    """Checkpoint age at which statements wait: the most redo that a crash can leave.
+
+    Only statements that are already running can write beyond it. In MySQL 8.0 and later, a small log can reach it
+    before flushing is forced.
+    """
     source: str
-    """Where the formula is from."""
+    """Source file of the formula."""
     highest_age: int
-    """What a load that outruns flushing comes back to again and again: the hard limit, or where statements have a checkpoint
-    written before it."""
+    """Checkpoint age that a load faster than flushing returns to: the hard limit, or an earlier age at which statements
+    write a checkpoint.
+    """
 
 
 def capacity_before_8_0(layout: RedoLayout, *, header: int, forced_at_limit: bool = False) -> RedoCapacity:
-    """MySQL 5.5 to 5.7 and MariaDB: log_calc_max_ages() / log_set_capacity() in storage/innobase/log/log0log.cc (.c in 5.5).
+    """Return the limits of MySQL 5.5 to 5.7 and MariaDB.
+
+    Source: log_calc_max_ages() / log_set_capacity() in storage/innobase/log/log0log.cc (.c in 5.5).
 
     `header`: bytes at the start of each file that hold no redo (2048; MariaDB 10.8 and later 12288, for its one file).
+
     `forced_at_limit`: MariaDB has no second limit ("sync") since 10.5. Its log_close() asks for eager flushing from
-    max_modified_age_async on; only from max_checkpoint_age on the page cleaner flushes regardless of the I/O capacity
-    (buf_flush_sync_for_checkpoint()), and there statements wait (log_checkpoint_margin()). Before, log_checkpoint_margin() makes
-    statements wait for pages from max_modified_age_sync on, which the age of the checkpoint passes, and has one of them write a
-    checkpoint from max_checkpoint_age_async on, 31/32 of the limit, while others go on.
+    max_modified_age_async on. Only from max_checkpoint_age on does the page cleaner ignore the I/O capacity
+    (buf_flush_sync_for_checkpoint()), and there statements wait (log_checkpoint_margin()).
+
+    Older servers make statements wait for pages from max_modified_age_sync on (log_checkpoint_margin()), and the
+    checkpoint age goes beyond that. From max_checkpoint_age_async on, 31/32 of the limit, one statement writes a
+    checkpoint while others go on.
     """
     usable = (layout.file_size - header) * layout.files
     with_reserve = usable - usable // 10
@@ -84,9 +94,10 @@ def capacity_before_8_0(layout: RedoLayout, *, header: int, forced_at_limit: boo
 
 
 def capacity_8_0(layout: RedoLayout) -> RedoCapacity:
-    """MySQL 8.0 before 8.0.30: log_calc_max_ages() and log_calc_concurrency_margin() in storage/innobase/log/log0chkp.cc.
+    """Return the limits of MySQL 8.0 before 8.0.30.
 
-    Statements wait in log_free_check_wait(), at the limit less the margin.
+    Source: log_calc_max_ages() and log_calc_concurrency_margin() in storage/innobase/log/log0chkp.cc. Statements wait
+    in log_free_check_wait(), at the limit less the margin.
     """
     usable = (layout.file_size - 2048) * layout.files
     extra = min(_up(-(-usable // 10)), 1024 * layout.page_size)
@@ -106,9 +117,10 @@ def capacity_8_0(layout: RedoLayout) -> RedoCapacity:
 
 
 def capacity_8_0_30(layout: RedoLayout) -> RedoCapacity:
-    """MySQL 8.0.30 and later: storage/innobase/log/log0files_capacity.cc, with 32 files of which 30 can hold redo in use.
+    """Return the limits of MySQL 8.0.30 and later, where 30 of 32 files can hold redo in use.
 
-    Statements wait in log_free_check_wait() (log0chkp.cc), at the limit less the margin.
+    Source: storage/innobase/log/log0files_capacity.cc. Statements wait in log_free_check_wait() (log0chkp.cc), at the
+    limit less the margin.
     """
     size = layout.size
     usable = _down(size * 30 // 32 - 194_560 - size // 320)
@@ -127,25 +139,25 @@ def capacity_8_0_30(layout: RedoLayout) -> RedoCapacity:
 
 
 def two_files(log_size: int) -> RedoLayout:
-    """The layout of the servers with two files by default: each half of the log, in whole MiB."""
+    """Return the layout of servers with two files by default: each has half of the log, in whole MiB."""
     return RedoLayout(file_size=log_size // 2 // MIB * MIB, files=2)
 
 
 def one_file(log_size: int) -> RedoLayout:
-    """The layout of the servers with one file."""
+    """Return the layout of servers with one file."""
     return RedoLayout(file_size=log_size, files=1)
 
 
 def thirty_two_files(log_size: int) -> RedoLayout:
-    """The layout of MySQL 8.0.30 and later: 32 files that come to the capacity."""
+    """Return the layout of MySQL 8.0.30 and later: 32 files that add up to the capacity."""
     return RedoLayout(file_size=log_size // _REDO_FILES_8_0_30, files=_REDO_FILES_8_0_30)
 
 
 def _up(size: int) -> int:
-    """Up to a whole number of log blocks."""
+    """Round up to whole log blocks."""
     return -(-size // _BLOCK) * _BLOCK
 
 
 def _down(size: int) -> int:
-    """Down to a whole number of log blocks."""
+    """Round down to whole log blocks."""
     return size // _BLOCK * _BLOCK

@@ -1,4 +1,4 @@
-"""What a server's `Innodb_os_log_written` counts, told from what was measured and not from its version."""
+"""The meaning of a server's `Innodb_os_log_written`, inferred from measured growth and not from its version."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from redolab.models.inflation import Counted, Lengths, LogWriter, bytes_per_lsn_byte
 
 _TELLING = 1.1
-"""Only where blocks are rewritten for at least a tenth of the LSN do the meanings differ enough to be told apart."""
+"""Fewest bytes per byte of LSN that distinguish the meanings: a tenth of the LSN is rewritten blocks."""
 
 
 @dataclass(frozen=True, slots=True)
 class CounterGrowth:
-    """By how much the counters grew over one stretch of load; bytes, and log writes."""
+    """Growth of the counters over one window of load: bytes, and number of log writes."""
 
     lsn: int
     os_log_written: int
@@ -29,14 +29,15 @@ class CounterGrowth:
 
     @property
     def lsn_per_log_write(self) -> float:
-        """r."""
+        """Mean LSN bytes of a log write, the `r` of `redolab.models.inflation`."""
         return self.lsn / self.log_writes
 
 
 def what_is_counted(writer: LogWriter, growths: Sequence[CounterGrowth]) -> Counted | None:
-    """The meaning with which the model comes nearest to what was measured; None where nothing measured can tell.
+    """Return the meaning under which the model fits the measured growth best; None if no growth distinguishes them.
 
-    The nearest by the median of |ln(predicted / measured)|. Without write-ahead, blocks and padding is blocks.
+    The best fit has the smallest median of |ln(predicted / measured)|. Without write-ahead there is no padding, and the
+    result is `BLOCKS`.
     """
     telling = [growth for growth in growths if predicted(writer, Counted.BLOCKS, growth) >= _TELLING]
     if not telling:
@@ -45,10 +46,10 @@ def what_is_counted(writer: LogWriter, growths: Sequence[CounterGrowth]) -> Coun
     def distance(counted: Counted) -> float:
         return statistics.median(abs(math.log(predicted(writer, counted, growth) / growth.ratio)) for growth in telling)
 
-    # Of equals the first: min() keeps the order.
+    # min() keeps the order: the first of equally good meanings wins.
     return min((Counted.LSN, Counted.BLOCKS, Counted.BLOCKS_AND_PADDING), key=distance)
 
 
 def predicted(writer: LogWriter, counted: Counted, growth: CounterGrowth) -> float:
-    """Bytes of os_log_written for each byte of LSN by the model, had it that meaning."""
+    """Return the bytes of os_log_written for each byte of LSN that the model predicts under a meaning."""
     return bytes_per_lsn_byte(writer, counted, growth.lsn_per_log_write, growth.lengths)

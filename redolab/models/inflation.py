@@ -1,11 +1,12 @@
-"""How many bytes a server writes to its redo log for each byte of LSN, as a closed form.
+"""Closed form of the bytes that a server writes to its redo log for each byte of LSN.
 
-The redo log is written in whole blocks. The last block of a write is hardly ever full: it is written now with what it
-holds, and again, from its beginning, with what comes next. That rewriting is the inflation. `r` is the LSN bytes of one
-write; LSN bytes count the headers and trailers of blocks, as the servers' LSN does.
+The redo log is written in whole blocks, and the last block of a write is rarely full. The server writes it with its
+content so far, and later again from its beginning. That rewriting is the inflation. `r` is the LSN bytes of one write;
+LSN bytes count the headers and trailers of blocks, as the servers' LSN does.
 
-Sources: log_write_up_to() and log_group_write_buf() in storage/innobase/log/log0log.cc of MySQL 5.6 and 5.7 and MariaDB 10.2
-to 10.7; log_writer_write_buffer() in log0write.cc of MySQL 8.0; log_t::write_buf() in log0log.cc of MariaDB 10.8 and later.
+Sources: log_write_up_to() and log_group_write_buf() in storage/innobase/log/log0log.cc of MySQL 5.6 and 5.7 and MariaDB
+10.2 to 10.7; log_writer_write_buffer() in log0write.cc of MySQL 8.0; log_t::write_buf() in log0log.cc of MariaDB 10.8
+and later.
 """
 
 from __future__ import annotations
@@ -16,40 +17,42 @@ from enum import StrEnum
 
 
 class Counted(StrEnum):
-    """What an `Innodb_os_log_written` counts."""
+    """Meaning of a server's `Innodb_os_log_written`."""
 
     LSN = "lsn"
-    """The growth of the LSN itself."""
+    """Growth of the LSN."""
     BLOCKS = "blocks"
-    """Whole blocks, every rewriting of a block included."""
+    """Whole blocks, counting a rewritten block each time."""
     BLOCKS_AND_PADDING = "blocks and padding"
-    """Whole blocks, and the zeros with which the server fills up a unit that it writes ahead."""
+    """Whole blocks, and the zeros with which the server fills a unit that it writes ahead."""
 
 
 class Lengths(StrEnum):
-    """How the lengths of log writes are spread about their mean."""
+    """Distribution of the lengths of log writes about their mean."""
 
     EQUAL = "equal"
-    """One client: each commit is written by itself."""
+    """Equal lengths, as with one client, where each commit is a write."""
     RANDOM = "random"
-    """Several clients: how many commits meet in a write is chance, and the lengths spread exponentially."""
+    """Exponentially distributed lengths, as with several clients: chance decides how many commits share a write."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogWriter:
-    """How a server cuts its redo into writes; bytes."""
+    """Sizes and rules by which a server cuts its redo into writes; sizes in bytes."""
 
     block: int = 512
-    """What every write begins and ends at a multiple of."""
+    """Size of a block; every write begins and ends at a multiple of it."""
     header: int = 12
     trailer: int = 4
     """Bytes at the beginning and the end of a block that hold no redo."""
     opens_next: bool = True
-    """A block filled to its last byte opens the next, whose header is then written as well."""
+    """True if a block filled to its last byte opens the next, whose header is then written as well."""
     write_ahead: int = 0
-    """Size of the units (innodb_log_write_ahead_size) of which each, when first written to, is filled up with zeros; 0: none."""
+    """Size of the units (innodb_log_write_ahead_size) that the server fills with zeros when it first writes to them; 0:
+    none.
+    """
     splits: bool = False
-    """Full blocks, and the last one that is not full, are written by two writes (MySQL 8.0's log writer thread)."""
+    """True if full blocks and a partial last block are two writes (MySQL 8.0's log writer thread)."""
 
     @property
     def payload(self) -> int:
@@ -58,38 +61,38 @@ class LogWriter:
 
     @property
     def unit_blocks(self) -> int:
-        """Blocks of a unit that is written ahead; 1 if none is."""
+        """Blocks of a unit that is written ahead; 1 without write-ahead."""
         return max(1, self.write_ahead // self.block)
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What reached the log file, in bytes, and by how many writes."""
+    """Bytes that reached the log file, and the number of writes."""
 
     lsn: float
-    """Growth of the LSN."""
+    """Growth of the LSN, in bytes."""
     data: float
-    """Whole blocks."""
+    """Bytes of whole blocks."""
     padding: float
-    """Zeros behind them."""
+    """Bytes of zeros behind them."""
     writes: float
 
     def counted_as(self, counted: Counted) -> float:
-        """The bytes that an `Innodb_os_log_written` of that kind counts."""
+        """Return the bytes that an `Innodb_os_log_written` of that meaning counts."""
         return {Counted.LSN: self.lsn, Counted.BLOCKS: self.data, Counted.BLOCKS_AND_PADDING: self.data + self.padding}[
             counted
         ]
 
 
 def written_per_write(writer: LogWriter, redo: float, lengths: Lengths = Lengths.EQUAL) -> Written:
-    """What one write of `redo` bytes of redo (block headers not counted) comes to, on the average over where it begins.
+    """Return the mean bytes that one write of `redo` bytes takes, over all positions at which it can begin.
 
-    A write that begins anywhere in a block goes on for redo / payload blocks beyond the one it begins in. Where a
-    full block does not open the next, one position of every block's payload ends in the block before.
+    `redo` does not count block headers. A write that begins anywhere in a block extends redo / payload blocks beyond
+    it. If a full block does not open the next, one position of every block's payload ends in the block before.
     """
     beyond = (redo if writer.opens_next else redo - 1) / writer.payload
     units = writer.unit_blocks
-    # A write that ends in the k-th block of a unit, and began before it, is padded by what the unit has left.
+    # A write that ends in the k-th block of a unit, and began before it, is padded to the end of the unit.
     padding = sum((units - k) * _reaches(beyond, k, lengths) for k in range(1, units)) / units
     return Written(
         lsn=redo * writer.block / writer.payload,
@@ -102,22 +105,23 @@ def written_per_write(writer: LogWriter, redo: float, lengths: Lengths = Lengths
 def bytes_per_lsn_byte(
     writer: LogWriter, counted: Counted, lsn_per_log_write: float, lengths: Lengths = Lengths.EQUAL
 ) -> float:
-    """The closed form: bytes counted for each byte of LSN when a log write has so many bytes of LSN (r) on the average.
+    """Return the bytes counted for each byte of LSN when log writes have `lsn_per_log_write` bytes of LSN (r) on
+    average.
 
-    For blocks of 512 bytes it is 1 + 512 / r, whatever the headers and however the lengths vary; padding adds 15 / 16 at
-    most where units are 8 KiB. For a writer that splits, `r` is that of the pieces, as `Innodb_log_writes` counts them:
-    with equal lengths 512 / r as long as commits are shorter than a block, and 1 + 256 / r beyond.
+    For blocks of 512 bytes it is 1 + 512 / r, whatever the headers and however the lengths vary. Padding adds 15 / 16
+    at most with units of 8 KiB. For a writer that splits, `r` is the mean of the pieces, as `Innodb_log_writes` counts
+    them. With equal lengths that gives 512 / r while commits are shorter than a block, and 1 + 256 / r beyond.
     """
     written = written_per_write(writer, _redo_between_ends(writer, lsn_per_log_write, lengths), lengths)
     return written.counted_as(counted) / written.lsn
 
 
 def redo_range(os_log_written: float, log_writes: float | None) -> tuple[float, float]:
-    """The least and the most LSN bytes behind so many bytes of `Innodb_os_log_written`, whichever server with 512-byte blocks said it.
+    """Return the least and the most LSN bytes behind `os_log_written`, for any server with blocks of 512 bytes.
 
-    The most is all of it (MariaDB 10.8 and later count the LSN; elsewhere writes of many blocks rewrite next to nothing).
-    The least is, with `log_writes` known, what is left when each of them rewrote a block and a unit of 8 KiB was
-    padded to its end, as in MySQL 5.7; without, when each write held only `SMALLEST_WRITE` bytes.
+    The most is `os_log_written` itself: MariaDB 10.8 and later count the LSN, and writes of many blocks rewrite hardly
+    anything. With `log_writes`, the least assumes that each write rewrote a block and padded a unit of 8 KiB to its
+    end, as in MySQL 5.7. Without, it assumes that each write held only `SMALLEST_WRITE` bytes.
     """
     padded = LogWriter(write_ahead=8192)
     if log_writes is None:
@@ -128,13 +132,15 @@ def redo_range(os_log_written: float, log_writes: float | None) -> tuple[float, 
 
 _HALVINGS = 60
 SMALLEST_WRITE = 100
-"""LSN bytes; the shortest commit in docs/inflation.md, an INSERT of one short row, is 106 bytes."""
+"""LSN bytes. The shortest commit in docs/inflation.md, an INSERT of one short row, has 106 bytes."""
 
 
 def _reaches(beyond: float, block: int, lengths: Lengths) -> float:
-    """The share of writes that reach the `block`-th block after the one they begin in, when the mean goes `beyond` so many.
+    """Return the share of writes that reach the `block`-th block after their first, at a mean length of `beyond`
+    blocks.
 
-    Equal lengths: over all places to begin at. Random: the mean of exp(-(block - o) / beyond) over o from 0 to 1.
+    Equal lengths: over all positions of the beginning. Random: the mean of exp(-(block - o) / beyond) over o from 0 to
+    1.
     """
     if lengths is Lengths.EQUAL:
         return min(1.0, max(0.0, beyond - (block - 1)))
@@ -144,11 +150,13 @@ def _reaches(beyond: float, block: int, lengths: Lengths) -> float:
 
 
 def _redo_between_ends(writer: LogWriter, lsn_per_log_write: float, lengths: Lengths) -> float:
-    """Bytes of redo from one end of the log to the next: of a log write, or of the two that it is split into."""
+    """Return the bytes of redo between two ends of the log: of a log write, or of each of the two pieces it is split
+    into.
+    """
     mean = lsn_per_log_write * writer.payload / writer.block
     if not writer.splits:
         return mean
-    # Between one and two writes each: the length at which that many of them have the mean that was seen.
+    # A write is one or two pieces: search the length at which the pieces have the observed mean.
     least, most = mean, 2 * mean
     for _ in range(_HALVINGS):
         middle = (least + most) / 2

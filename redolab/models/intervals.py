@@ -1,4 +1,4 @@
-"""Intervals: of the mean of a series whose neighbours depend on each other, and of ratios between treatments in blocks."""
+"""Intervals: of the mean of an autocorrelated series, and of ratios between treatments in blocks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import scipy
 T = TypeVar("T")
 
 SHARE = 0.95
-"""Of all such intervals that hold the true value."""
+"""Share of such intervals that contain the true value."""
 _BATCHES = 12
 _FEWEST_BATCHES = 3
 _SHORTEST_BATCH = 2
@@ -22,7 +22,7 @@ _SHORTEST_BATCH = 2
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean with its 95 % interval; the interval is NaN where nothing tells how far it reaches."""
+    """A mean with its 95 % interval; the interval is NaN if the data do not determine it."""
 
     mean: float
     low: float
@@ -31,49 +31,54 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """By what share a treatment differs from the baseline: 0.18 is 18 % more. The interval is NaN where nothing tells it."""
+    """Relative difference of a treatment from the baseline: 0.18 is 18 % more.
+
+    The interval is 95 %, and NaN if the data do not determine it.
+    """
 
     change: float
     low: float
     high: float
     blocks: int
-    """In how many blocks it was measured beside something else."""
+    """Number of blocks in which it was measured together with another treatment."""
 
     @property
     def excludes_zero(self) -> bool:
-        """Whether the interval leaves out no difference."""
+        """True if the interval excludes zero."""
         return self.low > 0 or self.high < 0
 
     def in_words(self) -> str:
-        """As in `+18 % (+12 to +25)`, or `no measurable effect (±3 %)`: how large one could be that is not seen."""
+        """Return it as `+18 % (+12 to +25)`, or as `no measurable effect (±3 %)` with the largest effect that may be
+        hidden.
+        """
         if math.isnan(self.low) or self.excludes_zero:
             return self.with_interval()
         return f"no measurable effect (±{100 * max(-self.low, self.high):.0f} %)"
 
     def with_interval(self) -> str:
-        """As in `+4 % (-1 to +9)`; without the interval where there is none."""
+        """Return it as `+4 % (-1 to +9)`, or without the interval if it is unknown."""
         between = "" if math.isnan(self.low) else f" ({100 * self.low:+.0f} to {100 * self.high:+.0f})"
         return f"{100 * self.change:+.0f} %{between}"
 
 
 def median_of_known(values: Sequence[float | None]) -> float | None:
-    """The median of what is known; None where nothing is."""
+    """Return the median of the known values; None if none is known."""
     known = [value for value in values if value is not None]
     return statistics.median(known) if known else None
 
 
 def batch_means(values: Sequence[float], batches: int = _BATCHES) -> Estimate:
-    """The mean of a series, one value a second.
+    """Return the mean of a series, one value a second, with its interval by non-overlapping batch means.
 
-    By non-overlapping batch means: neighbouring seconds are alike, long stretches hardly (Law, Simulation Modeling and
-    Analysis, section 9.5.3). Student's t over the batches, of which a short series has fewer; a very short one has no interval.
+    Neighbouring seconds are correlated, long batches hardly (Law, Simulation Modeling and Analysis, section 9.5.3).
+    Student's t over the batches; a short series has fewer of them, and a very short one has no interval.
     """
     mean = statistics.fmean(values)
     batches = min(batches, len(values) // _SHORTEST_BATCH)
     if batches < _FEWEST_BATCHES:
         return Estimate(mean, math.nan, math.nan)
     length = len(values) // batches
-    # What does not fill a batch is left out at the beginning, the part that is the least settled.
+    # Values that do not fill a batch are left out at the beginning, the least settled part.
     kept = values[len(values) - length * batches :]
     means = [statistics.fmean(kept[place * length : (place + 1) * length]) for place in range(batches)]
     reach = float(scipy.stats.t.ppf(0.5 + SHARE / 2, batches - 1)) * statistics.stdev(means) / math.sqrt(batches)
@@ -83,12 +88,12 @@ def batch_means(values: Sequence[float], batches: int = _BATCHES) -> Estimate:
 def ratios(
     measured: Sequence[tuple[str, T, float]], baseline: T, spread: tuple[float, int] | None = None
 ) -> Mapping[T, Ratio]:
-    """Treatment → how far it is from the baseline, from (block, treatment, value above 0); the baseline is not among them.
+    """Return treatment → ratio to the baseline, from (block, treatment, value above 0); without the baseline.
 
-    A treatment that no block compares with it, not even by way of others, is left out. Logarithms of the values are sums of
-    what the block and the treatment add (a randomised block design, in which a block may lack some treatments or have one more
-    than once): what is left over is the spread of a single measurement, the same for all, unless more measurements than
-    these tell `spread`, as `spread_within` does. Student's t.
+    A treatment that no chain of blocks connects with the baseline is left out. The model is a randomised block design:
+    the logarithm of a value is the sum of an effect of its block and one of its treatment. A block may lack some
+    treatments or have one repeatedly. The residuals give the standard deviation of a single measurement, equal for all.
+    `spread` replaces it if more measurements than these determine it (`spread_within`). The interval uses Student's t.
     """
     model = _Additive(measured, baseline)
     told: dict[T, Ratio] = {}
@@ -103,18 +108,19 @@ def ratios(
 
 
 def chances(measured: Sequence[tuple[str, T, float]], baseline: T) -> Mapping[T, float]:
-    """Treatment → the chance to find a difference from the baseline at least as large where there is none (two-sided).
+    """Return treatment → two-sided p-value of its difference from the baseline.
 
-    By the same design as `ratios`; NaN where nothing was measured twice.
+    By the same design as `ratios`; NaN if nothing was measured twice.
     """
     model = _Additive(measured, baseline)
     return {treatment: model.chance(treatment) for treatment in _comparable(measured, model, baseline)}
 
 
 def stand_together(found: Sequence[float]) -> list[bool]:
-    """Which effects stand beside all that were looked for, from the chance of each: in 95 of 100 such families all that do are real.
+    """Return True for each effect that is significant after correcting for all of them, from their p-values.
 
-    By Holm's procedure (Scandinavian Journal of Statistics 6, 1979), whatever they depend on. NaN is no effect, and not counted.
+    By Holm's procedure (Scandinavian Journal of Statistics 6, 1979), which allows any dependence: in 95 of 100 such
+    families every effect it accepts is real. NaN is not significant, and not counted.
     """
     known = sorted((chance, place) for place, chance in enumerate(found) if not math.isnan(chance))
     stand = [False] * len(found)
@@ -126,14 +132,14 @@ def stand_together(found: Sequence[float]) -> list[bool]:
 
 
 def _comparable(measured: Sequence[tuple[str, T, float]], model: _Additive[T], baseline: T) -> list[T]:
-    """The treatments that blocks compare with the baseline, be it by way of others."""
+    """Return the treatments that a chain of blocks connects with the baseline."""
     groups = connected([(block, treatment) for block, treatment, _ in measured])
     group = next((group for group in groups if baseline in group), set[T]())
     return [treatment for treatment in model.treatments if treatment in group]
 
 
 def connected(measured: Sequence[tuple[str, T]]) -> list[set[T]]:
-    """The treatments in groups, from (block, treatment): those of a group share a block, or each does with another of it."""
+    """Return groups of connected treatments, from (block, treatment): two that share a block are in one group."""
     groups: list[set[T]] = []
     for block in dict.fromkeys(block for block, _ in measured):
         own = {treatment for each, treatment in measured if each == block}
@@ -143,9 +149,9 @@ def connected(measured: Sequence[tuple[str, T]]) -> list[set[T]]:
 
 
 def spread_within(measured: Sequence[tuple[str, T, float]]) -> tuple[float, int]:
-    """The standard deviation of the logarithm of a single measurement, blocks and treatments aside, and its degrees of freedom.
+    """Return the standard deviation of the logarithm of a single measurement, and its degrees of freedom.
 
-    NaN and 0 where nothing was measured twice.
+    Differences between blocks and treatments are removed. NaN and 0 if nothing was measured twice.
     """
     if not measured:
         return math.nan, 0
@@ -154,7 +160,7 @@ def spread_within(measured: Sequence[tuple[str, T, float]]) -> tuple[float, int]
 
 
 class _Additive(Generic[T]):
-    """The least-squares fit of block + treatment to logarithms."""
+    """Least-squares fit of block + treatment to logarithms."""
 
     def __init__(self, measured: Sequence[tuple[str, T, float]], baseline: T) -> None:
         blocks = list(dict.fromkeys(block for block, _, _ in measured))
@@ -173,7 +179,10 @@ class _Additive(Generic[T]):
         self._blocks = len(blocks)
 
     def effect(self, treatment: T, deviation: float, freedom: int) -> tuple[float, float]:
-        """What a treatment adds to the logarithm, and half of the 95 % interval of that, by the spread of a single one."""
+        """Return a treatment's effect on the logarithm, and half the width of its 95 % interval.
+
+        `deviation` is the standard deviation of a single measurement, with `freedom` degrees of freedom.
+        """
         at = self._blocks + self.treatments.index(treatment)
         if not freedom:
             return float(self._found[at]), math.nan
@@ -181,7 +190,7 @@ class _Additive(Generic[T]):
         return float(self._found[at]), quantile * deviation * math.sqrt(max(0.0, float(self._spread[at, at])))
 
     def chance(self, treatment: T) -> float:
-        """Of an effect at least as large where there is none, two-sided; NaN without a spread."""
+        """Return the two-sided p-value of a treatment's effect; NaN without a standard deviation."""
         change, reach = self.effect(treatment, self.deviation, self.freedom)
         if math.isnan(reach):
             return math.nan
@@ -190,9 +199,9 @@ class _Additive(Generic[T]):
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float]:
-    """The 95 % interval of a median, whatever the values are distributed like: by the signs, from one value to another of them.
+    """Return the 95 % interval of a median, from one of the values to another, whatever their distribution (sign test).
 
-    NaN for fewer than six values, which have none (Conover, Practical Nonparametric Statistics, 3.2).
+    NaN for fewer than six values, which have no such interval (Conover, Practical Nonparametric Statistics, 3.2).
     """
     # scipy-stubs take it for a float.
     interval: Any = scipy.stats.quantile_test(values, q=0.0, p=0.5).confidence_interval(SHARE)

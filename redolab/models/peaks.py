@@ -1,4 +1,4 @@
-"""How high the busiest hour of many days may be, from those of some days."""
+"""Upper bound of the busiest hour of many coming days, from the busiest hours of some days."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from collections.abc import Sequence
 import scipy
 
 FEWEST_DAYS = 3
-"""Of fewer nothing is said: two days tell hardly by how much days differ."""
+"""Fewest days for a bound: two days hardly show by how much days differ."""
 
 
 def highest_expected(peaks: Sequence[float], days: int, share: float = 0.95) -> float | None:
-    """What the highest of so many coming days stays below, with that certainty; None from fewer than `FEWEST_DAYS` peaks.
+    """Return an upper bound of the highest of `days` coming daily peaks, at confidence `share`.
 
-    `peaks`: of each day its busiest hour, above 0, in any unit, which is that of the result. Logarithms are taken as normal and
-    days as independent, so that each of the coming days has its share of what is allowed (Bonferroni): a simultaneous
-    prediction interval (Hahn and Meeker, Statistical Intervals, section 4.8). A month that grows has no part in it.
+    Returns None for fewer than `FEWEST_DAYS` peaks. `peaks` has the busiest hour of each day, above 0; the result has
+    the same unit. Logarithms are taken as normal and days as independent, so each coming day gets its share of the
+    allowed error (Bonferroni): a simultaneous prediction interval (Hahn and Meeker, Statistical Intervals, section
+    4.8). Growth from month to month is not considered.
     """
     if len(peaks) < FEWEST_DAYS:
         return None

@@ -1,4 +1,4 @@
-"""From which size on a larger redo log gains nothing more: a pure function of what was measured at some sizes."""
+"""Redo log size beyond which throughput gains nothing more: a pure function of throughput measured at some sizes."""
 
 from __future__ import annotations
 
@@ -11,22 +11,25 @@ from redolab.models.intervals import SHARE, Estimate
 from redolab.units import format_size
 
 _STEP = 0.05
-"""Of a share that is told as an upper bound: less than 5 %, less than 10 %."""
+"""Step to which an upper bound of a share is rounded up: less than 5 %, less than 10 %."""
 NEGLIGIBLE = 0.03
-"""A share of throughput for which nobody would take a longer recovery."""
+"""Share of throughput for which nobody would accept a longer recovery."""
 _DRAWS = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class Plateau:
-    """The smallest size that has all but a negligible share of the best throughput, and between which sizes it lies; bytes."""
+    """Smallest size whose throughput is within a negligible share of the best, with its 95 % interval; in bytes."""
 
     size: int
     low: int
     high: int
 
     def in_words(self, smallest: int, largest: int) -> str:
-        """As in `a log beyond 1G gains less than 3% more (95 %: 256M to 2G)`; `smallest` and `largest` of those measured."""
+        """Return it as `a log beyond 1G gains less than 3% more (95 %: 256M to 2G)`.
+
+        `smallest` and `largest` are the ends of the measured sizes, in bytes.
+        """
         size, low, high = (format_size(each) for each in (self.size, self.low, self.high))
         between = "" if low == high else f" (95 %: {low} to {high})"
         if low != high and (self.low, self.high) == (smallest, largest):
@@ -37,18 +40,18 @@ class Plateau:
 
 
 def plateau(throughput: Mapping[int, Estimate]) -> Plateau:
-    """From the throughput at each size in bytes.
+    """Return the plateau, from the throughput at each size in bytes.
 
-    The interval is that of a parametric bootstrap: each throughput is drawn anew from the normal distribution that has its
-    interval, and the size found among the drawn ones; where one interval is not known it may be any size. Sizes between those
-    measured are not thought of: the true one lies between the size before `low` and `high`.
+    The interval is by parametric bootstrap: draw each throughput from the normal distribution of its interval, and find
+    the plateau among the drawn values. If an interval is unknown, it may be any size. Only measured sizes are
+    considered: the true one lies between the size before `low` and `high`.
     """
     sizes = sorted(throughput)
     means = np.array([throughput[size].mean for size in sizes])
     half = np.array([(throughput[size].high - throughput[size].low) / 2 for size in sizes])
     if np.isnan(half).any():
         return Plateau(sizes[_first(means)], sizes[0], sizes[-1])
-    # Of a normal distribution; Student's t of few loads makes them wider than that, never narrower.
+    # The half-widths are those of a normal distribution; Student's t of few loads makes them wider, never narrower.
     drawn = np.random.default_rng(0).normal(means, half / 1.96, size=(_DRAWS, len(sizes)))
     places = sorted(_first(each) for each in drawn)
     outside = int((1 - SHARE) / 2 * _DRAWS)
@@ -57,10 +60,10 @@ def plateau(throughput: Mapping[int, Estimate]) -> Plateau:
 
 
 def throughput_difference_in_words(furthest: float) -> str:
-    """As in `less than 5 % either way`, of what differs by such a share at most."""
+    """Return `less than 5 % either way` for a share of at most `furthest`, rounded up."""
     return f"less than {100 * _STEP * (1 + furthest // _STEP):.0f} % either way"
 
 
 def _first(throughput: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> int:
-    """The place of the first that is as good as the best."""
+    """Return the index of the first size that is nearly as good as the best."""
     return int(np.argmax(throughput >= (1 - NEGLIGIBLE) * throughput.max()))

@@ -1,4 +1,4 @@
-"""How far whole runs differ: cells measured in several of them, hours or days apart."""
+"""Differences between whole runs: configurations measured in several runs, hours or days apart."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Replicates:
-    """Standard deviations of the logarithm of a time: between runs of one cell, and between its recoveries within a run."""
+    """Standard deviations of the logarithm of a time: between runs of one configuration, and between recoveries of a
+    run.
+    """
 
     between: float | None
-    """What runs add to the rest; None where no cell was measured in two runs."""
+    """Deviation between runs, without that of recoveries; None if no configuration was measured in two runs."""
     within: float | None
-    """None where no run has a cell twice."""
+    """Deviation between recoveries; None if no run has a configuration twice."""
     cells: int
-    """Measured in several runs."""
+    """Number of configurations measured in several runs."""
     runs: int
-    """Of which these cells are."""
+    """Number of runs with these configurations."""
     freedom: int
-    """Degrees of freedom of what is between."""
+    """Degrees of freedom of `between`."""
 
     def in_words(self) -> str:
-        """As in `±6 % between runs (12 cells in 5 runs), ±3 % between recoveries of one run`."""
+        """Return it as `±6 % between runs (12 cells in 5 runs), ±3 % between recoveries of one run`."""
         if self.between is None:
             return "no cell was measured in two runs: what runs differ by is not known"
         within = (
@@ -35,10 +37,10 @@ class Replicates:
 
 
 def replicates(cells: Sequence[Sequence[tuple[str, float]]]) -> Replicates:
-    """What runs differ by, from the recoveries of each cell, each with its run and its seconds.
+    """Return the differences between runs, from the recoveries of each configuration as (run, seconds).
 
-    One-way random effects within each cell, cells pooled by their degrees of freedom (Searle, Casella and McCulloch, Variance
-    Components, 3.6): what the means of runs differ by holds what recoveries differ by, too.
+    One-way random effects within each configuration, pooled by degrees of freedom (Searle, Casella and McCulloch,
+    Variance Components, 3.6). The means of runs differ by the deviation of recoveries too, which is subtracted.
     """
     by_run = [_by_run(cell) for cell in cells]
     within_squares = sum(_squares(times) for cell in by_run for times in cell.values())

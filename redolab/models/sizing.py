@@ -1,4 +1,4 @@
-"""Which size of redo log to set: what each size means, and the choice among them."""
+"""Choice of a redo log size: the consequences of each size, and the choice among them."""
 
 from __future__ import annotations
 
@@ -19,64 +19,64 @@ HOUR = 3600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What an answer has to keep to."""
+    """Limits that an answer has to keep."""
 
     rto: float
-    """Seconds within which a recovery is to end."""
+    """Seconds within which a recovery has to end."""
     chance: float = 0.05
-    """What the chance to take longer has to be below, 0 to 1."""
+    """Upper bound of the probability of a longer recovery, 0 to 1."""
     loss: float = 0.03
-    """What the loss of throughput against the largest log has to be below, 0 to 1."""
+    """Upper bound of the loss of throughput against the largest log, 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizeRow:
-    """What a redo log of so many bytes means."""
+    """Consequences of a redo log of `log_size` bytes."""
 
     log_size: int
     age: int
     """Bytes of redo that recovery finds at worst: the checkpoint age at which statements wait."""
     minutes: float
-    """Of redo at the peak rate that it holds."""
+    """Minutes of redo at the peak rate that it holds."""
     prediction: Prediction
-    """After a crash at that age."""
+    """Recovery after a crash at that age."""
     chance: float
-    """That a recovery takes longer than it may, 0 to 1."""
+    """Probability that a recovery takes longer than the limit, 0 to 1."""
     lost: Ratio | None = None
-    """Of throughput against the largest log that was measured, above 0 where it loses; None where that is not known."""
+    """Loss of throughput against the largest measured log, above 0 for a loss; None if unknown."""
 
 
 class Basis(StrEnum):
-    """By what a size was chosen among those that recover in time."""
+    """Criterion by which a size was chosen among those that recover in time."""
 
     THROUGHPUT = "throughput"
-    """The smallest that is known to lose less than it may."""
+    """Smallest size that is known to lose less than the limit."""
     HOUR = "an hour of redo"
-    """The smallest that holds an hour of peak redo."""
+    """Smallest size that holds an hour of peak redo."""
     TIME = "recovery time"
-    """The largest that recovers in time: an hour of redo would take more."""
+    """Largest size that recovers in time: an hour of redo would take more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """The sizes that meet each condition; None where none that the server can have does."""
+    """Sizes that meet each condition; None if no size that the server can have meets it."""
 
     rows: Sequence[SizeRow]
-    """Of the sizes that were to be shown, as far as the server can have them."""
+    """Rows of the sizes to show, as far as the server can have them."""
     smallest: SizeRow
-    """Of all that were looked at."""
+    """Smallest of all considered sizes."""
     holds: SizeRow | None
-    """The smallest that holds an hour of redo at the peak rate."""
+    """Smallest size that holds an hour of redo at the peak rate."""
     within: SizeRow | None
-    """The largest whose chance to take too long is below the limit."""
+    """Largest size whose probability of a longer recovery is below the limit."""
     within_median: SizeRow | None
-    """The largest that recovers in time after half of the worst crashes."""
+    """Largest size that recovers in time after half of the worst crashes."""
     keeps: SizeRow | None
-    """The smallest that is known to lose less throughput than it may."""
+    """Smallest size that is known to lose less throughput than the limit."""
 
     @property
     def basis(self) -> Basis | None:
-        """By what the answer was chosen; None if there is none."""
+        """Criterion of the answer; None if there is no answer."""
         if self.within is None:
             return None
         if self.keeps is not None and self.keeps.log_size <= self.within.log_size:
@@ -87,7 +87,7 @@ class Advice:
 
     @property
     def answer(self) -> SizeRow | None:
-        """The smallest that does what the basis asks for: any larger one costs recovery time for certain."""
+        """Smallest size that meets the criterion: any larger one costs recovery time for certain."""
         match self.basis:
             case Basis.THROUGHPUT:
                 return self.keeps
@@ -111,11 +111,12 @@ def advise(
     lost: Callable[[int], Ratio | None] = lambda _: None,
     shown: Sequence[int] = SHOWN,
 ) -> Advice:
-    """Advice for a peak of so many bytes of LSN an hour.
+    """Return advice for a peak of `redo_per_hour` bytes of LSN an hour.
 
-    All of a log size in bytes: `age`, the worst checkpoint age in bytes; `predicted`, the recovery at that age; `chance`,
-    that a recovery takes longer than `limits` allow; `lost`, throughput against the largest log that was measured.
-    `smallest` and `largest`: what the server can have. `shown`: the sizes that get a row, as far as it can have them.
+    The functions take a log size in bytes. `age`: the worst checkpoint age in bytes; `predicted`: the recovery at that
+    age; `chance`: the probability that a recovery takes longer than `limits` allow; `lost`: the loss of throughput
+    against the largest measured log. `smallest` and `largest`: the range that the server can have. `shown`: the sizes
+    that get a row, as far as the server can have them.
     """
 
     def row(log_size: int) -> SizeRow:
@@ -141,7 +142,7 @@ def advise(
 
 
 def is_resolved(lost: Ratio, loss: float) -> bool:
-    """Whether a loss with this interval is told from none or from one that is too much: not where both lie in it."""
+    """Return True unless the interval contains both no loss and a loss beyond the limit."""
     return not (lost.low <= 0 and lost.high >= loss)
 
 
@@ -154,12 +155,12 @@ def _first(row: Callable[[int], SizeRow], sizes: Sequence[int], meets: Callable[
 
 
 def _last(row: Callable[[int], SizeRow], sizes: Sequence[int], meets: Callable[[int], bool]) -> SizeRow | None:
-    """The last that meets what smaller sizes meet as well: the larger the log, the longer its recovery."""
+    """Return the last size that meets a condition that all smaller sizes meet too: recovery time grows with the log."""
     count = bisect.bisect_left(sizes, True, key=lambda size: not meets(size))
     return row(sizes[count - 1]) if count else None
 
 
 def possible_sizes(smallest: int, largest: int) -> list[int]:
-    """Sizes that a person would set: steps of 64M up to 1G, 256M up to 8G, and 1G beyond."""
+    """Return the sizes that a person would set: steps of 64M up to 1G, 256M up to 8G, and 1G beyond."""
     steps = [*range(64 * MIB, GIB, 64 * MIB), *range(GIB, 8 * GIB, 256 * MIB), *range(8 * GIB, 513 * GIB, GIB)]
     return [size for size in steps if smallest <= size <= largest]

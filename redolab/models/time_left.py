@@ -1,8 +1,9 @@
-"""How long a recovery will still take: as long as recoveries of such servers took that had come as far, at this one's speed.
+"""Time left of a running recovery: as long as similar recoveries took from the same point, at this one's speed.
 
-A method of analogues: each recovery that was recorded is followed to the point that is most like the one at hand (share of the redo
-read, share of it applied, reading or applying), its seconds from there are scaled by how fast this one has been up to here, and it
-counts by how much alike the two have been. The time left is the weighted median, its interval the weighted quantiles.
+A method of analogues. Each recorded recovery is followed to the point most like the current one: share of the redo
+read, share of it applied, reading or applying. Its seconds from there are scaled by the speed of the current recovery
+so far, and weighted by the similarity of the two. The time left is the weighted median, its interval the weighted
+quantiles.
 """
 
 from __future__ import annotations
@@ -17,44 +18,45 @@ import numpy as np
 import numpy.typing as npt
 
 ANY_KIND = ""
-"""Stands for all kinds of servers together."""
+"""Key for all kinds of servers together."""
 POINTS = 50
-"""Moments at which a recorded recovery is kept, evenly over its time."""
+"""Number of points at which a recorded recovery is kept, evenly over its time."""
 _PER_MILLE = 1000.0
 _TENTHS = 10.0
 _LOW, _HIGH = 0.1, 0.9
 """Quantiles between which eight in ten lie."""
 _NEAR = 0.02
-"""Shares that are told apart no more than this."""
+"""Smallest difference between shares that counts."""
 _APART = 0.5
-"""How far reading is from applying, in shares."""
+"""Distance between reading and applying, in shares."""
 _LIKE = 0.05
-"""A distance in shares at which a recovery counts e times less."""
+"""Distance in shares at which the weight of a recovery falls by a factor of e."""
 _WAIT = 0.3
 _SPEED = 0.6
 _TURN = 0.5
 _AGE = 0.5
 _DENSITY = 0.7
 _SIZE = 0.7
-"""Deviations of natural logarithms: of a wait that shows nothing, of the seconds a byte, of applying to reading, of the time so far,
-of pages a byte, of the size of the redo."""
+"""Deviations of natural logarithms: of a wait without visible progress, of the seconds a byte, of applying to reading,
+of the time so far, of pages a byte, of the size of the redo.
+"""
 _SEEN_SHARE = 0.03
 _SEEN_S = 0.2
-"""From there on a speed is one."""
+"""Share and seconds from which a speed is known."""
 _UNLIKELY = 0.05
-"""Weight of one that had less redo than this one has read, or more than its log holds."""
+"""Weight of a recovery with less redo than this one has read, or more than its log holds."""
 _NEVER_NONE = 1e-6
 _SHORTEST_S = 0.3
 _LEAST_REACH = 0.05
 _FEWEST = 5
-"""Recoveries of such servers from which something is known."""
+"""Fewest recoveries of such servers to rely on."""
 
 Numbers = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 
 class Knows(StrEnum):
-    """What can be seen of how far a recovery has come."""
+    """Progress that can be seen of a recovery."""
 
     NOTHING = "nothing but its age"
     READING = "reading, of an unknown size"
@@ -65,31 +67,31 @@ class Knows(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """How far a recovery has come; redo in bytes, times in seconds."""
+    """Progress of a recovery; redo in bytes, times in seconds."""
 
     elapsed: float
-    """Since the server's start."""
+    """Seconds since the server's start."""
     total: float | None = None
-    """All redo; None while that is not known."""
+    """Bytes of all redo; None while unknown."""
     most: float | None = None
-    """What the log files hold: no recovery has more redo."""
+    """Bytes that the log files hold: no recovery has more redo."""
     read: float = 0.0
     applied: float | None = 0.0
-    """Redo whose pages are up to date, as far as is shown; None where nothing shows shares of a batch."""
+    """Bytes of redo whose pages are up to date, as far as shown; None if shares of a batch are never shown."""
     complete: float = 0.0
-    """Redo of the batches that are complete."""
+    """Bytes of redo of the complete batches."""
     reading_s: float = 0.0
     applying_s: float = 0.0
     unseen_s: float = 0.0
-    """Since a share was shown last, while pages are applied; 0 while redo is read."""
+    """Seconds since the last progress was shown, while pages are applied; 0 while redo is read."""
     in_batch_s: float = 0.0
-    """Since the batch began."""
+    """Seconds since the batch began."""
     pages_a_mib: float | None = None
-    """Pages of the batch at hand, for each MiB of its redo; None where no line says how many."""
+    """Pages of the current batch for each MiB of its redo; None if no line reports them."""
 
     @property
     def knows(self) -> Knows:
-        """What can be seen."""
+        """Progress that can be seen."""
         if self.in_batch_s > 0:
             return Knows.APPLYING_SHARE if self.applied is not None and self.applied > self.complete else Knows.APPLYING
         if self.total is not None:
@@ -98,12 +100,12 @@ class Done:
 
 
 class Course(msgspec.Struct, frozen=True, kw_only=True):
-    """A recovery that was recorded, at `POINTS` moments: shares of its redo per mille, times in tenths of a second."""
+    """A recorded recovery at `POINTS` points: shares of its redo per mille, times in tenths of a second."""
 
     run: str
     server: str
     kind: str
-    """Of servers whose recoveries go alike, and whose logs tell as much of them."""
+    """Kind of server: their recoveries are similar, and their logs show the same progress."""
     redo: int
     """Bytes."""
     ready: int
@@ -115,33 +117,33 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     unseen: tuple[int, ...]
     in_batch: tuple[int, ...]
     pages_a_mib: tuple[int, ...]
-    """Of the batch at hand; 0 where that is not known."""
+    """Pages of the current batch for each MiB of its redo; 0 if unknown."""
     all_reading: int
-    """Of the whole recovery, as `all_applying`."""
+    """Reading time of the whole recovery, in tenths of a second; `all_applying` likewise."""
     all_applying: int
 
     @property
     def shows_reading(self) -> bool:
-        """Whether it was seen how far its redo was read, while it was."""
+        """True if the reading of its redo was visible while it happened."""
         return any(0 < each < _PER_MILLE for each in self.read)
 
 
 class TimeLeft(msgspec.Struct, frozen=True, kw_only=True):
-    """How long a recovery will still take, in seconds."""
+    """Time that a recovery will still take, in seconds."""
 
     seconds: float
     low: float
     high: float
-    """Between these eight in ten are expected."""
+    """Upper end of the interval from `low`, in which eight in ten are expected."""
     least: float
     most: float
-    """By any of the recoveries that are known: no interval reaches beyond."""
+    """Longest time by any known recovery; no interval reaches beyond it, nor below `least`."""
     share: float
-    """Of all its time, that has passed."""
+    """Share of its whole time that has passed."""
     knows: Knows
 
     def widened(self, by: Widening) -> TimeLeft:
-        """Return it with an interval that reaches as far as held for others."""
+        """Return it with an interval as wide as other recoveries needed."""
         low = self.seconds * math.exp(-by.factor * _reach(self.low, self.seconds))
         high = self.seconds * math.exp(by.factor * _reach(self.high, self.seconds))
         lowest = min(self.least, self.low, self.seconds * math.exp(-by.reach))
@@ -150,7 +152,7 @@ class TimeLeft(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Way(StrEnum):
-    """What a recovery is followed by."""
+    """Sources by which a recovery is followed."""
 
     PROCESS = "log, redo log files and process"
     PROCESS_ALONE = "redo log files and process"
@@ -159,16 +161,19 @@ class Way(StrEnum):
 
 
 class Widening(msgspec.Struct, frozen=True, kw_only=True):
-    """How far an interval must reach so that it holds eight times in ten, in natural logarithms."""
+    """Width that an interval needs to hold eight times in ten, in natural logarithms."""
 
     factor: float
-    """Times as far as the interval of the weighted quantiles."""
+    """Factor on the interval of the weighted quantiles."""
     reach: float
-    """How far from the expected time left eight in ten true ones were: no interval reaches beyond this and all known recoveries."""
+    """Distance from the expected time within which eight in ten true times were.
+
+    No interval reaches beyond both this and all known recoveries.
+    """
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
-    """How often intervals held, each made from recoveries of other runs alone; asked several times of each recovery."""
+    """Number of intervals that held, each made from recoveries of other runs alone; several for each recovery."""
 
     recoveries: int
     asked: int
@@ -176,21 +181,21 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Experience(msgspec.Struct, frozen=True, kw_only=True):
-    """What recoveries before tell of others."""
+    """Recorded recoveries, and the widths of intervals that they need."""
 
     courses: tuple[Course, ...]
     widening: dict[Way, dict[str, Widening]]
-    """Way → kind of server, or `ANY_KIND` → how far its intervals must reach."""
+    """Way → kind of server, or `ANY_KIND` → width that its intervals need."""
     held: dict[Way, dict[str, Held]]
-    """Way → kind of server → how often its intervals then held."""
+    """Way → kind of server → number of its intervals that then held."""
 
     def widening_of(self, way: Way, kind: str | None) -> Widening | None:
-        """Return how far intervals must reach for that kind of server, or for any where it is unknown; None if nothing tells."""
+        """Return the width that intervals need for a kind of server, or for any if it is unknown; None without data."""
         known = self.widening.get(way, {})
         return known.get(kind or ANY_KIND, known.get(ANY_KIND))
 
     def tracks(self, kind: str | None, *, shows_reading: bool = False) -> Tracks:
-        """Return the recoveries of such servers, or all where they are too few, or none is named.
+        """Return the recoveries of a kind of server, or all if they are too few or `kind` is None.
 
         `shows_reading`: only those whose redo was seen being read.
         """
@@ -199,7 +204,7 @@ class Experience(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Tracks:
-    """Courses in arrays, a row for each: shares, and seconds. What is kept at `POINTS` moments has a column for each."""
+    """Courses in arrays, a row for each: shares, and seconds. A series at `POINTS` points has a column for each."""
 
     redo: Numbers
     """Bytes."""
@@ -217,7 +222,7 @@ class Tracks:
 
 
 def tracks_of(courses: Sequence[Course], kind: str | None) -> Tracks:
-    """Return the recoveries of such servers, or all where they are too few, or none is named."""
+    """Return the recoveries of a kind of server, or all if they are too few or `kind` is None."""
     alike = [each for each in courses if each.kind == kind]
     chosen = alike if len(alike) >= _FEWEST else courses
 
@@ -262,7 +267,7 @@ def time_left(done: Done, tracks: Tracks, widening: Widening | None = None) -> T
 
 
 def widening_for(shown: Sequence[tuple[TimeLeft, float]], share: float = _HIGH - _LOW) -> Widening:
-    """Return how far intervals must reach, so that this share of (expected, not widened; true seconds left) is inside."""
+    """Return the width at which `share` of the intervals hold, from (expected before widening, true seconds left)."""
     off = [abs(math.log(true / left.seconds)) for left, true in shown]
     scores = [
         each / _reach(left.high if true > left.seconds else left.low, left.seconds)
@@ -272,12 +277,12 @@ def widening_for(shown: Sequence[tuple[TimeLeft, float]], share: float = _HIGH -
 
 
 def _reach(end: float, median: float) -> float:
-    """How far an end of an interval is from the median, in logarithms; one that lies on it is moved off."""
+    """Return the distance of an interval's end from the median, in logarithms, at least `_LEAST_REACH`."""
     return max(_LEAST_REACH, abs(math.log(end / median)))
 
 
 def _as_they_went(done: Done, tracks: Tracks) -> tuple[Numbers, Numbers]:
-    """Return the seconds left if it went on as each of those recoveries did, and how much each counts."""
+    """Return the seconds left if it went on like each of those recoveries, and the weight of each."""
     every = np.arange(len(tracks.redo))
     total, weight = _total(done, tracks)
     share = np.minimum(1.0, done.read / total)
@@ -325,19 +330,22 @@ def _as_they_went(done: Done, tracks: Tracks) -> tuple[Numbers, Numbers]:
 
 
 def _by_age(done: Done, tracks: Tracks, elapsed: Numbers, weight: Numbers) -> tuple[Numbers, Numbers]:
-    """Return seconds left and weights where no speed is seen yet: by how long it has been at it, and by how much redo it has."""
+    """Return seconds left and weights while no speed is known: by the time so far and the size of the redo."""
     if done.total is None:
         weight = weight * _alike(np.log((done.elapsed + 0.5) / (elapsed + 0.5)), _AGE)
         return tracks.ready - elapsed, weight + _NEVER_NONE
     larger = max(done.total, 1.0) / tracks.redo
     left = tracks.ready * larger - done.elapsed
-    # Where none is left, that one would be ready by now.
+    # A recovery with no time left would be ready by now.
     weight = np.where(left > 0, weight * _alike(np.log(larger), _SIZE), 0.0)
     return np.where(left > 0, left, _SHORTEST_S), weight + _NEVER_NONE
 
 
 def _total(done: Done, tracks: Tracks) -> tuple[Numbers, Numbers]:
-    """Return all redo, and weights: where it is not known, it is as much as those recoveries had, or could have here."""
+    """Return all redo, and weights.
+
+    If the total is unknown, assume that of each recorded recovery, as far as possible here.
+    """
     if done.total is not None:
         total = np.full_like(tracks.redo, max(done.total, done.read, 1.0))
         return total, np.ones_like(total)
@@ -347,13 +355,13 @@ def _total(done: Done, tracks: Tracks) -> tuple[Numbers, Numbers]:
 
 
 def _nearest(waits: Numbers, near: Flags, waited: float) -> tuple[npt.NDArray[np.intp], Numbers]:
-    """Return which of the near points had waited as long, and how far that is from it, in logarithms."""
+    """Return the index of the near point with the most similar wait, and its distance in logarithms."""
     gaps = np.where(near, np.abs(np.log((waits + 0.3) / (waited + 0.3))), math.inf)
     return gaps.argmin(axis=1), gaps.min(axis=1)
 
 
 def _ratio(numerator: Numbers | float, denominator: Numbers, is_known: Flags) -> Numbers:
-    """Return the ratios that are known, and 1 for all others."""
+    """Return the known ratios, and 1 for all others."""
     return np.divide(numerator, denominator, where=is_known, out=np.ones_like(denominator))
 
 

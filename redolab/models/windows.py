@@ -1,4 +1,6 @@
-"""Windows of a load: what clients met from one moment to another, and how windows with and without something compare."""
+"""Windows of a load: latencies and commits of clients in a time span, and the comparison of windows with and without an
+event.
+"""
 
 from __future__ import annotations
 
@@ -21,38 +23,38 @@ class Acknowledged(Protocol):
 
     @property
     def due(self) -> float:
-        """When it was to be sent."""
+        """Time at which it was to be sent."""
 
     @property
     def done(self) -> float:
-        """When it was acknowledged."""
+        """Time at which it was acknowledged."""
 
 
 class CommitWindow(msgspec.Struct, frozen=True, kw_only=True):
-    """What clients met in one window; a statement belongs to the window in which it was due."""
+    """Latencies and commits of clients in one window; a statement belongs to the window in which it was due."""
 
     seconds: float
     statements: int
     longest_wait_s: float
-    """Of one statement, from when it was due to its acknowledgement."""
+    """Longest time of a statement from when it was due to its acknowledgement."""
     waits_over_100ms: int
-    """Statements that took longer than 100 ms, counted so."""
+    """Number of statements that took longer than 100 ms from when they were due."""
     longest_without_commit_s: float
     """The longest time in which no client's commit was acknowledged."""
     commits: tuple[int, ...]
-    """Acknowledged in each whole second of it."""
+    """Commits acknowledged in each whole second of the window."""
 
     def slow_seconds(self, usual: CommitWindow) -> int:
-        """Return its whole seconds with less than half of the commits of a usual second."""
+        """Return the number of whole seconds with less than half of the commits of a usual second."""
         ordered = sorted(usual.commits)
         half = _SLOW * ordered[len(ordered) // 2] if ordered else 0.0
         return sum(each < half for each in self.commits)
 
 
 def commit_window(statements: Sequence[Acknowledged], began: float, ended: float) -> CommitWindow:
-    """Return the window from one moment to another.
+    """Return the window from `began` to `ended`, in monotonic seconds.
 
-    All that was due in it must be among the statements: one that has no answer yet would pass for none at all.
+    `statements` must hold all that were due in it: one without an answer yet would be missed.
     """
     waits = [each.done - each.due for each in statements if began <= each.due < ended]
     acknowledged = [each.done - began for each in statements if began <= each.done < ended]
@@ -69,23 +71,23 @@ def commit_window(statements: Sequence[Acknowledged], began: float, ended: float
 
 
 def commit_gaps(statements: Sequence[Acknowledged], began: float, ended: float) -> list[tuple[float, float]]:
-    """Return beginning and length of every time without an acknowledgement, those to the two ends included."""
+    """Return the start and length of every time without an acknowledgement, including those at the two ends."""
     moments = [began, *sorted(each.done for each in statements if began <= each.done <= ended), ended]
     return [(start, end - start) for start, end in itertools.pairwise(moments)]
 
 
 @dataclass(frozen=True, slots=True)
 class PairedDifference:
-    """By how much windows with something differ from the windows beside them: the median of the pairs."""
+    """Median difference between windows with an event and the windows beside them."""
 
     median: float
     low: float
     high: float
-    """The 95 % interval of the median; NaN for fewer than six pairs."""
+    """Upper end of the 95 % interval of the median, from `low`; both NaN for fewer than six pairs."""
 
     @property
     def is_significant(self) -> bool:
-        """The interval excludes zero."""
+        """True if the interval excludes zero."""
         return self.low > 0 or self.high < 0
 
 

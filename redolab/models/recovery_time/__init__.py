@@ -1,5 +1,5 @@
-"""How long crash recovery takes: how much there is to do, and what each kind of work takes a server on a storage.
+"""Model of the crash recovery time: the amount of each kind of work, and the time it takes a server on a storage.
 
-`work` counts (redo, batches, pages), `terms` has what each of these takes, `fit` learns it from measured recoveries, and
-`spread` how far predictions of recoveries that no fit has seen were off.
+`work` counts redo, batches and pages. `terms` gives each of them a rate, which `fit` estimates from measured
+recoveries. `spread` has the errors of held-out predictions.
 """

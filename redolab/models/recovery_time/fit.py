@@ -16,14 +16,14 @@ from redolab.models.recovery_time.work import Crash, DirtyPages, Memory, Work, d
 
 POOLING = Pooling()
 _FOR_A_BYTE = np.arange(0.3, 6.0, 0.02)
-"""Bytes of the pool for a byte of redo: the values that are tried."""
+"""Candidate bytes of the pool for a byte of redo."""
 _EQUALLY_GOOD = 1e-12
 _UNKNOWN_NEED = 2.0
-"""Bytes of the pool for a byte of redo where no log told the batches: between those of MariaDB and MySQL."""
+"""Bytes of the pool for a byte of redo if no log shows the batches: between those of MariaDB and MySQL."""
 
 
 class Struck(StrEnum):
-    """What a crash found: in full logs redo and dirty pages rise together, elsewhere not."""
+    """State of the load at a crash: in full logs redo and dirty pages grow together, otherwise not."""
 
     FULL = "full log, tables of half of it"
     OTHERWISE = "other tables or ages"
@@ -46,57 +46,60 @@ class Observation:
     disk: DiskRates
     batches: int | None
     pages: float | None
-    """Recovered, summed over batches; None where neither log nor disk tells."""
+    """Pages recovered, summed over batches; None if neither log nor disk shows it."""
     stretches: Mapping[frozenset[Part], float]
-    """Seconds of the parts, or of those together that the log does not tell apart; they add up to `ready`."""
+    """Seconds of the parts, or of groups of parts that the log does not separate; they add up to `ready`."""
     ready: float
     tables: int
     """Bytes of the tables that the load ran on."""
     struck: Struck = Struck.FULL
     is_judged: bool = True
-    """Whether it says how far predictions are off: what something else may have slowed only teaches where little else does."""
+    """True if the errors of predictions are estimated from it.
+
+    A recovery that something else may have slowed is only trained on, and only if hardly any others exist.
+    """
 
     @property
     def subject(self) -> Subject:
-        """Whose rates it tells."""
+        """Server and workload whose rates it is trained for."""
         return self.server, self.workload
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """What recoveries of a server under a workload taught."""
+    """Rates and properties fitted to the recoveries of a server under a workload."""
 
     memory: Memory
-    """What its redo takes of the buffer pool."""
+    """Memory of the buffer pool that its redo takes."""
     rates: Mapping[str, float]
     """Term → rate."""
     dirty_pages: DirtyPages
-    """At a crash, by its redo."""
+    """Dirty pages at a crash, by its redo."""
 
     def work(self, crash: Crash, pool: float) -> Work:
-        """What there is to do."""
+        """Return the work of recovering a crash with a buffer pool of `pool` bytes."""
         return work(crash, pool, self.memory)
 
     def parts(self, crash: Crash, pool: float, disk: DiskRates) -> dict[Part, float]:
-        """Predicted seconds of each part."""
+        """Return the predicted seconds of each part."""
         return seconds_by_part(self.rates, self.work(crash, pool), disk)
 
     def ready(self, crash: Crash, pool: float, disk: DiskRates) -> float:
-        """Predicted seconds to ready."""
+        """Return the predicted seconds to ready."""
         return sum(self.parts(crash, pool, disk).values())
 
     def ready_by_redo(self, redo: float, pool: float, disk: DiskRates) -> float:
-        """Predicted seconds to ready where the dirty pages are not known."""
+        """Return the predicted seconds to ready if the dirty pages are not known."""
         return self.ready(Crash(redo=redo, dirty_pages=self.dirty_pages.at(redo)), pool, disk)
 
 
 def fit_together(observations: Sequence[Observation]) -> Mapping[Subject, Fitted]:
-    """Return the rates of all these servers and workloads, each family by itself."""
+    """Return the rates of all these servers and workloads; each family is fitted alone."""
     return Fits().of(observations)
 
 
 class Fits:
-    """Fits of one set of recoveries, again and again without some of them: what did not change is computed once."""
+    """Repeated fits of one set of recoveries without some of them; unchanged parts are computed once."""
 
     def __init__(self, pooling: Pooling = POOLING) -> None:
         self._pooling = pooling
@@ -104,7 +107,7 @@ class Fits:
         self._last: dict[str, PooledRates] = {}
 
     def of(self, observations: Sequence[Observation]) -> Mapping[Subject, Fitted]:
-        """Return the rates by these recoveries alone."""
+        """Return the rates fitted to these recoveries alone."""
         families: dict[str, dict[Subject, list[Observation]]] = {}
         for each in observations:
             families.setdefault(each.family, {}).setdefault(each.subject, []).append(each)
@@ -127,14 +130,14 @@ class Fits:
     def _learned(self, observations: Sequence[Observation]) -> _Learned:
         key = tuple(map(id, observations))
         if key not in self._known:
-            # Kept with its observations, so that no other can get the same id.
+            # The observations are kept with their fit, so that no others can get the same id.
             self._known[key] = (observations, _learned(observations))
         return self._known[key][1]
 
 
 @dataclass(frozen=True, slots=True)
 class _Learned:
-    """What the recoveries of one subject tell by themselves, and what they add to the fit of their family."""
+    """Quantities fitted to one subject alone, and its data for the fit of the family."""
 
     memory: Memory
     dirty_pages: DirtyPages
@@ -175,7 +178,7 @@ def _amounts(each: Observation, memory: Memory) -> Array:
 
 
 def _memory(observations: Sequence[Observation]) -> Memory:
-    """What makes the predicted batches nearest to those that were counted, and then pages follow from batches."""
+    """Return the memory that predicts the counted batches best, then the pages that follow from these batches."""
     per_byte = _need([each for each in observations if each.batches is not None])
     plain = Memory(per_byte=per_byte)
     known = [each for each in observations if each.pages and each.crash.dirty_pages]
@@ -191,7 +194,7 @@ def _memory(observations: Sequence[Observation]) -> Memory:
 
 
 def _need(observations: Sequence[Observation]) -> float:
-    """Bytes of the pool for a byte of redo; of values that do equally well the middle one."""
+    """Return the bytes of the pool for a byte of redo: the middle one of the values that fit equally well."""
     if not observations:
         return _UNKNOWN_NEED
     redo = np.array([each.crash.redo for each in observations])

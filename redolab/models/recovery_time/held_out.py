@@ -1,4 +1,4 @@
-"""Predictions of measured recoveries that the fit has not seen: by crash, run, log size, pool, storage and server."""
+"""Predictions of measured recoveries that were held out: by crash, run, log size, pool, storage and server."""
 
 from __future__ import annotations
 
@@ -15,38 +15,41 @@ from redolab.models.recovery_time.pooling import Subject
 from redolab.models.recovery_time.terms import DiskRates
 
 FITTED_UP_TO = 2**30
-"""Bytes of the largest log that the fit sees where larger ones are held out."""
+"""Bytes of the largest log that is trained on when larger ones are held out."""
 
 _TINY = 1e-9
 _DISKS = 2
-"""From one disk alone nothing can be learnt of what a disk does."""
+"""Fewest disks that show the effect of a disk."""
 RECOVERIES_OF_A_DISK = 4
-"""Fewer tell little of it: a storage with fewer is not one that was measured."""
+"""Fewest recoveries on a storage for it to count as measured."""
 ENOUGH_CRASHES = 3
-"""Of a server under a workload, or with logs of a size or larger. With two of MariaDB 10.11 with 8G predictions of these
-very crashes were 15 to 28 % too short; by two of MySQL 5.7 on one disk one on another would take 61 times as long."""
+"""Fewest crashes of a server under a workload, or with logs of a size or larger.
+
+With two crashes of MariaDB 10.11 with 8G, predictions of these very crashes were 15 to 28 % too short. Trained on two
+of MySQL 5.7 on one disk, the prediction for another disk was 61 times too long.
+"""
 
 
 class HeldOut(StrEnum):
-    """What the fit has not seen."""
+    """Kind of recovery that the fit was not trained on."""
 
     CRASH = "another crash"
     RUN = "another run"
-    """Hours or days apart, with whatever conditions it had."""
+    """Another run, hours or days apart, under the conditions of its time."""
     LOG_SIZE = "a larger log"
     POOL = "another pool"
     STORAGE = "another storage"
-    """On which others of its family were measured."""
+    """Another storage, on which other servers of the family were measured."""
     UNSEEN_STORAGE = "a storage nobody measured"
     SERVER = "another server"
     MACHINE = "another machine"
-    """On its own disk, where processors decide more than anything else."""
+    """Another machine on its own disk, where CPUs decide more than anything else."""
     LIMITED = "another machine, a limited disk"
-    """On the model of a disk, which is the same on each."""
+    """Another machine on the model of a disk, which is the same on each machine."""
     CALIBRATED = "another machine, calibrated"
-    """By the rates of other machines, as a few crashes there scaled them."""
+    """Another machine, by the rates of the others, scaled by a few crashes on it."""
     CALIBRATED_LARGER = "a larger log, calibrated"
-    """So scaled, with a log larger than those of the calibration."""
+    """A machine scaled in this way, with a log larger than those of the calibration."""
 
 
 OF_MACHINES = (HeldOut.MACHINE, HeldOut.LIMITED)
@@ -55,16 +58,16 @@ OF_CALIBRATED = (HeldOut.CALIBRATED, HeldOut.CALIBRATED_LARGER)
 
 @dataclass(frozen=True, slots=True)
 class HeldOutPrediction:
-    """A measured recovery, and what was predicted of it without it."""
+    """A measured recovery, and its prediction by a fit that was not trained on it."""
 
     held_out: HeldOut
     observation: Observation
     predicted: float
-    """Seconds, from the crash's redo and dirty pages."""
+    """Predicted seconds, from the crash's redo and dirty pages."""
     by_redo: float
-    """Seconds, from its redo alone, as someone asks who plans a log."""
+    """Predicted seconds from the redo alone, the question of a person who plans a log."""
     machine: str = ""
-    """On which it was measured, where it was predicted by what others taught."""
+    """Machine of the recovery, if it was predicted from other machines; else empty."""
 
     @property
     def error(self) -> float:
@@ -73,7 +76,7 @@ class HeldOutPrediction:
 
     @property
     def error_by_redo(self) -> float:
-        """ln(measured / predicted) of the prediction from the redo alone."""
+        """ln(measured / predicted) for the prediction from the redo alone."""
         return math.log(self.observation.ready / self.by_redo)
 
     @property
@@ -83,7 +86,10 @@ class HeldOutPrediction:
 
 
 def counts_once(each: HeldOutPrediction) -> str:
-    """What tells little more than once, however many recoveries there are of it: a server, a machine, or a crash."""
+    """Return the independent unit of a prediction: its crash, server, storage or machine.
+
+    Several recoveries of one unit count about as much as one.
+    """
     if each.held_out in OF_MACHINES:
         return each.machine
     if each.held_out in OF_CALIBRATED:
@@ -94,23 +100,28 @@ def counts_once(each: HeldOutPrediction) -> str:
 
 
 def weights(units: Sequence[str]) -> list[float]:
-    """What each prediction counts, so that each unit, of which these are the names, counts once."""
+    """Return weights by which each unit counts once; `units` has the unit's name for each prediction."""
     counts = Counter(units)
     return [1 / counts[each] for each in units]
 
 
 def weighted_median(values: Sequence[float], units: Sequence[str]) -> float:
-    """The median of values, each unit counting once; between two that are as much in the middle, their mean."""
+    """Return the median of values, each unit counting once; the mean of the two middle values if they are equally
+    central.
+    """
     order = np.argsort(values)
     there, reached = np.asarray(values)[order], np.cumsum(np.asarray(weights(units))[order])
     half = reached[-1] / 2
-    # The last digit of a sum of thirds is to decide nothing.
+    # Round: the last digit of a sum of thirds must not decide.
     first, second = (np.searchsorted(reached, half * (1 + sign * _TINY)) for sign in (-1, 1))
     return float((there[first] + there[second]) / 2)
 
 
 def judged(observations: Sequence[Observation], relatives: Mapping[str, Sequence[str]]) -> list[HeldOutPrediction]:
-    """Every held-out prediction that these recoveries allow; `relatives`: server → others of its family, the nearest first."""
+    """Return every held-out prediction that these recoveries allow.
+
+    `relatives`: server → other servers of its family, the nearest first.
+    """
     found: list[HeldOutPrediction] = []
     families = {
         family: [each for each in observations if each.family == family]
@@ -161,7 +172,7 @@ class _Folds:
         self._fits = Fits()
 
     def without(self, kind: HeldOut, unseen: Sequence[Observation]) -> list[HeldOutPrediction]:
-        """Predictions of these by the rest, as far as the rest can tell."""
+        """Return predictions of `unseen` by the other recoveries, if those suffice."""
         left_out = {id(each) for each in unseen}
         seen = [each for each in self._observations if id(each) not in left_out]
         by_disk = {HeldOut.STORAGE, HeldOut.UNSEEN_STORAGE, HeldOut.RUN}
@@ -170,25 +181,25 @@ class _Folds:
         if not predicted or (kind in by_disk and not _tells_of_disks(seen) and _is_new_disk(predicted, seen)):
             return []
         if kind is HeldOut.STORAGE:
-            # What nobody else of the family has seen is of the other kind.
+            # A storage that no other server of the family was measured on counts as `UNSEEN_STORAGE`.
             storages = {each.storage for each in seen}
             predicted = [each for each in predicted if each.storage in storages]
         if kind in (HeldOut.STORAGE, HeldOut.UNSEEN_STORAGE):
-            # No calibration that is asked about another disk has fewer.
+            # A calibration used for another disk never has fewer.
             told = Counter(subject for subject, _ in {(each.subject, each.crash_name) for each in seen})
             predicted = [each for each in predicted if told[each.subject] >= ENOUGH_CRASHES]
         fitted = self._fits.of(seen)
         return [held_out_prediction(kind, each, fitted[each.subject]) for each in predicted]
 
     def without_server(self, server: str, subject: Subject) -> Fitted:
-        """What is learnt of a subject where nothing is known of that server."""
+        """Return the fit of a subject if no recovery of `server` is known."""
         return self._fits.of([each for each in self._observations if each.server != server])[subject]
 
 
 def held_out_prediction(
     kind: HeldOut, each: Observation, fitted: Fitted, disk: DiskRates | None = None, machine: str = ""
 ) -> HeldOutPrediction:
-    """Predict a recovery that `fitted` has not seen; `disk`: the figures to predict it by, its own by default."""
+    """Predict a recovery that `fitted` was not trained on. `disk`: figures to predict with, by default its own."""
     disk = disk or each.disk
     return HeldOutPrediction(
         kind,
@@ -200,7 +211,7 @@ def held_out_prediction(
 
 
 def _tells_of_disks(observations: Sequence[Observation]) -> bool:
-    """Whether another disk can be predicted from these: several disks, each with several recoveries."""
+    """Return True if recoveries on another disk can be predicted: several disks, each with several recoveries."""
     counts = Counter(each.storage for each in observations)
     return sum(count >= RECOVERIES_OF_A_DISK for count in counts.values()) >= _DISKS
 
@@ -211,7 +222,7 @@ def _is_new_disk(unseen: Sequence[Observation], seen: Sequence[Observation]) -> 
 
 
 def _pool_class(observation: Observation) -> str:
-    """Pools as shares of the log: what a pool of some bytes means depends on it."""
+    """Return the class of a pool by its share of the log, which matters more than its bytes."""
     return f"{observation.pool / observation.log_size:.2f}"
 
 

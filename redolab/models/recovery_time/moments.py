@@ -1,4 +1,4 @@
-"""How long recovery takes after a crash at a moment that nobody chose: over the moments, over what a prediction may be off by."""
+"""Distribution of the recovery time after a crash at a random time, over crash times and prediction errors."""
 
 from __future__ import annotations
 
@@ -13,50 +13,50 @@ import scipy
 from redolab.models.recovery_time.spread import Spread
 
 _FURTHEST = 50.0
-"""A quantile is looked for within e^±50 of the predictions."""
+"""Range of the search for a quantile: within e^±50 of the predictions."""
 
 
 @dataclass(frozen=True, slots=True)
 class PossibleCrash:
-    """A crash as it may come."""
+    """A crash that may happen."""
 
     weight: float
-    """How likely it is among those of a list; they need not add up to one."""
+    """Weight of this crash among those of a list; weights need not add up to one."""
     seconds: float
-    """Predicted."""
+    """Predicted seconds."""
     spread: Spread
-    """By how much such predictions are off."""
+    """Prediction errors."""
     stuck: float = 0.0
-    """How likely it is that its recovery never ends, 0 to 1."""
+    """Probability that its recovery never ends, 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChanceBeyond:
-    """How likely a recovery takes longer than asked, and of what that is made up; shares of all crashes."""
+    """Probability that a recovery takes longer than a limit, and its causes; shares of all crashes."""
 
     whole: float
     stuck: float
     """Recoveries that never end."""
     moment: float
-    """Recoveries that would be too long if every prediction were exact: the crash came at a bad moment."""
+    """Recoveries that would take too long even if every prediction were exact, because of the crash time."""
 
     @property
     def model(self) -> float:
-        """What predictions being off adds; below 0 where it takes away more than it adds."""
+        """Share added by prediction errors; negative if they reduce the probability."""
         return self.whole - self.stuck - self.moment
 
 
 def chance_beyond(crashes: Sequence[PossibleCrash], seconds: float) -> ChanceBeyond:
-    """How likely the recovery of one of these takes longer. Raises `ValueError` if there are none."""
+    """Return the probability that a recovery takes longer than `seconds`. Raises `ValueError` without crashes."""
     mixture = _Mixture.of(crashes)
     late = float(mixture.ending[mixture.logarithms > _logarithm(seconds)].sum())
     return ChanceBeyond(whole=1 - mixture.within(_logarithm(seconds)), stuck=1 - mixture.ends, moment=late)
 
 
 def seconds_within(crashes: Sequence[PossibleCrash], share: float) -> float:
-    """The seconds within which that share of recoveries ends; infinite where more than the rest get stuck.
+    """Return the seconds within which `share` of the recoveries end; infinite if too many get stuck.
 
-    Raises `ValueError` if there are none.
+    Raises `ValueError` if there are no crashes.
     """
     mixture = _Mixture.of(crashes)
     if share >= mixture.ends:
@@ -70,9 +70,9 @@ class _Mixture:
     """Crashes as arrays, an element each."""
 
     logarithms: npt.NDArray[np.float64]
-    """Of the predicted seconds."""
+    """Logarithms of the predicted seconds."""
     above: npt.NDArray[np.float64]
-    """Scales of Student's t, of recoveries that take longer than predicted."""
+    """Scales of Student's t for recoveries that take longer than predicted."""
     below: npt.NDArray[np.float64]
     freedom: npt.NDArray[np.float64]
     ending: npt.NDArray[np.float64]
@@ -93,14 +93,14 @@ class _Mixture:
 
     @property
     def ends(self) -> float:
-        """The share of crashes whose recovery ends."""
+        """Share of crashes whose recovery ends."""
         return float(self.ending.sum())
 
     def within(self, logarithm: float) -> float:
-        """The share of crashes whose recovery ends within e^logarithm seconds."""
+        """Return the share of crashes whose recovery ends within e^logarithm seconds."""
         beyond = logarithm - self.logarithms
         scales = np.where(beyond > 0, self.above, self.below)
-        # scipy.stats.t.cdf is this with checks of its arguments, which take ten times as long.
+        # scipy.stats.t.cdf computes this too, but its argument checks take ten times as long.
         return float(self.ending @ scipy.special.stdtr(self.freedom, beyond / scales))
 
 

@@ -1,10 +1,11 @@
 """Partial pooling: the rates of a family of servers, fitted together as logarithms.
 
-The logarithm of a rate of one server under one workload is a sum of four numbers: one of the family, and the deviations of the server,
-of the workload and of the two together. Deviations are held to 0 (ridge), so that a server with three crashes borrows from its
-family and one with a hundred hardly does. Minimised over recoveries, where a crash on a storage counts once:
+The logarithm of a rate of one server under one workload is a sum of four numbers: one of the family, and the deviations
+of the server, of the workload and of both together. Deviations are shrunk to 0 (ridge), so that a server with three
+crashes borrows from its family and one with a hundred hardly does. Minimised over recoveries, where a crash on a
+storage counts once:
 
-    ln²(predicted / ready) + ½ · Σ over parts ((predicted part - measured part) / ready)² + Σ held · deviation²
+ln²(predicted / ready) + ½ · Σ over parts ((predicted part - measured part) / ready)² + Σ held · deviation²
 
 See A. Gelman, J. Hill: Data Analysis Using Regression and Multilevel/Hierarchical Models (2007), chapter 12.
 """
@@ -22,13 +23,13 @@ from scipy.linalg import cho_factor, cho_solve
 
 Array: TypeAlias = NDArray[np.float64]
 Subject: TypeAlias = tuple[str, str]
-"""Server and workload: the same bytes of redo of another kind take a server another time."""
+"""Server and workload: the same bytes of redo take a server another time under another workload."""
 Block: TypeAlias = "tuple[str | None, str | None]"
-"""Which deviations: (None, None) the family's own numbers, (server, None), (None, workload), or of both together."""
+"""Level of deviations: (None, None) the family's own numbers, (server, None), (None, workload), or both together."""
 _FAMILY: Block = (None, None)
 
 PARTS_WEIGHT = 0.5
-"""Weight of an error in a part, against the same error in the whole."""
+"""Weight of an error in a part, relative to the same error in the whole."""
 _ERROR = 0.1
 """Standard deviation of ln(measured / predicted) that a deviation is weighed against."""
 _GUESS = 0.1
@@ -38,18 +39,18 @@ _CONVERGED = 1e-7
 """Relative gain of a step below which the search ends."""
 _FIRST_DAMPING, _DAMPING_STEP = 1e-3, 10.0
 _LARGEST_STEP = 2.0
-"""Logarithms of rates change by no more in a step."""
+"""Largest change of a rate's logarithm in one step."""
 
 
 class Pooling(msgspec.Struct, frozen=True, kw_only=True):
-    """How much deviations are held to 0: inverse variances, in units of an error of 10 %."""
+    """Strength of the shrinkage of deviations to 0: inverse variances, in units of an error of 10 %."""
 
     outer: float = 3.0
-    """Of a server, and of a workload: rates differ by about e^±0.6."""
+    """Strength for a server, and for a workload: rates differ by about e^±0.6."""
     inner: float = 10.0
-    """Of a server under a workload: e^±0.3."""
+    """Strength for a server under a workload: e^±0.3."""
     disk: float = 100.0
-    """Of every deviation of a rate that depends on the disk: nearly one rate for a family."""
+    """Strength for every rate that depends on the disk: nearly one rate for a family."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,15 +58,15 @@ class SubjectData:
     """Recoveries of one server under one workload: n recoveries, t terms, at most s separately measured stretches."""
 
     amounts: Array
-    """n × t: how much there is of each term."""
+    """Amount of each term, n × t."""
     ready: Array
-    """n: seconds to ready."""
+    """Seconds to ready, n."""
     weight: Array
-    """n."""
+    """Weight of each recovery, n."""
     members: Array
-    """n × s × t: 1 where a term belongs to the stretch."""
+    """Membership, n × s × t: 1 if a term belongs to the stretch."""
     took: Array
-    """n × s: seconds."""
+    """Measured seconds, n × s."""
 
     def residuals(self, logs: Array) -> tuple[Array, Array]:
         """Return the residuals at these logarithms of rates, and their derivatives (rows × t)."""
@@ -90,7 +91,7 @@ class PooledRates:
     blocks: Mapping[Block, Array]
 
     def of(self, subject: Subject) -> Array:
-        """Return the rates of a server under a workload; what was not measured of them deviates by nothing."""
+        """Return the rates of a server under a workload; an unmeasured level has deviation 0."""
         known = [self.blocks[block] for block in _blocks_of(subject) if block in self.blocks]
         rates: Array = np.exp(np.sum(known, axis=0))
         return rates

@@ -1,4 +1,4 @@
-"""A predicted recovery: its parts, and the intervals in which it is expected."""
+"""A predicted recovery: its parts, and its prediction intervals."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ _HALF, _NINETY = 0.5, 0.9
 
 
 class Until(StrEnum):
-    """What counts as the end of a recovery."""
+    """The event that counts as the end of a recovery."""
 
     READY = "ready"
-    """The server answers; what was not committed may still be rolled back in the background."""
+    """The server answers; uncommitted transactions may still be rolled back in the background."""
     ROLLED_BACK = "rolled-back"
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """Seconds to the end that is asked about, and how far that may be off."""
+    """Predicted seconds to the chosen end, and their error."""
 
     parts: Mapping[Part, float]
     """Seconds of the parts of the time to ready."""
     rollback: float
-    """Seconds of rollback after that, 0 where the end is ready."""
+    """Seconds of rollback after that; 0 if the end is ready."""
     seconds: float
     spread: Spread
-    """Of `seconds`."""
+    """Prediction error of `seconds`."""
 
     @property
     def half(self) -> tuple[float, float]:
@@ -39,10 +39,10 @@ class Prediction:
 
     @property
     def ninety(self) -> tuple[float, float]:
-        """Seconds between which nine tenths of them are."""
+        """Seconds between which nine tenths of such recoveries are expected."""
         return interval(self.seconds, self.spread, _NINETY)
 
 
 def prediction(parts: Mapping[Part, float], spread: Spread, rollback: float = 0.0) -> Prediction:
-    """The prediction with these parts and this rollback, in seconds, of which such a spread is known."""
+    """Return the prediction with these parts and this rollback, in seconds, and their prediction error."""
     return Prediction(parts, rollback, sum(parts.values()) + rollback, spread)

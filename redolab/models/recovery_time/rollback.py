@@ -1,4 +1,4 @@
-"""How fast servers roll back what was open at a crash, by storage, and how far such rates are off."""
+"""Rates at which servers roll back transactions that were open at a crash, by storage, and the errors of the rates."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ class Rollback:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackElsewhere:
-    """A rollback on a machine whose rates are not to be learned from it."""
+    """A rollback on a machine whose recoveries are not trained on."""
 
     rollback: Rollback
     machine: str
     is_own_disk: bool
-    """Of that machine, and no model of another."""
+    """True on that machine's own disk, false on the model of another disk."""
 
 
 class RollbackRate(msgspec.Struct, frozen=True, kw_only=True):
-    """How fast a server rolls back on a storage."""
+    """Rate at which a server rolls back on a storage."""
 
     rows_per_s: float
     most_rows: int
-    """Of the largest rollback that was measured."""
+    """Rows of the largest measured rollback."""
 
 
 Rates: TypeAlias = Mapping[str, Mapping[str, RollbackRate]]
@@ -56,7 +56,7 @@ Rates: TypeAlias = Mapping[str, Mapping[str, RollbackRate]]
 
 
 def rollback_rates(rollbacks: Sequence[Rollback]) -> Rates:
-    """The rates of these, each crash counting once: the median of the crashes' medians."""
+    """Return the rates by server and storage: the median over crashes of each crash's median."""
     found: dict[str, dict[str, RollbackRate]] = defaultdict(dict)
     for (server, storage), own in _grouped(rollbacks).items():
         most = max(each.rows for each in own)
@@ -65,7 +65,7 @@ def rollback_rates(rollbacks: Sequence[Rollback]) -> Rates:
 
 
 def slowest_of_family(rates: Rates, families: Mapping[str, str], server: str, storage: str) -> RollbackRate | None:
-    """The slowest rate there of the other servers of that one's family; None where none was measured."""
+    """Return the slowest rate on a storage of the family's other servers; None if none was measured."""
     of_others = [
         of_server[storage]
         for other, of_server in rates.items()
@@ -77,9 +77,9 @@ def slowest_of_family(rates: Rates, families: Mapping[str, str], server: str, st
 def rollback_spreads(
     rollbacks: Sequence[Rollback], elsewhere: Sequence[RollbackElsewhere] = ()
 ) -> Mapping[HeldOut, Spread]:
-    """How far rates are off: of another crash, of a server that was not measured there, and on other machines.
+    """Return the errors of rates: for another crash, for a server not measured on that storage, and on other machines.
 
-    Those of a machine are predicted without its own. What nothing was held out for is left out.
+    A machine's rollbacks are predicted without its own. Kinds without a held-out prediction are left out.
     """
     rates, families = rollback_rates(rollbacks), {each.server: each.family for each in rollbacks}
     errors: dict[HeldOut, list[tuple[str, float]]] = defaultdict(list)
@@ -102,7 +102,7 @@ def rollback_spreads(
                 errors[kind].append((machine, math.log(known.rows_per_s / there.rollback.rate)))
     spreads = {kind: spread_of(found).at_least(LEAST_SPREAD) for kind, found in errors.items()}
     if HeldOut.SERVER in spreads:
-        # The slowest is taken on purpose: that others are faster makes its upper end no later.
+        # The slowest rate is taken on purpose: faster servers do not make its upper bound later.
         slower = spread_of((name, max(0.0, error)) for name, error in errors[HeldOut.SERVER]).at_least(LEAST_SPREAD)
         spreads[HeldOut.SERVER] = msgspec.structs.replace(spreads[HeldOut.SERVER], above=slower.deviation)
     return spreads

@@ -1,4 +1,6 @@
-"""Rates learned elsewhere, scaled to a machine by a few recoveries on it: one factor for its CPU, one for its disk."""
+"""Rates trained on other machines, scaled to a machine by a few recoveries on it: a factor for its CPU, one for its
+disk.
+"""
 
 from __future__ import annotations
 
@@ -21,21 +23,23 @@ _MACHINES = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """Factors of the time that the CPU's work takes, and that the disk takes beside what fio's figures say."""
+    """Factors of the CPU time, and of the disk time relative to fio's figures."""
 
     cpu: float
     disk: float
 
     def of(self, fitted: Fitted) -> Fitted:
-        """Return these rates, scaled."""
+        """Return the rates, scaled."""
         factors = {term.name: self.disk if term.is_disk else self.cpu for term in TERMS}
         return replace(fitted, rates={name: rate * factors[name] for name, rate in fitted.rates.items()})
 
 
 def scaling(recoveries: Iterable[tuple[Fitted, Observation]]) -> Scaling:
-    """Return the factors that bring rates learned elsewhere nearest to these recoveries, each with the rates of its workload.
+    """Return the factors that fit rates from other machines best to these recoveries, each with the rates of its
+    workload.
 
-    Least squares of ln(measured / predicted), each factor held to 1 (ridge): a disk that hardly took any time is not scaled by noise.
+    Least squares of ln(measured / predicted), each factor shrunk to 1 (ridge), so that noise does not scale a disk that
+    took hardly any time.
     """
     pairs = list(recoveries)
     crashes = {each.crash_name for _, each in pairs}

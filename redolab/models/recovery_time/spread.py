@@ -1,4 +1,4 @@
-"""How far predictions were off, and the intervals that follow from it."""
+"""Errors of predictions, and the prediction intervals that follow from them."""
 
 from __future__ import annotations
 
@@ -13,43 +13,43 @@ import scipy
 T = TypeVar("T")
 
 _EACH_SIDE = 0.95
-"""Of recoveries, on either side of a prediction: where both ends of the 90 % interval lie, and `size`'s P95."""
+"""Level of the upper bounds: the ends of the 90 % interval, and `size`'s P95."""
 _LEFT_ON_EACH_SIDE = 0.025
-"""Of a 95 % interval."""
+"""Share left out on each side of a 95 % interval."""
 _ENOUGH = 100
-"""Crashes: of fewer, less than five tell where the last 5 % begin."""
+"""Number of crashes: of fewer, less than five show where the last 5 % begin."""
 
 
 LEAST_SPREAD = 0.05
-"""No calibration is surer than so much: three recoveries of one crash differ by that (docs/results/recovery.md)."""
+"""Smallest deviation of a prediction: recoveries of one crash differ by that much (docs/results/recovery.md)."""
 
 
 class Spread(msgspec.Struct, frozen=True, kw_only=True):
-    """Errors of predictions of what the fit had not seen, as ln(measured / predicted)."""
+    """Errors of held-out predictions, as ln(measured / predicted)."""
 
     deviation: float
-    """Root mean square, each crash counting once: a bias counts as error."""
+    """Root mean square of the errors, each crash counting once: a bias counts as error."""
     count: int
-    """Of how many crashes it is, or of servers where these were left out: recoveries of one crash tell little more than one."""
+    """Number of crashes, or of servers if these were held out: recoveries of a crash count as little more than one."""
     doubling: float = 0.0
-    """Where it grows with the distance: what each doubling beyond what was seen is off by (root mean square)."""
+    """Root mean square error that each doubling beyond the training data adds; 0 if errors do not grow with it."""
     above: float | None = None
-    """Scale of Student's t for recoveries that take longer than predicted, where enough crashes have a say of their own."""
+    """Scale of Student's t for recoveries that take longer than predicted; None unless enough crashes determine it."""
     below: float | None = None
-    """The same for those that take less."""
+    """Scale of Student's t for recoveries that take less; None unless enough crashes determine it."""
 
     @property
     def scale_above(self) -> float:
-        """Of Student's t with `count` degrees of freedom, for recoveries that take longer than predicted."""
+        """Scale of Student's t, with `count` degrees of freedom, for recoveries that take longer than predicted."""
         return self.deviation if self.above is None else self.above
 
     @property
     def scale_below(self) -> float:
-        """The same for those that take less."""
+        """Scale of Student's t for recoveries that take less."""
         return self.deviation if self.below is None else self.below
 
     def at(self, doublings: float) -> Spread:
-        """It so far beyond what was seen."""
+        """Return these errors for a prediction `doublings` beyond the training data."""
         further = self.doubling * doublings
         return Spread(
             deviation=math.hypot(self.deviation, further),
@@ -59,17 +59,17 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def at_least(self, scale: float) -> Spread:
-        """It, no narrower than so much on either side."""
+        """Return these errors with a scale of at least `scale` on either side."""
         return wider(self, Spread(deviation=scale, count=self.count))
 
 
 def spread_of(errors: Iterable[tuple[str, float]]) -> Spread:
-    """The spread of errors, each with the crash, or the server, that it is of. Raises `ValueError` if there are none.
+    """Return the errors' distribution, from (crash or server, error). Raises `ValueError` if there are none.
 
-    Each side is as wide as Student's t has it, or as the errors of the crashes themselves where they reach further: t
-    misses a long tail, and crashes of one server are more alike than a bound from them supposes. Of the crashes that
-    were measured, each left out, t's upper end was exceeded by 7 %; of 80 recoveries under production's load, predicted
-    from another, that bound by 10.
+    Each side is as wide as Student's t gives, or as the crashes' own errors if they reach further. t misses a long
+    tail, and crashes of one server are more alike than a bound from them assumes. With each measured crash left out in
+    turn, 7 % exceeded t's upper bound; of 80 recoveries under production's load, predicted from another load, 10
+    exceeded the errors' own bound.
     """
     groups = _groups(errors)
     if not groups:
@@ -85,11 +85,11 @@ def spread_of(errors: Iterable[tuple[str, float]]) -> Spread:
 
 
 def _bound(groups: Sequence[Sequence[float]]) -> float:
-    """What 95 % of errors of one more crash are at most expected to be, whatever their distribution.
+    """Return the upper bound that 95 % of the errors of one more crash should keep, whatever their distribution.
 
-    If crashes are exchangeable. Split conformal prediction for groups: the quantile of all errors, each crash counting
-    once, and one more with errors without bound (R. Dunn, L. Wasserman, A. Ramdas: Distribution-free prediction sets
-    for two-layer hierarchical models, JASA 2023).
+    Crashes are assumed exchangeable. Split conformal prediction for groups: the quantile of all errors, each crash
+    counting once, and one more with unbounded errors (R. Dunn, L. Wasserman, A. Ramdas: Distribution-free prediction
+    sets for two-layer hierarchical models, JASA 2023).
     """
     count = len(groups)
     errors = [error for own in groups for error in own]
@@ -99,10 +99,10 @@ def _bound(groups: Sequence[Sequence[float]]) -> float:
 
 
 def spread_by_distance(errors: Sequence[tuple[str, float, float]], within: float) -> Spread:
-    """The spread of errors that grow with the distance: crash, error, doublings beyond what was seen (above 0).
+    """Return errors that grow with distance, from (crash, error, doublings beyond the training data, above 0).
 
-    `within`: the deviation where nothing is beyond. Squares of errors are taken as within² + (doubling · distance)²; the second
-    by least squares, each crash counting once. Raises `ValueError` if there are none.
+    `within` is the deviation inside the training data. Squares of errors are modelled as within² + (doubling ·
+    distance)², the second by least squares, each crash counting once. Raises `ValueError` if there are none.
     """
     groups = _groups((crash, (error, distance)) for crash, error, distance in errors)
     if not groups:
@@ -115,16 +115,16 @@ def spread_by_distance(errors: Sequence[tuple[str, float, float]], within: float
 
 
 def interval(predicted: float, spread: Spread, share: float) -> tuple[float, float]:
-    """The seconds between which such a share of recoveries is expected: by Student's t, with a scale for either side."""
+    """Return the seconds between which `share` of recoveries is expected, by Student's t with a scale for each side."""
     reach = float(scipy.stats.t.ppf((1 + share) / 2, max(1, spread.count)))
     return predicted * math.exp(-reach * spread.scale_below), predicted * math.exp(reach * spread.scale_above)
 
 
 def together(within: Spread, beyond: Sequence[Spread]) -> Spread:
-    """The spread of a prediction that goes beyond what was measured in several ways: what each adds to that within, added up.
+    """Return the errors of a prediction that extrapolates in several ways: each way adds its excess over `within`.
 
-    Variances add where errors are independent, which is assumed; of either side by itself, and none is narrower than it
-    was within.
+    Variances add if errors are independent, which is assumed. The two sides are added separately, and neither gets
+    narrower than `within`.
     """
     own = within.deviation**2
 
@@ -141,10 +141,10 @@ def together(within: Spread, beyond: Sequence[Spread]) -> Spread:
 
 
 def of_a_sum(parts: Sequence[tuple[float, Spread]]) -> Spread:
-    """The spread of a sum of seconds, each with its own: their 5 % and 95 % ends add up.
+    """Return the errors of a sum of seconds, each with its own: their 5 % and 95 % bounds add up.
 
-    So they do where all are off the same way, as on a slower machine; if they are not, the sum is surer than this. The degrees of
-    freedom are those of the largest part. Raises `ValueError` if there is none.
+    That is exact if all err in the same direction, as on a slower machine; otherwise the sum is more certain. The
+    degrees of freedom are those of the largest part. Raises `ValueError` if there is none.
     """
     if not parts:
         raise ValueError("no part to take a spread from")
@@ -160,7 +160,7 @@ def of_a_sum(parts: Sequence[tuple[float, Spread]]) -> Spread:
 
 
 def wider(one: Spread, other: Spread) -> Spread:
-    """What is no surer than either of two, however far beyond what was seen."""
+    """Return errors at least as wide as both, at any distance from the training data."""
     return Spread(
         deviation=max(one.deviation, other.deviation),
         count=min(one.count, other.count),
@@ -171,9 +171,9 @@ def wider(one: Spread, other: Spread) -> Spread:
 
 
 def coverage(inside: float, of: int) -> tuple[float, float]:
-    """The 95 % interval of a share of which `inside` of so many were seen (Clopper and Pearson).
+    """Return the 95 % interval of a share, from `inside` successes of `of` (Clopper and Pearson).
 
-    By quantiles of beta distributions, which take parts of one too: a crash of which some recoveries were inside.
+    Quantiles of beta distributions allow fractions of a success: a crash with some of its recoveries inside.
     """
     outside = max(0.0, of - inside)
     low = float(scipy.stats.beta.ppf(_LEFT_ON_EACH_SIDE, inside, outside + 1)) if inside > 0 else 0.0

@@ -1,4 +1,4 @@
-"""How far predictions were off, by what the fit had not seen, with the crash's dirty pages given and from its redo alone."""
+"""Errors of predictions by kind of held-out recovery, with the crash's dirty pages given and from its redo alone."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ ByKind: TypeAlias = Mapping[HeldOut, Spread]
 
 
 class Spreads(msgspec.Struct, frozen=True, kw_only=True):
-    """Two sets of spreads: who plans a log does not know the dirty pages of a crash, and is less sure."""
+    """Errors with dirty pages given, and from redo alone: a person who plans a log does not know a crash's pages."""
 
     pages_given: ByKind = {}
     by_redo: ByKind = {}
 
     @property
     def kinds(self) -> frozenset[HeldOut]:
-        """What was held out."""
+        """Kinds of held-out predictions."""
         return frozenset(self.pages_given)
 
     def of(self, *, pages_given: bool) -> ByKind:
-        """Return the set for a prediction with the dirty pages given or not."""
+        """Return the errors of predictions with the dirty pages given or not."""
         return self.pages_given if pages_given else self.by_redo
 
     def each(self, change: Callable[[ByKind], ByKind]) -> Spreads:
-        """Return both sets changed."""
+        """Return both sets, each changed by `change`."""
         return Spreads(pages_given=change(self.pages_given), by_redo=change(self.by_redo))
 
 
 def spreads_of(judged: Sequence[HeldOutPrediction]) -> Spreads:
-    """Return the spreads of held-out predictions, none less than recoveries of one crash differ by."""
+    """Return the errors of held-out predictions, none smaller than the differences between recoveries of one crash."""
     return Spreads(
         pages_given=_by_kind(judged, lambda each: each.error), by_redo=_by_kind(judged, lambda each: each.error_by_redo)
     )
@@ -51,13 +51,13 @@ def wider_of_each(one: Spreads, other: Spreads) -> Spreads:
 
 
 def wider_of_both(some: ByKind, others: ByKind) -> ByKind:
-    """Return the wider spread of each kind; a kind that only one has is taken from it."""
+    """Return the wider errors of each kind, or the only ones for a kind that one mapping lacks."""
     shared = {kind: wider(spread, others[kind]) for kind, spread in some.items() if kind in others}
     return {**others, **some, **shared}
 
 
 def doublings_beyond(each: HeldOutPrediction) -> float:
-    """Return how many doublings its log is larger than any in the fit, where larger logs are held out."""
+    """Return how many doublings the log exceeds the largest one trained on, if larger logs are held out; else 0."""
     return math.log2(each.observation.log_size / FITTED_UP_TO) if each.held_out in BY_DISTANCE else 0.0
 
 

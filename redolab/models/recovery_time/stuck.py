@@ -1,4 +1,4 @@
-"""How likely a recovery in several batches never ends, from how many were seen to, and with how many read threads."""
+"""Probability that a recovery in several batches never ends, from recoveries that got stuck and their read threads."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ K = TypeVar("K", str, int)
 
 FEW_THREADS = 1
 THREAD_CLASSES = (FEW_THREADS, 8, 16)
-"""The fewest read threads of each class: recoveries of one class are counted together."""
+"""Fewest read threads of each class: recoveries of one class are counted together."""
 _JEFFREYS = 0.5
 """Both parameters of Jeffreys' prior of a proportion, a Beta distribution."""
 _ENOUGH = 10
-"""Crashes under one workload: with fewer the other workloads of the server count too."""
+"""Fewest crashes under one workload; with fewer, the server's other workloads count too."""
 _FEWEST = 2
-"""Crashes that got stuck with fewer read threads: one alone says too little of more."""
+"""Fewest crashes that got stuck with fewer read threads to judge the effect of more: one proves too little."""
 _TAIL = 0.025
 _GRID = (np.arange(400) + 0.5) / 400
-"""Shares at which a distribution is taken, to multiply it by another."""
+"""Shares at which a distribution is evaluated, to multiply it by another."""
 
 
 class StuckCount(msgspec.Struct, frozen=True):
-    """Recoveries in several batches, how many got stuck, and the same with each crash counting once.
+    """Recoveries in several batches, the number that got stuck, and the same with each crash counting once.
 
-    Recoveries of one crash mostly get stuck alike, and those that did were repeated: they are no independent cases.
+    Recoveries of one crash mostly get stuck together, and stuck ones were repeated, so they are not independent.
     """
 
     stuck: int = 0
     recoveries: int = 0
-    """Those that got stuck included."""
+    """Number of recoveries, stuck ones included."""
     crashes: int = 0
     crashes_stuck: float = 0.0
-    """The share of its recoveries that got stuck, added up over crashes."""
+    """Sum over crashes of the share of recoveries that got stuck."""
 
     def __add__(self, other: StuckCount) -> StuckCount:
         return StuckCount(
@@ -55,9 +55,12 @@ class StuckCounts(msgspec.Struct, frozen=True):
     """A server's recoveries in several batches."""
 
     few_threads: Mapping[str, StuckCount] = {}
-    """Workload → those with fewer read threads than the second class has."""
+    """Workload → recoveries with fewer read threads than the second class."""
     more_threads: Mapping[int, StuckCount] = {}
-    """Fewest read threads of a class → those after crashes and with pools that got stuck with fewer: no others tell what more do."""
+    """Fewest read threads of a class → recoveries of crashes, and with pools, that got stuck with fewer threads.
+
+    No other recoveries show the effect of more threads.
+    """
 
     def __add__(self, other: StuckCounts) -> StuckCounts:
         return StuckCounts(
@@ -66,25 +69,25 @@ class StuckCounts(msgspec.Struct, frozen=True):
 
 
 class ChanceOfStuck(msgspec.Struct, frozen=True, kw_only=True):
-    """The chance that a recovery in several batches never ends, 0 to 1, with its 95 % interval and what it is from."""
+    """Probability that a recovery in several batches never ends, 0 to 1, with its 95 % interval and its data."""
 
     mean: float
     low: float
     high: float
     few_threads: StuckCount
     workloads: tuple[str, ...]
-    """Under which they were recovered."""
+    """Workloads of the recoveries."""
     at_least: int
-    """Read threads of the class that the chance is of: of fewer than were asked for, where these were not measured."""
+    """Fewest read threads of the class used: a lower class than asked for if that was not measured."""
     more_threads: StuckCount | None
-    """None where the chance is of few threads."""
+    """Recoveries with more threads; None if the probability is for few threads."""
 
 
 def chance_of_stuck(counts: StuckCounts, workload: str, read_threads: int) -> ChanceOfStuck | None:
-    """Return the chance under a workload; None where nothing was measured.
+    """Return the probability under a workload; None if nothing was measured.
 
-    With more read threads it is the chance with few, times the share of recoveries that got stuck with more where they
-    had with few. Where that was not measured, the chance of the next fewer holds: all threads have to wait at once.
+    With more read threads it is the probability with few, times the share that got stuck with more of those that did
+    with few. If that was not measured, the next lower class counts: all threads have to wait at once.
     """
     told = {name: each for name, each in counts.few_threads.items() if each.crashes}
     if workload in told and told[workload].crashes >= _ENOUGH:
@@ -113,7 +116,7 @@ def class_of(read_threads: int) -> int:
 
 @cache
 def _posterior(few: tuple[StuckCount, ...], more: StuckCount | None) -> Estimate:
-    """By Jeffreys' prior: of several workloads an equal mixture, of more threads times their share."""
+    """Return the posterior under Jeffreys' prior: equal parts of the workloads, times the share with more threads."""
     chances = np.concatenate([_quantiles(each) for each in few])
     if more is not None:
         chances = np.outer(chances, _quantiles(more)).ravel()

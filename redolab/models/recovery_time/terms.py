@@ -1,4 +1,4 @@
-"""The terms whose sum is a predicted recovery: how much work there is of each kind, on a disk with some figures."""
+"""Terms whose sum is a predicted recovery time: the amount of each kind of work, on a disk with given figures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from redolab.models.recovery_time.work import Work
 _GB = 1e9
 _MILLION = 1e6
 _FREE_STORED_BYTES = 64e6
-"""Stored redo up to which each byte costs the same; beyond it, each doubling adds as much again."""
+"""Bytes of stored redo up to which each byte costs the same; beyond it, each doubling adds as much again."""
 
 
 class Part(StrEnum):
@@ -23,11 +23,11 @@ class Part(StrEnum):
     SCAN = "scan"
     APPLY = "apply"
     OTHER = "other"
-    """Starting the process, discovering the crash, opening what was recovered, accepting connections."""
+    """Starting the process, discovering the crash, opening the recovered files, accepting connections."""
 
 
 class DiskRates(msgspec.Struct, frozen=True, kw_only=True):
-    """What fio finds of a storage (`redolab.storage.figures`)."""
+    """Figures of a storage as fio measures them (`redolab.storage.figures`)."""
 
     read_us: float
     """Latency of a random read of 16 KiB, one at a time, in microseconds."""
@@ -36,9 +36,9 @@ class DiskRates(msgspec.Struct, frozen=True, kw_only=True):
     queued_reads_per_s: float
     """Random reads of 16 KiB a second, 32 at a time."""
     in_order_mb_s: float
-    """Reads and writes of 32 KiB in order with gaps, 32 at a time, together; 1 MB = 1,000,000 bytes."""
+    """Reads and writes together of 32 KiB in order with gaps, 32 at a time; in MB/s, 1 MB = 1,000,000 bytes."""
     sequential_mb_s: float
-    """Reads of 1 MiB in a row, 4 at a time."""
+    """Sequential reads of 1 MiB, 4 at a time, in MB/s."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,10 +49,10 @@ class Term:
     part: Part
     about: str
     unit: str
-    """Unit of its amount; its rate is seconds for each."""
+    """Unit of the amount; the rate is in seconds per unit."""
     amount: Callable[[Work, DiskRates], float]
     is_disk: bool = False
-    """Whether its amount is seconds that the disk would take by fio's figures; the rate is then a factor near 1."""
+    """True if the amount is seconds of disk time by fio's figures; the rate is then a factor near 1."""
 
 
 def _redo_gb(work: Work, _: DiskRates) -> float:
@@ -156,11 +156,11 @@ TERMS = (
         is_disk=True,
     ),
 )
-"""All terms; a rate that is not given counts as 0."""
+"""All terms; a missing rate counts as 0."""
 
 
 def seconds_by_part(rates: Mapping[str, float], work: Work, disk: DiskRates) -> dict[Part, float]:
-    """Return the seconds of each part of the recovery time, at these rates (term → seconds for each unit of its amount)."""
+    """Return the seconds of each part of the recovery time, at these rates (term → seconds per unit of its amount)."""
     return {
         part: sum(rates.get(term.name, 0.0) * term.amount(work, disk) for term in TERMS if term.part is part)
         for part in Part

@@ -1,4 +1,4 @@
-"""What there is to do in a recovery: bytes of redo, batches, and pages; before any of it is timed."""
+"""Amount of work in a recovery, before any timing: bytes of redo, batches and pages."""
 
 from __future__ import annotations
 
@@ -12,50 +12,55 @@ import msgspec
 from redolab.models.capacity import PAGE_SIZE
 
 _FEWEST = 3
-"""Crashes from which a power can be told."""
+"""Fewest crashes to which a power is fitted."""
 _DIFFERENT = math.log(1.5)
-"""Of redo, the most by the least: less tells no power."""
+"""Least ln(largest / smallest redo) to which a power is fitted."""
 SURE_OF_ONE_BATCH = 1.1
-"""Times the pool that redo needs: with less a second batch is possible, as crashes differ. MySQL 9.7 got stuck with a pool of 3.33
-times the redo, and no more with 3.6 (docs/results/stuck.md); the fitted need is 3.37."""
+"""Multiple of the needed pool below which a second batch is possible, since crashes differ.
+
+MySQL 9.7 got stuck with a pool of 3.33 times the redo, and no more with 3.6 (docs/results/stuck.md); the fitted need is
+3.37.
+"""
 ROOMY, CROWDED = 0.85, 1.15
-"""Redo and pages in a batch, as a share of the pool: up to the first no page is written back, from the second on all are."""
+"""Redo and pages of a batch, as shares of the pool: none is written back up to the first, all from the second on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crash:
-    """What a crash leaves to recover."""
+    """Redo and dirty pages that a crash leaves."""
 
     redo: float
     """Bytes from the checkpoint to the end of the log."""
     dirty_pages: float
-    """Distinct pages that it changed and that were not written back."""
+    """Distinct pages that the redo changed and that were not written back."""
 
 
 class DirtyPages(msgspec.Struct, frozen=True, kw_only=True):
-    """How many distinct pages the redo of a load changes: at_most · (redo / most_redo)^power, beyond `most_redo` in proportion to it.
+    """Distinct pages that a load's redo changes: at_most · (redo / most_redo)^power, and proportional beyond
+    `most_redo`.
 
-    Redo that goes on changing the same pages dirties few more. How far that goes depends on the tables: beyond what was measured
-    nothing is taken to be spared.
+    Redo that keeps changing the same pages dirties few more; the extent depends on the tables. Beyond the measured
+    range no such saving is assumed.
     """
 
     at_most: float
     """Pages for `most_redo`."""
     most_redo: float
-    """Bytes: the most that was measured."""
+    """Largest measured redo, in bytes."""
     power: float
-    """From 0, always the same pages, to 1, ever others."""
+    """Exponent, from 0 (always the same pages) to 1 (always new ones)."""
 
     def at(self, redo: float) -> float:
-        """For so many bytes of redo."""
+        """Return the dirty pages for `redo` bytes."""
         share = redo / self.most_redo
         return self.at_most * math.pow(share, 1.0 if share > 1 else self.power)
 
 
 def dirty_pages_of(crashes: Sequence[Crash], *, of_one_load: bool = False) -> DirtyPages:
-    """What crashes tell of it; where they are `of_one_load`, on tables of one size, by least squares of logarithms.
+    """Return the dirty pages fitted to crashes; `of_one_load`, on tables of one size, by least squares of logarithms.
 
-    Else, or where their redo hardly differs, in proportion to the redo. Raises `ValueError` if there are none.
+    Otherwise, or if their redo hardly differs, they are proportional to the redo. Raises `ValueError` if no crash has
+    redo and dirty pages.
     """
     known = [each for each in crashes if each.redo > 0 and each.dirty_pages > 0]
     if not known:
@@ -73,42 +78,44 @@ def dirty_pages_of(crashes: Sequence[Crash], *, of_one_load: bool = False) -> Di
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
-    """What a server's parsed redo takes of the buffer pool, and how pages repeat in batches; fitted, all >= 0."""
+    """Memory of the buffer pool that parsed redo takes, and repetition of pages in batches; fitted, all >= 0."""
 
     per_byte: float
     """Bytes of the pool for a byte of redo."""
     pages_per_dirty_page: float = 1.0
-    """Pages recovered for each dirty page where one batch holds all redo."""
+    """Pages recovered for each dirty page if one batch holds all redo."""
     repetition: float = 0.0
-    """Pages recovered grow as batches to this power: 0 if no page is in two batches, 1 if every page is in every batch."""
+    """Power of the number of batches by which recovered pages grow: 0 if no page is in two batches, 1 if all are in
+    every one.
+    """
 
     def needed(self, crash: Crash) -> float:
-        """Bytes of the pool in which all redo fits at once."""
+        """Return the bytes of the pool that hold all redo at once."""
         return self.per_byte * crash.redo
 
     def surely_enough(self, crash: Crash) -> float:
-        """Bytes of the pool with which one batch is certain."""
+        """Return the bytes of the pool with which one batch is certain."""
         return SURE_OF_ONE_BATCH * self.needed(crash)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What a recovery with some buffer pool has to do."""
+    """Work of a recovery with some buffer pool."""
 
     redo: float
-    """Bytes."""
+    """Bytes of redo."""
     stored: float
-    """Bytes that the first batch keeps in memory; the rest is only parsed in the first scan."""
+    """Bytes that the first batch keeps in memory; the first scan only parses the rest."""
     batches: int
     pages: float
-    """To bring up to date, counted in every batch that they are in."""
+    """Pages to recover, counted in every batch that they are in."""
     dirty_pages: float
     written: float
-    """Of the pages, those that have to make room for others before the recovery is over."""
+    """Pages that must be written back to make room before the recovery ends."""
 
 
 def work(crash: Crash, pool: float, memory: Memory) -> Work:
-    """What a server with such `memory` has to do with a buffer pool of so many bytes."""
+    """Return the work of a server with such `memory` and a buffer pool of `pool` bytes."""
     batches = max(1, math.ceil(memory.needed(crash) / pool))
     pages = crash.dirty_pages * memory.pages_per_dirty_page * batches**memory.repetition
     filled = (memory.needed(crash) + pages * PAGE_SIZE) / pool
