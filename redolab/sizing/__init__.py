@@ -1,1 +1,1 @@
-"""From what was measured to answers: calibrations, predictions of recoveries, and which size of redo log to set."""
+"""Calibrations, predictions of recoveries, and the redo log size to set, all from measured runs."""

@@ -1,4 +1,4 @@
-"""`redolab size`: which size of redo log to set, why, and what recovery then costs."""
+"""`redolab size`: the redo log size to set, the reasons, and the recovery time it costs."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from redolab.sizing.why import Why, why
 from redolab.units import GIB, format_duration, format_size
 
 _NOISE = 0.07
-"""Share by which the median prediction is off at best, as crashes and recoveries made alike differ: less is no effect."""
+"""Smallest relative error of the median prediction, as comparable crashes and recoveries differ: less is no effect."""
 
 _MOST_READ_THREADS = 64
-"""The largest innodb_read_io_threads."""
+"""Largest innodb_read_io_threads."""
 
 
 class Moment(StrEnum):
-    """Which crash has to be recovered in time."""
+    """Crash that has to be recovered in time."""
 
     ANY = "any"
-    """One at a random moment, where the checkpoint age at such is known; else the worst."""
+    """A crash at a random time, if the checkpoint ages of such crashes are known; else the worst."""
     WORST = "worst"
-    """One with the log as full as it gets."""
+    """A crash with the redo log as full as it gets."""
 
 
 class SizeLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,31 +52,31 @@ class SizeLine(msgspec.Struct, frozen=True, kw_only=True):
     log_size: int
     redo: int
     recovery_s: float
-    """After the worst crash, to the end that was asked about, as for the interval."""
+    """Seconds after the worst crash to the chosen end, as for the interval."""
     ninety: Interval
     chance_at_worst: float
-    """That the recovery of the worst crash takes longer than it may, 0 to 1."""
+    """Probability that the recovery of the worst crash exceeds the limit, 0 to 1."""
     minutes_held: float
     usual: UsualRecovery | None = None
-    """After a crash at a random moment; None where it is not known where the age is then."""
+    """Recovery after a random crash; None if the checkpoint age at such a crash is not known."""
     chance: float
-    """That a recovery takes longer than it may: of the crash that has to be recovered in time."""
+    """Probability that a recovery exceeds the limit, after the crash that has to be recovered in time."""
     stuck: float
-    """That it never ends, which is part of that chance."""
+    """Probability that the recovery never ends; a part of `chance`."""
     lost: Ratio | None = None
-    """Of throughput, against the largest log that was measured with this load; None where it was not."""
+    """Loss of throughput against the largest log measured with this load; None if it was not measured."""
     device_per_commit: float | None = None
-    """Bytes that this load wrote to the device for each commit, where it was measured."""
+    """Bytes that this load wrote to the device for each commit; None if it was not measured."""
 
 
 class Sized(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole answer, as programs take it; sizes in bytes."""
+    """The whole answer for programs; sizes in bytes."""
 
     server: str
     storage: str
     buffer_pool: int
     workload: str
-    """Whose kind of redo it is."""
+    """Workload whose kind of redo is assumed."""
     rto_s: float
     most_chance: float
     most_lost: float
@@ -85,48 +85,48 @@ class Sized(msgspec.Struct, frozen=True, kw_only=True):
     os_log_written_per_hour: float | None
     demand_from: str
     month_per_hour: float | None
-    """What the busiest hour of a month stays below, 95 % sure; None where too few days were sampled."""
+    """95 % upper bound of the busiest hour of a month, in bytes; None if too few days were sampled."""
     days: int
-    """Whole days that were sampled."""
+    """Number of whole days that were sampled."""
     holds_an_hour: int | None
-    """The smallest log that holds an hour of peak redo."""
+    """Smallest log that holds an hour of peak redo."""
     by_os_log_written: int | None
-    """What the same rule would have said of os_log_written."""
+    """Smallest log by the same rule applied to os_log_written."""
     within_rto: int | None
     within_rto_median: int | None
     by_worst: bool
-    """Whether the worst crash has to be recovered in time, also where a random one is known."""
+    """True if the worst crash has to be recovered in time, even if random crashes are known."""
     smallest: int
-    """The smallest log that was looked at."""
+    """Smallest log considered."""
     smallest_chance: float
-    """That a recovery with it takes longer than it may."""
+    """Probability that a recovery with that log exceeds the limit."""
     size: int | None
     """The answer; None if no size recovers in time."""
     basis: Basis | None
-    """By what it was chosen among those that do."""
+    """Criterion by which it was chosen among sizes that recover in time."""
     expected: SizeLine | None
-    """With the answer."""
+    """Row of the answer."""
     why: Why | None
-    """What the recovery of the worst crash with the answer is made of."""
+    """Terms of the recovery of the worst crash with the answer."""
     rule: SizeLine | None
-    """With the log that holds an hour of peak redo."""
+    """Row of the log that holds an hour of peak redo."""
     what_could_change: tuple[str, ...]
     table: tuple[SizeLine, ...]
     usual_from: str | None
-    """Whose ages a crash at a random moment is expected at, in words."""
+    """Source of the checkpoint ages of random crashes, in words."""
     trade: Trade | None
-    """What a larger log gained in throughput on this server and this storage; None if that was not measured."""
+    """Throughput that a larger log gained on this server and storage; None if that was not measured."""
     is_trade_of_this_load: bool
-    """Whether it was measured with a load of this kind: else it decides nothing."""
+    """True if it was measured with a load of this kind; otherwise it decides nothing."""
     lines: tuple[Lines, ...]
     chance_of_stuck: ChanceOfStuck | None
-    """Of a recovery in several batches; None where none gets stuck, or nothing tells how often."""
+    """Probability that a recovery in several batches gets stuck; None if none does, or no data exist."""
     rests_on: str
     warnings: tuple[str, ...]
 
 
 def check_recovery_time(rto: float) -> None:
-    """Raises `InvalidInput` for one that nothing can meet."""
+    """Refuse a recovery time that no server can meet. Raises `InvalidInput`."""
     if rto <= 0:
         raise InvalidInput("a recovery time of 0 s cannot be met", "--rto 60s, for instance")
 
@@ -134,7 +134,7 @@ def check_recovery_time(rto: float) -> None:
 def sized(
     model: Model, demand: Demand, limits: Limits, trades: Trades | None = None, moment: Moment = Moment.ANY
 ) -> Sized:
-    """The answer for a peak of redo and what it has to keep to. Raises `InvalidInput`."""
+    """Return the answer for a peak of redo and some limits. Raises `InvalidInput`."""
     check_recovery_time(limits.rto)
     if demand.redo_per_hour <= 0:
         raise InvalidInput("no redo was written", "any size will do; sample the server under load")
@@ -192,15 +192,15 @@ def sized(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizedInShort:
-    """The answer beside some sizes, without what only a person asks of a single server."""
+    """The answer and some sizes, without the parts for a person with a single server."""
 
     lines: Mapping[int, SizeLine]
-    """Size of the log → what it means, of those that a server of that version can have."""
+    """Log size → its consequences, for sizes that a server of that version can have."""
     expected: SizeLine | None
-    """With the log to set; None if no size recovers in time."""
+    """Row of the log to set; None if no size recovers in time."""
     basis: Basis | None
     holds_an_hour: int | None
-    """The smallest log that holds an hour of peak redo; None if no log does."""
+    """Smallest log that holds an hour of peak redo; None if no log does."""
 
 
 def sized_in_short(
@@ -211,7 +211,7 @@ def sized_in_short(
     trades: Trades | None = None,
     moment: Moment = Moment.ANY,
 ) -> SizedInShort:
-    """Return which size `sized` names, and what it and logs of other sizes, in bytes, mean."""
+    """Return the size that `sized` recommends, and the consequences of it and of `sizes` (bytes)."""
     asked = _Asked.of(model, demand, limits, trades, moment)
     found = asked.advice(demand.redo_per_hour, sizes)
     return SizedInShort(
@@ -224,16 +224,16 @@ def sized_in_short(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Asked:
-    """A question with what answers it."""
+    """A question with the data that answer it."""
 
     model: Model
     demand: Demand
     limits: Limits
     trades: Trades
-    """Of this very server."""
+    """Trades of this very server."""
     trade: Trade | None
     own_trade: Trade | None
-    """The same where it was measured with a load of the kind that is asked about, which wrote no less redo."""
+    """The same trade if its load was of the kind asked about and wrote no less redo; else None."""
     ages: UsualAges | None
     moment: Moment
 
@@ -254,7 +254,7 @@ class _Asked:
         )
 
     def advice(self, redo_per_hour: float, shown: Sequence[int] = SHOWN) -> Advice:
-        """What sizes mean for such a peak, and the choice."""
+        """Return the consequences of the `shown` sizes for such a peak, and the choice."""
         return advise(
             redo_per_hour=redo_per_hour,
             limits=self.limits,
@@ -268,17 +268,17 @@ class _Asked:
         )
 
     def _crashes(self, model: Model, log_size: int) -> list[PossibleCrash]:
-        """Those of which one has to be recovered in time."""
+        """Return the crashes of which one has to be recovered in time."""
         if self.ages is None or self.moment is Moment.WORST:
             return worst_crash(model, log_size)
         return usual_crashes(model, log_size, self.ages)
 
     def _within(self, model: Model, row: SizeRow) -> float:
-        """The seconds within which as many recoveries end as have to."""
+        """Return the seconds within which as many recoveries end as the limits require."""
         return seconds_within(self._crashes(model, row.log_size), 1 - self.limits.chance)
 
     def line(self, row: SizeRow) -> SizeLine:
-        """A row of the table."""
+        """Return a row of the table."""
         gain = None if self.own_trade is None else self.own_trade.gain(row.log_size)
         usual = None if self.ages is None else usual_crashes(self.model, row.log_size, self.ages)
         return SizeLine(
@@ -296,7 +296,9 @@ class _Asked:
         )
 
     def changes(self, found: Advice) -> list[str]:
-        """What would have to change for an hour of redo to be recovered in time, each with its effect; nothing that has none."""
+        """Return the changes that would recover an hour of redo in time, with their effects; those without effect are
+        left out.
+        """
         wanted = found.holds
         if wanted is None:
             largest, peak = format_size(self.model.dialect.largest_log), format_size(self.demand.redo_per_hour)
@@ -322,7 +324,7 @@ class _Asked:
             for name, seconds in elsewhere.items()
             if seconds < (1 - _NOISE) * now
         ]
-        # They change the age that a crash at a random moment meets, not the worst.
+        # Settings of flushing change the checkpoint age at a random crash time, not the worst.
         said += [
             f"flushing, for a crash at a random moment: {effect_in_words(each)}"
             for each in self.trades.helping(self.model.question.server, self.model.storage)
@@ -344,11 +346,11 @@ class _Asked:
         ]
 
     def _tables_are_known(self, storage: str) -> bool:
-        """Whether what the tables add there is in predictions: with one that has it in only one of two, nothing is compared."""
+        """Return True unless the time of many tables is asked about and not known on that storage."""
         return not self.model.question.tables or storage in self.model.server.seconds_per_table_on
 
     def _rollback_is_known(self, storage: str) -> bool:
-        """Whether it is in predictions there, where it is asked about."""
+        """Return True unless rollback is asked about and not predicted on that storage."""
         until = self.model.question.until
         return until is not Until.ROLLED_BACK or rollback_rate(on_storage(self.model, storage)) is not None
 
@@ -363,7 +365,7 @@ class _Asked:
 
 
 def _measured_here(trades: Trades | None, model: Model) -> Trades:
-    """What is known of this very server, on the storages of redolab's own machine.
+    """Return the trades of this very server, on the storages of redolab's own machine.
 
     A calibration file has storages of another machine, which may have the same names.
     """

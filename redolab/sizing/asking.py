@@ -1,4 +1,4 @@
-"""The model that answers a question: which server stands for the asked one, on which disk, under which workload."""
+"""Selection of the model that answers a question: the calibrated server for the asked one, its disk, its workload."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from redolab.sizing.server_names import asked_server, is_alike, nearest
 from redolab.units import GIB, format_size
 
 _REDO = (GIB, 4 * GIB, 16 * GIB)
-"""Bytes: one workload can be the slowest at 1 GiB, and another from 4 GiB on."""
+"""Bytes of redo to compare workloads at: one can be the slowest at 1 GiB, and another from 4 GiB on."""
 _POOL_SHARES = (0.5, 1, 4)
-"""Of the redo."""
+"""Buffer pools to compare workloads at, as shares of the redo."""
 
 
 def model_for(question: Question) -> Model:
-    """Return what answers a question. Raises `InvalidInput`, which says what there is to choose from."""
+    """Return the model that answers a question. Raises `InvalidInput`, which lists the choices."""
     return model_of(question, *_calibration(question.storage))
 
 
 def model_of(question: Question, calibration: Calibration, storage: str) -> Model:
-    """Return what answers a question from this calibration, about a storage of it. Raises `InvalidInput`."""
+    """Return the model that answers a question, from this calibration and a storage of it. Raises `InvalidInput`."""
     if question.pool < SMALLEST_POOL:
         raise InvalidInput(
             f"a buffer pool of {format_size(question.pool)} is too small",
@@ -79,7 +79,7 @@ def model_of(question: Question, calibration: Calibration, storage: str) -> Mode
 
 
 def slowest_workload(server: CalibratedServer) -> str:
-    """Return the workload whose redo takes the longest, over several amounts and pools: few answers are to be too short."""
+    """Return the workload whose redo takes longest over several amounts and pools, so that few answers are too low."""
     usual = DiskRates(read_us=100, write_us=100, queued_reads_per_s=30_000, in_order_mb_s=500, sequential_mb_s=1000)
 
     def slowness(name: str) -> float:
@@ -110,7 +110,7 @@ def _calibration(asked: str) -> tuple[Calibration, str]:
 
 
 def _disk(calibration: Calibration, storage: str) -> DiskRates:
-    """Return what fio found of a storage. Raise `InvalidInput` for one that it has not looked at."""
+    """Return fio's figures of a storage. Raise `InvalidInput` if fio has not measured it."""
     if storage in calibration.storages:
         return calibration.storages[storage].disk
     known = ", ".join(calibration.storages)

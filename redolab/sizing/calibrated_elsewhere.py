@@ -1,4 +1,4 @@
-"""How well what other machines taught, scaled by a few crashes on one, predicts what else was measured there."""
+"""Accuracy of rates from other machines, scaled by a few crashes on one, for other recoveries on that machine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from redolab.sizing.own_machine import on_own_machine
 
 
 def fit_committed(machine: str | None = None) -> FittedRuns:
-    """What the runs that are committed with redolab taught, judged on each of its machines by what the others taught.
+    """Fit the runs that are committed with redolab, and judge the fit on each machine by the rates of the others.
 
     Raises `LabError`, or `InvalidInput` if there is no such machine.
     """
@@ -34,7 +34,7 @@ def fit_committed(machine: str | None = None) -> FittedRuns:
 
 
 def with_counts_of(calibration: Calibration, runs: Sequence[Run]) -> Calibration:
-    """Add how many recoveries of these runs got stuck, of servers of the same version, on machines of the same class."""
+    """Add the numbers of stuck recoveries in these runs, by servers of the same version on the same machine class."""
     alike = [run for run in runs if are_of_one_class(run.record().sessions[0].machine, calibration.machine)]
     known, servers = keyed_recoveries(alike), {}
     for name, server in calibration.servers.items():
@@ -45,10 +45,10 @@ def with_counts_of(calibration: Calibration, runs: Sequence[Run]) -> Calibration
 
 
 def fit_of_machines(learned_from: Sequence[Run], others: Sequence[Run], machine: str | None = None) -> FittedRuns:
-    """The same of these committed runs; the `others` are only predicted.
+    """Fit these committed runs, and only predict the `others`.
 
-    Of machines that were calibrated, that is where `make experiment calibrate` was run, what else was measured there is predicted
-    too by what the others taught, as it was scaled there.
+    On machines that were calibrated (`make experiment calibrate` was run there), predict their other recoveries too, by
+    the rates of other machines as the calibration scaled them.
     """
     machines = by_machine([*learned_from, *others])
     found = fit_runs(learned_from, machine, machines)
@@ -65,7 +65,9 @@ def fit_of_machines(learned_from: Sequence[Run], others: Sequence[Run], machine:
 
 
 def _predictions(own: Calibration, runs: Sequence[Run], name: str) -> list[HeldOutPrediction]:
-    """Of what other runs measured there of the servers and storages that were calibrated."""
+    """Return predictions of other runs' recoveries on a machine, for the servers and storages that were calibrated
+    there.
+    """
     recoveries = keyed_recoveries(runs)
     machines = {each.image.name: each.key.machine for each in recoveries}
     found = []

@@ -1,4 +1,4 @@
-"""Calibrations: what measured crashes tell about servers on storages of a machine, in one small file."""
+"""Calibrations: rates of servers on the storages of a machine, fitted to measured crashes, in one small file."""
 
 from __future__ import annotations
 
@@ -34,87 +34,89 @@ CALIBRATION_FORMAT = 8
 
 
 class CalibratedWorkload(msgspec.Struct, frozen=True, kw_only=True):
-    """What was learnt of a server from its recoveries of crashes under one workload; sizes in bytes."""
+    """Fit of a server to its recoveries of crashes under one workload; sizes in bytes."""
 
     memory: Memory
     rates: Mapping[str, float]
     """Term → rate (`redolab.models.recovery_time.terms`)."""
     dirty_pages: DirtyPages
-    """At the crash, for the redo there was."""
+    """Dirty pages at a crash, by its redo."""
     recoveries: int
     crashes: int
     log_sizes: tuple[int, int]
-    """The smallest and the largest that were measured, as for `pools`."""
+    """Smallest and largest measured log, in bytes; `pools` likewise."""
     pools: tuple[int, int]
     storages: tuple[str, ...]
     scaled_by: int = 0
-    """By how many recoveries of this machine the rates, which are of another, were scaled; 0: they are of this one."""
+    """Number of recoveries on this machine that scaled the rates of another; 0 if the rates are this machine's own."""
     moments: Mapping[str, Mapping[int, tuple[float, ...]]] = {}
-    """Storage → log size → checkpoint ages at random moments of loads under production's settings, as shares of the hard limit,
-    from the least to the most; without those with which no such load was measured."""
+    """Storage → log size → checkpoint ages at random times of loads under production settings.
+
+    Ages are shares of the hard limit, in ascending order. Sizes without such a load are missing.
+    """
     known_up_to: int = 0
-    """Bytes of the largest log of which, with still larger ones, enough crashes were measured; 0: of the largest measured."""
+    """Bytes of the largest log with enough crashes, counting those of larger logs too; 0: the largest measured log."""
 
     @property
     def fitted(self) -> Fitted:
-        """As the model takes it."""
+        """Fit, as the model uses it."""
         return Fitted(self.memory, self.rates, self.dirty_pages)
 
     @property
     def sure_up_to(self) -> int:
-        """Bytes of the largest log of which predictions are as sure as of others."""
+        """Bytes of the largest log whose predictions are as reliable as those of smaller logs."""
         return self.known_up_to or self.log_sizes[1]
 
 
 class CalibratedServer(msgspec.Struct, frozen=True, kw_only=True):
-    """What was learnt of one server."""
+    """Fits of one server."""
 
     family: str
     version: str
     workloads: Mapping[str, CalibratedWorkload]
     in_several_batches: StuckCounts = StuckCounts()
-    """How many recoveries with more than one batch got stuck, with the default settings but for read threads."""
+    """Number of recoveries in several batches that got stuck, with default settings except read threads."""
     rollback_on: Mapping[str, RollbackRate] = {}
-    """Storage → how fast it rolls back there."""
+    """Storage → rate of rollback."""
     seconds_per_table_on: Mapping[str, float] = {}
-    """Storage → what a table adds to the time to ready there."""
+    """Storage → seconds that each table adds to the time to ready."""
 
 
 class CalibratedStorage(msgspec.Struct, frozen=True, kw_only=True):
-    """A storage as fio found it."""
+    """A storage with fio's figures."""
 
     about: str
     disk: DiskRates
 
 
 class OtherMachine(msgspec.Struct, frozen=True, kw_only=True):
-    """A machine whose recoveries were predicted by what others taught."""
+    """A machine whose recoveries were predicted by the rates of other machines."""
 
     machine: str
     recoveries: int
     times: Mapping[HeldOut, float]
-    """On its own disk, and on limited ones: measured over predicted, the geometric mean."""
+    """Geometric mean of measured over predicted, on its own disk and on limited ones."""
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one machine, or of several that are of one class and as fast."""
+    """Rates and errors of one machine, or of several that are of one class and equally fast."""
 
     format: int
     made: datetime
-    """When the last of its recoveries was measured."""
+    """Time of the last measured recovery."""
     commit: str
     machine: Machine
     storages: Mapping[str, CalibratedStorage]
     servers: Mapping[str, CalibratedServer]
     spreads: Spreads
-    """How far predictions were off, by what they had not seen."""
+    """Errors of predictions, by kind of held-out recovery."""
     runs: tuple[str, ...]
     rollback_spreads: Mapping[HeldOut, Spread] = {}
-    """How far rates of rollback were off: of another crash, of a server not measured there, on other machines."""
+    """Errors of rollback rates: for another crash, for a server not measured there, on other machines."""
     tables_spread: Spread | None = None
-    """How far what tables add was off, of another crash; None where no crash could be left out."""
+    """Errors of the seconds that tables add, for another crash; None if no crash could be held out."""
     other_machines: tuple[OtherMachine, ...] = ()
-    """None of one's own: only what comes with redolab is asked about machines that it has not seen."""
+    """Other machines with predictions; empty for a user's own calibration, which is not asked about other machines."""
 
 
 def calibrated_workload(
@@ -122,9 +124,9 @@ def calibrated_workload(
     fitted: Fitted,
     moments: Mapping[str, Mapping[int, tuple[float, ...]]] | None = None,
 ) -> CalibratedWorkload:
-    """What these recoveries of one server under one workload tell, with what was learnt from them and from others of its family.
+    """Return the calibration of one server under one workload, from its recoveries and the fit of its family.
 
-    `moments`: see `CalibratedWorkload`.
+    `moments` is as in `CalibratedWorkload`.
     """
     logs, pools = [each.log_size for each in observations], [each.pool for each in observations]
     largest_first = sorted({each.crash_name: each.log_size for each in observations}.values(), reverse=True)
@@ -143,14 +145,14 @@ def calibrated_workload(
 
 
 def measured_storages(observations: Sequence[Observation]) -> tuple[str, ...]:
-    """Those with enough recoveries to tell something of them; where none has, the one with the most."""
+    """Return the storages with enough recoveries to rely on, or the one with the most if none has."""
     counts = Counter(each.storage for each in observations)
     enough = tuple(name for name, count in counts.items() if count >= RECOVERIES_OF_A_DISK)
     return enough or (counts.most_common(1)[0][0],)
 
 
 def other_machines_of(judged: Sequence[HeldOutPrediction]) -> tuple[OtherMachine, ...]:
-    """The machines whose recoveries were predicted by what others taught."""
+    """Return the machines whose recoveries were predicted by the rates of other machines."""
     found = []
     for machine in dict.fromkeys(each.machine for each in judged if each.held_out in OF_MACHINES):
         own = [each for each in judged if each.machine == machine]
@@ -161,7 +163,7 @@ def other_machines_of(judged: Sequence[HeldOutPrediction]) -> tuple[OtherMachine
 
 
 def on_its_machine(calibration: Calibration) -> Calibration:
-    """It for predictions of the machine that it is of."""
+    """Return the calibration for predictions on its own machine."""
     return msgspec.structs.replace(
         calibration,
         spreads=calibration.spreads.each(_of_one_machine),
@@ -175,7 +177,7 @@ def _of_one_machine(spreads: ByKind) -> ByKind:
 
 
 def read_calibration(path: Path) -> Calibration:
-    """The calibration in a file. Raises `InvalidInput` if there is none, or none that this version can read."""
+    """Return the calibration in a file. Raises `InvalidInput` if there is none, or none that this version can read."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -193,17 +195,20 @@ def read_calibration(path: Path) -> Calibration:
 
 
 def as_json(calibration: Calibration) -> bytes:
-    """It as JSON that people can read."""
+    """Return the calibration as indented JSON."""
     return msgspec.json.format(msgspec.json.encode(calibration), indent=1) + b"\n"
 
 
 def write_calibration(path: Path, calibration: Calibration) -> None:
-    """Write it to a file."""
+    """Write the calibration to a file."""
     files.write_whole(path, as_json(calibration))
 
 
 def with_spreads_of(calibration: Calibration, other: Calibration) -> Calibration:
-    """It with the errors that another one has for what a small calibration cannot hold out; of two the wider."""
+    """Return a calibration with the errors of another one where those are wider.
+
+    A small calibration has too few recoveries to hold out every kind.
+    """
     elsewhere = on_its_machine(other)
     one, another = calibration.tables_spread, elsewhere.tables_spread
     return msgspec.structs.replace(
@@ -215,7 +220,10 @@ def with_spreads_of(calibration: Calibration, other: Calibration) -> Calibration
 
 
 def shipped_calibration() -> Calibration:
-    """The one that comes with redolab: of the project's own machines. Raises `InvalidInput` if it is damaged."""
+    """Return the calibration that comes with redolab, of the project's machines.
+
+    Raises `InvalidInput` if it is damaged.
+    """
     return read_calibration(PROJECT.provision / "calibration.json")
 
 

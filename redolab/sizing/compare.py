@@ -1,4 +1,4 @@
-"""`redolab size --compare`: what others would set for the same server, and what recovery then costs."""
+"""`redolab size --compare`: the sizes that published rules set for the same server, and the recovery time of each."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _MISSING = {
     "mean of os_log_written": "no mean of Innodb_os_log_written",
     "hours of os_log_written": "no week of Innodb_os_log_written in a Prometheus",
 }
-"""What a rule goes by, and what is said where that is not known."""
+"""Input of a rule → message if that input is missing."""
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
-    """What one rule sets; bytes."""
+    """Size that one rule sets, in bytes."""
 
     rule: str
     size: int | None
     line: SizeLine | None
-    """What that size means; None where the rule names none, or none that the server can have."""
+    """Consequences of that size; None if the rule sets none, or one that the server cannot have."""
     in_time: bool | None
-    """Whether fewer recoveries than may take longer than they may."""
+    """True if fewer recoveries than allowed exceed the limit; None if unknown."""
     source: str = ""
     version: str = ""
     why_not: str = ""
@@ -50,7 +50,7 @@ def compared(
     trades: Trades | None = None,
     moment: Moment = Moment.ANY,
 ) -> list[Compared]:
-    """Return what this tool, each rule for such a server, and the setting of today (bytes) come to."""
+    """Return the sizes by this tool, by each rule for such a server, and by the present setting (bytes)."""
     answer = sized_in_short(model, demand, limits, (), trades, moment)
     version, family = model.dialect.version, model.dialect.family
     rules = [rule for rule in published_rules() if rule.is_for(family, version)]
@@ -74,7 +74,7 @@ def compared(
 
 
 def compared_table(found: Sequence[Compared], limits: Limits, title: str, moment: Moment = Moment.ANY) -> ReportTable:
-    """Return what the rules come to as a table."""
+    """Return the sizes by the rules as a table."""
     rto = format_duration(limits.rto)
     has_usual = moment is Moment.ANY and any(each.line is not None and each.line.usual is not None for each in found)
     columns = [

@@ -1,4 +1,4 @@
-"""The crash that is asked about: its checkpoint age, its dirty pages, and the work of recovering from it."""
+"""The crash of a question: its checkpoint age, its dirty pages, and the work of its recovery."""
 
 from __future__ import annotations
 
@@ -47,5 +47,5 @@ def one_batch(model: Model, log_size: int) -> int:
 
 
 def may_take_batches(model: Model, age: int) -> bool:
-    """Return whether a recovery after a crash at that age may take more than one batch."""
+    """Return True if a recovery after a crash at that age may take more than one batch."""
     return model.learned.memory.surely_enough(crash_at(model, age)) > model.question.pool

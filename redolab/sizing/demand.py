@@ -1,4 +1,4 @@
-"""How much redo a server writes at its peak, as far as samples tell, and what they cannot tell."""
+"""Redo that a server writes at its peak, as far as samples show it, and warnings about their limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from redolab.units import format_duration, format_size
 
 _DAY = 24 * HOUR
 _MONTH = 30
-"""Days."""
+"""Days in a month."""
 _QUIET = 1.2
 _OVERLAP = 60.0
 """Seconds by which a collection may begin before the one of the day before has ended."""
@@ -27,29 +27,29 @@ _MOSTLY = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
-    """The redo of the peak hour; bytes an hour."""
+    """Redo of the peak hour; bytes an hour."""
 
     redo_per_hour: float
     os_log_written_per_hour: float | None = None
     os_log_written_mean: float | None = None
-    """Since the server's start."""
+    """Mean since the server's start."""
     source: str
-    """Where it is from, in words."""
+    """Origin of the demand, in words."""
     month_per_hour: float | None = None
-    """What the busiest hour of the coming month stays below, 95 % sure; None where too few days were sampled."""
+    """95 % upper bound of the busiest hour of the coming month; None if too few days were sampled."""
     days: int = 0
-    """Whole days that were sampled."""
+    """Number of whole days that were sampled."""
     ages: tuple[int, ...] = ()
-    """Quantiles of the checkpoint age in samples, bytes; empty where none tell it."""
+    """Quantiles of the checkpoint age in samples, in bytes; empty if no sample has it."""
     age_limit: int | None = None
-    """At which statements waited when they were taken, where the server told it."""
+    """Checkpoint age at which statements waited during the samples, in bytes; None if the server did not report it."""
     sampled_s: float = 0.0
     """Seconds that the samples cover."""
     warnings: tuple[str, ...] = ()
 
 
 def demand_of_files(paths: Sequence[Path]) -> Demand:
-    """The busiest hour of samples in files. Raises `InvalidInput`."""
+    """Return the demand of the busiest hour of samples in files. Raises `InvalidInput`."""
     samples = {path: read_collected(path) for path in paths}
     found = [(path, _busiest(of_file, str(path))) for path, of_file in samples.items()]
     path, busiest = max(found, key=lambda each: each[1].redo_per_hour)
@@ -69,12 +69,12 @@ def demand_of_files(paths: Sequence[Path]) -> Demand:
 
 
 def demand_of_samples(samples: Sequence[Sample], where: str) -> Demand:
-    """The busiest hour of samples, or of what there is of one. Raises `InvalidInput`."""
+    """Return the demand of the busiest hour of samples, or of all if they cover less. Raises `InvalidInput`."""
     return _with_distributions(demand_of(_busiest(samples, where), where), [samples], of_peak=samples)
 
 
 def _with_distributions(demand: Demand, files: Sequence[Sequence[Sample]], *, of_peak: Sequence[Sample]) -> Demand:
-    """It with what samples tell beyond the busiest hour: by how much days differ, and where the age was."""
+    """Return the demand with the differences between days and the distribution of the checkpoint age."""
     return replace(
         with_days(demand, [peak for samples in files for peak in busiest_hours_of_days(samples)]),
         ages=checkpoint_ages(of_peak),
@@ -84,7 +84,7 @@ def _with_distributions(demand: Demand, files: Sequence[Sequence[Sample]], *, of
 
 
 def with_days(demand: Demand, peaks: Sequence[float]) -> Demand:
-    """Return a demand with what the busiest hours of whole days (bytes an hour) tell of a month."""
+    """Return the demand with an upper bound for a month, from the busiest hours of whole days (bytes an hour)."""
     few = (
         [
             f"{len(peaks)} {'day was' if len(peaks) == 1 else 'days were'} sampled: how much more redo the busiest hour of a month "
@@ -102,7 +102,9 @@ def with_days(demand: Demand, peaks: Sequence[float]) -> Demand:
 
 
 def _are_of_one_server(files: Sequence[Sequence[Sample]]) -> bool:
-    """Whether files can be of one server: one behind the other, with an LSN that never goes back, as far as these are known."""
+    """Return True if files can be of one server: they do not overlap in time, and the LSN never decreases, as far as
+    known.
+    """
     ends = [(each[0], each[-1]) for each in files]
     if all(first.wall is not None and last.wall is not None for first, last in ends):
         ends.sort(key=lambda each: each[0].wall or 0.0)
@@ -113,7 +115,7 @@ def _are_of_one_server(files: Sequence[Sequence[Sample]]) -> bool:
     else:
         ends.sort(key=lambda each: each[0].lsn or 0)
     known = [(first.lsn, last.lsn) for first, last in ends if first.lsn is not None and last.lsn is not None]
-    # In the minute in which they overlap it may have grown.
+    # The LSN may have grown in the minute in which they overlap.
     return all(before[0] <= after[0] and before[1] <= after[1] for before, after in itertools.pairwise(known))
 
 
@@ -137,7 +139,7 @@ def _busiest(samples: Sequence[Sample], where: str) -> Busiest:
 
 
 def demand_of(busiest: Busiest, where: str) -> Demand:
-    """What the busiest hour asks of the log."""
+    """Return the demand of the busiest hour."""
     sampled = format_duration(busiest.sampled)
     window = "the busiest hour" if busiest.seconds >= HOUR * (1 - _MOSTLY) else format_duration(busiest.seconds)
     told = sampled if window == sampled else f"{window} of {sampled}"

@@ -24,16 +24,16 @@ from redolab.units import GIB, MIB
 
 _NINETY = 0.9
 ALL_SERVERS = "all"
-"""Stands for the server in rows of all of them."""
+"""Name in the rows of all servers together."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoundedError:
-    """A held-out prediction with its 90 % interval; 5 % of recoveries are expected above its upper end."""
+    """A held-out prediction with its 90 % interval; 5 % of recoveries are expected above the upper end."""
 
     judged: HeldOutPrediction
     predicted: float
-    """Seconds, with the dirty pages given or from the redo alone."""
+    """Predicted seconds, with the dirty pages given or from the redo alone."""
     low: float
     high: float
 
@@ -44,12 +44,12 @@ class BoundedError:
 
     @property
     def is_above(self) -> bool:
-        """Whether the recovery took longer than the 95 % upper bound."""
+        """True if the recovery took longer than the 95 % upper bound."""
         return self.judged.observation.ready > self.high
 
     @property
     def is_inside(self) -> bool:
-        """Whether the 90 % interval holds the measured time."""
+        """True if the 90 % interval contains the measured time."""
         return self.low <= self.judged.observation.ready <= self.high
 
 
@@ -62,12 +62,12 @@ class Errors:
 
     @property
     def median(self) -> float:
-        """Absolute error as a share of the measured time."""
+        """Median absolute error as a share of the measured time."""
         return weighted_median([abs(each.relative) for each in self.of], self.units)
 
     @property
     def bias(self) -> float:
-        """Error with its sign: below 0 where predictions are too short."""
+        """Error with its sign: below 0 if predictions are too short."""
         return weighted_median([each.relative for each in self.of], self.units)
 
     @property
@@ -81,12 +81,12 @@ class Errors:
         return weighted_median([each.high / each.predicted for each in self.of], self.units)
 
     def share(self, held: Sequence[bool]) -> tuple[float, float, float]:
-        """Return the share of predictions of which something holds, and its 95 % interval."""
+        """Return the share of predictions for which `held` is true, and its 95 % interval."""
         share, count = float(np.average(held, weights=weights(self.units))), len(set(self.units))
         return share, *coverage(share * count, count)
 
     def only(self, is_of_it: Callable[[Observation], bool]) -> Errors:
-        """Return those of some recoveries."""
+        """Return the errors of the recoveries that `is_of_it` selects."""
         kept = [place for place, each in enumerate(self.of) if is_of_it(each.judged.observation)]
         return Errors([self.of[place] for place in kept], [self.units[place] for place in kept])
 
@@ -98,9 +98,9 @@ class ErrorRow:
     held_out: HeldOut
     server: str
     given: Errors
-    """With the crash's dirty pages given."""
+    """Errors with the crash's dirty pages given."""
     by_redo: Errors
-    """From the crash's redo alone."""
+    """Errors from the crash's redo alone."""
 
     @property
     def crashes(self) -> int:
@@ -108,7 +108,7 @@ class ErrorRow:
         return len({each.judged.observation.crash_name for each in self.given.of})
 
     def only(self, name: str, is_of_it: Callable[[Observation], bool]) -> ErrorRow:
-        """Return the row of some recoveries."""
+        """Return the row, named `name`, of the recoveries that `is_of_it` selects."""
         return ErrorRow(self.held_out, name, self.given.only(is_of_it), self.by_redo.only(is_of_it))
 
 
@@ -157,7 +157,7 @@ def _row(
 
 
 def _spread(each: HeldOutPrediction, known: ByKind) -> Spread:
-    """Return the spread that `redolab predict` would give it."""
+    """Return the spread that `redolab predict` would use for it."""
     own = known[each.held_out]
     return together(known.get(HeldOut.CRASH, own), [own.at(doublings_beyond(each))])
 
@@ -213,7 +213,7 @@ _STRATA: Mapping[str, Callable[[Observation], bool]] = {
     "virtual disk": lambda each: each.storage == HOME,
     "model of a disk": lambda each: each.storage != HOME,
 }
-"""What recoveries of another run are told apart by: in a name, whether one is of that kind."""
+"""Strata of recoveries of another run: name → predicate of an observation."""
 _STRATIFIED: Mapping[HeldOut, Mapping[str, Callable[[Observation], bool]]] = {
     HeldOut.RUN: _STRATA,
     HeldOut.MACHINE: _BY_CRASH,
@@ -223,7 +223,7 @@ _STRATIFIED: Mapping[HeldOut, Mapping[str, Callable[[Observation], bool]]] = {
 
 
 def strata(rows: Sequence[ErrorRow]) -> list[ErrorRow]:
-    """Return the errors on another run by what there was to recover and where; on other machines by what the crash found."""
+    """Return the errors by stratum: on another run by work and storage, on other machines by the state at the crash."""
     return [
         row.only(name, is_of_it)
         for kind, named in _STRATIFIED.items()
@@ -235,7 +235,7 @@ def strata(rows: Sequence[ErrorRow]) -> list[ErrorRow]:
 
 
 def strata_table(rows: Sequence[ErrorRow]) -> ReportTable:
-    """Return the errors by what there was to recover."""
+    """Return the errors by stratum as a table."""
     columns = [
         Column[ErrorRow]("held out", lambda row: str(row.held_out)),
         Column[ErrorRow]("of it", lambda row: row.server),

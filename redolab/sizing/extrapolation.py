@@ -1,4 +1,4 @@
-"""Ways in which a prediction goes beyond what was measured, and the spread that follows from them."""
+"""Ways in which a prediction extrapolates beyond the measurements, and the errors that follow from them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from redolab.sizing.question import Model
 from redolab.storage.profiles import HOME
 
 BEYOND = 1.05
-"""Multiple of what was measured beyond which a size is an extrapolation."""
+"""Multiple of the measured range beyond which a size is an extrapolation."""
 _BY_STORAGE = (HeldOut.STORAGE, HeldOut.UNSEEN_STORAGE, *OF_MACHINES)
 
 
 def storage_extrapolation(
     calibration: Calibration, family: str, learned: CalibratedWorkload, storage: str
 ) -> HeldOut | None:
-    """Return how a prediction for a storage goes beyond what was measured of a server under a workload; None if it does not."""
+    """Return how a prediction for a storage extrapolates from a server under a workload; None if it does not."""
     if storage in learned.storages:
         return None
     kinds = calibration.spreads.kinds
@@ -30,7 +30,7 @@ def storage_extrapolation(
 
 
 def machine_extrapolation(calibration: Calibration, storage: str) -> HeldOut | None:
-    """Return how a prediction goes to another machine than the calibration's; None of a calibration of one's own."""
+    """Return how a prediction extrapolates to another machine; None for a user's own calibration."""
     way = HeldOut.MACHINE if storage == HOME else HeldOut.LIMITED
     return way if way in calibration.spreads.kinds else None
 
@@ -60,12 +60,12 @@ def on_storage(model: Model, name: str) -> Model:
 
 
 def spreads_for(model: Model) -> ByKind:
-    """Return the spreads that hold for a question: wider where the dirty pages are not given."""
+    """Return the errors for a question: wider if the dirty pages are not given."""
     return model.calibration.spreads.of(pages_given=model.question.dirty_pages is not None)
 
 
 def widenings(model: Model, log_size: int) -> dict[HeldOut, Spread]:
-    """Return the spread of another crash, and of each way in which a prediction for that log goes beyond what was measured."""
+    """Return the errors for another crash, and for each way in which a prediction for that log extrapolates."""
     known = spreads_for(model)
     ways = [HeldOut.CRASH, *model.extrapolations]
     least, most = model.learned.pools
@@ -79,13 +79,13 @@ def widenings(model: Model, log_size: int) -> dict[HeldOut, Spread]:
 
 
 def recovery_spread(model: Model, log_size: int) -> Spread:
-    """Return how far a prediction of a recovery with a log of that size may be off."""
+    """Return the error of a predicted recovery with a log of that size."""
     within, *beyond = widenings(model, log_size).values()
     return together(within, beyond)
 
 
 def rollback_spread(model: Model, of_recovery: Spread) -> Spread:
-    """Return how far the seconds of a rollback may be off; as those of the recovery where nothing else is known."""
+    """Return the error of the seconds of a rollback; that of the recovery if no better is known."""
     known = {**spreads_for(model), **model.calibration.rollback_spreads}
     is_own = model.storage in model.server.rollback_on and HeldOut.SERVER not in model.extrapolations
     ways = [None if is_own else HeldOut.SERVER, machine_extrapolation(model.calibration, model.storage)]
@@ -94,7 +94,7 @@ def rollback_spread(model: Model, of_recovery: Spread) -> Spread:
 
 
 def tables_spread(model: Model, of_recovery: Spread) -> Spread:
-    """Return how far the seconds that tables add may be off; another machine or server may be as far off as of the rest."""
+    """Return the error of the seconds that tables add; another machine or server adds as much as to the recovery."""
     within, known = model.calibration.tables_spread, spreads_for(model)
     if within is None:
         return of_recovery

@@ -1,4 +1,4 @@
-"""`redolab fit`: a calibration from runs of recoveries, and how far its predictions are off on what they had not seen."""
+"""`redolab fit`: a calibration from runs of recoveries, and its errors on held-out recoveries."""
 
 from __future__ import annotations
 
@@ -59,47 +59,47 @@ from redolab.storage.profiles import HOME
 
 _CALIBRATE = "calibrate"
 _ANATOMY = "anatomy"
-"""The experiment that changes one thing at a time: one crash of it under another workload is no calibration of that workload."""
+"""Experiment that changes one thing at a time: its one crash under another workload does not calibrate that."""
 _OF_A_SERVER = ("spec", "crash", "storage", "buffer_pool", "settings")
-"""In what the recoveries that a server's rates are from may differ: the model has terms for it, or leaves it out."""
+"""Parts of the comparison key in which a server's recoveries may differ: the model has terms for them."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Recoveries that were not learned from: not alike with those that were, or slowed by something else, as far as is known."""
+    """Recoveries that were not trained on: not comparable with the others, or possibly slowed by something else."""
 
     what: str
-    """As in `MariaDB 10.11.19 on 2 cores of …`."""
+    """Description, as in `MariaDB 10.11.19 on 2 cores of …`."""
     recoveries: int
     runs: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
 class FittedRuns:
-    """What runs of recoveries taught, and its errors."""
+    """Calibration fitted to runs of recoveries, and its errors."""
 
     calibration: Calibration
     judged: Sequence[HeldOutPrediction]
     observations: Sequence[Observation]
-    """The recoveries that it learned from."""
+    """Recoveries that it was trained on."""
     machine: MachineClass
-    """On machines of which all of them were measured."""
+    """Class of the machines on which all of them were measured."""
     left_out: Sequence[LeftOut]
     replicates: Replicates
-    """How far the runs differ from one another."""
+    """Differences between runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Lesson:
-    """What there is to learn from some runs: the recoveries on one class of machines, alike but for what the model knows."""
+    """Training data of some runs: comparable recoveries on one class of machines."""
 
     runs: Sequence[Run]
     keys: Keys
     machine: MachineClass
     kept: Sequence[Keyed]
-    """Of that class; those of another version than most are left out."""
+    """Recoveries on that class, each server in the version with the most crashes."""
     elsewhere: Sequence[Keyed]
-    """Of other classes."""
+    """Recoveries on other classes."""
     left_out: Sequence[LeftOut]
     observations: Sequence[Observation]
 
@@ -110,7 +110,7 @@ class _Lesson:
 
     @property
     def subjects(self) -> Mapping[Subject, Sequence[Observation]]:
-        """Server and workload → what tells their rates."""
+        """Server and workload → observations that determine its rates."""
         return {
             subject: [each for each in self.observations if each.subject == subject]
             for subject in sorted({each.subject for each in self.observations})
@@ -118,7 +118,7 @@ class _Lesson:
 
 
 def _lesson(runs: Sequence[Run], machine: str | None) -> _Lesson:
-    """Raises `LabError`, or `InvalidInput` if the runs hold no recovery to learn from."""
+    """Select the training data of some runs. Raises `LabError`, or `InvalidInput` if no recovery can be trained on."""
     keys, measured = Keys(runs), keyed_recoveries(runs)
     disks = known_disks(keys)
     chosen = _class(machine, [each for each in measured if observations_of([each], disks)])
@@ -144,12 +144,12 @@ def _lesson(runs: Sequence[Run], machine: str | None) -> _Lesson:
 def fit_runs(
     runs: Sequence[Run], machine: str | None = None, machines: Mapping[str, Sequence[Run]] | None = None
 ) -> FittedRuns:
-    """A calibration from the recoveries of these runs on one class of machines.
+    """Return a calibration from the recoveries of these runs on one class of machines.
 
-    Of several the one that `machine` names in part, as in `EPYC`, else the one with the most recoveries. `machines`:
-    what machines are called → runs on each; with them the calibration knows how far it is off on machines that it has
-    not learned from: those of the runs with each left out, the others, and other classes among the runs. Raises
-    `LabError`, or `InvalidInput` if they hold no recovery to learn from.
+    `machine` names the class in part, as in `EPYC`; by default it is the one with the most recoveries. `machines` maps
+    names of machines to the runs on each. It adds the errors on machines that were not trained on: each machine of the
+    runs held out in turn, the others, and other classes among the runs. Raises `LabError`, or `InvalidInput` if no
+    recovery can be trained on.
     """
     lesson = _lesson(runs, machine)
     dialects = {
@@ -175,7 +175,7 @@ def fit_runs(
             rolled_back_elsewhere += _rolled_back_elsewhere(there, name)
             if not names & {run.name for run in runs}:
                 others += usual
-    # The model of a disk is the same on each machine; what a table adds on a slow one is its reads.
+    # The model of a disk is the same on each machine; a table on a slow disk costs its reads.
     on_models = [each for each in others if each.trial.storage != HOME]
     rolled_back = [rollback for each in lesson.kept if (rollback := rollback_of(each)) is not None]
     calibration = msgspec.structs.replace(
@@ -190,7 +190,7 @@ def fit_runs(
 
 
 def rates_of(runs: Sequence[Run], machine: str | None = None) -> Calibration:
-    """The rates alone that `fit_runs` finds: how far they are off is not known."""
+    """Return only the rates that `fit_runs` finds, without their errors."""
     return _rates(_lesson(runs, machine), {}, {})
 
 
@@ -236,7 +236,7 @@ def _rates(
 def _on_other_machines(
     recoveries: Sequence[Keyed], disks: Disks, fitted: Mapping[Subject, Fitted], name: str | None = None
 ) -> list[HeldOutPrediction]:
-    """Predictions of recoveries by what other machines taught, on the disks that these have; patch levels may differ."""
+    """Return predictions of recoveries by the rates of other machines, on their own disks; patch levels may differ."""
     found = []
     for machine in dict.fromkeys(each.key.machine for each in recoveries):
         for each in observations_of([each for each in recoveries if each.key.machine == machine], disks):
@@ -247,7 +247,7 @@ def _on_other_machines(
 
 
 def _rolled_back_elsewhere(recoveries: Sequence[Keyed], name: str | None = None) -> list[RollbackElsewhere]:
-    """The rollbacks among recoveries on a machine, or on those of other classes."""
+    """Return the rollbacks among recoveries on a machine, or on those of other classes."""
     return [
         RollbackElsewhere(
             rollback=rollback,
@@ -260,28 +260,30 @@ def _rolled_back_elsewhere(recoveries: Sequence[Keyed], name: str | None = None)
 
 
 def named(name: str | None, machine: MachineClass) -> str:
-    """What a machine is called whose recoveries are predicted by what others taught: those of the class of these have names."""
+    """Return the name of a machine whose recoveries are predicted by the others; only machines of the same class have
+    one.
+    """
     return machine.in_words() if name is None else f"{name} with {machine.in_words()}"
 
 
 def but_anatomies(runs: Sequence[Run]) -> list[Run]:
-    """What an anatomy changes one at a time is no term of the model."""
+    """Return the runs without anatomies: what those change one at a time is no term of the model."""
     anatomies = _anatomies(runs)
     return [run for run in runs if run.name not in anatomies]
 
 
 def _anatomies(runs: Sequence[Run]) -> set[str]:
-    """The names of those that are one."""
+    """Return the names of the runs that are anatomies."""
     return {run.name for run in runs if run.record().experiment == _ANATOMY}
 
 
 def calibrations_among(runs: Sequence[Run]) -> list[Run]:
-    """Those that `make experiment calibrate` made."""
+    """Return the runs that `make experiment calibrate` made."""
     return [run for run in runs if run.record().experiment == _CALIBRATE]
 
 
 def learned_from(found: FittedRuns) -> list[str]:
-    """On what was learned, what was left out, and how far runs differ, a sentence each."""
+    """Return sentences on the training data, the data left out, and the differences between runs."""
     left_out = "; ".join(
         f"{each.recoveries} of {each.what} ({len(each.runs)} run{'s' * (len(each.runs) > 1)})"
         for each in found.left_out
@@ -294,7 +296,7 @@ def learned_from(found: FittedRuns) -> list[str]:
 
 
 def _beside_an_anatomy(observations: Sequence[Observation], runs: Sequence[Run]) -> list[Observation]:
-    """Those of servers and workloads that something else than an anatomy has measured too."""
+    """Return the observations of servers and workloads that another experiment than an anatomy has measured too."""
     anatomies = _anatomies(runs)
     measured = {each.subject for each in observations if each.run not in anatomies}
     return [each for each in observations if each.subject in measured]
@@ -308,7 +310,7 @@ def _nothing_to_learn() -> InvalidInput:
 
 
 def _class(asked: str | None, usable: Sequence[Keyed]) -> MachineClass:
-    """The class of machines that is asked for, else the one with the most of these recoveries."""
+    """Return the class of machines that is asked for, else the one with the most of these recoveries."""
     counts = Counter(each.key.machine for each in usable)
     if not counts:
         raise _nothing_to_learn()
@@ -326,7 +328,7 @@ def _class(asked: str | None, usable: Sequence[Keyed]) -> MachineClass:
 
 
 def _of_one_version(recoveries: Sequence[Keyed]) -> list[Keyed]:
-    """Of each server the recoveries that are alike but for what the model knows: of the version with the most crashes."""
+    """Return each server's comparable recoveries: of its version with the most crashes."""
     keyed = [(each.key, each) for each in recoveries]
     kinds = grouped(keyed, *_OF_A_SERVER).items()
     by_crashes = sorted(kinds, key=lambda kind: -len({each.trial.image for each in kind[1]}))
@@ -346,7 +348,7 @@ def _left_out(recoveries: Sequence[Keyed]) -> list[LeftOut]:
 def _not_known_to_be_undisturbed(
     recoveries: Sequence[Keyed], learned_from: Collection[tuple[str, str]]
 ) -> list[LeftOut]:
-    """Those that ended well, may have been slowed by something else, and are of no crash of a run that was learned from."""
+    """Return the recoveries that ended well but may have been slowed, of crashes without any recovery to train on."""
     ready = [
         each
         for each in recoveries
@@ -364,7 +366,7 @@ def _not_known_to_be_undisturbed(
 
 
 def _last_session(keys: Keys, machine: MachineClass) -> Session:
-    """The last one on a machine of that class."""
+    """Return the last session on a machine of that class."""
     sessions = [
         session
         for run in keys.runs
@@ -375,7 +377,7 @@ def _last_session(keys: Keys, machine: MachineClass) -> Session:
 
 
 def _replicates(recoveries: Sequence[Keyed]) -> Replicates:
-    """What alike cells come to in several runs on one machine, hours or days apart."""
+    """Return the differences between runs of equal configurations on one machine, hours or days apart."""
     ready = [
         (each.key, (each.identity, each.run, each.trial.ready_s))
         for each in recoveries
@@ -383,7 +385,7 @@ def _replicates(recoveries: Sequence[Keyed]) -> Replicates:
         and each.trial.ready_s is not None
         and each.trial.disturbance is not None
         and not each.trial.is_disturbed
-        # Crashes at moments drawn at random differ by the moment.
+        # Crashes at random times differ by their time.
         and each.image.spec.kill.moment is None
     ]
     cells: dict[tuple[Alike, str], list[tuple[str, float]]] = defaultdict(list)
@@ -398,7 +400,7 @@ def _family(server: str) -> str:
 
 
 def _storages(keys: Keys, machine: MachineClass) -> dict[str, CalibratedStorage]:
-    """All that fio looked at on machines of that class, also where no recovery was measured."""
+    """Return every storage that fio measured on machines of that class, with or without recoveries."""
     return {
         record.storage: CalibratedStorage(about=record.about, disk=disk)
         for run in keys.runs

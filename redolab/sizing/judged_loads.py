@@ -1,4 +1,4 @@
-"""How well the recoveries of whole loads are predicted by someone who knows the load, and not when it will crash."""
+"""Accuracy of the distribution of recovery times that is planned for a load without knowing the crash time."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ from redolab.sizing.usual import UsualRecovery, usual_ages, usual_crashes, usual
 
 @dataclass(frozen=True, slots=True)
 class JudgedLoad:
-    """The recoveries of one load, and what was planned for a crash of it at a random moment."""
+    """Recoveries of one load, and the distribution planned for a crash of it at a random time."""
 
     measured: JudgedStratum
     planned: UsualRecovery | None
-    """None where the calibration knows no ages of such a load, or not the server or the storage."""
+    """Planned recovery; None if the calibration knows no ages of such a load, or not the server or the storage."""
 
     @property
     def half_ready(self) -> float | None:
-        """Seconds: the median of those that were ready."""
+        """Median seconds of the recoveries that ended; None if none did."""
         return median_of_known([each.ready for each in self.measured.recoveries if each.ready is not None])
 
     @property
     def ratio(self) -> float | None:
-        """The planned half over the measured."""
+        """Planned median over the measured one."""
         half = self.half_ready
         return None if self.planned is None or half is None else self.planned.half_s / half
 
     @property
     def above(self) -> int:
-        """How many took longer than 95 % were planned to take, or never ended."""
+        """Number of recoveries beyond the planned 95 % upper bound, or without an end."""
         if self.planned is None:
             return 0
         return sum(each.ready is None or each.ready > self.planned.ninety_five_s for each in self.measured.recoveries)
 
 
 def judged_loads(judged: Sequence[JudgedRecovery], calibration: Calibration) -> list[JudgedLoad]:
-    """A load for each server, workload, storage and log size."""
+    """Return a load for each server, workload, storage and log size."""
     return [JudgedLoad(each, _planned(each, calibration)) for each in strata(judged)]
 
 
 def _planned(load: JudgedStratum, calibration: Calibration) -> UsualRecovery | None:
-    """By the ages and the dirty pages that loads of this kind had when the calibration was made."""
+    """Return the recovery planned from the checkpoint ages and dirty pages of loads of this kind in the calibration."""
     keyed = load.recoveries[0].keyed
     trial = keyed.trial
     question = Question(
@@ -60,13 +60,13 @@ def _planned(load: JudgedStratum, calibration: Calibration) -> UsualRecovery | N
         model = model_of(question, calibration, trial.storage)
     except InvalidInput:
         return None
-    # Ages are asked for alone: what redo there is at the peak changes nothing of them.
+    # Only ages are asked for, and the peak redo does not affect them.
     ages = usual_ages(model, Demand(redo_per_hour=math.nan, source=""))
     return None if ages is None else usual_recovery(usual_crashes(model, trial.log_size, ages), math.inf)
 
 
 def planned_table(loads: Sequence[JudgedLoad]) -> ReportTable:
-    """A row for each load."""
+    """Return a table with a row for each load."""
     columns = [
         Column[JudgedLoad]("server", lambda row: row.measured.server, shared=str),
         Column[JudgedLoad]("workload", lambda row: row.measured.workload, shared="under {}".format),

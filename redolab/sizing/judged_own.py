@@ -1,4 +1,4 @@
-"""How well a calibration of the very machine predicts its recoveries."""
+"""Accuracy of a calibration of the same machine for its recoveries."""
 
 from __future__ import annotations
 
@@ -22,32 +22,34 @@ from redolab.sizing.own_machine import on_own_machine
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """Recoveries, and how one calibration predicted them."""
+    """Recoveries, and their predictions by one calibration."""
 
     recoveries: Sequence[JudgedRecovery]
 
     @property
     def predicted(self) -> list[JudgedRecovery]:
-        """The recoveries of which something was predicted."""
+        """The recoveries that have a prediction."""
         return [each for each in self.recoveries if each.predicted is not None]
 
     @property
     def above(self) -> int:
-        """How many of these took longer than 95 % were to take."""
+        """Number of predicted recoveries beyond their 95 % upper bound."""
         return sum(each.is_above for each in self.predicted)
 
     @property
     def bias(self) -> float:
-        """The geometric mean of predicted over measured."""
+        """Geometric mean of predicted over measured."""
         return math.exp(statistics.fmean(math.log(each.ratio) for each in self.recoveries if each.ratio is not None))
 
     @property
     def storages(self) -> list[str]:
-        """On which something was predicted."""
+        """Storages of the predicted recoveries."""
         return list(dict.fromkeys(each.keyed.trial.storage for each in self.predicted))
 
     def median_error(self, storage: str | None = None) -> float | None:
-        """As a share of the measured time, on that storage or on all; None where nothing was predicted there."""
+        """Return the median error as a share of the measured time, on one storage or all; None without predictions
+        there.
+        """
         errors = [
             abs(each.ratio - 1)
             for each in self.recoveries
@@ -58,22 +60,22 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnCalibration(Judgement):
-    """By the project's rates, as a few crashes of other kinds on that very machine scaled them."""
+    """Recoveries predicted by the project's rates, scaled by a few crashes of other kinds on the same machine."""
 
     crashes: int
-    """That scaled them."""
+    """Number of crashes that scaled the rates."""
 
 
 def judged_by_own(
     recoveries: Sequence[Keyed], run: Run, runs: Sequence[Run], known: Calibration
 ) -> OwnCalibration | None:
-    """Recoveries of a run, by the runs among these that calibrated its very machine; None if none did."""
+    """Judge recoveries of a run by the runs that calibrated its machine; None if none did."""
     identity = identity_of(run)
     calibrations = [each for each in calibrations_among(runs) if identity and identity_of(each) == identity]
     if not calibrations:
         return None
     few, servers = fit_runs(calibrations), {each.trial.server for each in recoveries}
-    # How far others' calibrations were off may be known from these very recoveries.
+    # Errors of other machines' calibrations may be known from these very recoveries.
     known = msgspec.structs.replace(known, spreads=known.spreads.each(_not_of_calibrated))
     return OwnCalibration(
         recoveries=judged_recoveries(recoveries, on_own_machine(few, known)),

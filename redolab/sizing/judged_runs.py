@@ -17,7 +17,7 @@ from redolab.sizing.judging import judged_recoveries
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedRun(Judgement):
-    """A run of such loads, by the calibration of what was measured before it."""
+    """A run of such loads, judged by a calibration from the runs before it."""
 
     run: Run
     calibration: Calibration
@@ -25,7 +25,7 @@ class JudgedRun(Judgement):
     above_here: int
     """Recoveries that took longer than the 95 % upper bound, if that allowed nothing for another machine."""
     own: OwnCalibration | None
-    """By a calibration of the same machine; None where it has none."""
+    """Judgement by a calibration of the same machine; None if there is none."""
 
     @property
     def began(self) -> str:
@@ -34,7 +34,7 @@ class JudgedRun(Judgement):
 
     @property
     def is_elsewhere(self) -> bool:
-        """True if the calibration has learned nothing of that machine."""
+        """True if the calibration was not trained on that machine."""
         return _is_elsewhere(self.run)
 
 
@@ -50,7 +50,7 @@ def _is_elsewhere(run: Run) -> bool:
 
 
 def _judged(runs: Sequence[Run], place: int) -> JudgedRun:
-    """Judge a run as its user would be answered: on another machine with what still others took, if any were known."""
+    """Judge a run as its user would be answered: on another machine, by the rates of still others, if any are known."""
     run, before = runs[place], runs[:place]
     recoveries = keyed_recoveries([run])
     if _is_elsewhere(run):

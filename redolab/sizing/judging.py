@@ -1,4 +1,4 @@
-"""How well a calibration predicts recoveries that it has not seen, with what its user would know of them."""
+"""Accuracy of a calibration on recoveries that it was not trained on, with the facts that its user would have."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ from redolab.units import format_size
 
 @dataclass(frozen=True, slots=True)
 class JudgedRecovery:
-    """A measured recovery, and what was predicted of it by its age and its dirty pages."""
+    """A measured recovery, and its prediction from the crash's age and dirty pages."""
 
     keyed: Keyed
     predicted: Prediction | None
-    """None where the calibration does not know the server or the storage."""
+    """The prediction; None if the calibration does not know the server or the storage."""
 
     @property
     def ready(self) -> float | None:
-        """Seconds; None of one that never was."""
+        """Seconds to ready; None if the server never was."""
         return self.keyed.trial.ready_s
 
     @property
     def ratio(self) -> float | None:
-        """Predicted over measured."""
+        """Predicted over measured; None unless both are known."""
         return None if self.predicted is None or self.ready is None else self.predicted.seconds / self.ready
 
     @property
     def is_above(self) -> bool:
-        """Whether it took longer than 95 % were to take, or never ended."""
+        """True if it took longer than the predicted 95 % upper bound, or never ended."""
         return self.predicted is not None and (self.ready is None or self.ready > self.predicted.ninety[1])
 
 
 def judged_recoveries(recoveries: Sequence[Keyed], calibration: Calibration) -> list[JudgedRecovery]:
-    """Every recovery beside its prediction, as someone would ask for it who sees the server right before the crash."""
+    """Return every recovery with its prediction, for a person who sees the server right before the crash."""
     return [JudgedRecovery(each, _predicted(each, calibration)) for each in recoveries]
 
 
@@ -69,7 +69,7 @@ def _predicted(each: Keyed, calibration: Calibration) -> Prediction | None:
 
 @dataclass(frozen=True, slots=True)
 class JudgedStratum:
-    """What is said of the recoveries of one server under one workload on one storage."""
+    """Recoveries of one server under one workload on one storage."""
 
     server: str
     workload: str
@@ -79,17 +79,17 @@ class JudgedStratum:
 
     @property
     def ratios(self) -> list[float]:
-        """Predicted over measured, of those that were both."""
+        """Predicted over measured, of recoveries with both."""
         return [each.ratio for each in self.recoveries if each.ratio is not None]
 
     @property
     def predicted(self) -> list[JudgedRecovery]:
-        """Those of which something was predicted."""
+        """Recoveries with a prediction."""
         return [each for each in self.recoveries if each.predicted is not None]
 
 
 def strata(judged: Sequence[JudgedRecovery]) -> list[JudgedStratum]:
-    """By server, workload, storage and log size, in the order of measuring."""
+    """Return recoveries grouped by server, workload, storage and log size, in the order of measurement."""
     found: dict[tuple[str, str, str, str], list[JudgedRecovery]] = {}
     for each in judged:
         trial = each.keyed.trial
@@ -100,7 +100,7 @@ def strata(judged: Sequence[JudgedRecovery]) -> list[JudgedStratum]:
 
 
 def answer(judged: Sequence[JudgedRecovery], calibration: Calibration) -> str:
-    """How far predictions were off, in a sentence; another before it where the calibration has learned from these recoveries."""
+    """Return the errors of predictions in a sentence, after a warning if the calibration was trained on this run."""
     has_seen = any(each.keyed.run in calibration.runs for each in judged)
     seen = (
         "The calibration has learned from this run, so this is how well it fits, and no prediction. "
@@ -125,7 +125,7 @@ def _off_by(judged: Sequence[JudgedRecovery]) -> str:
 
 
 def strata_table(judged: Sequence[JudgedRecovery]) -> ReportTable:
-    """A row for each stratum."""
+    """Return a table with a row for each stratum."""
     columns = [
         Column[JudgedStratum]("server", lambda row: row.server, shared=str),
         Column[JudgedStratum]("workload", lambda row: row.workload, shared="under {}".format),
@@ -180,7 +180,7 @@ def _above(row: JudgedStratum) -> str:
 
 
 def recoveries_table(judged: Sequence[JudgedRecovery]) -> ReportTable:
-    """A row for each recovery: its conditions, and what it took."""
+    """Return a table with a row for each recovery: its conditions and its times."""
     columns = [
         Column[JudgedRecovery]("server", lambda row: row.keyed.trial.server, shared=str),
         Column[JudgedRecovery]("workload", lambda row: row.keyed.image.spec.workload, shared="under {}".format),
@@ -223,7 +223,7 @@ def _batches(row: JudgedRecovery) -> str:
 
 
 def row_dictionaries(judged: Sequence[JudgedRecovery]) -> list[dict[str, object]]:
-    """As programs take it: bytes and seconds."""
+    """Return the recoveries as dictionaries for programs; bytes and seconds."""
     found = []
     for each in judged:
         trial, image = each.keyed.trial, each.keyed.image

@@ -1,4 +1,4 @@
-"""Large logs on a machine of another class: predicted by what others taught, and as its own small crashes scaled it."""
+"""Large logs on a machine of another class: predicted by other machines' rates, and by rates scaled to the machine."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class LargeLog:
 
     by_others: JudgedRecovery
     by_own: JudgedRecovery | None
-    """None where that machine had no calibration of its own."""
+    """Prediction by its own calibration; None if that machine had none."""
 
 
 def large_logs(learned_from: Sequence[Run], others: Sequence[Run]) -> list[LargeLog]:
-    """Those of the machine of another class; nothing that was measured on it is in the predictions by others.
+    """Return the large logs of the machine of another class; the predictions by others use nothing measured on it.
 
-    `others` are the runs that are only predicted; without any on that machine there is nothing to tell.
+    `others` are the runs that are only predicted; without any on that machine the result is empty.
     """
     own = [run for run in others if run.folder.parent.name == INTEL_MACHINE]
     if not own:
@@ -50,7 +50,7 @@ def large_logs(learned_from: Sequence[Run], others: Sequence[Run]) -> list[Large
 
 
 def large_logs_table(found: Sequence[LargeLog]) -> ReportTable:
-    """A row for each recovery, beside both predictions."""
+    """Return a table with a row for each recovery, with both predictions."""
     columns = [
         Column[LargeLog]("server", _server),
         Column[LargeLog]("workload", lambda row: row.by_others.keyed.image.spec.workload, shared="under {}".format),
@@ -67,7 +67,7 @@ def large_logs_table(found: Sequence[LargeLog]) -> ReportTable:
 
 
 def in_words(found: Sequence[LargeLog]) -> str:
-    """How far both were off, as in `Predictions by what other machines taught were off by 12 % (median; …), …`."""
+    """Return the errors of both predictions in a sentence."""
     own = [each.by_own for each in found if each.by_own is not None]
     scaled = f"; scaled by the machine's own small crashes {_off(own)}" if own else ""
     never = sum(each.by_others.ready is None for each in found)

@@ -1,7 +1,7 @@
-"""A calibration from a few recoveries of one's own: the project's rates, as this machine has them.
+"""A calibration from a few recoveries on the user's machine: the project's rates, scaled to it.
 
-Five crashes tell thirteen rates badly, and five factors well: with the project's rates scaled, predictions of other runs of the same
-machine are off by less than with rates of its own (docs/recovery-time.md has the table).
+Five crashes determine thirteen rates badly, and five factors well. With the project's rates scaled, predictions of
+other runs on the same machine have smaller errors than with rates of its own (docs/recovery-time.md has the table).
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from redolab.sizing.fitting import FittedRuns
 from redolab.storage.profiles import HOME
 
 _ENOUGH = 12
-"""Crashes of a server: so many tell its rates by themselves."""
+"""Number of crashes of a server that determine its rates alone."""
 
 
 def on_own_machine(found: FittedRuns, known: Calibration) -> Calibration:
-    """What a user's runs taught, with what is known of the same servers elsewhere, and of errors that a few runs cannot know.
+    """Return a user's calibration, with known rates of the same servers scaled, and errors that few runs cannot show.
 
-    Servers that are not known, or of which enough crashes were measured, keep their own rates.
+    Servers without known rates, or with enough crashes, keep their own rates.
     """
     calibration = with_spreads_of(found.calibration, known)
     servers: dict[str, CalibratedServer] = {}
@@ -59,21 +59,21 @@ def on_own_machine(found: FittedRuns, known: Calibration) -> Calibration:
         )
         of_crashes.append(_left_out(own, rates))
     spreads = calibration.spreads if has_own_rates or not servers else on_its_machine(known).spreads.each(_of_scaled)
-    # One for all servers of the calibration: that of the server it is the least sure of.
+    # One set of errors for all servers of the calibration: those of the least certain server.
     spreads = reduce(wider_of_each, of_crashes, spreads)
     servers = {name: _with_stuck_elsewhere(server, known) for name, server in servers.items()}
     return msgspec.structs.replace(calibration, servers=servers, spreads=spreads)
 
 
 def _of_scaled(spreads: ByKind) -> ByKind:
-    """Return the spreads of scaled rates: for larger logs, the errors on machines that calibrated themselves, where known."""
+    """Return the errors of scaled rates: for larger logs, those on machines that calibrated themselves, if known."""
     if HeldOut.CALIBRATED_LARGER not in spreads:
         return spreads
     return {**spreads, HeldOut.LOG_SIZE: spreads[HeldOut.CALIBRATED_LARGER]}
 
 
 def _scaled(learnt: CalibratedWorkload, factors: Scaling, own: Sequence[Observation]) -> CalibratedWorkload:
-    """It goes beyond what was measured where it goes beyond what was measured here."""
+    """Return a workload's rates scaled to this machine. Its measured range becomes the range measured here."""
     logs, pools = [each.log_size for each in own], [each.pool for each in own]
     return msgspec.structs.replace(
         learnt,
@@ -87,9 +87,10 @@ def _scaled(learnt: CalibratedWorkload, factors: Scaling, own: Sequence[Observat
 
 
 def _with_stuck_elsewhere(server: CalibratedServer, known: Calibration) -> CalibratedServer:
-    """It with the recoveries in several batches of servers with the same recovery code.
+    """Return the server with the stuck recoveries of all servers with the same recovery code.
 
-    That none of a few got stuck does not say that none does, and they got stuck with pools that a calibration does not try.
+    A few recoveries without a stuck one do not prove that none gets stuck. Others got stuck with pools that a
+    calibration does not try.
     """
     code = dialect_of(server.family, Version.parse(server.version)).recovery_code
     seen = [
@@ -101,7 +102,7 @@ def _with_stuck_elsewhere(server: CalibratedServer, known: Calibration) -> Calib
 
 
 def _left_out(own: Sequence[Observation], rates: Mapping[str, Fitted]) -> Spreads:
-    """Return how far predictions of each crash by factors from the others are off; nothing of one crash."""
+    """Return the errors of predictions of each crash by factors from the others; empty for one crash."""
     judged = []
     for name in _crashes(own):
         others = [(rates[each.workload], each) for each in own if each.crash_name != name]

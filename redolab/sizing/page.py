@@ -1,4 +1,4 @@
-"""The report: one HTML page that opens from disk without a network, with what was measured and a calculator."""
+"""The report: one HTML page with results and a calculator, which opens from disk without a network."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _UPPER_END = 0.95
 _ANSWER = re.compile(r"^\*\*(.+?)\*\*", re.MULTILINE | re.DOTALL)
 _PICTURE = re.compile(r"!\[.*?\]\((\S+\.svg)\)")
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
-# Names in it come from runs, which may be anybody's: tags are text.
+# Names in it come from runs, which may be anybody's: escape their tags.
 _MARKDOWN = markdown_it.MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
@@ -66,9 +66,10 @@ def html_page(
     *,
     is_shipped: bool = True,
 ) -> str:
-    """The page: the calculator of a calibration, errors, the answers of pages of results, and the published figures.
+    """Return the page: the calculator of a calibration, errors, the answers of pages of results, and the published
+    figures.
 
-    `is_shipped`: the calibration is the one that comes with redolab, whose errors they are.
+    `is_shipped`: the calibration is the one that comes with redolab, which the errors belong to.
     """
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
     return environment.from_string((_WEB / "page.html").read_text()).render(
@@ -79,7 +80,7 @@ def html_page(
         errors_by_server=_as_html(errors_table([row for row in errors if row.server != ALL_SERVERS])),
         sections=[section for path in results if (section := _section(path)) is not None],
         published=_as_html(published),
-        # Within a script element, a tag or a comment in a string would end it or go on behind it.
+        # Escape `<`: a tag or a comment in a string would end the script element or continue behind it.
         data=msgspec.json.encode(calculator_data(calibration)).decode().replace("<", r"\u003c"),
         script=(_WEB / "calculator.js").read_text(),
     )
@@ -88,7 +89,7 @@ def html_page(
 _POOLS = tuple(2**step * 128 * MIB for step in range(12))
 """Buffer pools that the calculator knows: 128M to 256G."""
 _LARGE = tuple(gib * GIB for gib in (12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512))
-"""Log sizes beyond 8G that it knows; up to there it knows all that `redolab size` looks at."""
+"""Log sizes beyond 8G in the calculator; below, it has all that `redolab size` considers."""
 _DIGITS = 7
 
 
@@ -120,7 +121,7 @@ def _server(calibration: Calibration, name: str, sizes: Sequence[int]) -> Mappin
 
 
 def _workload(calibration: Calibration, server: str, workload: str, sizes: Sequence[int]) -> Mapping[str, object]:
-    """Return what the calculator knows of a server under a workload; lists of lists are by pool, then by log size."""
+    """Return the calculator's data of a server under a workload; nested lists are by pool, then by log size."""
     storages: dict[str, Mapping[str, object]] = {}
     bounds, said = _Numbered[tuple[Spread, ...]](), _Numbered[str]()
     measured = calibration.servers[server].workloads[workload].storages[0]
@@ -162,36 +163,37 @@ def _workload(calibration: Calibration, server: str, workload: str, sizes: Seque
 
 
 def _model(calibration: Calibration, server: str, workload: str, storage: str) -> Model:
-    """Return the model of a server. Raises `InvalidInput` for a storage that nothing is known of."""
+    """Return the model of a server. Raises `InvalidInput` for an unknown storage."""
     return model_of(Question(server=server, storage=storage, pool=_POOLS[0], workload=workload), calibration, storage)
 
 
 def _surely_one_batch(model: Model, sizes: Sequence[int]) -> int:
-    """Return how many of the smallest logs surely take one batch after the worst crash."""
+    """Return the number of the smallest logs that certainly take one batch after the worst crash."""
     return sum(not may_take_batches(model, worst_age(model, size)) for size in sizes)
 
 
 class _Numbered(Generic[K]):
-    """Things that are written once, and known by their numbers."""
+    """Values that are written once, and referred to by number."""
 
     def __init__(self) -> None:
         self._numbers: dict[K, int] = {}
 
     def number(self, thing: K) -> int:
-        """Return the number of a thing."""
+        """Return the number of a value."""
         return self._numbers.setdefault(thing, len(self._numbers))
 
     @property
     def known(self) -> list[K]:
-        """Return all, each at its number."""
+        """All values, each at its number."""
         return list(self._numbers)
 
 
 @cache
 def _ends(spread: Spread, stuck: tuple[float, ...]) -> tuple[float | None, ...]:
-    """Return multiples of the prediction: both ends of the 90 % interval, and for each chance to get stuck the 95 % upper bound.
+    """Return multiples of the prediction: both ends of the 90 % interval, and a 95 % upper bound for each value of
+    `stuck`.
 
-    Recoveries that end have to be faster, so that with those that get stuck 95 % end in time; None if fewer than 95 % end.
+    Recoveries that end must be faster to make up for stuck ones. None if fewer than 95 % end.
     """
     within: list[float | None] = []
     for chance in stuck:
@@ -206,7 +208,7 @@ def _rounded(value: float) -> float:
 
 
 def _lines(dialect: Dialect) -> Mapping[str, object]:
-    """The lines to paste as `redolab size` has them, with places for the size of the log and for half of it, which two files have each."""
+    """Return the lines to paste as in `redolab size`, with placeholders for the log size and half of it."""
     size = 2 * GIB
     places = {str(size): "{size}", str(size // 2): "{half}"}
 
@@ -223,7 +225,10 @@ def _lines(dialect: Dialect) -> Mapping[str, object]:
 
 
 def _section(path: Path) -> Section | None:
-    """A page of results in short; None of one without an answer and a picture. Raises `LabError` if the picture is gone."""
+    """Return a page of results in short; None without an answer and a picture.
+
+    Raises `LabError` if the picture is gone.
+    """
     text = path.read_text()
     title, answer, picture = _TITLE.search(text), _ANSWER.search(text), _PICTURE.search(text)
     if title is None or answer is None or picture is None:
@@ -236,6 +241,6 @@ def _section(path: Path) -> Section | None:
 
 
 def _as_html(table: ReportTable) -> str:
-    """The table in a box of its own, in which it scrolls where the screen is narrow."""
+    """Return the table in a box that scrolls on narrow screens."""
     label = html.escape(table.title, quote=True)
     return f'<div class="scroll" role="region" aria-label="{label}" tabindex="0">{_MARKDOWN.render(table.as_markdown())}</div>'

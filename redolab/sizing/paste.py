@@ -1,6 +1,6 @@
-"""What to change for a new size of redo log: lines to paste, each with its reason.
+"""Configuration to change for a new redo log size: lines to paste, each with its reason.
 
-They are templates that `redolab size` and the calculator of the report fill in, so that both say the same.
+`redolab size` and the calculator of the report fill in the same templates.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from redolab.servers.dialects import Dialect, StartTimeout
 from redolab.units import format_duration, format_size
 
 _MARGIN = 2.0
-"""Times the upper end of the 90 % interval: a timeout that ends one recovery in twenty is no timeout but an outage."""
+"""Multiple of the 90 % interval's upper end: a timeout that ends one recovery in twenty would cause outages."""
 _GRACE = 30
-"""Seconds that Kubernetes gives a container to end, where nothing is set."""
+"""Seconds that Kubernetes gives a container to end, by default."""
 _PERIOD = 10
 """Seconds between two probes, the default of Kubernetes."""
 
 
 class Lines(msgspec.Struct, frozen=True, kw_only=True):
-    """One place to change: where, the lines, and why."""
+    """One place to change: its name, the lines, and the reason."""
 
     where: str
     lines: tuple[str, ...]
     why: str
 
     def filled(self, values: Mapping[str, str]) -> Lines:
-        """With these in place of `{name}`."""
+        """Return the lines with values in place of `{name}`."""
 
         def fill(text: str) -> str:
             for name, value in values.items():
@@ -41,7 +41,7 @@ class Lines(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def lines_for(dialect: Dialect, log_size: int, prediction: Prediction) -> tuple[Lines, ...]:
-    """Everything that has to know of the new size, and of how long recovery takes with it."""
+    """Return every place that depends on the new size, or on the recovery time with it."""
     upper = prediction.ninety[1]
     needed = math.ceil(_MARGIN * upper / _PERIOD) * _PERIOD
     values = {
@@ -58,7 +58,10 @@ def lines_for(dialect: Dialect, log_size: int, prediction: Prediction) -> tuple[
 
 
 def templates(dialect: Dialect, log_size: int, *, is_enough: bool) -> Sequence[Lines]:
-    """The places with what depends on a prediction as `{name}`; `is_enough`: the vendors' start timeout is, for twice that."""
+    """Return the places, with `{name}` for values that depend on a prediction.
+
+    `is_enough`: the vendor's start timeout is at least twice the upper bound.
+    """
     resizing = dialect.resizing(log_size)
     settings = [f"{each.name} = {each.value}" for each in dialect.log_settings(log_size)]
     how = [*([f"{resizing.statement};"] if resizing.statement else []), *(f"-- {step}" for step in resizing.steps)]
@@ -82,7 +85,7 @@ def templates(dialect: Dialect, log_size: int, *, is_enough: bool) -> Sequence[L
 
 
 def _systemd(timeout: StartTimeout, *, is_enough: bool) -> Lines:
-    """Never a lower timeout than a unit may have: a line that introduces one kills recoveries."""
+    """Return the lines for systemd. Never advise a lower timeout than the unit may have: it would kill recoveries."""
     if is_enough:
         return Lines(
             where="systemd: leave TimeoutStartSec as it is",
@@ -98,7 +101,9 @@ def _systemd(timeout: StartTimeout, *, is_enough: bool) -> Lines:
 
 
 def _kubernetes(ping: Sequence[str]) -> Lines:
-    """The probes of a pod, by the documentation of Kubernetes 1.28 and later (Configure Liveness, Readiness and Startup Probes)."""
+    """Return the probes of a pod, by the documentation of Kubernetes 1.28 (Configure Liveness, Readiness and Startup
+    Probes).
+    """
     check = (
         "      exec:",
         f"        command: [{', '.join(ping)}]",

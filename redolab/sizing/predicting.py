@@ -1,4 +1,4 @@
-"""`redolab predict`: how long one recovery would take, how sure that is, and what it rests on."""
+"""`redolab predict`: the time of one recovery, its error, and the data behind it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Interval(msgspec.Struct, frozen=True):
 
 
 class Predicted(msgspec.Struct, frozen=True, kw_only=True):
-    """One predicted recovery, as programs take it; sizes in bytes."""
+    """One predicted recovery for programs; sizes in bytes."""
 
     server: str
     measured_as: str
@@ -46,19 +46,22 @@ class Predicted(msgspec.Struct, frozen=True, kw_only=True):
     parts_s: Mapping[Part, float]
     rollback_s: float | None
     rolled_back_s: float | None
-    """From the start of recovery to the end of rollback, as for its intervals."""
+    """Seconds from the start of recovery to the end of rollback, as for its intervals."""
     rolled_back_half: Interval | None
     rolled_back_ninety: Interval | None
     chance_of_stuck: ChanceOfStuck | None
-    """Of a recovery in several batches; None where none gets stuck, or nothing tells how often."""
+    """Probability that a recovery in several batches gets stuck; None if none does, or no data exist."""
     rests_on: str
     warnings: tuple[str, ...]
     why: Why
-    """What `ready_s` and its upper bound are made of."""
+    """Terms of `ready_s` and of its upper bound."""
 
 
 def predicted(model: Model, log_size: int, age: int | None) -> Predicted:
-    """The recovery after a crash at that checkpoint age; by default the worst. Raises `InvalidInput` for what cannot be."""
+    """Return the recovery after a crash at a checkpoint age, by default the worst.
+
+    Raises `InvalidInput` if it is impossible.
+    """
     check_log(model, log_size, age)
     redo = worst_age(model, log_size) if age is None else age
     found, work = recovery_at(model.until(Until.READY), log_size, redo), work_at(model, redo)
@@ -91,7 +94,7 @@ def predicted(model: Model, log_size: int, age: int | None) -> Predicted:
 
 
 def rests_on(model: Model) -> str:
-    """What every prediction of a model is from, in words."""
+    """Return a description of the data behind every prediction of a model."""
     learnt, made = model.learned, model.calibration
     scaled = f" of the project's, scaled by {learnt.scaled_by} recoveries here," if learnt.scaled_by else ""
     return (
@@ -102,7 +105,7 @@ def rests_on(model: Model) -> str:
 
 
 def show_predicted(console: Console, found: Predicted) -> None:
-    """Print it for people: the answer, its parts, what it rests on."""
+    """Print the prediction for people: the answer, its parts, its data."""
     for line in in_words(found):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     parts = [(str(part), seconds) for part, seconds in found.parts_s.items()]
@@ -115,7 +118,7 @@ def show_predicted(console: Console, found: Predicted) -> None:
 
 
 def in_words(found: Predicted) -> Sequence[str]:
-    """The answer in a sentence or two."""
+    """Return the answer in a sentence or two."""
     where = f"{found.server}, redo log {format_size(found.log_size)}, pool {format_size(found.buffer_pool)}, on {found.storage}"
     return [
         f"{where}: ready after about {format_duration(found.ready_s)} (50 % of recoveries {_span(found.half)}, 90 % "

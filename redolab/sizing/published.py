@@ -1,4 +1,4 @@
-"""Published recoveries beside ours, from where the server knows that it must recover to the end of rollback."""
+"""Published recoveries beside ours, from the server's notice of the crash to the end of rollback."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ _BULK = (
 
 
 def published_beside_ours(runs: Sequence[Run], *, ours: str = _BULK, smallest: int = LOG_SIZE) -> ReportTable:
-    """The published recoveries, then those of these runs with a log of no less than `smallest` bytes.
+    """Return the published recoveries, then those of these runs with a log of at least `smallest` bytes.
 
-    `ours`: what is said of these. Raises `LabError` if a run cannot be read.
+    `ours` is the note on the latter. Raises `LabError` if a run cannot be read.
     """
     known = tomllib.loads((PROJECT.published / "recovery-2010.toml").read_text())
     rows = [
@@ -95,7 +95,7 @@ def _ours(runs: Sequence[Run], smallest: int) -> list[ComparedRecovery]:
 
 
 def _from_the_crash_noted(timeline: Timeline) -> float | None:
-    """Without what comes before the published logs begin."""
+    """Return the seconds after crash discovery, where the published logs begin; None if the log has no such phase."""
     before = next((time.seconds for time in timeline.phases if time.phase is Phase.DISCOVER), None)
     return None if timeline.seconds is None or before is None else timeline.seconds - before
 

@@ -1,4 +1,4 @@
-"""A question about recoveries of a server, and the learned model that answers it."""
+"""A question about recoveries of a server, and the trained model that answers it."""
 
 from __future__ import annotations
 
@@ -13,43 +13,43 @@ from redolab.sizing.calibration import CalibratedServer, CalibratedWorkload, Cal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """About which recoveries is asked; sizes in bytes."""
+    """Conditions of the recoveries in question; sizes in bytes."""
 
     server: str
     storage: str
     pool: int
     workload: str | None = None
-    """Whose kind of redo it is, by the name of a workload that the calibration knows."""
+    """Name of a calibrated workload whose kind of redo is assumed; None: the slowest."""
     dirty_pages: int | None = None
     undo_rows: int | None = None
     tables: int | None = None
     read_threads: int | None = None
-    """Its innodb_read_io_threads; None: the default on up to 8 CPUs."""
+    """innodb_read_io_threads; None: the version's default on up to 8 CPUs."""
     until: Until = Until.READY
-    """What ends the outage: with ROLLED_BACK predictions have the rollback of `undo_rows` in them."""
+    """End of the outage; with ROLLED_BACK, predictions include the rollback of `undo_rows`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """Everything that answers a question but the size of the log."""
+    """Everything that answers a question except the log size."""
 
     question: Question
     calibration: Calibration
     dialect: Dialect
     server: CalibratedServer
     measured_as: str
-    """Name of the calibrated server whose rates are taken."""
+    """Name of the calibrated server whose rates are used."""
     disk: DiskRates
     storage: str
     workload: str
     learned: CalibratedWorkload
     extrapolations: tuple[HeldOut, ...]
-    """Ways in which every prediction goes beyond what was measured."""
+    """Ways in which every prediction extrapolates beyond the measurements."""
     warnings: tuple[str, ...]
 
     @property
     def read_threads(self) -> int:
-        """Return innodb_read_io_threads as given, else the version's default on a host with few CPUs."""
+        """innodb_read_io_threads as given, else the version's default on a host with few CPUs."""
         return self.question.read_threads or self.dialect.default_read_threads(cpus=1)
 
     def until(self, end: Until) -> Model:

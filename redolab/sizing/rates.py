@@ -1,4 +1,4 @@
-"""The rates that a calibration has learned, as tables for people."""
+"""Fitted rates of a calibration, as tables for people."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NINETY = 0.9
 
 @dataclass(frozen=True, slots=True)
 class RateRow:
-    """A row of the rates: of which part, what it is with its unit, and what it is of a server."""
+    """A row of the rates: the part, the rate's name with its unit, and its value for each server."""
 
     part: str
     what: str
@@ -29,13 +29,15 @@ class RateRow:
 
 
 def rates_tables(calibration: Calibration) -> list[ReportTable]:
-    """A table for each workload: every rate with its unit, a column a server; what no server has is left out. Then rollbacks."""
+    """Return a table for each workload with every rate, a column a server, and one of rollbacks; empty rows are left
+    out.
+    """
     workloads = dict.fromkeys(name for server in calibration.servers.values() for name in server.workloads)
     return [*(_rates_of(calibration, workload) for workload in workloads), *_rollbacks(calibration)]
 
 
 def _rollbacks(calibration: Calibration) -> list[ReportTable]:
-    """How fast servers roll back, a column a storage; nothing where no large rollback was measured."""
+    """Return the rates of rollback, a column a storage; empty if no large rollback was measured."""
     servers = {name: each for name, each in calibration.servers.items() if each.rollback_on}
     storages = dict.fromkeys(storage for each in servers.values() for storage in each.rollback_on)
     if not servers:
@@ -60,7 +62,7 @@ def _rows_a_second(rate: RollbackRate | None) -> str:
 
 
 def _upper_ends(calibration: Calibration) -> str:
-    """As in `95 % of rollbacks take less than 1.8 times as long (another crash), …`."""
+    """Return a sentence such as `95 % of rollbacks take less than 1.8 times as long (another crash), …`."""
     spreads = calibration.rollback_spreads
     if not spreads:
         return "How far they are off is not known."

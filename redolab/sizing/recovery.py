@@ -1,4 +1,4 @@
-"""The predicted recovery: seconds to the end that is asked about, their parts and how sure they are."""
+"""The predicted recovery: seconds to the chosen end, their parts and their error."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from redolab.sizing.stuck import chance_for
 
 
 def recovery_at(model: Model, log_size: int, age: int | None = None) -> Prediction:
-    """Return the recovery after a crash at that checkpoint age, to the end that is asked about; by default the worst crash."""
+    """Return the recovery after a crash at a checkpoint age, to the chosen end; by default the worst crash."""
     return _recovery(model, worst_age(model, log_size) if age is None else age, recovery_spread(model, log_size))
 
 
 def _recovery(model: Model, age: int, of_recovery: Spread) -> Prediction:
-    """Return the recovery after a crash at that age, of which the seconds to ready may be off so far."""
+    """Return the recovery after a crash at a checkpoint age, with the given error of the seconds to ready."""
     parts = model.learned.fitted.parts(crash_at(model, age), model.question.pool, model.disk)
     summed = [(sum(parts.values()), of_recovery)]
     of_tables = (model.question.tables or 0) * model.server.seconds_per_table_on.get(model.storage, 0.0)
@@ -35,7 +35,7 @@ def _recovery(model: Model, age: int, of_recovery: Spread) -> Prediction:
 
 
 def crashes_at(model: Model, log_size: int, ages: Sequence[int]) -> list[PossibleCrash]:
-    """Return crashes with a log of that size at these checkpoint ages in bytes, each as likely as the others."""
+    """Return crashes with a log of that size at these checkpoint ages in bytes, all equally likely."""
     chance, crashes = chance_for(model), []
     of_recovery = recovery_spread(model, log_size)
     for age in ages:
@@ -46,13 +46,13 @@ def crashes_at(model: Model, log_size: int, ages: Sequence[int]) -> list[Possibl
 
 
 def rollback_seconds(model: Model) -> float | None:
-    """Return the seconds that the rows asked about take to roll back; None if none were, or their rate is not known."""
+    """Return the seconds to roll back the rows asked about; None if there are none, or their rate is not known."""
     rows, rate = model.question.undo_rows, rollback_rate(model)
     return None if rows is None or rate is None else rows / rate.rows_per_s
 
 
 def rollback_rate(model: Model) -> RollbackRate | None:
-    """Return the server's rate of rollback there, else the slowest of its family; None where none was measured."""
+    """Return the server's rate of rollback on the storage, else the slowest of its family; None without any."""
     servers = model.calibration.servers
     rates = {name: each.rollback_on for name, each in servers.items()}
     families = {name: each.family for name, each in servers.items()}

@@ -1,4 +1,4 @@
-"""Which measured server is likest another one: where a server was not measured, its rates are taken."""
+"""Order of measured servers by similarity to a server that was not measured."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from redolab.servers.dialects import Dialect
 
 
 def nearest_first(server: Dialect, others: Mapping[str, Dialect]) -> list[str]:
-    """The names of those of its family: first those that recover by the same code, then those with the same format of redo."""
+    """Return the family's servers: first those with the same recovery code, then those with the same redo format."""
 
     def unlike(name: str) -> tuple[bool, bool, int, int]:
         other = others[name]

@@ -1,4 +1,4 @@
-"""Reservations: what a reader has to know before relying on a prediction, a sentence each."""
+"""Reservations: sentences that a reader needs before relying on a prediction."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def reservations_of(model: Model, family: str, version: Version) -> list[str]:
 
 
 def reservations_at(model: Model, log_size: int) -> list[str]:
-    """Return how far a log of that size, or the pool, lies beyond what was measured, a sentence each."""
+    """Return sentences on how far the log size or the pool lies beyond the measured range."""
     said = []
     least, most = model.learned.log_sizes
     if log_size > most * BEYOND:
@@ -66,13 +66,13 @@ def reservations_at(model: Model, log_size: int) -> list[str]:
 
 
 def span(sizes: Iterable[int]) -> str:
-    """Return words as in `256M to 1G`, or `1G` where all are one."""
+    """Return words as in `256M to 1G`, or `1G` if all are equal."""
     known = set(sizes)
     return " to ".join(format_size(size) for size in dict.fromkeys((min(known), max(known))))
 
 
 def _of_version(asked: str, family: str, version: Version, model: Model) -> list[str]:
-    """Where the asked version is not the measured one, or may not be the user's."""
+    """Return sentences if the asked version is not the measured one, or may not be the user's."""
     measured, said = model.server.version, []
     if model.measured_as != asked and not is_alike(family, version, model.server):
         said.append(f"{asked} was not measured: the rates are those of {model.measured_as} ({measured})")

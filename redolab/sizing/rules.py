@@ -1,4 +1,4 @@
-"""What others would set a redo log to: their rules, as they are published in data/published/size-rules.toml."""
+"""Published rules for the redo log size, from data/published/size-rules.toml."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ class SizeRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str
     by: str
-    """What the size follows from: a key of `_SIZES`."""
+    """Quantity that the size follows from: a key of `_SIZES`."""
     servers: tuple[str, ...]
-    """Families that it is for."""
+    """Families that the rule is for."""
     source: str
     version: str
     note: str
     since: str | None = None
-    """First version of the server that it is for,"""
+    """First version of the server that the rule is for."""
     until: str | None = None
-    """and the first that it is no longer for."""
+    """First later version that the rule is no longer for."""
     share: float = 1.0
     gb_per_cpu: float = 1.0
     least: str = "0"
     most: str = "512G"
 
     def is_for(self, family: str, version: Version) -> bool:
-        """Return True if it says something of servers of that family and version."""
+        """Return True if the rule is for servers of that family and version."""
         return (
             family in self.servers
             and (self.since is None or version >= Version.parse(self.since))
@@ -46,15 +46,15 @@ class SizeRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerFacts:
-    """What rules go by; bytes, and bytes an hour. None is what is not known."""
+    """Inputs of the rules, in bytes and bytes an hour; None if unknown."""
 
     pool: int
     holds_an_hour: int | None = None
-    """The smallest log in which statements do not wait before an hour of peak redo, by LSN."""
+    """Smallest log in which statements do not wait before an hour of peak redo, by LSN."""
     os_log_written: float | None = None
     """Mean since the server's start."""
     os_log_written_hours: float | None = None
-    """What 94 % of the hours of seven days stay below."""
+    """Quantile that 94 % of the hours of seven days stay below."""
     cpus: int | None = None
     memory: int | None = None
 
@@ -69,7 +69,7 @@ def published_rules() -> Sequence[SizeRule]:
 
 
 def size_by(rule: SizeRule, facts: ServerFacts) -> int | None:
-    """Return the bytes that a rule asks for; None where what it goes by is not known."""
+    """Return the bytes that a rule asks for; None if its input is not known."""
     size = _SIZES[rule.by](rule, facts)
     return None if size is None else round(min(max(size, parse_size(rule.least)), parse_size(rule.most)))
 
@@ -87,7 +87,7 @@ def _of_cpus(rule: SizeRule, facts: ServerFacts) -> float | None:
 
 
 def _of_memory(_: SizeRule, facts: ServerFacts) -> float | None:
-    """Return the log files of worklog 12300, by the pool that the server gives itself."""
+    """Return the log files of worklog 12300, by the pool that the server sets for itself."""
     if facts.memory is None:
         return None
     memory = facts.memory / GIB
@@ -98,7 +98,7 @@ def _of_memory(_: SizeRule, facts: ServerFacts) -> float | None:
 
 
 def _of_mean(_: SizeRule, facts: ServerFacts) -> float | None:
-    """Return an hour at the mean rate of that counter, rounded up to a power of two of GB."""
+    """Return an hour at the mean rate of os_log_written, rounded up to a power of two of GB."""
     if not facts.os_log_written:
         return None
     return float(2 ** math.ceil(math.log2(max(1.0, facts.os_log_written / GIB))) * GIB)

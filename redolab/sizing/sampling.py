@@ -1,4 +1,4 @@
-"""`redolab size --socket`: a running server says what it is, and how much redo it writes now."""
+"""`redolab size --socket`: identity and redo rate of a running server."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _EVERY = 1.0
 
 @dataclass(frozen=True, slots=True)
 class RunningServer:
-    """What a running server says of itself."""
+    """Identity and settings of a running server."""
 
     name: str
-    """Its family and version, as in mariadb-10.11.19."""
+    """Family and version, as in mariadb-10.11.19."""
     buffer_pool: int
     """Bytes."""
     read_threads: int | None
-    """Its innodb_read_io_threads."""
+    """Value of innodb_read_io_threads; None if the server has no such variable."""
     log_size: int | None
     """Bytes."""
 
 
 def server_at(address: Address) -> RunningServer:
-    """The server there. Raises `LabError` if it cannot be asked."""
+    """Return the server at an address. Raises `LabError` if it cannot be asked."""
     server = LiveServer(address)
     server.close()
     name = f"{family_of(server.version)}-{Version.parse(server.version)}"
@@ -38,5 +38,8 @@ def server_at(address: Address) -> RunningServer:
 
 
 def demand_of_server(console: Console, address: Address, seconds: float) -> Demand:
-    """Its redo, sampled for so many seconds, or until Ctrl-C. Raises `LabError`, or `InvalidInput` if that told nothing."""
+    """Return the redo of a server, sampled for `seconds` or until Ctrl-C.
+
+    Raises `LabError`, or `InvalidInput` if there were too few samples.
+    """
     return demand_of_samples(sample_live(console, address, _EVERY, seconds, None), str(address))

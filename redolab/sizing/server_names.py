@@ -12,7 +12,7 @@ from redolab.sizing.relatives import nearest_first
 
 _FAMILIES = {"mysql": "mysql", "percona": "mysql", "mariadb": "mariadb"}
 NAME = re.compile(r"(mysql|percona|mariadb)[- ]?(\d+\.\d+(?:\.\d+)?)", re.IGNORECASE)
-"""As in `mysql-8.4.3`: product and version."""
+"""Product and version, as in `mysql-8.4.3`."""
 
 
 def asked_server(name: str) -> tuple[str, Version, Dialect]:
@@ -34,7 +34,7 @@ def asked_server(name: str) -> tuple[str, Version, Dialect]:
 
 
 def nearest(calibration: Calibration, name: str, dialect: Dialect) -> tuple[str, CalibratedServer]:
-    """Return the calibrated server of that name, else the likest of its family. Raises `InvalidInput`."""
+    """Return the calibrated server of that name, else the most similar of its family. Raises `InvalidInput`."""
     servers = calibration.servers
     if name in servers:
         return name, servers[name]
@@ -50,7 +50,7 @@ def nearest(calibration: Calibration, name: str, dialect: Dialect) -> tuple[str,
 
 
 def is_alike(family: str, version: Version, server: CalibratedServer) -> bool:
-    """Return whether a version recovers as a calibrated server does: it is of its series, with its recovery code."""
+    """Return True if a version recovers like a calibrated server: of the same series, with the same recovery code."""
     measured = Version.parse(server.version)
     if (family, version.major, version.minor) != (server.family, measured.major, measured.minor):
         return False

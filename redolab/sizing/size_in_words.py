@@ -18,14 +18,14 @@ from redolab.units import KIB, format_chance, format_duration, format_size
 
 _SHOWN_CHANCE = 0.0005
 _SHORT = 100
-"""Minutes; beyond it hours say more."""
+"""Minutes from which hours are shown instead."""
 _END = {Until.READY: "ready", Until.ROLLED_BACK: "rolled back"}
 _RECOVERY = {Until.READY: "recovery", Until.ROLLED_BACK: "recovery to the end of rollback"}
 _NOT_EQUAL = " No gain is claimed for sizes that were measured in other minutes of their loads: throughput changes in these, too."
 
 
 def show_sized(console: Console, found: Sized) -> None:
-    """Print it for people."""
+    """Print the answer for people."""
     table = _table(found)
     console.print(table.title, highlight=False, markup=False, soft_wrap=True)
     table.show(console)
@@ -40,7 +40,7 @@ def show_sized(console: Console, found: Sized) -> None:
 
 
 def in_words(found: Sized) -> Sequence[str]:
-    """The answer and how it came about, a line each."""
+    """Return the answer and its reasons, a line each."""
     said = [_answer(found)]
     if found.expected is not None:
         said.append(f"Why: {_why(found, found.expected)}.")
@@ -94,7 +94,7 @@ def _why(found: Sized, chosen: SizeLine) -> str:
             reason = f"it is the largest that recovers in time; it holds {held_in_words(chosen.minutes_held)} of peak redo ({_peak(found)})"
     is_usual = found.usual_from is not None and not found.by_worst
     whose = "of crashes at a random moment" if is_usual else "of the worst crashes"
-    # Of a random moment all parts follow in a sentence of their own.
+    # The parts of the chance after a random crash follow in a sentence of their own.
     stuck = "" if is_usual else _stuck(chosen)
     return (
         f"{reason}, and {format_chance(chosen.chance)} {whose} take longer than {format_duration(found.rto_s)} to recover (less than "
@@ -103,7 +103,7 @@ def _why(found: Sized, chosen: SizeLine) -> str:
 
 
 def _at_a_random_moment(found: Sized, usual: UsualRecovery) -> str:
-    """What a crash at a random moment costs, and of what the chance to miss the time is made up."""
+    """Return a sentence on recovery after a random crash, with the causes of exceeding the limit."""
     parts = [
         f"{what} {share:.1%}"
         for what, share in (
@@ -123,7 +123,7 @@ def _at_a_random_moment(found: Sized, usual: UsualRecovery) -> str:
 
 
 def _rule(found: Sized) -> str:
-    """The rule of an hour of redo, with what it would cost."""
+    """Return a sentence on the rule of an hour of redo, with its cost."""
     if found.rule is None:
         return f"The rule of an hour of peak redo ({_peak(found)}): no log of this server holds it."
     row = found.rule
@@ -135,14 +135,14 @@ def _rule(found: Sized) -> str:
 
 
 def _stuck(row: SizeLine) -> str:
-    """What of a chance is of recoveries that never end."""
+    """Return the part of the probability that is due to recoveries that never end."""
     if row.stuck < _SHOWN_CHANCE:
         return ""
     return f", {format_chance(row.stuck)} as they get stuck in more than one batch (docs/results/stuck.md)"
 
 
 def _gained(found: Sized) -> str:
-    """What a larger log gains in throughput, and what was measured."""
+    """Return sentences on the throughput that a larger log gains, and on the loads measured."""
     trade = found.trade
     if trade is None:
         return f"Throughput: what a smaller log loses on {found.storage} was not measured (docs/throughput.md)."
@@ -161,7 +161,7 @@ def _gained(found: Sized) -> str:
 
 
 def _reached(trade: Trade, smallest: int, largest: int) -> str:
-    """From which size on a larger log gains nothing more; where no gain is told, how far throughput differs at most."""
+    """Return the size beyond which a larger log gains nothing, or the largest difference in throughput."""
     most = trade.gains[-1].throughput
     if trade.nothing_beyond == largest and most is not None and most.excludes_zero:
         sizes = f"{format_size(largest)} instead of {format_size(smallest)}"
@@ -177,7 +177,7 @@ def _reached(trade: Trade, smallest: int, largest: int) -> str:
 
 
 def _loads(trade: Trade) -> str:
-    """As in `3 loads of each size`."""
+    """Return words as in `3 loads of each size`."""
     fewest, most = (choose(gain.loads for gain in trade.gains) for choose in (min, max))
     if most == 1:
         return "one load of each size, which tells no interval"
@@ -228,7 +228,7 @@ def _percent(share: float) -> str:
 
 
 def _loss(row: SizeLine, found: Sized) -> str:
-    """With its interval; `not resolved` where both none and too much are possible, a dash where nothing is known."""
+    """Return the loss with its interval, `not resolved` if both no loss and too much are possible, or a dash."""
     if row.lost is None:
         return "–"
     return row.lost.with_interval() if is_resolved(row.lost, found.most_lost) else "not resolved"
@@ -255,7 +255,7 @@ def _time(seconds: float, bound: str = "") -> str:
 
 
 def held_in_words(minutes: float) -> str:
-    """Return how long a peak a log holds, as in `47 min` or `2.5 h`."""
+    """Return the length of a peak that a log holds, as in `47 min` or `2.5 h`."""
     return f"{minutes:.0f} min" if minutes < _SHORT else f"{minutes / 60:.1f} h"
 
 

@@ -1,4 +1,4 @@
-"""The chance that a recovery in more than one batch never ends, and what is to be said of it."""
+"""Probability that a recovery in more than one batch never ends, and the sentences about it."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from redolab.units import format_chance
 
 
 def chance_for(model: Model) -> ChanceOfStuck | None:
-    """Return the chance that a recovery in several batches never ends; None if none does or its frequency is not known."""
+    """Return the probability that a recovery in several batches never ends; None if none does, or no data exist."""
     if not _may_get_stuck(model) or not _measured_may_get_stuck(model):
         return None
     return chance_of_stuck(model.server.in_several_batches, model.workload, model.read_threads)
 
 
 def _may_get_stuck(model: Model) -> bool:
-    """By the code of the version that is asked about, or as was seen of a server that recovers by the same."""
+    """Return True if the asked version may get stuck, by its code or by observations of a server with the same code."""
     return model.dialect.gets_stuck is not GetsStuck.NO or (
         HeldOut.SERVER not in model.extrapolations and _measured_may_get_stuck(model)
     )
 
 
 def _measured_may_get_stuck(model: Model) -> bool:
-    """By the code of the server whose rates are taken, or as was seen of it."""
+    """Return True if the server whose rates are used may get stuck, by its code or by observations."""
     measured = dialect_of(model.server.family, Version.parse(model.server.version))
     seen = model.server.in_several_batches.few_threads.values()
     return measured.gets_stuck is not GetsStuck.NO or any(each.stuck for each in seen)
@@ -53,7 +53,7 @@ def reservations_about_stuck(model: Model, log_size: int) -> list[str]:
 
 
 def chance_in_words(chance: ChanceOfStuck) -> str:
-    """As in `chance to get stuck 12 % (95 %: 5 % to 24 %; 26 of 108 recoveries in several batches, of 29 crashes, under …)`."""
+    """Return words as in `chance to get stuck 12 % (95 %: 5 % to 24 %; 26 of 108 recoveries in several batches, …)`."""
     low, mean, high = (format_chance(each) for each in (chance.low, chance.mean, chance.high))
     few, more = chance.few_threads, chance.more_threads
     seen = (

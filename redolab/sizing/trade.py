@@ -1,4 +1,4 @@
-"""What a larger redo log gains in throughput, and what else could be changed instead: as `redolab size` tells it.
+"""Throughput gained by a larger redo log or by other settings of flushing, for `redolab size`.
 
 It is measured apart from recovery times, under another load, and kept in a small file of its own.
 """
@@ -26,38 +26,44 @@ from redolab.units import format_size
 
 TRADE_FORMAT = 4
 TRADE_PAGES = ("throughput", "settings")
-"""The pages of results whose runs are loads on the project's own machine."""
+"""Pages of results whose runs are loads on the project's own machine."""
 _OF_SIZES = TRADE_PAGES[0]
-"""The experiment of which loads differ in the size of their log."""
+"""Experiment whose loads differ in log size."""
 FLUSHING = ("innodb_adaptive_flushing", "innodb_max_dirty_pages_pct")
-"""The settings that decide how far flushing lets the log fill."""
+"""Settings that decide how far flushing lets the log fill."""
 _FEWEST = 2
-"""Log sizes: with one there is nothing to compare."""
+"""Fewest log sizes to compare."""
 _LIKE = 2.0
-"""Times the pool of a load within which another one is taken for about the same."""
+"""Factor within which two buffer pools count as about the same."""
 _HOUR = 3600.0
 _Treatment: TypeAlias = tuple[Alike, str | None]
-"""What a load was made with but for one setting, and the value of that."""
+"""Comparison key without one setting, and that setting's value."""
 
 
 class Gain(msgspec.Struct, frozen=True, kw_only=True):
-    """What one size of log gained over the smallest; bytes, seconds."""
+    """Effect of one log size against the smallest; bytes, seconds."""
 
     log_size: int
     throughput: Ratio | None
-    """None of the smallest itself, where too few loads tell no interval, and of what equal seconds of the loads do not compare."""
+    """Change of throughput.
+
+    None for the smallest log, with too few loads for an interval, or without equal seconds to compare.
+    """
     lost: Ratio | None = None
-    """What it is below the largest log, above 0 where it loses: 0.03 is 3 % less. None as for `throughput`, and of the largest."""
+    """Loss against the largest log, above 0 for a loss: 0.03 is 3 % less.
+
+    None as for `throughput`, and for the largest log.
+    """
     device_per_commit: float | None = None
     """Bytes written to the device for each commit."""
     loads: int
-    """With that size."""
+    """Number of loads with that size."""
     ready_s: float | None
-    """Of a crash at the end of the load, with the redo that production flushing leaves."""
+    """Seconds to ready after a crash at the end of the load, with the redo that production flushing leaves."""
 
 
 class Trade(msgspec.Struct, frozen=True, kw_only=True):
-    """One server under one load on one storage; sizes in bytes."""
+    """Gains of one server under one load on one storage; sizes in bytes."""
 
     version: str
     storage: str
@@ -66,32 +72,36 @@ class Trade(msgspec.Struct, frozen=True, kw_only=True):
     tables: int
     pool: int
     gains: tuple[Gain, ...]
-    """The smallest log first."""
+    """Gains by log size, the smallest log first."""
     furthest: float
-    """The largest share by which throughput with a size is above or below that with the smallest, also where no gain is told."""
+    """Largest relative difference in throughput between any size and the smallest, significant or not."""
     nothing_beyond: int | None
-    """The smallest log with all but 3 % of the best throughput, and between which sizes that is by 95 % of chance.
+    """Smallest log with all but 3 % of the best throughput; None if equal seconds do not compare all sizes.
 
-    None where equal seconds of the loads do not compare all sizes.
+    `between` is its 95 % interval.
     """
     between: tuple[int, int] | None
     redo_per_hour: float | None = None
-    """The least that these loads wrote, in bytes by the LSN: of a server that writes more nothing is known."""
+    """Least redo that these loads wrote, in bytes an hour by LSN; None if unknown.
+
+    Servers that write more are not covered.
+    """
 
     @property
     def is_repeated(self) -> bool:
-        """Whether there are intervals."""
+        """True if there are intervals."""
         return any(each.throughput is not None for each in self.gains)
 
     @property
     def gains_something(self) -> bool:
-        """Whether a larger log is told to have another throughput than the smallest."""
+        """True if a larger log has a significantly different throughput than the smallest."""
         return any(each.throughput is not None and each.throughput.excludes_zero for each in self.gains)
 
     def is_of(self, workload: str, pool: int, redo_per_hour: float) -> bool:
-        """Whether it was measured with a load of that kind, which wrote as much redo (bytes) or more, with about such a pool (bytes).
+        """Return True if it covers a load: the same workload, about the same pool (bytes), and no more redo an hour
+        (bytes).
 
-        With another it is another load. One that writes more fills a small log sooner than any that was measured.
+        A load that writes more fills a small log sooner than any that was measured.
         """
         return (
             self.workload == workload
@@ -101,39 +111,41 @@ class Trade(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def lost(self, log_size: int) -> Ratio | None:
-        """Of throughput with a log of that size, against the largest; None if it was not measured, or not comparably."""
+        """Return the loss of throughput with a log of that size, against the largest; None if not comparable or not
+        measured.
+        """
         gain = self.gain(log_size)
         return None if gain is None else gain.lost
 
     def gain(self, log_size: int) -> Gain | None:
-        """What was measured with a log of that size; None if nothing was."""
+        """Return the measurement with a log of that size; None if there is none."""
         return next((each for each in self.gains if each.log_size == log_size), None)
 
 
 class FlushingEffect(msgspec.Struct, frozen=True, kw_only=True):
-    """What a setting that decides how far the log fills changes on one server."""
+    """Effect on one server of a setting that decides how far the log fills."""
 
     setting: str
-    """With its value, as in `innodb_adaptive_flushing=0`."""
+    """Setting with its value, as in `innodb_adaptive_flushing=0`."""
     storage: str
     log_size: int
     workload: str
     throughput: Ratio
     ready: Ratio | None
-    """Of the time to ready after a crash at the end of the load."""
+    """Change of the time to ready after a crash at the end of the load."""
 
 
 class Trades(msgspec.Struct, frozen=True, kw_only=True):
-    """All that was measured of some servers."""
+    """Measured trades and effects of flushing, by server."""
 
     format: int = TRADE_FORMAT
     servers: Mapping[str, tuple[Trade, ...]] = {}
     flushing: Mapping[str, tuple[FlushingEffect, ...]] = {}
 
     def of(self, server: str, storage: str, workload: str, pool: int, redo_per_hour: float) -> Trade | None:
-        """What a larger log gained on a server on that storage; None if it was not measured there.
+        """Return the gains of a larger log on a server and storage; None if they were not measured there.
 
-        Of several first that under a load of this kind, then that with intervals, then the one that was measured last.
+        Prefer a load of this kind, then one with intervals, then the last measured.
         """
         known = [each for each in enumerate(self.servers.get(server, ())) if each[1].storage == storage]
         best = max(
@@ -149,7 +161,7 @@ class Trades(msgspec.Struct, frozen=True, kw_only=True):
         return None if best is None else best[1]
 
     def helping(self, server: str, storage: str) -> list[FlushingEffect]:
-        """The settings of flushing with which a crash of that server under load was recovered sooner on that storage."""
+        """Return the settings of flushing that shortened the recovery of that server under load on that storage."""
         return [
             each
             for each in self.flushing.get(server, ())
@@ -158,14 +170,17 @@ class Trades(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def committed_loads() -> list[Run]:
-    """The runs of loads that are committed with the project. Raises `LabError` if a page has none."""
+    """Return the runs of loads that are committed with the project. Raises `LabError` if a page has none."""
     return [run for page in TRADE_PAGES for run in measured_runs(page)]
 
 
 def trades_of(runs: Sequence[Run]) -> Trades:
-    """What these runs of loads tell, each kind on the class of machines with the most of them. Raises `LabError` if one cannot be read."""
+    """Return the trades of these runs of loads, each kind on the class of machines with the most loads.
+
+    Raises `LabError` if a run cannot be read.
+    """
     loads = _of_one_class(found_in(runs).loads)
-    # Loads of settings are shorter, and too short to fill a larger log.
+    # Loads of settings are too short to fill a larger log.
     of_sizes = {run.name for run in runs if run.record().experiment == _OF_SIZES}
     plain = [load for load in loads if load.run in of_sizes and not settings_in_words(load.image.spec)]
     servers: dict[str, tuple[Trade, ...]] = {}
@@ -180,7 +195,7 @@ def trades_of(runs: Sequence[Run]) -> Trades:
 
 
 def _of_one_class(loads: Sequence[Load]) -> list[Load]:
-    """Of each server under each kind of load on each storage those of the class of machines that has the most."""
+    """Return the loads on the class of machines with the most, for each server, workload and storage."""
     kinds: dict[tuple[str, str, str], list[Load]] = defaultdict(list)
     for load in loads:
         spec = load.image.spec
@@ -219,33 +234,33 @@ def _trade(series: LoadSeries) -> Trade:
 
 
 def _least_redo(per_second: Sequence[float | None]) -> float | None:
-    """Bytes an hour; None where one did not say."""
+    """Return the least redo in bytes an hour; None if one value is unknown."""
     known = [each for each in per_second if each is not None]
     return _HOUR * min(known) if known and len(known) == len(per_second) else None
 
 
 def _lost(beside_largest: Ratio | None) -> Ratio | None:
-    """As a loss: what is below the largest log is above 0."""
+    """Return a change as a loss: above 0 if below the largest log."""
     if beside_largest is None:
         return None
     return Ratio(-beside_largest.change, -beside_largest.high, -beside_largest.low, beside_largest.blocks)
 
 
 def flushing_of(loads: Sequence[Load]) -> list[FlushingEffect]:
-    """The effects of one server: from loads under which one of these settings alone was another.
+    """Return the effects on one server, from loads that differ in one of these settings.
 
-    All loads of the same kind tell how far loads made alike differ.
+    All loads of the same kind contribute to the spread of comparable loads.
     """
     kinds = grouped([(load.key, load) for load in loads], *_OF_A_KIND)
     return [effect for kind in kinds.values() for name in FLUSHING for effect in _effects(name, kind)]
 
 
 _OF_A_KIND = ("version", "buffer_pool", "spec.dataset", "spec.instance")
-"""In what loads may differ that tell together how far those made alike differ."""
+"""Parts of the comparison key in which loads that share a spread may differ."""
 
 
 def _effects(name: str, loads: Sequence[Load]) -> list[FlushingEffect]:
-    """Of one setting, against the value that it has the most often: that of production, or of a baseline."""
+    """Return the effects of one setting against its most frequent value: that of production, or of a baseline."""
     found = []
     for but, of_one in grouped([(load.key, load) for load in loads], _override(name)).items():
         values = Counter(_value(name, load) for load in of_one)
@@ -296,17 +311,17 @@ def _ready(load: Load) -> float | None:
 
 
 def _with_interval(ratio: Ratio | None) -> Ratio | None:
-    """None where too few loads tell no interval."""
+    """Return the ratio, or None if too few loads give no interval."""
     return None if ratio is None or math.isnan(ratio.low) else ratio
 
 
 def write_trades(path: Path, trades: Trades) -> None:
-    """Write them to a file, as JSON that people can read."""
+    """Write the trades to a file, as indented JSON."""
     files.write_whole(path, msgspec.json.format(msgspec.json.encode(trades), indent=1) + b"\n")
 
 
 def shipped_trades() -> Trades:
-    """Those that come with redolab: of the project's own machine. Raises `InvalidInput` if they are damaged."""
+    """Return the trades that come with redolab, of the project's machine. Raises `InvalidInput` if they are damaged."""
     path = PROJECT.provision / "throughput.json"
     try:
         return msgspec.json.decode(path.read_bytes(), type=Trades)
@@ -317,7 +332,9 @@ def shipped_trades() -> Trades:
 
 
 def effect_in_words(effect: FlushingEffect) -> str:
-    """As in `innodb_max_dirty_pages_pct=10: time to ready -6 % (-11 to -1), throughput … (tpcc with a log of 128M on native)`."""
+    """Return words as in `innodb_max_dirty_pages_pct=10: time to ready -6 % (-11 to -1), throughput … (tpcc … on
+    native)`.
+    """
     ready = "" if effect.ready is None else f"time to ready {effect.ready.in_words()}, "
     where = f"{effect.workload} with a log of {format_size(effect.log_size)} on {effect.storage}"
     return f"{effect.setting}: {ready}throughput {effect.throughput.in_words()} ({where})"

@@ -1,4 +1,4 @@
-"""Three typical servers on two volumes, and what the published rules for the size of a redo log come to on each."""
+"""Three typical servers on two volumes, and the sizes that the published rules set on each."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ LIMITS = Limits(rto=300.0)
 STORAGES = {"cloud-ssd": "gp3-3000", "cloud-ssd-fast": "gp3-16000"}
 """Name in the calibration → name by its operations a second."""
 WAVE = 0.8
-"""Of the mean: redo follows a sine by the day, so that the peak is 1.8 times the mean."""
+"""Amplitude as a share of the mean: redo follows a daily sine, so that the peak is 1.8 times the mean."""
 INFLATION = 3.33
-"""Bytes of Innodb_os_log_written for each byte of LSN: MySQL 9.7.4 with one client and short rows (docs/results/inflation.md)."""
+"""Bytes of Innodb_os_log_written for each byte of LSN, of MySQL 9.7.4 with one client (docs/results/inflation.md)."""
 _PMM_SHARE = 0.94
 
 
@@ -39,16 +39,16 @@ class Typical:
 
     @property
     def pool(self) -> int:
-        """Three quarters of the memory, as innodb_dedicated_server and many DBAs have it."""
+        """Three quarters of the memory, as innodb_dedicated_server and many DBAs set it."""
         return self.memory * 3 // 4
 
     @property
     def label(self) -> str:
-        """Return it as in `4 CPUs, 16G`."""
+        """Name, as in `4 CPUs, 16G`."""
         return f"{self.cpus} CPUs, {format_size(self.memory)}"
 
     def hours_below(self, share: float) -> float:
-        """Return the bytes an hour that this share of the hours of a day write less than."""
+        """Return the bytes an hour that `share` of the hours of a day stay below."""
         return self.mean * (1 + WAVE * math.sin(math.pi * (share - 0.5)))
 
     @property
@@ -62,14 +62,14 @@ TYPICAL = (Typical(4, 16 * GIB, 3 * GIB), Typical(16, 128 * GIB, 12 * GIB), Typi
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A server on a volume, and what each rule comes to."""
+    """A server on a volume, and the sizes by each rule."""
 
     server: Typical
     storage: str
     found: Sequence[Compared]
 
     def of(self, rule: str) -> Compared:
-        """Return what a rule comes to."""
+        """Return the size by a rule."""
         return next(each for each in self.found if each.rule == rule)
 
 

@@ -1,4 +1,4 @@
-"""A crash on an ordinary day: at which checkpoint ages it may find a server, and how long recovery then takes."""
+"""A crash at a random time: its possible checkpoint ages, and the recovery time after it."""
 
 from __future__ import annotations
 
@@ -17,51 +17,53 @@ from redolab.sizing.recovery import crashes_at
 from redolab.sizing.reservations import span
 
 _LEAST_AGE = 1 << 20
-"""Bytes: at any smaller age recovery is as good as none."""
+"""Smallest checkpoint age in bytes: below it, recovery takes almost no time."""
 _FEWEST = 10
-"""Moments: fewer are no distribution."""
+"""Fewest samples for a distribution."""
 _FEWEST_FOR_NINETY_NINE = 99
 _IN_OTHERS = "in the same share of a larger log and as many bytes of a smaller one"
 _FILLED = 3
 _NEARLY = 0.95
-"""The last of an hour's samples is not at its end."""
+"""Share of an hour that counts as a whole one: the last sample is taken before its end."""
 
 
 @dataclass(frozen=True, slots=True)
 class UsualAges:
-    """Where the checkpoint age may be when a crash comes."""
+    """Possible checkpoint ages at a crash."""
 
     by_limit: Mapping[int, tuple[float, ...]]
-    """The age at which statements waited when they were met, bytes → shares of it, each as likely."""
+    """Checkpoint age at which statements waited in the samples, in bytes → equally likely ages as shares of it."""
     source: str
-    """Whose they are, in words."""
+    """Source of the ages, in words."""
 
     def at(self, limit: int) -> tuple[float, ...]:
-        """Ages in bytes with a log in which statements wait at `limit`, none too low: from the nearest log with which they were met.
+        """Return ages in bytes for a log in which statements wait at `limit`, scaled from the nearest sampled log, none
+        too low.
 
-        Flushing begins at a share of the log: a larger one is filled to the same share at most, a smaller one to the same bytes at most.
+        Flushing begins at a share of the log. A larger log is filled to the same share at most, a smaller one to the
+        same bytes at most.
         """
         met = min(self.by_limit, key=lambda known: abs(math.log(known / limit)))
         return tuple(min(share * max(met, limit), limit) for share in self.by_limit[met])
 
 
 class UsualRecovery(msgspec.Struct, frozen=True, kw_only=True):
-    """Recovery after a crash at a random moment, with one size of log."""
+    """Recovery after a random crash, with one log size."""
 
     half_s: float
     ninety_five_s: float
-    """Infinite where more than one recovery in twenty gets stuck."""
+    """95 % upper bound in seconds; infinite if more than one recovery in twenty gets stuck."""
     ninety_nine_s: float | None
-    """None where fewer than 99 moments are known: the worst one in a hundred is not among them."""
+    """99 % upper bound in seconds; None with fewer than 99 ages, which need not include the worst in a hundred."""
     chance_too_long: float
-    """To take longer than the time that was asked for, 0 to 1; the next three add up to it."""
+    """Probability of exceeding the limit, 0 to 1; the sum of the next three."""
     by_stuck: float
     by_moment: float
     by_model: float
 
 
 def usual_ages(model: Model, demand: Demand) -> UsualAges | None:
-    """The ages of the samples, else those of a load of the kind of redo that is asked about; None where neither is known."""
+    """Return the ages of the samples, else of a load with the kind of redo asked about; None if neither is known."""
     if len(demand.ages) >= _FEWEST and demand.age_limit and _have_settled(demand):
         shares = tuple(min(1.0, age / demand.age_limit) for age in demand.ages)
         return UsualAges({demand.age_limit: shares}, f"as in the samples, {_IN_OTHERS}")
@@ -84,24 +86,24 @@ def usual_ages(model: Model, demand: Demand) -> UsualAges | None:
 
 
 def _have_settled(demand: Demand) -> bool:
-    """Whether the samples cover more than the first rise of the age after a start, which ends when the log has been filled."""
+    """Return True if the samples go beyond the rise of the age after a start, which ends once the log was filled."""
     filled = math.inf if not (demand.age_limit and demand.redo_per_hour) else demand.age_limit / demand.redo_per_hour
     return demand.sampled_s >= _NEARLY * HOUR * min(1.0, _FILLED * filled)
 
 
 def usual_crashes(model: Model, log_size: int, ages: UsualAges) -> list[PossibleCrash]:
-    """Crashes at random moments with a log of that size."""
+    """Return crashes at random times with a log of that size."""
     met = ages.at(worst_age(model, log_size))
     return crashes_at(model, log_size, [max(_LEAST_AGE, math.ceil(age)) for age in met])
 
 
 def worst_crash(model: Model, log_size: int) -> list[PossibleCrash]:
-    """The crash with the log as full as it gets, alone."""
+    """Return the single crash with the log as full as it gets."""
     return crashes_at(model, log_size, [worst_age(model, log_size)])
 
 
 def usual_recovery(crashes: Sequence[PossibleCrash], rto: float) -> UsualRecovery:
-    """How long recovery takes after one of these, and how likely longer than `rto` seconds."""
+    """Return the distribution of the recovery time after these crashes, and the probability to exceed `rto` seconds."""
     chance = chance_beyond(crashes, rto)
     return UsualRecovery(
         half_s=seconds_within(crashes, 0.5),

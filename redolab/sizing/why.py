@@ -1,4 +1,4 @@
-"""What a prediction is made of: one line for each term, and one for each widening of its interval."""
+"""Composition of a prediction: a line for each term, and one for each widening of its interval."""
 
 from __future__ import annotations
 
@@ -47,26 +47,26 @@ class Widening(msgspec.Struct, frozen=True, kw_only=True):
 
     held_out: HeldOut
     factor: float
-    """95 % upper bound over prediction, if this were the only reason beside another crash."""
+    """95 % upper bound over prediction, if this were the only reason besides another crash."""
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True):
-    """What a prediction is made of."""
+    """Terms and widenings of a prediction."""
 
     terms: tuple[TermSeconds, ...]
-    """The largest first."""
+    """Terms, the largest first."""
     tables_s: float
     rollback_s: float
     seconds: float
     widenings: tuple[Widening, ...]
     pages_given: bool
-    """Whether the crash's dirty pages were given: typical ones make it less sure."""
+    """True if the crash's dirty pages were given; typical ones are less certain."""
     upper_s: float
     """95 % upper bound; the variances of the widenings add up."""
 
 
 def why(model: Model, log_size: int, age: int | None = None) -> Why:
-    """Return what the prediction for that log and checkpoint age is made of; by default of the worst crash."""
+    """Return the terms of the prediction for a log and checkpoint age; by default of the worst crash."""
     age = worst_age(model, log_size) if age is None else age
     found = recovery_at(model, log_size, age)
     terms = sorted(_terms(model, age), key=lambda each: -each.seconds)
@@ -94,7 +94,7 @@ def _terms(model: Model, age: int) -> Iterator[TermSeconds]:
 
 
 def show_why(console: Console, found: Why) -> None:
-    """Print it for people."""
+    """Print the terms for people."""
     columns = [
         Column[TermSeconds]("part", lambda row: str(row.part)),
         Column[TermSeconds]("work", lambda row: row.about),
@@ -108,7 +108,7 @@ def show_why(console: Console, found: Why) -> None:
 
 
 def why_in_words(found: Why) -> list[str]:
-    """Return what else is in the prediction, and why its upper bound is where it is."""
+    """Return sentences on the other parts of the prediction, and on its upper bound."""
     more = [
         f"{what}: {format_duration(seconds)}"
         for what, seconds in (("tables", found.tables_s), ("rollback", found.rollback_s))
