@@ -1,4 +1,4 @@
-"""What runs measured, each with the key by which it may be compared (`redolab.records.alike`)."""
+"""Recoveries and loads of runs, each with its comparison key (`redolab.records.alike`)."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ from redolab.storage.profiles import StorageProfile
 
 @dataclass(frozen=True, slots=True)
 class Keyed:
-    """A recovery of a run, its crash, and what it may be compared by."""
+    """A recovery of a run, its crash, and its comparison key."""
 
     run: str
     key: Alike
     machine: str
-    """What the machine is called in tables (`redolab.runs.machines`)."""
+    """Name of the machine in tables (`redolab.runs.machines`)."""
     identity: str
-    """Of the machine; empty where it was not noted."""
+    """Machine id. Empty in runs made before ids were recorded."""
     recovery: Recovery
     image: CrashImage
 
     @property
     def record(self) -> TrialRecord[RecoveryTrial]:
-        """As the run has it."""
+        """Record of the trial in its run."""
         return self.recovery.record
 
     @property
     def trial(self) -> RecoveryTrial:
-        """What was measured."""
+        """Measurements of the trial."""
         return self.recovery.trial
 
 
 class _Conditions(msgspec.Struct, frozen=True):
-    """Of a plan what is looked at here: those of other experiments have other fields."""
+    """Fields of a plan that are read here; plans of other experiments have other fields."""
 
     storages: Mapping[str, StorageProfile] = {}
 
@@ -55,10 +55,10 @@ class _Planned(msgspec.Struct, frozen=True):
 
 
 class Keys:
-    """The keys of what some runs measured: their machines are classed together."""
+    """Comparison keys for several runs, whose machines are classed together."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
-        """Raises `LabError` if a run cannot be read."""
+        """Read the runs' records and plans. Raises `LabError` if a run cannot be read."""
         self.runs = runs
         sessions = {run.name: run.record().sessions for run in runs}
         classes = iter(machine_classes([each.machine for of_run in sessions.values() for each in of_run]))
@@ -67,15 +67,15 @@ class Keys:
         self._storages = {name: plan.conditions.storages for name, plan in plans.items()}
 
     def machine(self, run: Run, session: int) -> MachineClass:
-        """The class of the machine of a run's session."""
+        """Return the class of the machine of a run's session."""
         return self._classes[run.name][session]
 
     def storage(self, run: Run, name: str) -> StorageKey:
-        """The storage of that name in a run."""
+        """Return the key of the storage of that name in a run."""
         return storage_key(name, self._storages[run.name].get(name))
 
     def recovery(self, run: Run, record: TrialRecord[RecoveryTrial], image: CrashImage) -> Alike:
-        """The key of a recovery of an image."""
+        """Return the key of a recovery of an image."""
         trial = record.trial
         return alike(
             machine=self.machine(run, record.session),
@@ -88,7 +88,7 @@ class Keys:
         )
 
     def load(self, run: Run, session: int, image: CrashImage) -> Alike:
-        """The key of a load, and of the crash at its end."""
+        """Return the key of a load, and of the crash at its end."""
         spec = image.spec
         return alike(
             machine=self.machine(run, session),
@@ -101,7 +101,7 @@ class Keys:
 
 
 def keyed_recoveries(runs: Sequence[Run]) -> list[Keyed]:
-    """The recoveries of these runs, in the order of measuring. Raises `LabError` if one cannot be read."""
+    """Return the recoveries of these runs, in the order of measurement. Raises `LabError` if one cannot be read."""
     keys, named = Keys(runs), machines_of(runs)
     found = []
     for run in runs:

@@ -1,4 +1,4 @@
-"""What one thing changed of a crash, or of its recovery, adds to the recovery time: as the experiment `anatomy` measures it."""
+"""Recovery time that one changed condition of the crash or the recovery adds, measured by the experiment `anatomy`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 BASELINE = "baseline"
 _PHASES = ("discover", "scan", "apply", "open", "accept", "start")
 _FEWEST = 2
-"""Crashes: one has no spread."""
+"""Fewest crashes for a spread."""
 Row = Mapping[str, Any]
 
 
@@ -40,7 +40,7 @@ class _Plan(msgspec.Struct):
 
 
 def measured_cases(*folders: str) -> polars.DataFrame:
-    """Return the recoveries of an anatomy, each with the `factor` and the `level` that it is of, and the `identity` of its machine."""
+    """Return the recoveries of an anatomy, each with its `factor` and `level`, and the `identity` of its machine."""
     import polars as pl
 
     frames = []
@@ -58,11 +58,12 @@ def measured_cases(*folders: str) -> polars.DataFrame:
 
 
 def effects(cases: polars.DataFrame) -> polars.DataFrame:
-    """Return a row for each level against the baseline of its server on its storage; runs whose baselines are alike count together.
+    """Return a row for each level against the baseline of its server on its storage.
 
-    `ready` is the geometric mean over `crashes`, `added` what that is above the baseline's in seconds. `change` has the 95 %
-    interval `low` to `high`, of crashes; `stands`: whether it is significant beside all levels of that baseline (Holm). `phase` is
-    the one that changed most. Of `of` recoveries `n` were ready.
+    Runs with comparable baselines count together. `ready` is the geometric mean over `crashes`, and `added` its excess
+    over the baseline's, both in seconds. `change` has the 95 % interval `low` to `high`, over crashes. `stands`: true
+    if it is significant among all levels of that baseline (Holm). `phase` is the phase that changed most. `n` of `of`
+    recoveries were ready.
     """
     import polars as pl
 
@@ -146,11 +147,11 @@ def _effect(
 def _certainty(
     change: float, level: Mapping[str, float], base: Mapping[str, float], spread: tuple[float, int]
 ) -> tuple[float, float]:
-    """Return half of the 95 % interval of a level's change, and the chance to find such a change where there is none.
+    """Return half of the 95 % interval of a level's change, and the change's two-sided p-value.
 
-    Between the logarithms of crashes: those made alike differ by more than recoveries of one. Of pairs where the level has the
-    baseline's own crashes; else Welch's, each with its own spread. A level of a single crash has none of its own: its crashes are
-    taken to differ as those of all baselines do. NaN where nothing tells.
+    The unit is the logarithm of a crash's mean: comparable crashes differ more than recoveries of one crash. If the
+    level has the baseline's own crashes, the test is paired; otherwise it is Welch's, with a spread for each. A level
+    of a single crash gets the spread of all baselines. NaN without enough data.
     """
     is_paired = level.keys() <= base.keys()
     if is_paired and len(level) < _FEWEST:
@@ -169,7 +170,7 @@ def _certainty(
 
 
 def _spread(baselines: Iterable[Mapping[str, float]]) -> tuple[float, int]:
-    """Return the standard deviation between crashes of a baseline, of all together, in logarithms, and its degrees of freedom."""
+    """Return the pooled standard deviation between crashes of a baseline, in logarithms, and its degrees of freedom."""
     squares, freedom = 0.0, 0
     for crashes in (list(each.values()) for each in baselines if each):
         squares += math.fsum((each - statistics.fmean(crashes)) ** 2 for each in crashes)
@@ -182,7 +183,7 @@ def _of(rows: Iterable[Row], factor: str, level: str) -> list[Row]:
 
 
 def _logarithms(rows: Iterable[Row]) -> dict[str, float]:
-    """Return for each crash the mean of the logarithms of its recoveries that were ready."""
+    """Return the mean logarithm of each crash's recoveries that were ready."""
     seconds: dict[str, list[float]] = {}
     for row in rows:
         if row["ready_s"] is not None:

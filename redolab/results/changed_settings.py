@@ -1,4 +1,4 @@
-"""What each level of a setting changes of a load and of the recovery after it, as the experiment `settings` measures it."""
+"""Effect of each level of a setting on a load and on the recovery after it, measured by the experiment `settings`."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _BY = ("label", "workload")
 def changed_settings(folder: str, trials: polars.DataFrame) -> polars.DataFrame:
     """Return a row for each level of each setting, from the trials of a folder of data/measured, servers by age.
 
-    `change` of throughput with its 95 % interval, and `change_recovery` of the recovery time; whether each `stands` beside all
-    others (Holm's procedure). What the server says that it used of the setting `before` and at the level (`used`), and medians of
-    the load, those with the baseline as `NAME_base`.
+    `change` is the throughput's with its 95 % interval, and `change_recovery` the recovery time's; each `stands` if it
+    is significant among all others (Holm's procedure). `before` and `used` are the values that the server reported for
+    the baseline and for the level. Medians of the load follow, those with the baseline as `NAME_base`.
     """
     import polars as pl
 
@@ -58,13 +58,13 @@ def changed_settings(folder: str, trials: polars.DataFrame) -> polars.DataFrame:
 
 
 class _Used:
-    """What servers said that they used."""
+    """Values of settings that servers reported."""
 
     def __init__(self, folder: str) -> None:
         self._variables = {image.name: image.variables for run in measured_runs(folder) for image in crashes_of(run)}
 
     def __call__(self, setting: str, image: str) -> str:
-        """Return the value of a setting in the load before a crash; of all files of the log if it is their size."""
+        """Return the value of a setting in the load before a crash; for the log's size, the sum of its files."""
         name, _, of_all = setting.partition(",")
         variables = self._variables[image]
         value = variables.get(name, "")

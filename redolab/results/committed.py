@@ -8,19 +8,19 @@ from redolab.runs.pages import measured_runs
 from redolab.runs.store import Run
 
 RECOVERY_PAGES = ("model", "generations", "recovery", "stuck", "anatomy", "production")
-"""The pages of results whose runs are recoveries on the first machine that the project had."""
+"""Pages of results whose runs are recoveries on host A."""
 SLOWER_MACHINE = "slower-machine"
-"""The folder of runs on a machine of the same class on which recoveries take twice as long: predicted, and never learned from."""
+"""Folder of runs on host B, of the same class, where recoveries take twice as long: predicted, never trained on."""
 THIRD_MACHINE = "third-machine"
-"""The folder of runs on one more of that class, which is as fast as the first: learned from with it, and predicted by it alone."""
+"""Folder of runs on host C, of the same class and as fast as A: trained on with A, and predicted by A alone."""
 INTEL_MACHINE = "intel-machine"
-"""The folder of runs on a machine of another class, with another processor: predicted, and never learned from."""
+"""Folder of runs on host D, of another class with another CPU: predicted, never trained on."""
 FOURTH_MACHINE = "fourth-machine"
-"""The folder of runs on one more of that class, on which recoveries take 1.3 to 2.6 times as long: predicted, and never learned from."""
+"""Folder of runs on host F, of the same class, where recoveries take 1.3 to 2.6 times as long: never trained on."""
 READ_THREADS = "read-threads"
-"""The folder of recoveries with several numbers of read threads, on one more machine of the first class.
+"""Folder of recoveries with several numbers of read threads, on host F.
 
-How many got stuck is learned from them, their times are not: read threads are no term of the model.
+Their stuck recoveries are counted, but their times are not trained on: read threads are no term of the model.
 """
 OTHER_MACHINES = (SLOWER_MACHINE, THIRD_MACHINE, FOURTH_MACHINE, INTEL_MACHINE)
 
@@ -35,7 +35,7 @@ FOLLOWED = (
     "storage",
     "source",
 )
-"""Folders of the recoveries that `redolab follow` compares one with, and is judged on, each by other runs."""
+"""Folders of the recoveries that `redolab follow` compares with, and is judged on, each by other runs."""
 NEVER_LEARNED_FROM = (SLOWER_MACHINE, "storage", FOURTH_MACHINE, INTEL_MACHINE)
 FIRST_MACHINE = "the first machine"
 _MACHINES = {
@@ -45,31 +45,31 @@ _MACHINES = {
     FOURTH_MACHINE: "the fourth machine",
     INTEL_MACHINE: "the Intel machine",
 }
-"""Folder → which machine its runs are of."""
+"""Folder → machine of its runs."""
 
 
 def committed_recoveries() -> list[Run]:
-    """The recoveries that the project learns from, whichever page they are for. Raises `LabError` if there are none."""
+    """Return the recoveries that the project trains on, for any page. Raises `LabError` if there are none."""
     return [run for folder in LEARNED_FROM for run in measured_runs(folder)]
 
 
 def other_committed_recoveries() -> list[Run]:
-    """Those that it only predicts, to see how far off that is. Raises `LabError` if there are none."""
+    """Return the recoveries that the project only predicts, to measure errors. Raises `LabError` if there are none."""
     return [run for folder in NEVER_LEARNED_FROM for run in measured_runs(folder)]
 
 
 def recoveries_by_read_threads() -> list[Run]:
-    """Return those with several numbers of read threads. Raises `LabError` if there are none."""
+    """Return the recoveries with several numbers of read threads. Raises `LabError` if there are none."""
     return measured_runs(READ_THREADS)
 
 
 def machine_of(run: Run) -> str:
-    """What the machine is called that a committed run is of."""
+    """Return the name of the machine of a committed run."""
     return _MACHINES[run.folder.parent.name]
 
 
 def by_machine(runs: Iterable[Run]) -> Mapping[str, Sequence[Run]]:
-    """What each machine of the project is called → those of these committed runs that are of it."""
+    """Return name of machine → its runs among these committed runs."""
     found: dict[str, list[Run]] = {}
     for run in runs:
         found.setdefault(machine_of(run), []).append(run)

@@ -1,4 +1,4 @@
-"""The crashes of a run, whether or not their images are still kept."""
+"""Crashes of a run, whether or not their images are still kept."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CRASHES = "crashes"
 
 
 def crashes_of(run: Run) -> list[CrashImage]:
-    """What a run's crash images were, whether or not they are still kept. Raises `LabError`."""
+    """Return the crash images of a run, whether or not they are still kept. Raises `LabError`."""
     images = []
     for path in sorted((run.files / CRASHES).glob(f"*/{MARK}")):
         try:
@@ -30,14 +30,14 @@ def crashes_of(run: Run) -> list[CrashImage]:
 
 
 def story_folder(run: Run, image: str) -> Path:
-    """Where a run keeps the series that tell how an image came about."""
+    """Return the folder of the series recorded on the way to a crash."""
     return run.files / CRASHES / image
 
 
 def samples_of(run: Run, image: str) -> Sequence[Sample]:
-    """The counters from the start of the fill to the kill.
+    """Return the counters from the start of the load to the kill.
 
-    Of the crashes of one load the last has the story of all.
+    Of several crashes of one load, only the last has the series.
     """
     own = story_folder(run, image) / SAMPLES
     if own.exists():

@@ -1,4 +1,4 @@
-"""What a larger redo log gains, from loads that differ in its size: pure functions."""
+"""Throughput gained by a larger redo log, from loads that differ in its size: pure functions."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from redolab.records.kill_rule import KillRule
 from redolab.results.loads import Load, settings_in_words
 
 _EQUAL = 0.75
-"""Of the seconds that two loads were measured in, the share that must be equal ones: throughput changes in the course of a load."""
+"""Share of the measured seconds that two loads must have in common: throughput changes in the course of a load."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """How the loads of one series were made, as tables say it; by what they are grouped is their key. Sizes in bytes."""
+    """Conditions shared by the loads of a series, for tables. The comparison key groups the loads. Sizes in bytes."""
 
     machine: str
     dataset: DatasetSpec
@@ -36,12 +36,12 @@ class Conditions:
 
     @property
     def server(self) -> str:
-        """As the catalogue names it."""
+        """Name in the catalogue."""
         return self.dataset.server
 
     @property
     def version(self) -> str:
-        """As the server itself says."""
+        """Version that the server reports."""
         return self.dataset.version
 
     @property
@@ -52,7 +52,7 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True)
 class LoadCell:
-    """The loads with one size of log."""
+    """Loads with one log size."""
 
     log_size: int
     loads: Sequence[Load]
@@ -60,48 +60,48 @@ class LoadCell:
 
     @property
     def typical(self) -> Load:
-        """The one whose throughput is the median, or the upper of two."""
+        """Load with the median throughput, or the upper of two."""
         return sorted(self.loads, key=lambda load: load.figures.rate.mean)[len(self.loads) // 2]
 
 
 @dataclass(frozen=True, slots=True)
 class LoadSeries:
-    """The cells of one series, smallest log first, and what follows from them.
+    """Configurations of one series, smallest log first, and their comparison.
 
-    Its blocks compare all of them, some perhaps by way of others.
+    Blocks connect all of them, directly or by way of others.
     """
 
     made: Conditions
     cells: Sequence[LoadCell]
     gains: Mapping[int, Ratio]
-    """Log size → its throughput against that of the smallest log; without an interval where no load was repeated.
+    """Log size → throughput relative to the smallest log; without an interval if no load was repeated.
 
-    Without the sizes that are `apart`.
+    Sizes in `apart` are missing.
     """
     beside_largest: Mapping[int, Ratio]
-    """Log size → its throughput against that of the largest log, as `gains` has it against the smallest."""
+    """Log size → throughput relative to the largest log, as in `gains`."""
     apart: Sequence[int]
-    """Log sizes of which no load was measured in the seconds of its load in which one of the smallest log was."""
+    """Log sizes without a load that was measured in the same seconds of its load as one with the smallest log."""
     furthest: float
-    """The largest share by which throughput with a size, `apart` or not, is above or below that with the smallest log."""
+    """Largest relative difference in throughput between any size, `apart` or not, and the smallest log."""
     repeated: bool
-    """Whether it is known how far loads made alike differ."""
+    """True if comparable loads were repeated, so that their spread is known."""
     plateau: Plateau | None
-    """None where a size is `apart`."""
+    """Plateau of throughput; None if a size is `apart`."""
     uneven: bool
-    """Whether some blocks lack some of the sizes: throughput is then what it would have been in those of the smallest log."""
+    """True if blocks lack some sizes: throughput is then as it would have been in the blocks of the smallest log."""
 
 
 LOG_SIZE = "spec.instance.log_size"
-"""In which the loads of a series differ."""
+"""Part of the comparison key in which the loads of a series differ."""
 
 
 def load_series(loads: Sequence[Load]) -> list[LoadSeries]:
-    """The series of these loads, in the order of measuring their first.
+    """Return the series of these loads, in the order of their first measurement.
 
-    Loads that no block compares with the others of their kind are a series of their own.
+    Loads that no block connects with the others of their kind are a series of their own.
     """
-    # Machines of one class that have names of their own, as the workers of a cluster, stand apart in tables.
+    # Machines of one class with names of their own, as workers of a cluster, are separate in tables.
     by_machine: dict[tuple[str, Alike], list[Load]] = defaultdict(list)
     for load in loads:
         by_machine[load.machine, load.key.but(LOG_SIZE)].append(load)
@@ -116,7 +116,7 @@ def _series(loads: Sequence[Load]) -> LoadSeries:
     by_size: dict[int, list[Load]] = defaultdict(list)
     for load in sorted(loads, key=lambda load: load.image.spec.instance.log_size):
         by_size[load.image.spec.instance.log_size].append(load)
-    # Of a load in which nothing succeeded there is no logarithm.
+    # A load in which nothing succeeded has no logarithm.
     succeeded = [(load, size) for size, own in by_size.items() for load in own if load.figures.rate.mean > 0]
     measured = [(load.block, size, load.figures.rate.mean) for load, size in succeeded]
     smallest = min(by_size)
@@ -146,7 +146,7 @@ def _series(loads: Sequence[Load]) -> LoadSeries:
 
 
 def blocks_of_equal_seconds(loads: Sequence[Load]) -> list[str]:
-    """The block in which the throughput of each may be compared: of the loads of a block those measured in equal seconds.
+    """Return for each load the block in which its throughput compares: loads of a block measured in equal seconds.
 
     Throughput changes in the course of a load, whatever the log, and a load that ends later is measured later.
     """
@@ -181,10 +181,10 @@ def _conditions(load: Load) -> Conditions:
 
 
 def _pooled(rates: Sequence[Estimate], deviation: float, freedom: int) -> Estimate:
-    """The mean of a cell's loads: its interval is that of what loads made alike differ by, in all cells of the series.
+    """Return the mean of a configuration's loads, with the spread of comparable loads in all configurations.
 
-    Of one load, where none was made alike, it is the interval within it; of several that are all that there is, each in a
-    block of its own, it is by what these differ by, blocks and all.
+    A single load without comparable ones keeps its own interval. Several that are the only ones, each in a block of its
+    own, use the spread between them, blocks included.
     """
     mean = statistics.fmean(rate.mean for rate in rates)
     if freedom:
@@ -197,17 +197,18 @@ def _pooled(rates: Sequence[Estimate], deviation: float, freedom: int) -> Estima
 
 
 def _as_beside(smallest: Estimate, gain: Ratio) -> Estimate:
-    """What a size would have had in the blocks of the smallest log: with the interval of what it differs from that by."""
+    """Return a size's throughput as in the blocks of the smallest log, with the interval of their difference."""
     return Estimate(*(smallest.mean * (1 + each) for each in (gain.change, gain.low, gain.high)))
 
 
 def _levels(
     cells: Sequence[LoadCell], gains: Mapping[int, Ratio], deviation: float, freedom: int
 ) -> dict[int, Estimate]:
-    """Log size → throughput, that of the smallest log being 1, blocks aside; without sizes with which nothing succeeded.
+    """Return log size → throughput relative to the smallest log, without block effects; without sizes where nothing
+    succeeded.
 
-    Without an interval where no load was repeated: one load knows what chance did within it, and the next one made alike
-    differs by more than that.
+    There is no interval if no load was repeated: the spread within one load is smaller than that between comparable
+    loads.
     """
     if not gains:
         return {cell.log_size: _with_interval(cell.rate.mean, 1, deviation, 0) for cell in cells}
@@ -220,7 +221,7 @@ def _levels(
 
 
 def _with_interval(mean: float, loads: int, deviation: float, freedom: int) -> Estimate:
-    """The mean of so many loads, by the standard deviation of the logarithm of one."""
+    """Return the mean of `loads` loads, from the standard deviation of the logarithm of one."""
     if not freedom:
         return Estimate(mean, math.nan, math.nan)
     reach = float(scipy.stats.t.ppf(0.5 + SHARE / 2, freedom)) * deviation / math.sqrt(loads)

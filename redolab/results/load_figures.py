@@ -1,4 +1,4 @@
-"""What a server under load came to, from the series that were taken of it: pure functions."""
+"""Figures of a server under load, from the series sampled during it: pure functions."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from redolab.models.intervals import Estimate, batch_means
 from redolab.workloads.data import WorkloadMoment
 
 STALLED = 0.1
-"""Of the median: a second with less is a stall."""
+"""Share of the median throughput below which a second is a stall."""
 _SECOND = 1.0
 _SILENT = 3.0
-"""Seconds without a report before the end after which they count as such in which nothing ended."""
+"""Seconds without a report before the end from which they count as seconds without commits."""
 _LATE = 0.1
-"""By so much of a second a report of the last whole one may come too early."""
+"""Seconds by which the report of the last whole second may come too early."""
 
 
 @dataclass(frozen=True, slots=True)
 class Second:
-    """What the clients did in one second."""
+    """Clients' results in one second."""
 
     end: float
-    """Monotonic."""
+    """End of the second, in monotonic seconds."""
     commits: float
     new_orders: float | None
     latency_95_ms: float | None
@@ -35,49 +35,49 @@ class Second:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadFigures:
-    """A stretch of load; rates per second, sizes in bytes. None where a server or machine does not tell."""
+    """Figures of one window of load; rates per second, sizes in bytes. None if server or machine do not report it."""
 
     seconds: float
     commits: Estimate
     new_orders: Estimate | None
-    """Of TPC-C: New-Order transactions a second; 60 times that is NOTPM."""
+    """New-Order transactions a second of TPC-C; 60 times that is NOTPM."""
     errors: float
-    """A second: transactions that failed."""
+    """Transactions that failed, a second."""
     latency_95_ms: float | None
-    """The median of the seconds' 95th percentiles."""
+    """Median of the seconds' 95th percentiles."""
     worst_latency_ms: float | None
-    """The highest of them."""
+    """Highest of the seconds' 95th percentiles."""
     worst_second: float
-    """The lowest throughput of a second, as a share of the median."""
+    """Lowest throughput of a second, as a share of the median."""
     stalled: int
-    """Seconds with less than `STALLED` of the median."""
+    """Number of seconds with less than `STALLED` of the median."""
     age_share: float | None
-    """The mean checkpoint age, as a share of the age at which statements wait."""
+    """Mean checkpoint age, as a share of the age at which statements wait."""
     highest_age_share: float | None
     redo_per_second: float | None
-    """By the LSN."""
+    """Redo a second by LSN, in bytes."""
     pages_flushed: float | None
-    """A second."""
+    """Pages flushed a second."""
     log_waits: int | None
     fillings: float | None
-    """How often the log was filled since the load began: redo by the age at which statements wait."""
+    """Number of times the log was filled since the load began: redo over the age at which statements wait."""
     measured_fillings: float | None
-    """And how often in the stretch itself."""
+    """Number of times the log was filled in the window."""
     redo_per_commit: float | None
     log_per_commit: float | None
-    """`Innodb_os_log_written`."""
+    """Bytes of `Innodb_os_log_written`."""
     pages_per_commit: float | None
-    """Bytes of pages that were flushed, the doublewrite buffer not counted."""
+    """Bytes of flushed pages, without the doublewrite buffer."""
     device_per_commit: float | None
-    """All that was written to the device."""
+    """Bytes of all writes to the device."""
     device_busy: float | None
-    """The share of the time in which the device had something to do."""
+    """Share of the time in which the device was busy."""
     cpu_share: float | None
-    """What was used of all processors, by the server, its clients and all else."""
+    """Share of all CPUs that the server, its clients and everything else used."""
 
     @property
     def rate(self) -> Estimate:
-        """What it is compared by: new orders a minute of TPC-C, commits a second of other workloads."""
+        """Throughput to compare by: new orders a minute of TPC-C, commits a second of other workloads."""
         if self.new_orders is None:
             return self.commits
         return Estimate(*(60 * each for each in (self.new_orders.mean, self.new_orders.low, self.new_orders.high)))
@@ -91,10 +91,10 @@ def load_figures(
     seconds: float,
     killed: float,
 ) -> LoadFigures | None:
-    """Of the last so many seconds before the last report; None if nothing was reported in them.
+    """Return the figures of the last `seconds` before the last report; None without a report in them.
 
-    `killed`, monotonic, is when the load ended: a program that says nothing of seconds in which nothing ended may have said
-    nothing of the last ones.
+    `killed` is the end of the load in monotonic seconds. Some programs report nothing for seconds in which nothing
+    ended, so the time after the last report may be such seconds.
     """
     if not moments:
         return None
@@ -155,10 +155,10 @@ def load_figures(
 
 
 def per_second(moments: Sequence[WorkloadMoment]) -> list[Second]:
-    """The reports as seconds, or as near to these as they come.
+    """Return the reports as seconds, or as near to seconds as they come.
 
-    A program that reports every second and says nothing of one in which nothing ended leaves a gap: in a report that comes
-    after several seconds all belongs to the last of them. Reports that come more often are put together.
+    A program that reports no second in which nothing ended leaves a gap: a report after several seconds belongs to the
+    last of them. More frequent reports are put together.
     """
     found: list[Second] = []
     parts: list[tuple[WorkloadMoment, float]] = []
@@ -166,10 +166,10 @@ def per_second(moments: Sequence[WorkloadMoment]) -> list[Second]:
         lasted = moment.monotonic - before.monotonic
         parts.append((moment, lasted))
         together = sum(each for _, each in parts)
-        # As soon as the next report would take it further from a second than it is.
+        # Begin anew as soon as the next report would take the sum further from a second than it is.
         if together + lasted / 2 < _SECOND:
             continue
-        # One that only comes late speaks of all the time since the last.
+        # A report that is only late covers all the time since the last one.
         silent = max(0, int(lasted / _SECOND + _LATE) - 1) if len(parts) == 1 else 0
         none = None if moment.new_orders_per_second is None else 0.0
         found += [Second(before.monotonic + _SECOND * each, 0.0, none, None) for each in range(1, silent + 1)]
@@ -179,7 +179,7 @@ def per_second(moments: Sequence[WorkloadMoment]) -> list[Second]:
 
 
 def _unheard(moments: Sequence[WorkloadMoment], killed: float) -> list[Second]:
-    """The seconds between the last report and the end of the load, if they are more than a report may be late by."""
+    """Return the seconds between the last report and the end of the load, if a late report does not explain them."""
     last = moments[-1]
     gap = killed - last.monotonic
     none = None if last.new_orders_per_second is None else 0.0
@@ -188,7 +188,7 @@ def _unheard(moments: Sequence[WorkloadMoment], killed: float) -> list[Second]:
 
 
 def _put_together(parts: Sequence[tuple[WorkloadMoment, float]], seconds: float) -> Second:
-    """Reports, each with how long it speaks of, as one stretch of so many seconds."""
+    """Return reports, each with the seconds it covers, as one window of `seconds`."""
     last = parts[-1][0]
     orders = [(moment.new_orders_per_second, lasted) for moment, lasted in parts]
     told = [rate * lasted for rate, lasted in orders if rate is not None]
@@ -202,7 +202,7 @@ def _put_together(parts: Sequence[tuple[WorkloadMoment, float]], seconds: float)
 
 
 def age_shares(samples: Sequence[Sample], capacity: RedoCapacity) -> list[tuple[float, float]]:
-    """(monotonic, checkpoint age as a share of the age at which statements wait)."""
+    """Return (monotonic seconds, checkpoint age as a share of the age at which statements wait)."""
     return [
         (sample.monotonic, sample.checkpoint_age / (sample.hard_limit or capacity.hard_limit))
         for sample in samples
@@ -215,7 +215,7 @@ def _age_shares(samples: Sequence[Sample], capacity: RedoCapacity) -> list[float
 
 
 def _grown(samples: Sequence[Sample] | Sequence[MachineSample], counter: Callable[..., float | None]) -> float | None:
-    """By how much a counter grew a second."""
+    """Return the growth of a counter a second."""
     known = [(sample.monotonic, value) for sample in samples if (value := counter(sample)) is not None]
     if len(known) < 2:
         return None

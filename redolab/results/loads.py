@@ -1,4 +1,4 @@
-"""The loads of runs: each with its series, what came of it, and the recoveries after the crash at its end."""
+"""Loads of runs, each with its series, its figures, and the recoveries after the crash at its end."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from redolab.runs.store import Run
 from redolab.workloads.data import WorkloadMoment
 
 _MEASURED = 2 / 3
-"""Of a load that ends after a time, its last part."""
+"""Share of a load of fixed length that is measured, at its end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """One load and the crash at its end, with what its recoveries came to."""
+    """One load, the crash at its end, and the recoveries."""
 
     run: str
     group: int
-    """Its place in the run's plan."""
+    """Index of the group in the run's plan."""
     machine: str
-    """What it is called in tables."""
+    """Name of the machine in tables."""
     key: Alike
     image: CrashImage
     moments: Sequence[WorkloadMoment]
@@ -40,24 +40,24 @@ class Load:
 
     @property
     def buffered(self) -> bool:
-        """Whether its storage was read through the page cache."""
+        """True if its storage was read through the page cache."""
         return any(each.trial.buffered for each in self.recoveries)
 
     @property
     def measured(self) -> tuple[float, float]:
-        """Seconds from its first report at which the stretch that its figures are of begins and ends."""
+        """Begin and end of the measured window, in seconds after the first report."""
         lasted = self.moments[-1].monotonic - self.moments[0].monotonic
         return lasted - self.figures.seconds, lasted
 
     @property
     def block(self) -> str:
-        """Loads of one block are compared: those of one run on one machine with one number."""
+        """Block of the load: loads of one run on one machine with one number are compared."""
         return f"{self.run} {self.machine} {self.image.spec.number}"
 
 
 @dataclass(frozen=True, slots=True)
 class WorstCase:
-    """A crash with flushing held back, and what its recoveries came to."""
+    """A crash with flushing throttled, and its recoveries."""
 
     run: str
     machine: str
@@ -68,21 +68,21 @@ class WorstCase:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredLoads:
-    """What some runs have measured."""
+    """Loads and worst-case crashes of some runs."""
 
     loads: Sequence[Load]
     worst: Sequence[WorstCase]
 
 
 def found_in(runs: Sequence[Run]) -> MeasuredLoads:
-    """The loads whose figures can be told, and the other crashes, in the order of measuring. Raises `LabError`."""
+    """Return the loads with figures, and the other crashes, in the order of measurement. Raises `LabError`."""
     loads, worst = [], []
     keys, named = Keys(runs), machines_of(runs)
     for run in runs:
         places = {record.name: (place, record.session) for place, record in run.groups().items()}
         measured = recoveries_of(run)
         for image in sorted(crashes_of(run), key=lambda each: each.made):
-            # One whose group was not noted, or was made again, does not count.
+            # A load whose group was not recorded, or was made again, does not count.
             if image.name not in places:
                 continue
             group, session = places[image.name]
@@ -96,7 +96,10 @@ def found_in(runs: Sequence[Run]) -> MeasuredLoads:
 
 
 def settings_in_words(spec: CrashSpec) -> str:
-    """What was set of a loaded server and its clients beside what production has, as in `innodb_adaptive_flushing=0`."""
+    """Return the settings of a loaded server and its clients that differ from production.
+
+    For example `innodb_adaptive_flushing=0`.
+    """
     instance = spec.instance
     commit = instance.flush_log_at_trx_commit
     return "+".join(
@@ -111,9 +114,9 @@ def settings_in_words(spec: CrashSpec) -> str:
 
 
 def measured_seconds(kill: KillRule, lasted: float) -> float | None:
-    """How long before its end a load of so many seconds is measured; None of one that ends by its checkpoint age.
+    """Return the seconds before its end for which a load is measured; None for one that ends by its checkpoint age.
 
-    Its start is never measured: there the clients start and the pool fills.
+    `lasted` is its length in seconds. Its start is never measured: there the clients start and the pool fills.
     """
     if kill.steady is not None:
         return min(2 * kill.steady.window, max(lasted - kill.steady.warm_up, _MEASURED * lasted))

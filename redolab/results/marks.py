@@ -1,4 +1,4 @@
-"""Marks on rows that were measured on storages which were not the disks they stand for, and what fio found of these."""
+"""Marks on rows that were measured on a storage that was not the disk it stands for, and fio's figures of storages."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from redolab.storage.table import disk_dictionaries, disks_table, marks
 
 MARK = "!"
 Off: TypeAlias = Mapping[tuple[str, str], Mapping[str, str]]
-"""(machine, storage) → the columns of its figures that were not as asked there, in words."""
+"""(machine, storage) → column of fio's figures that was not as asked → words on it."""
 
 
 class OnStorage(Protocol):
-    """A row of what was measured on one storage."""
+    """A row measured on one storage."""
 
     @property
     def machine(self) -> str:
-        """As a table names it."""
+        """Name of the machine in tables."""
 
     @property
     def storage(self) -> str:
-        """As the user asked for it."""
+        """Name of the storage as the user asked for it."""
 
     @property
     def late_share(self) -> float | None:
-        """Of the disk model's answers, those that came late; None of a disk that is no model."""
+        """Share of the disk model's answers that came late; None for a real disk."""
 
     @property
     def buffered(self) -> bool:
-        """Whether it was read through the page cache."""
+        """True if it was read through the page cache."""
 
     @property
     def decided_by(self) -> Collection[str] | None:
-        """The columns of the disk's figures that decided its time; None where any of them may have."""
+        """Columns of the disk's figures that decided its time; None if any of them may have."""
 
 
 def marks_of(runs: Sequence[Run]) -> Off:
-    """The storages of some runs that were not as asked. Raises `LabError`."""
+    """Return the storages of some runs that were not as asked. Raises `LabError`."""
     machines = machines_of(runs)
     return {
         (machines[run.name][record.session], storage): which
@@ -55,17 +55,17 @@ def marks_of(runs: Sequence[Run]) -> Off:
 
 
 def storage_label(row: OnStorage, off: Off) -> str:
-    """A row's storage, marked if it was not the disk that it stands for in what decided the row's time."""
+    """Return a row's storage, marked if it was not the disk it stands for in a figure that decided the row's time."""
     return row.storage + MARK * (bool(_misleading(row, off)) or is_late(row) or row.buffered)
 
 
 def is_late(row: OnStorage) -> bool:
-    """Whether the disk model answered much later than the modelled disk would have, where the disk decided the row's time."""
+    """Return True if simulator overruns delayed the row: the disk decided its time and answered late too often."""
     return (row.late_share or 0.0) > OFF and (row.decided_by is None or bool(row.decided_by))
 
 
 def storage_remarks(rows: Sequence[OnStorage], off: Off) -> list[str]:
-    """What a reader must know of the storages before using the rows, a sentence each."""
+    """Return sentences on the storages that a reader needs before using the rows."""
     several = len({row.machine for row in rows}) > 1
     wrong: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     for row in rows:
@@ -95,13 +95,13 @@ def storage_remarks(rows: Sequence[OnStorage], off: Off) -> list[str]:
 
 
 def _misleading(row: OnStorage, off: Off) -> Mapping[str, str]:
-    """The figures of its disk that were not as asked, of those that decided its time."""
+    """Return the figures of its disk that were not as asked and decided its time."""
     found = off.get((row.machine, row.storage), {})
     return {column: words for column, words in found.items() if row.decided_by is None or column in row.decided_by}
 
 
 def disks_of(run: Run) -> tuple[Sequence[ReportTable], Mapping[str, Sequence[Mapping[str, object]]]]:
-    """What fio found of a run's storages, as a table and, under its name, as CSV takes it; nothing where it looked at none.
+    """Return fio's figures of a run's storages, as tables and as name → rows for CSV; nothing if fio measured none.
 
     Raises `LabError`.
     """
@@ -118,6 +118,6 @@ def _names(rows: Sequence[OnStorage]) -> list[str]:
 
 
 def _span(shares: Sequence[float]) -> str:
-    """As in `12 to 31 %`."""
+    """Return a range such as `12 to 31 %`."""
     ends = dict.fromkeys(f"{100 * end:.0f}" for end in (min(shares), max(shares)))
     return f"{' to '.join(ends)} %"

@@ -1,4 +1,4 @@
-"""The committed runs as frames, for the notebooks that make the pages of results."""
+"""Committed runs as frames, for the notebooks of the pages of results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DISKS = {
     "hdd": "hard disk",
     "hdd-raid10": "RAID 10 of hard disks",
 }
-"""Storage profile → in words."""
+"""Storage profile → words for it."""
 HOSTS = {
     **dict.fromkeys(
         ("anatomy", "generations", "inflation", "model", "production", "recovery", "stuck", "following"), "A"
@@ -39,15 +39,15 @@ HOSTS = {
     "intel-machine": "D",
     **dict.fromkeys(("fourth-machine", "read-threads"), "F"),
 }
-"""Folder of data/measured → its host, where all of it is of one (data/measured/README.md)."""
+"""Folder of data/measured → its host, for folders with a single host (data/measured/README.md)."""
 
 
 def measured(*folders: str, experiment: str = "recovery") -> polars.DataFrame:
     """Return the trials of an experiment in folders of data/measured, MySQL before MariaDB, old versions first.
 
-    Beside the columns of docs/run-data.md a row has its `folder`, `host` and `block` (what was measured close together; null where
-    the order was of another kind). The server's `label`, as in `MySQL 9.7.4`, and its `age`, its place in that order. Where there
-    is a redo log, a buffer pool and a storage their `log` and `pool` in bytes and the `disk` in words.
+    A row has the columns of docs/run-data.md and its `folder`, `host` and `block` (trials measured close together; null
+    if the order was of another kind). `label` names the server, as in `MySQL 9.7.4`, and `age` is its place in that
+    order. With a redo log, a buffer pool and a storage, `log` and `pool` have their bytes and `disk` the words.
     """
     import polars as pl
 
@@ -98,10 +98,9 @@ def _blocks(folder: str) -> polars.DataFrame:
 def beside_baseline(
     trials: polars.DataFrame, value: str, treatment: str, baseline: str, by: Sequence[str] = ("label",)
 ) -> polars.DataFrame:
-    """Return by what share a value of each treatment differs from the baseline's in the same blocks, apart by these columns.
+    """Return each treatment's relative difference from the baseline in the same blocks, for each combination of `by`.
 
-    `change` with its 95 % interval `low` to `high`, and the `chance` of a difference as large where there is none. The baseline
-    itself is not among them.
+    `change` has the 95 % interval `low` to `high`, and `chance` the p-value. The baseline itself is left out.
     """
     import polars as pl
 
@@ -129,10 +128,10 @@ def _family_and_age(server: tuple[str, str]) -> tuple[bool, Version]:
 
 
 def outcomes(recoveries: polars.DataFrame, *by: str) -> polars.DataFrame:
-    """Return how recoveries of each server ended, apart by these columns.
+    """Return the outcomes of each server's recoveries, for each combination of `by`.
 
-    `n` of them, how many got `stuck`, both as `share` (`2 of 4`), of how many `crashes`, the largest `redo` of these, and the
-    `ready` seconds of those that were ready with the most apply `batches` among them.
+    `n` is their number, `stuck` the stuck ones, `share` both (`2 of 4`), `crashes` the number of crashes and `redo` the
+    largest. `ready` has the seconds of those that were ready, `batches` the most apply batches among them.
     """
     import polars as pl
 
@@ -164,10 +163,11 @@ _BOUND = (
 
 
 def compared_loads(folder: str) -> polars.DataFrame:
-    """Return the loads of a folder of data/measured by the image of the crash at their end, with what a larger log gained.
+    """Return the loads of a folder of data/measured by the image of their crash, with the gain of a larger log.
 
-    Loads that differ in the log alone are one `series`; `rate` is the throughput of all loads with one size, and `gain` by what
-    share it is above that of the smallest, both with their 95 % intervals. `is_typical`: the load whose throughput is the median.
+    Loads that differ in the log alone are one `series`. `rate` is the throughput of all loads with one size, and `gain`
+    its relative difference from the smallest, both with 95 % intervals. `is_typical`: the load has the median
+    throughput.
     """
     import polars as pl
 
@@ -192,10 +192,11 @@ def compared_loads(folder: str) -> polars.DataFrame:
 
 
 def typical(recoveries: polars.DataFrame, *by: str) -> polars.DataFrame:
-    """Return a row for each server and what else is named: all `ready` seconds, and more of the recovery nearest to their median.
+    """Return a row for each server and combination of `by`: all `ready` seconds, and details of the median recovery.
 
-    Its phases in seconds (`scan_s`, `apply_s`, and `other_s`), apply `batches`, `redo` in bytes, `dirty_pages`, and what it was
-    `bound` by. `n` are ready of `of`; `late` is the largest share by which a disk model answered late.
+    Details are its phases in seconds (`scan_s`, `apply_s`, and `other_s`), apply `batches`, `redo` in bytes,
+    `dirty_pages`, and the resource it was `bound` by. `n` of `of` are ready; `late` is the largest share of simulator
+    overruns.
     """
     import polars as pl
 
@@ -237,7 +238,7 @@ def _bound(row: Mapping[str, Any]) -> str | None:
 
 
 def undisturbed(recoveries: polars.DataFrame) -> polars.DataFrame:
-    """Return the recoveries during which neither other programs nor the host took much of the processors."""
+    """Return the recoveries during which neither other programs nor the host took much of the CPUs."""
     import polars as pl
 
     taken = pl.col("others_cpu_s").fill_null(0.0) + pl.col("steal_s").fill_null(0.0)

@@ -1,4 +1,4 @@
-"""Measured recoveries as the model of recovery times takes them."""
+"""Measured recoveries as observations for the model of recovery times."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from redolab.storage.figures import MeasuredDisk
 
 
 def disk_figures(got: MeasuredDisk) -> DiskRates | None:
-    """What the model takes of what fio found; None where it was not asked for all of it."""
+    """Return fio's figures that the model uses; None if fio did not measure all of them."""
     if got.in_order is None:
         return None
     return DiskRates(
@@ -45,34 +45,34 @@ def disk_figures(got: MeasuredDisk) -> DiskRates | None:
 
 
 _ROWS_ENOUGH = 10_000
-"""Rows to roll back."""
+"""Fewest rows for a rate of rollback."""
 _SECONDS_ENOUGH = 1.0
-"""That tables are expected to add: less is lost in what recoveries differ by."""
+"""Fewest seconds that tables are expected to add: smaller effects are lost in the spread of recoveries."""
 _LEAST_SECONDS = 0.1
-"""That they are taken to have added: a difference can be none."""
+"""Least seconds that tables are taken to have added: a measured difference can be zero."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disks:
-    """What fio found of storages in the runs that asked it for all that the model takes: the median of each figure.
+    """Median of each figure that fio measured of storages, over runs that measured all figures of the model.
 
-    Fio looks for half a minute. What the disk does just then (discarding what was removed, another machine of the
-    host) may slow it several times.
+    Fio runs for half a minute. Other work of the disk in that time, such as discarding removed files or another machine
+    on the host, may slow it several times.
     """
 
     of_machines: Mapping[tuple[MachineClass, str, StorageKey], DiskRates]
-    """By the machine's identity."""
+    """Figures by class and id of the machine."""
     of_classes: Mapping[tuple[MachineClass, StorageKey], DiskRates]
-    """Of all runs on machines of the class, each run counting once."""
+    """Figures over all runs on machines of the class, each run counting once."""
 
     def of(self, each: Keyed) -> DiskRates | None:
-        """The disk of a recovery: of that very machine, else of one of its class; None if fio has looked at none."""
+        """Return the figures for a recovery: of its machine, else of its class; None if fio measured neither."""
         machine, storage = each.key.machine, each.key.storage
         return self.of_machines.get((machine, each.identity, storage), self.of_classes.get((machine, storage)))
 
 
 def known_disks(keys: Keys) -> Disks:
-    """The disks of some runs. Raises `LabError` if a run cannot be read."""
+    """Return the disks of some runs. Raises `LabError` if a run cannot be read."""
     of_machines: dict[tuple[MachineClass, str, StorageKey], list[DiskRates]] = defaultdict(list)
     of_classes: dict[tuple[MachineClass, StorageKey], list[DiskRates]] = defaultdict(list)
     for run in keys.runs:
@@ -96,10 +96,11 @@ def _median(found: Sequence[DiskRates]) -> DiskRates:
 
 
 def observations_of(recoveries: Sequence[Keyed], disks: Disks) -> list[Observation]:
-    """Those of these recoveries that ended well and undisturbed, on storages that fio has looked at on a machine of that class.
+    """Return the recoveries that ended well and undisturbed, on storages that fio measured on a machine of that class.
 
-    It is not known of all that they were undisturbed: at first the lab did not look, and slowed them by up to 14 % itself
-    (docs/recovery.md). They are left out where enough crashes of the server under the workload have a record, and are never judged.
+    Early recoveries have no record of disturbances, and the lab's own probes slowed them by up to 14 %
+    (docs/recovery.md). They are left out if enough crashes of the server under the workload have a record, and are
+    never judged.
     """
     found = []
     for each in recoveries:
@@ -116,7 +117,7 @@ def observations_of(recoveries: Sequence[Keyed], disks: Disks) -> list[Observati
 
 
 def _is_usual(spec: CrashSpec) -> bool:
-    """Whether it has nothing that the model's terms do not know."""
+    """Return True if the crash has nothing that the model has no terms for."""
     dataset = spec.dataset
     return spec.crash in SAME_FILES and not (
         spec.prepared_transactions or dataset.empty_tables or dataset.page_size or spec.instance.overrides
@@ -124,7 +125,7 @@ def _is_usual(spec: CrashSpec) -> bool:
 
 
 def table_rates(recoveries: Sequence[Keyed]) -> Mapping[str, Mapping[str, float]]:
-    """Server → storage → seconds that a table adds to the time to ready, by crashes that differ in their number of tables alone.
+    """Return server → storage → seconds that a table adds, from crashes that differ only in their number of tables.
 
     Servers and storages without such crashes are left out. All recoveries of a server are of one version.
     """
@@ -135,9 +136,10 @@ def table_rates(recoveries: Sequence[Keyed]) -> Mapping[str, Mapping[str, float]
 
 
 def tables_spread(recoveries: Sequence[Keyed]) -> Spread | None:
-    """How far `table_rates` are off for another crash with as many tables; None where none was crashed twice, or they added little.
+    """Return the errors of `table_rates` for another crash with as many tables.
 
-    Of fewer tables each adds less on a slow disk, so that a rate from the most of them is rather too high.
+    None if no crash has a second one with as many tables, or if they added little. With fewer tables each adds less on
+    a slow disk, so a rate from the most tables tends to be too high.
     """
     errors = []
     for by_storage in _tables_told(recoveries).values():
@@ -153,12 +155,12 @@ def tables_spread(recoveries: Sequence[Keyed]) -> Spread | None:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What tables added to recoveries of one crash, against crashes without them."""
+    """Time that tables added to recoveries of one crash, against crashes without them."""
 
     crash_name: str
     tables: int
     seconds: float
-    """The median."""
+    """Median seconds added."""
 
 
 def _tables_told(recoveries: Sequence[Keyed]) -> Mapping[str, Mapping[str, list[_Told]]]:
@@ -184,14 +186,14 @@ def _tables_told(recoveries: Sequence[Keyed]) -> Mapping[str, Mapping[str, list[
 
 
 def _each_adds(told: Sequence[_Told]) -> float:
-    """Seconds for each table, by least squares through 0."""
+    """Return the seconds for each table, by least squares through 0."""
     return max(0.0, sum(each.tables * each.seconds for each in told) / sum(each.tables**2 for each in told))
 
 
 def stuck_counts(recoveries: Sequence[Keyed], server: str, workloads: Sequence[str]) -> StuckCounts:
-    """Count a server's recoveries in several batches under these workloads, and those that got stuck.
+    """Return the counts of a server's recoveries in several batches under these workloads, and of the stuck ones.
 
-    Of recoveries with other settings than the default ones none counts, but for the number of read threads.
+    Only recoveries with default settings count, except for the number of read threads.
     """
     by_class: dict[int, list[Keyed]] = defaultdict(list)
     for each in recoveries:
@@ -227,7 +229,7 @@ def _counted(recoveries: Sequence[Keyed]) -> StuckCount:
 
 
 def read_threads_of(each: Keyed) -> int | None:
-    """Return innodb_read_io_threads of a recovery; None of one with any other setting than the default."""
+    """Return innodb_read_io_threads of a recovery; None if any other setting is not the default."""
     if not each.trial.settings:
         version = Version.parse(each.trial.version)
         return dialect_of(family_of(each.trial.version), version).default_read_threads(each.key.machine.cores)
@@ -236,7 +238,7 @@ def read_threads_of(each: Keyed) -> int | None:
 
 
 def is_of_several_batches(trial: RecoveryTrial) -> bool:
-    """Whether it took more than one batch; those that got stuck did."""
+    """Return True if it took more than one batch; stuck recoveries did."""
     if trial.outcome is Outcome.STUCK:
         return True
     batches = None if trial.timeline is None else trial.timeline.batches
@@ -244,7 +246,7 @@ def is_of_several_batches(trial: RecoveryTrial) -> bool:
 
 
 def crash_of(image: CrashImage) -> Crash | None:
-    """What a crash left to recover; None where its server did not tell."""
+    """Return the redo and dirty pages at a crash; None if its server did not report them."""
     last = image.last_sample
     if last.checkpoint_age is None or last.dirty_pages is None:
         return None
@@ -257,9 +259,9 @@ def crash_of(image: CrashImage) -> Crash | None:
 def moments_of(
     recoveries: Sequence[Keyed], server: str, workload: str
 ) -> Mapping[str, Mapping[int, tuple[float, ...]]]:
-    """Storage → log size → where the checkpoint age was when loads under production's settings were struck at random moments.
+    """Return storage → log size → checkpoint ages at random crash times of loads under production settings.
 
-    As shares of the hard limit, from the least to the most.
+    Ages are shares of the hard limit, in ascending order.
     """
     shares: dict[str, dict[int, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     for each in recoveries:
@@ -284,7 +286,7 @@ def _struck(spec: CrashSpec) -> Struck:
 
 
 def rollback_of(each: Keyed) -> Rollback | None:
-    """The rollback after a recovery; None where nothing tells it, or of a few rows: of these the time to begin is most of it."""
+    """Return the rollback after a recovery; None if unknown, or of few rows, where starting takes most of the time."""
     trial, timeline = each.trial, each.trial.timeline
     if trial.is_disturbed or timeline is None or not timeline.rows or not timeline.rollback_seconds:
         return None
@@ -328,7 +330,10 @@ def _observation(
 
 
 def _pages(trial: RecoveryTrial, timeline: Timeline, crash: Crash) -> float | None:
-    """Pages recovered by the log's count, else what the device read beyond the redo (MySQL to 5.7, MariaDB 10.2 count none)."""
+    """Return the recovered pages by the log's count, else by the device's reads beyond the redo.
+
+    MySQL up to 5.7 and MariaDB 10.2 log no count.
+    """
     if timeline.pages is not None:
         return float(timeline.pages)
     if trial.device is None:
@@ -338,7 +343,7 @@ def _pages(trial: RecoveryTrial, timeline: Timeline, crash: Crash) -> float | No
 
 
 def _stretches(ready: float, timeline: Timeline) -> Mapping[frozenset[Part], float]:
-    """The parts that the log tells apart; what comes before the server's first line is its start."""
+    """Return the seconds of the parts that the log separates; the time before the server's first line is its start."""
     phases = {time.phase: time.seconds for time in timeline.phases}
     parts = {Part.SCAN: Phase.SCAN, Part.APPLY: Phase.APPLY}
     told = {frozenset({part}): seconds for part, phase in parts.items() if (seconds := phases[phase]) is not None}

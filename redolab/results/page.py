@@ -1,6 +1,7 @@
-"""Parts of a page of results, as a notebook shows them: prose with values in it, tables and pictures.
+"""Parts of a page of results in a notebook: prose with values, tables and pictures.
 
-A page of docs/results is a notebook without its code: cells of Markdown, and what code cells show by these functions.
+A page of docs/results is a notebook without its code: its Markdown cells, and the output of code cells by these
+functions.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Prose:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table: of which column of the frame, its title, and how a value is written.
+    """A column of a table: its name in the frame, its title, and the format of its values.
 
     `how`: a format as in `.1f`, or a function.
     """
@@ -55,7 +56,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A plot of a page: `NAME` of `docs/results/PAGE-NAME.svg`, and the text that stands for it."""
+    """A plot of a page: `NAME` of `docs/results/PAGE-NAME.svg`, and its alternative text."""
 
     name: str
     alt: str
@@ -75,8 +76,8 @@ def prose(markdown: str) -> Prose:
 def table(frame: polars.DataFrame, *columns: str | Column) -> Prose:
     """Show columns of a frame as a table, by default all; an unknown value is a dash.
 
-    A column that pages share has its title in `COLUMNS`; another name is its own title. Numbers, and lists of them, are aligned to
-    the right.
+    A column that pages share has its title in `COLUMNS`; another name is its own title. Numbers, and lists of them, are
+    aligned to the right.
     """
     schema = frame.schema
     asked = [_column(each, schema) if isinstance(each, str) else each for each in columns or frame.columns]
@@ -95,7 +96,7 @@ def _column(name: str, schema: Mapping[str, polars.DataType]) -> Column:
 
 
 def ranged(how: str) -> Callable[[Sequence[float]], str]:
-    """Return what writes numbers by their median and range, as in `17.8 (16.4–20.7)`."""
+    """Return a function that formats numbers by their median and range, as in `17.8 (16.4–20.7)`."""
 
     def written(values: Sequence[float]) -> str:
         if len(values) == 1:
@@ -106,12 +107,12 @@ def ranged(how: str) -> Callable[[Sequence[float]], str]:
 
 
 def listed(how: str) -> Callable[[Sequence[float]], str]:
-    """Return what writes each of several numbers, in order, as in `16.4, 18.2`."""
+    """Return a function that formats each of several numbers, in order, as in `16.4, 18.2`."""
     return lambda values: ", ".join(format(value, how) for value in sorted(values)) or _UNKNOWN
 
 
 def change(row: Mapping[str, float | None]) -> str:
-    """Return what writes a share with its 95 % interval, as in `+33 % (+22 to +44)`, from `change`, `low` and `high`."""
+    """Return a share with its 95 % interval, as in `+33 % (+22 to +44)`, from `change`, `low` and `high`."""
     at, low, high = (row[name] for name in ("change", "low", "high"))
     if at is None or low is None or high is None:
         return _UNKNOWN
@@ -125,7 +126,7 @@ def words(values: Sequence[object]) -> str:
 
 
 def picture(name: str, figure: Figure, alt: str) -> Picture:
-    """Show a figure, and let go of it."""
+    """Show a figure, and close it."""
     for axes in figure.axes:
         axes.spines[["top", "right"]].set_visible(False)
     drawn = io.StringIO()
@@ -136,7 +137,7 @@ def picture(name: str, figure: Figure, alt: str) -> Picture:
 
 
 def plot_changes(axes: Axes, rows: polars.DataFrame, places: Sequence[float], colour: str, label: str = "") -> None:
-    """Plot changes in per cent, each at its place of the vertical axis, with their 95 % intervals: `change`, `low`, `high`."""
+    """Plot changes in per cent at `places` on the vertical axis, with their 95 % intervals: `change`, `low`, `high`."""
     middle, low, high = (100 * rows[name] for name in ("change", "low", "high"))
     axes.errorbar(
         middle, places, xerr=[middle - low, high - middle], fmt="o", color=colour, capsize=2, label=label or None
@@ -144,7 +145,7 @@ def plot_changes(axes: Axes, rows: polars.DataFrame, places: Sequence[float], co
 
 
 def measured_on(trials: polars.DataFrame) -> str:
-    """Return the machines that trials were measured on, and when, as in `2 CPUs of AMD EPYC, 23.5G of memory, 2026-11-22`."""
+    """Return the machines and dates of trials, as in `2 CPUs of AMD EPYC, 23.5G of memory, 2026-11-22`."""
     machines = trials.select("cores", "cpu", "memory_bytes").unique(maintain_order=True)
     days = sorted({f"{began:%Y-%m-%d}" for began in trials["session_began"].unique()})
     when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
@@ -197,4 +198,4 @@ COLUMNS = {
         Column("ready", "recovery time, s", ranged(".1f")),
     )
 }
-"""Columns that pages share: name → its title, and how a value is written."""
+"""Columns that pages share, by name."""

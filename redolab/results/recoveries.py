@@ -1,4 +1,4 @@
-"""The recoveries of a run: each trial with what came after it, the clients' return and the judge's verdict."""
+"""Recoveries of a run: each trial with the return of its clients and its consistency checks."""
 
 from __future__ import annotations
 
@@ -13,41 +13,42 @@ from redolab.runs.schema import TrialRecord
 from redolab.runs.store import Run
 
 WARM = "warm"
-"""The lines of a run that tell what clients met."""
+"""Name of the run's records of clients' returns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """A recovery, and what is known of the server that it gave."""
+    """A recovery, and the state of the server after it."""
 
     record: TrialRecord[RecoveryTrial]
     warm: WarmTime | None = None
-    """None where the workload's clients were not started anew, or did not return."""
+    """Return of the clients; None if they were not started anew, or did not return."""
     judgement: Judgement | None = None
-    """None where nobody has judged it: of one that did not end in a server that is ready, and of one that was broken off then."""
+    """Consistency checks; None if the server was not ready, or the checks were stopped."""
 
     @property
     def trial(self) -> RecoveryTrial:
-        """What was measured."""
+        """Measurements of the trial."""
         return self.record.trial
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the server did not hold what it must."""
+        """True if the server failed a consistency check."""
         return self.judgement is not None and bool(self.judgement.failed_checks)
 
 
 def median_back(followed: Sequence[WarmTime]) -> float | None:
     """Return the median seconds until throughput was back, over all recoveries whose clients were followed.
 
-    Throughput that did not come back counts as never. None: it did not come back in half of them, or none was followed.
+    Throughput that did not come back counts as never. None if it did not come back in half of them, or none was
+    followed.
     """
     median = median_of_known([math.inf if each.back is None else each.back for each in followed])
     return None if median is None or math.isinf(median) else median
 
 
 def recoveries_of(run: Run) -> list[Recovery]:
-    """The recoveries that count, in the order of measuring. Raises `LabError`."""
+    """Return the recoveries that count, in the order of measurement. Raises `LabError`."""
     judged = {(each.position, each.attempt): each.verdict for each in run.verdicts(Judgement)}
     warm = {(each.position, each.attempt): each.warm for each in run.lines(WARM, WarmRecord)}
     return [

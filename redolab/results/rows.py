@@ -20,7 +20,7 @@ from redolab.workloads.tpcc.tables import TpccTables
 
 
 def recovery_rows(run: Run) -> Rows:
-    """The recoveries of a run. Raises `LabError`."""
+    """Return the recoveries of a run. Raises `LabError`."""
     images = {image.name: image for image in crashes_of(run)}
     storages = storages_of(run)
     return [
@@ -37,7 +37,7 @@ def recovery_rows(run: Run) -> Rows:
 
 
 def load_rows(run: Run) -> Rows:
-    """The recoveries of a run, each with what came of the load that was crashed before it. Raises `LabError`."""
+    """Return the recoveries of a run, each with the figures of the load before its crash. Raises `LabError`."""
     loads = {load.image.name: load for load in found_in([run]).loads}
     return [(record, {**columns, **_load(loads.get(record.trial.image))}) for record, columns in recovery_rows(run)]
 

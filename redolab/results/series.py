@@ -1,4 +1,4 @@
-"""The series that tell how an image came about, as they were written, one CSV file each."""
+"""Series recorded on the way to a crash, one CSV file each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 
 def read_moments(path: Path) -> Sequence[WorkloadMoment]:
-    """The reports in a file of them; a torn last line is left out."""
+    """Return the workload's reports in a CSV file; a torn last line is left out."""
     return [moment for row in _rows(path) if (moment := _moment(row)) is not None]
 
 
@@ -30,7 +30,7 @@ def _moment(row: dict[str, str]) -> WorkloadMoment | None:
 
 
 def read_machine_samples(path: Path) -> Sequence[MachineSample]:
-    """The samples in a CSV file of them; a torn last line is left out."""
+    """Return the machine's samples in a CSV file; a torn last line is left out."""
     return [
         MachineSample(
             monotonic=float(row["monotonic"]),
@@ -48,7 +48,7 @@ def read_machine_samples(path: Path) -> Sequence[MachineSample]:
 
 
 def read_samples(path: Path) -> Sequence[Sample]:
-    """The samples in a file that a `SampleFile` wrote; a torn last line is left out."""
+    """Return the samples in a file that a `SampleFile` wrote; a torn last line is left out."""
     return [sample for row in _rows(path) if (sample := _sample(row)) is not None]
 
 

@@ -1,4 +1,4 @@
-"""Blocks to what the larger log gains in one cell, and to what clients met at changes of its size: pure but for reading the runs."""
+"""Gain of the larger log in one configuration, and clients' waits at changes of its size, from the blocks of runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from redolab.runs.store import Run
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What all blocks share that are put together."""
+    """Conditions that all blocks put together share."""
 
     machine: str
     version: str
@@ -25,25 +25,27 @@ class Compared:
 
     @property
     def label(self) -> str:
-        """The server, as in `MySQL 9.7.4`."""
+        """Name of the server, as in `MySQL 9.7.4`."""
         return server_label(self.cell.server, self.version)
 
 
 @dataclass(frozen=True, slots=True)
 class TurnsResult:
-    """All blocks of one cell."""
+    """All blocks of one configuration."""
 
     key: Compared
     blocks: Sequence[ResizingTrial]
 
     @property
     def unit(self) -> str:
-        """Of its throughput."""
+        """Unit of the throughput."""
         return "NOTPM" if self.blocks[0].counts_new_orders else "commits/s"
 
     @property
     def gain(self) -> Ratio:
-        """By what share throughput differs with the larger log; each block counts once, as turns of one load are alike."""
+        """Relative difference in throughput with the larger log; each block counts once, as turns of one load are
+        similar.
+        """
         measured = [
             (str(number), size, statistics.geometric_mean(turn.rate for turn in block.turns if turn.log_size == size))
             for number, block in enumerate(self.blocks)
@@ -53,24 +55,24 @@ class TurnsResult:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """The smaller log, the larger one; bytes."""
+        """Bytes of the smaller log and of the larger one."""
         return self.key.cell.small, self.key.cell.large
 
     def turns(self, size: int) -> list[Turn]:
-        """The turns with a log of so many bytes."""
+        """Return the turns with a log of `size` bytes."""
         return [turn for block in self.blocks for turn in block.turns if turn.log_size == size]
 
     def median(self, size: int, figure: Callable[[Turn], float | None]) -> float | None:
-        """Of the turns with a log of so many bytes."""
+        """Return the median of a figure over the turns with a log of `size` bytes."""
         return median_of_known([figure(turn) for turn in self.turns(size)])
 
     def resizes(self, *, grows: bool) -> list[Resize]:
-        """The changes to the larger log, or back."""
+        """Return the changes to the larger log, or back."""
         return [each for block in self.blocks for each in block.resizes if each.grows is grows]
 
 
 def turns_in(runs: Sequence[Run]) -> list[TurnsResult]:
-    """A result for each cell, in the order of measuring. Raises `LabError`."""
+    """Return a result for each configuration, in the order of measurement. Raises `LabError`."""
     machines = machines_of(runs)
     cells: dict[Compared, list[ResizingTrial]] = defaultdict(list)
     for run in runs:
