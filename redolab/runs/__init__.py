@@ -1,1 +1,1 @@
-"""The frame of every experiment: factors, plan, carrying out, resume, estimate, what a run leaves."""
+"""The frame of every experiment: factors, plan, execution, resume, estimate, and the run's folder."""

@@ -1,4 +1,4 @@
-"""How a session of a run begins: with what this machine, the lab and its tools are."""
+"""Start of a run's session: a record of this machine, the lab and its tools."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ from redolab.servers.catalogue import expected_versions
 
 
 def session_here(lab: Lab) -> Session:
-    """A session that begins now on this machine."""
+    """Return a session that begins now on this machine."""
     return new_session(read_machine(lab.home), lab_commit(), lab.tools.versions(), lab.identity(), expected_versions())

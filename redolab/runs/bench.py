@@ -1,4 +1,4 @@
-"""What carries out a plan on this machine: groups of steps as context managers, steps as functions."""
+"""Execution of a plan on this machine: groups of steps as context managers, steps as functions."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ class GroupContext:
 
     run: Run
     group: int
-    """Its position in the plan."""
+    """Index of the group in the plan."""
     product: str = ""
     """Name of the product that was made or found for it; empty if its experiment keeps none."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepContext(Generic[T]):
-    """The place of a step in its run, and the way of its trial to the disk."""
+    """The place of a step in its run, and the function that writes its trial to disk."""
 
     run: Run
     group: int
     position: int
-    """Position of the step in the plan."""
+    """Index of the step in the plan."""
     repeat: int
-    """From 1: which of the equal steps of its group it is."""
+    """Number of the step among the equal ones of its group, from 1."""
     product: str
     keep: Callable[[T, Sequence[Finding]], None]
-    """Write the trial to the disk at once, with what about it is bad for the server."""
+    """Function that writes the trial to disk at once, with its findings: results that are bad for the server."""
 
 
 class Bench(ABC, Generic[G, S, C, M, T]):
@@ -57,7 +57,7 @@ class Bench(ABC, Generic[G, S, C, M, T]):
     brief = False
     """Steps are short: do not print progress for each."""
     trials_stand_alone = False
-    """Trials of a group remain valid when a later session enters the group anew, as those of a load that was recorded."""
+    """True if a group's trials remain valid when a later session enters it anew, such as trials on a recorded load."""
 
     def __init__(self, lab: Lab, plan: Plan[G, S, C]) -> None:
         self.lab = lab
@@ -65,43 +65,43 @@ class Bench(ABC, Generic[G, S, C, M, T]):
 
     @property
     def conditions(self) -> C:
-        """What holds for the whole run."""
+        """Conditions of the whole run."""
         return self.plan.conditions
 
     def check(self, positions: Sequence[int]) -> None:
-        """Refuse what this machine cannot have for the steps at these positions. Raises `LabError`."""
+        """Refuse steps, by their indexes, that this machine cannot carry out. Raises `LabError`."""
 
     def needs(self, positions: Sequence[int], missing: Sequence[int]) -> Needs:
-        """Return what the steps at these positions take at most, when these groups are still to be made."""
+        """Return the most that the steps at these indexes need, when the `missing` groups are still to be made."""
         return Needs()
 
     @contextmanager
     def opened(self, run: Run) -> Iterator[None]:
-        """While in it groups can be entered: what all of them share is there."""
+        """Prepare what all groups share; groups can be entered inside the block."""
         yield
 
     @abstractmethod
     def group(self, group: G, at: GroupContext) -> AbstractContextManager[M]:
-        """While in it: what the steps of a group are measured on, as a server under load. Raises `LabError`."""
+        """Provide the thing that the steps of a group measure, such as a server under load. Raises `LabError`."""
 
     @abstractmethod
     def measure(self, group: G, step: S, made: M, at: StepContext[T]) -> T | None:
         """Measure a step. Return its trial, or None after `at.keep` has taken it. Raises `LabError`."""
 
     def findings(self, group: G, step: S, trial: T) -> Sequence[Finding]:
-        """Return what about a trial that `measure` returned is bad for the server."""
+        """Return findings about a trial that `measure` returned: results that are bad for the server."""
         return ()
 
 
 class KeepsProducts(ABC):
-    """An ability of some benches: what their groups share is on the disk, and later runs can use it again.
+    """Mixin of benches whose groups have a product on disk, which later runs can use again.
 
-    A product is known by its name.
+    A product is identified by its name.
     """
 
     @abstractmethod
     def find(self, group: int, name: str | None) -> str | None:
-        """Return the product of that name if it is still there; without a name any that serves the group."""
+        """Return the product of that name if it still exists; without a name, any that suits the group."""
 
     @abstractmethod
     def make(self, group: int, run: Run) -> str:
@@ -109,11 +109,11 @@ class KeepsProducts(ABC):
 
     @abstractmethod
     def remove(self, name: str, run: Run) -> None:
-        """Remove a product unless another run uses it. May be called on a bench that was never opened."""
+        """Remove a product unless another run uses it. Works on a bench that was never opened."""
 
 
 def find_product(bench: Bench[Any, Any, Any, Any, Any], group: int, name: str | None = None) -> str | None:
-    """Return the product that serves a group, or on which its trials stand; None if the group is to be made anew."""
+    """Return the product for a group, or the one its trials were measured on; None if the group must be made anew."""
     if isinstance(bench, KeepsProducts):
         return bench.find(group, name)
     return name if bench.trials_stand_alone else None

@@ -1,4 +1,4 @@
-"""Which combinations of factors are measured: all, or one factor at a time."""
+"""Combinations of factors to measure: all, or one factor at a time."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ V = TypeVar("V")
 
 
 def crossed(values: Mapping[str, Sequence[V]]) -> list[dict[str, V]]:
-    """Every combination of the factors' values."""
+    """Return every combination of the factors' values."""
     return [dict(zip(values, each, strict=True)) for each in itertools.product(*values.values())]
 
 
 def one_at_a_time(values: Mapping[str, Sequence[V]]) -> list[dict[str, V]]:
-    """The first value of every factor, and from there one factor changed at a time to each of its other values."""
+    """Return the first value of every factor, then each other value of each factor with the others at their first."""
     first = {name: each[0] for name, each in values.items()}
     changed = [{**first, name: value} for name, each in values.items() for value in each[1:]]
     return [first, *changed]

@@ -30,17 +30,17 @@ class Configuration:
     """The trials of one group and step on one machine."""
 
     factors: Mapping[str, str]
-    """Heading → value, of what a reader tells configurations apart by."""
+    """Heading → value, for the factors that distinguish configurations."""
     results: Sequence[Result[Any, Any, Any]]
 
     def values(self, name: str) -> list[float]:
-        """Return what the trials have of a quantity, as a table shows it, without trials that have none."""
+        """Return the trials' values of a quantity in the table's unit; trials without one are left out."""
         scale = quantities_of(type(self.results[0].trial))[name].scale
         return [scale * value for each in self.results if (value := getattr(each.trial, name)) is not None]
 
 
 def configurations(experiment: type[Experiment[Any, Any, Any, Any, Any]], *runs: Run) -> list[Configuration]:
-    """Return the configurations of runs in the order in which they were asked for. Raises `LabError`."""
+    """Return the configurations of runs in the order in which they were requested. Raises `LabError`."""
     results = experiment.results(*runs)
     found: dict[tuple[str, str, Any, Any], list[Result[Any, Any, Any]]] = {}
     for each in results:
@@ -69,7 +69,7 @@ def _asked_for(experiment: type[Experiment[Any, Any, Any, Any, Any]], run: Run) 
 
 
 def default_report(experiment: type[Experiment[Any, Any, Any, Any, Any]], run: Run) -> Report:
-    """Return the report of what a run has measured. Raises `LabError` if it cannot be read."""
+    """Return the report of a run. Raises `LabError` if it cannot be read."""
     found = configurations(experiment, run)
     quantities = quantities_of(experiment.trial_type)
     name, first = next(iter(quantities.items()))
@@ -100,7 +100,7 @@ def configurations_table(
     notes: Sequence[str] = (),
     more: Sequence[Column[Configuration]] = (),
 ) -> ReportTable:
-    """Return a row for each configuration: what tells it from the others, median and interval of each quantity, n.
+    """Return a row for each configuration: its distinct factors, median and interval of each quantity, and n.
 
     `more` are columns of an experiment's own, before n.
     """
@@ -114,7 +114,7 @@ def configurations_table(
     n = Column[Configuration]("n", lambda row: str(len(row.results)), right=True, shared=_each)
 
     def with_intervals(count: int) -> ReportTable:
-        """Return the table with the intervals of its first quantities."""
+        """Return the table with the intervals of its first `count` quantities."""
         measured = [
             Column[Configuration](
                 each.heading, partial(_median, name=name, places=each.places, interval=place < count), right=True

@@ -1,4 +1,4 @@
-"""How long a plan will take, from what earlier runs took on this machine; no guess where nothing of the kind was measured."""
+"""Estimate of a plan's duration, from earlier runs on this machine; none without comparable measurements."""
 
 from __future__ import annotations
 
@@ -23,22 +23,25 @@ NOTHING_KNOWN = "no estimate yet: no earlier run of this kind on this machine"
 
 @dataclass(frozen=True, slots=True)
 class TimeEstimate:
-    """Seconds that what is known takes, and how much of it is not known."""
+    """Estimated seconds, and the part of the plan without a comparable measurement."""
 
     seconds: float
     parts: int
-    """Steps, and groups to be made."""
+    """Number of steps, and of groups to be made."""
     unknown: int
-    """Parts like which nothing has been measured: such a step counts as the mean of the known ones, such a group as no time."""
+    """Number of parts without a comparable measurement.
+
+    Such a step counts as the mean of the others, such a group as 0 s.
+    """
 
     def in_words(self) -> str:
-        """As in `about 12 min 3 s`."""
+        """Return the estimate as in `about 12 min 3 s`."""
         about = f"about {format_duration(self.seconds)}"
         return about if not self.unknown else f"{about} (a guess for {self.unknown} of {self.parts} parts)"
 
 
 class CostRecord(msgspec.Struct, frozen=True):
-    """What a step or group was like, and how long it took: all that an estimate needs of a trial or of what was made."""
+    """Cost keys and duration of a step or group: the fields of a trial or group record that an estimate reads."""
 
     cost_keys: tuple[str, ...] = ()
     took: float | None = None
@@ -49,14 +52,14 @@ class CostRecord(msgspec.Struct, frozen=True):
 
 
 class Experience:
-    """What steps and groups took, the newest last."""
+    """Durations of steps and groups by cost key, the newest last."""
 
     def __init__(self) -> None:
         self._seconds: dict[str, list[float]] = defaultdict(list)
 
     @classmethod
     def of_runs(cls, store: RunStore, machine: Machine) -> Experience:
-        """What runs took on machines of this one's class."""
+        """Return the durations of runs on machines of this one's class."""
         experience, readable = cls(), store.readable()[0]
         sessions = [each for _, record in readable for each in record.sessions]
         own, *others = machine_classes([machine, *(each.machine for each in sessions)])
@@ -69,19 +72,19 @@ class Experience:
         return experience
 
     def learn(self, cost_keys: Iterable[str], seconds: float | None) -> None:
-        """Take what was measured into account."""
+        """Add a measured duration."""
         if seconds is not None:
             for each in cost_keys:
                 self._seconds[each].append(seconds)
 
     def seconds(self, cost_keys: Iterable[str]) -> float | None:
-        """What the closest of these took (the median); None if none of them is known."""
+        """Return the median duration of the first known key; None if none is known."""
         return next((statistics.median(self._seconds[each]) for each in cost_keys if each in self._seconds), None)
 
     def estimate(
         self, plan: Plan[Any, Any, Any], positions: Sequence[int], groups: Iterable[int]
     ) -> TimeEstimate | None:
-        """What the steps at these positions, and making these groups, will take; None if nothing of the steps is known."""
+        """Return the duration of the steps at these indexes and of making these groups; None if no step is known."""
         known = [self.seconds(plan.cost_keys(plan.steps[position])) for position in positions]
         measured = [seconds for seconds in known if seconds is not None]
         if not measured:
@@ -93,7 +96,7 @@ class Experience:
 
 
 def in_words(estimate: TimeEstimate | None) -> str:
-    """How long, or that it is not known."""
+    """Return the estimate in words, also if there is none."""
     return NOTHING_KNOWN if estimate is None else estimate.in_words()
 
 
@@ -102,7 +105,7 @@ def _took(run: Run) -> list[CostRecord]:
         made = [
             CostRecord(each.cost_keys, each.seconds, session=each.session) for each in run.group_records() if each.made
         ]
-        # Of a trial only what stands here is looked at: other experiments' trials have other fields.
+        # Only these fields of a trial are read: trials of other experiments have other fields.
         return [*made, *(each for each in run.lines("trials", CostRecord) if not each.findings)]
     except LabError:
         return []

@@ -1,4 +1,4 @@
-"""Carrying out a plan into a run: groups are entered and left, and steps measured, in the plan's order."""
+"""Execution of a plan in a run: groups are entered and left, and steps measured, in the plan's order."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from redolab.runs.schema import Finding, GroupRecord, TrialRecord
 from redolab.runs.store import Run, RunStore
 
 _BRIEFLY = 10.0
-"""Seconds between two words on how far a run of short steps is."""
+"""Seconds between two progress lines of a run of short steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Entered:
-    """A group that is entered: what its steps are measured on, and what ends with it."""
+    """An entered group: its product, the value its steps measure, and the stack that leaves it."""
 
     product: str
     made: Any
@@ -45,7 +45,7 @@ class Execution:
         *,
         only: Collection[int] | None = None,
     ) -> None:
-        """`only`: the groups that are this lab's to do; None: all."""
+        """Prepare a session. `only`: the groups that this lab measures; None: all."""
         self._lab = lab
         self._store = store
         self._run = run
@@ -69,16 +69,16 @@ class Execution:
 
     @property
     def todo(self) -> Sequence[int]:
-        """The positions of the steps that are still to be done."""
+        """Indexes of the steps still to be done."""
         return self._todo
 
     @property
     def superseded(self) -> int:
-        """Trials of earlier sessions that no longer count."""
+        """Number of trials of earlier sessions that no longer count."""
         return self._before.superseded
 
     def execute(self) -> None:
-        """Make and measure all that is to be done. Raises `LabError`."""
+        """Make and measure everything that is to be done. Raises `LabError`."""
         last = last_positions(self._plan, self._todo)
         with self._bench.opened(self._run), self._removed_if_not_kept(), self._every:
             # A session that was ended right after a group's last step has left its product.
@@ -99,7 +99,7 @@ class Execution:
                     self._remove_unless_kept(group)
 
     def _is_entered(self, group: int) -> bool:
-        """Enter a group unless it is. Return False if it cannot be entered, which is recorded once."""
+        """Enter a group if necessary. Return False if it cannot be entered, which is recorded once."""
         if group in self._entered or group in self._not_made:
             return group in self._entered
         begun = self._failing.begun()
@@ -116,7 +116,7 @@ class Execution:
         return group in self._entered
 
     def _enter(self, group: int) -> None:
-        """Enter a group: on the product that this run measured on, on another that serves, or on one made now."""
+        """Enter a group: on the product that this run measured on, on another suitable one, or on a new one."""
         began = time.monotonic()
         product, is_new = self._known_product(group), False
         if product is None:
@@ -132,7 +132,7 @@ class Execution:
         self._entered[group] = entered
 
     def _find_or_make(self, group: int) -> str:
-        """Return a product for a group, and have the run know of it at once: a lab that is killed forgets it."""
+        """Return a product for a group, and record it in the run at once: a killed lab would forget it."""
         assert isinstance(self._bench, KeepsProducts)
         began = time.monotonic()
         found = self._bench.find(group, None)
@@ -141,7 +141,7 @@ class Execution:
         return product
 
     def _known_product(self, group: int) -> str | None:
-        """Return the product of a group on which this run measured, or which this session made along with another."""
+        """Return the product of a group that this run measured on, or that this session made along with another."""
         if (product := self._before.usable(group)) is not None:
             return product
         record = self._run.groups().get(group)
@@ -187,7 +187,7 @@ class Execution:
             self._failing.went_well()
 
     def _leave(self, group: int) -> None:
-        """Leave a group. After a failed step a failure to leave it is part of the same failure."""
+        """Leave a group. After a failed step, an error while leaving is part of the same failure."""
         entered = self._entered.pop(group)
         try:
             entered.stack.close()
@@ -228,7 +228,7 @@ class Execution:
             keep(trial, self._bench.findings(group, planned.step, trial))
 
     def _say_how_far(self, done: int) -> None:
-        """As in `17 of 36, about 12 min left`."""
+        """Print progress as in `17 of 36, about 12 min left`."""
         now = time.monotonic()
         if self._bench.brief and now - self._said < _BRIEFLY:
             return
@@ -239,7 +239,7 @@ class Execution:
         self._lab.progress.note(f"{done + 1} of {len(self._todo)}{left}")
 
     def _remove_unless_kept(self, group: int) -> None:
-        """Where nothing is to be kept, what this run made goes, unless another run measured on it too."""
+        """Remove the product that this run made for a group, unless it is to be kept or another run measured on it."""
         record = self._groups[group]
         if self._plan.keep or not (record.made and record.name) or record.name in self._store.names_used(self._run):
             return
@@ -260,7 +260,7 @@ class Execution:
 
     @contextmanager
     def _removed_if_not_kept(self) -> Iterator[None]:
-        """While in it: a run that is broken off keeps what it has measured on, to be resumed, and nothing else."""
+        """On an exception, keep the products that trials were measured on, for resuming, and remove the others."""
         try:
             yield
         except BaseException as error:

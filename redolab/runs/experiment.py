@@ -1,4 +1,4 @@
-"""What an experiment is: a question, its factors, and how a step of it is measured. docs/experiments.md runs them."""
+"""Declaration of an experiment: a question, its factors, and the measurement of a step (docs/experiments.md)."""
 
 from __future__ import annotations
 
@@ -27,39 +27,42 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Noun:
-    """What one and several of a thing are called."""
+    """Singular and plural of a noun."""
 
     one: str
     several: str
 
     def of(self, count: int) -> str:
-        """As in `3 recoveries`."""
+        """Return a count with the noun, as in `3 recoveries`."""
         return f"{count} {self.one if count == 1 else self.several}"
 
 
 @dataclass(frozen=True, slots=True)
 class CheckCell:
-    """One small cell that is measured on every machine of a cluster, the same way: it says how alike they are."""
+    """A small configuration that is measured in the same way on every machine of a cluster, to show how much they
+    differ.
+    """
 
     factors: Callable[[Any], CommonFactors]
-    """Factors of the run → factors of the check."""
+    """Function from the run's factors to those of the check."""
     column: str
-    """Of the experiment's rows: its headline."""
+    """Column of the experiment's rows that is compared."""
     name: str
-    """The headline in words, with its unit."""
+    """Name of that column in words, with its unit."""
 
 
 class Declaration(ABC):
-    """A question: how it is planned, who carries the plan out, how results are read. Nothing of it starts a server.
+    """A question: how it is planned, carried out and read. It starts no server by itself.
 
-    It is never instantiated: reading runs imports its module, so that what acts is imported inside its functions.
+    It is never instantiated. Reading runs imports its module, so modules that start servers are imported inside its
+    functions.
     """
 
     question: ClassVar[str]
     group_noun: ClassVar[Noun] = Noun("group", "groups")
     step_noun: ClassVar[Noun] = Noun("step", "steps")
     check_cell: ClassVar[CheckCell | None] = None
-    """None: its groups cannot be measured on several machines."""
+    """Check of the machines; None if its groups cannot be measured on several machines."""
 
     @classmethod
     @abstractmethod
@@ -69,12 +72,12 @@ class Declaration(ABC):
     @classmethod
     @abstractmethod
     def plan_from(cls, factors: Any, lab: Lab) -> Plan[Any, Any, Any]:
-        """Draw the plan of these factors. Raises `InvalidInput` for what makes no sense."""
+        """Draw the plan of these factors. Raises `InvalidInput` for factors that make no sense."""
 
     @classmethod
     @abstractmethod
     def plan_type(cls) -> Any:
-        """Return `Plan[group, step, conditions]` with its own types, as a kept plan is read."""
+        """Return `Plan[group, step, conditions]` with its own types, to read a stored plan."""
 
     @classmethod
     @abstractmethod
@@ -84,11 +87,11 @@ class Declaration(ABC):
     @classmethod
     @abstractmethod
     def rows(cls, run: Run) -> Rows:
-        """Return the trials of a run, each with the columns that `redolab.load_runs` gives of it. Raises `LabError`."""
+        """Return the trials of a run, each with its columns in `redolab.load_runs`. Raises `LabError`."""
 
     @classmethod
     def report(cls, run: Run) -> Report:
-        """Return the answer, the tables and the plots of a run, as `report.py` beside the experiment makes them. Raises `LabError`."""
+        """Return the answer, tables and plots of a run, by `report.py` beside the experiment. Raises `LabError`."""
         beside = cls._report_beside()
         assert beside is not None
         report: Report = importlib.import_module(beside).report(run)
@@ -105,14 +108,14 @@ class Declaration(ABC):
 class Experiment(Declaration, Bench[G, S, C, M, T]):
     """An experiment in one class: `class Stalls(Experiment[Group, Step, Conditions, "Instance", Trial])`.
 
-    The fields of group, step and conditions carry an `Option` each; those of the trial a `Quantity`. From them come the command's
-    options, the plan, rows, table and plot. `group` and `measure` must be written.
+    The fields of group, step and conditions carry an `Option` each; those of the trial a `Quantity`. The command's
+    options, the plan, rows, table and plot derive from them. A subclass must write `group` and `measure`.
     """
 
     repeat: ClassVar[str] = "3"
-    """How often each configuration is measured, unless REPEAT says it."""
+    """Number of times each configuration is measured, unless REPEAT sets it."""
     repeats_groups: ClassVar[bool] = False
-    """Each repeat is a block with every group once; otherwise a group's steps are repeated in it."""
+    """True if each repeat is a block with every group once; otherwise a group's steps are repeated in it."""
     group_type: ClassVar[type[Any]]
     step_type: ClassVar[type[Any]]
     conditions_type: ClassVar[type[Any]]
@@ -126,21 +129,21 @@ class Experiment(Declaration, Bench[G, S, C, M, T]):
 
     @classmethod
     def exists(cls, group: G, step: S) -> bool:
-        """Return False for a combination of factors that there is not, as a method that a server lacks."""
+        """Return False for a combination of factors that does not exist, such as a method that a server lacks."""
         return True
 
     @classmethod
     def refuse(cls, group: G, step: S, conditions: C) -> None:
-        """Raise `InvalidInput` for a combination that was asked for and cannot be measured."""
+        """Raise `InvalidInput` for a requested combination that cannot be measured."""
 
     @classmethod
     def combinations(cls, values: Mapping[str, Sequence[Any]], conditions: C) -> Sequence[Mapping[str, Any]]:
-        """Return the combinations of the factors' values that are measured: all."""
+        """Return the combinations of the factors' values to measure: all."""
         return crossed(values)
 
     @classmethod
     def conditions_from(cls, factors: CommonFactors) -> C:
-        """Return what holds for the whole run."""
+        """Return the conditions of the whole run."""
         conditions: C = conditions_of(cls.conditions_type, factors)
         return conditions
 
@@ -152,7 +155,7 @@ class Experiment(Declaration, Bench[G, S, C, M, T]):
 
     @classmethod
     def cells(cls, factors: CommonFactors) -> Mapping[G, Sequence[S]]:
-        """Return the groups that these factors ask for, each with its steps, in the order of the factors. Raises `InvalidInput`."""
+        """Return group → its steps for these factors, in the factors' order. Raises `InvalidInput`."""
         return cells_of(cls, factors)
 
     @classmethod

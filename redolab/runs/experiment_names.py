@@ -1,4 +1,4 @@
-"""Names of the experiments: found without importing any, so that a shell can ask for them."""
+"""Names of the experiments, found without importing any: shell completion asks for them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def experiment_names() -> list[str]:
 
 
 def file_of(name: str) -> Path:
-    """Return the file of the experiment of that name: `NAME.py`, or `experiment.py` in a folder of that name."""
+    """Return the file of an experiment: `NAME.py`, or `experiment.py` in a folder of that name."""
     return _files()[name]
 
 
 def _files() -> Mapping[str, Path]:
-    """Name → file; a name of the project's own comes before one of the user's."""
+    """Return name → file; one of the project's names takes precedence over a user's."""
     folders = [*([PROJECT.own_experiments] if PROJECT.own_experiments else []), PROJECT.experiments]
     files = [path for folder in folders for path in (*folder.glob("*.py"), *folder.glob("*/experiment.py"))]
     named = {(path.parent if path.name == "experiment.py" else path).stem: path for path in files}

@@ -1,6 +1,6 @@
-"""Factors: what can be chosen of an experiment, as fields of a data class.
+"""Factors: choices of an experiment, as fields of a data class.
 
-The command line is built from them, so that `--log-size` and `LOGSIZE=` mean the same and a new factor is one new field.
+The command line is built from them: `--log-size` and `LOGSIZE=` mean the same, and a new factor is one new field.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ class Factor:
     parse: Callable[[str], Any]
     default: str | None
     switch: bool = False
-    """Whether the option alone, without a value, turns it on."""
+    """True if the option alone, without a value, turns it on."""
 
     @property
     def option(self) -> str:
-        """As in `--log-size`."""
+        """Name of the option, as in `--log-size`."""
         return "--" + self.name.replace("_", "-")
 
     @property
     def variable(self) -> str:
-        """As in `LOGSIZE=`."""
+        """Name of the variable, as in `LOGSIZE=`."""
         return self.name.replace("_", "").upper()
 
 
 def factor(about: str, parse: Callable[[str], Any], default: str | None = None, *, switch: bool = False) -> Any:
-    """A field of a factors class: what it is, how its text is read (raising `InvalidInput`), and its default as text.
+    """Declare a field of a factors class: its description, parser (raising `InvalidInput`), and default as text.
 
     A `switch` is turned on by the option alone.
     """
@@ -52,7 +52,7 @@ def factor(about: str, parse: Callable[[str], Any], default: str | None = None, 
 
 
 def several(parse: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
-    """The reading of a list with commas, each part read by `parse`; what stands there twice counts once."""
+    """Return the parser of a list with commas, each part parsed by `parse`; duplicates count once."""
 
     def parse_all(text: str) -> tuple[Any, ...]:
         return tuple(dict.fromkeys(parse(part.strip()) for part in text.split(",")))
@@ -61,7 +61,7 @@ def several(parse: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
 
 
 def whole_number(at_least: int, at_most: int) -> Callable[[str], int]:
-    """The reading of a whole number within limits."""
+    """Return the parser of a whole number within limits."""
 
     def parse(text: str) -> int:
         if not re.fullmatch(r"\d{1,12}", text.strip()) or not at_least <= int(text) <= at_most:
@@ -72,7 +72,7 @@ def whole_number(at_least: int, at_most: int) -> Callable[[str], int]:
 
 
 def one_of(noun: str, names: Callable[[], list[str]]) -> Callable[[str], str]:
-    """The reading of a name of which there is a list."""
+    """Return the parser of a name from a list."""
 
     def parse(text: str) -> str:
         if text not in names():
@@ -83,14 +83,14 @@ def one_of(noun: str, names: Callable[[], list[str]]) -> Callable[[str], str]:
 
 
 def on_or_off(text: str) -> bool:
-    """The reading of `on` or `off`. Raises `InvalidInput` for anything else."""
+    """Parse `on` or `off`. Raises `InvalidInput` for anything else."""
     if text not in ("on", "off"):
         raise InvalidInput(f"'{text}' is neither on nor off")
     return text == "on"
 
 
 def words(value: object) -> str:
-    """A factor's value as a run keeps it."""
+    """Return a factor's value as text, as a run stores it."""
     if isinstance(value, tuple):
         return ",".join(words(part) for part in value)
     if isinstance(value, bool):
@@ -100,7 +100,7 @@ def words(value: object) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class CommonFactors:
-    """What can be chosen of every experiment; its own factors are the fields of a class derived from this one."""
+    """Factors of every experiment; a derived class adds its own as fields."""
 
     repeat: int = factor("How often each cell is measured.", whole_number(1, 1000), "3")
     seed: int | None = factor("Of the random order (default: drawn, and kept).", whole_number(0, _SEEDS - 1))
@@ -119,14 +119,14 @@ class CommonFactors:
         "Or on many machines, those that have joined the Dask scheduler at tls://HOST:8786 ('redolab worker').", str
     )
     given: frozenset[str] = dataclasses.field(default=frozenset(), compare=False)
-    """Names of the factors that were asked for: no factor itself."""
+    """Names of the factors that were given; not a factor itself."""
 
     def drawn_seed(self) -> int:
-        """The seed that was given, or one drawn now."""
+        """Return the seed that was given, or one drawn now."""
         return secrets.randbelow(_SEEDS) if self.seed is None else self.seed
 
     def in_words(self) -> dict[str, str]:
-        """What was asked, as a run keeps it."""
+        """Return the given factors as text, as a run stores them."""
         return {
             each.name: words(getattr(self, each.name))
             for each in _factor_fields(type(self))
@@ -135,19 +135,19 @@ class CommonFactors:
 
 
 def keep_factor(default: str = "on") -> Any:
-    """The factor of experiments that make what later runs can use again."""
+    """Declare the factor of experiments whose products later runs can use again."""
     return factor(
         "Keep datasets and crash images for later runs; off: one image at a time, in blocks.", on_or_off, default
     )
 
 
 def factors_of(factors: type[CommonFactors]) -> list[Factor]:
-    """The factors of an experiment: its own in the order of its data class, then those that it shares with others, then all's."""
+    """Return the factors of an experiment: its own in the data class's order, then shared ones, then those of all."""
     common = {each.name for each in dataclasses.fields(CommonFactors)}
     own = list(factors.__annotations__)
 
     def rank(field: dataclasses.Field[Any]) -> tuple[bool, int]:
-        # A field that a class above declares too stands at its place there in what `fields` gives.
+        # `fields` puts a field that a base class declares too at its place there.
         return field.name in common, own.index(field.name) if field.name in own else len(own)
 
     return [Factor(field.name, **field.metadata) for field in sorted(_factor_fields(factors), key=rank)]
@@ -158,7 +158,7 @@ def _factor_fields(factors: type[CommonFactors]) -> list[dataclasses.Field[Any]]
 
 
 def read_factors(factors: type[F], given: Mapping[str, str | None]) -> F:
-    """The data class from the texts given for its fields. Raises `InvalidInput` naming the option."""
+    """Return the data class for the texts of its fields. Raises `InvalidInput` naming the option."""
     values = {}
     for each in factors_of(factors):
         text = given.get(each.name)

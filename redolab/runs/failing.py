@@ -1,4 +1,4 @@
-"""What fails while a run goes on: recorded, so that the rest can be measured, until it is too much."""
+"""Failures during a run: recorded, so that the rest can be measured, until there are too many."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from redolab.runs.schema import FailureRecord
 from redolab.runs.store import Run
 
 STOPPING = (InvalidInput, DiskFull, StorageLost, FindingsMade)
-"""What would meet every further step as well, or is no failure."""
+"""Errors that every further step would raise too, or that are no failures."""
 ENOUGH = 3
-"""So many failures in a row are no accident."""
+"""Number of failures in a row that are no accident."""
 _LAST_LINES = 15
 
 
 @dataclass(frozen=True, slots=True)
 class StepStart:
-    """When something began that may fail, and what logs and evidence there were."""
+    """Start of an operation that may fail: its time, and the logs and evidence present."""
 
     when: datetime
     monotonic: float
@@ -31,7 +31,7 @@ class StepStart:
 
 
 class Failing:
-    """The failures of one session of a run."""
+    """Failures of one session of a run."""
 
     def __init__(self, run: Run, plan: Plan[Any, Any, Any], session: int, progress: Progress) -> None:
         self._run = run
@@ -41,15 +41,18 @@ class Failing:
         self._in_a_row = 0
 
     def begun(self) -> StepStart:
-        """To be called before what may fail."""
+        """Return the state before an operation that may fail."""
         return StepStart(datetime.now(UTC), time.monotonic(), frozenset(self._run.left_by_steps()))
 
     def went_well(self) -> None:
-        """What fails next is the first in a row."""
+        """Reset the count of failures in a row."""
         self._in_a_row = 0
 
     def record(self, error: LabError, begun: StepStart, position: int | None, group: int, attempt: int) -> None:
-        """Record a failure of a step, or of a group (no position), and tell it. Raises `StepsFailed` if it is one too many."""
+        """Record a failure of a step, or of a group (no position), and print it.
+
+        Raises `StepsFailed` if there are too many.
+        """
         failure = FailureRecord(
             position=position,
             group=group,

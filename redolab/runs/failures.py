@@ -1,4 +1,4 @@
-"""How failures of a run are told."""
+"""Failures of a run in words."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from redolab.runs.schema import FailureRecord
 
 
 def in_words(failure: FailureRecord, plan: Plan[Any, Any, Any]) -> str:
-    """Which step or group failed."""
+    """Return the name of the failed step or group."""
     if failure.position is None:
         return ", ".join(f"{what} {value}" for what, value in plan.groups[failure.group].described().items())
     return step_in_words(plan, failure.position)
 
 
 def how_many(failures: Sequence[FailureRecord], experiment: type[Declaration], plan: Plan[Any, Any, Any]) -> str:
-    """As in `2 of 12 recoveries and 1 of 2 crashes failed`."""
+    """Return counts as in `2 of 12 recoveries and 1 of 2 crashes failed`."""
     groups = sum(failure.position is None for failure in failures)
     parts = [
         f"{count} of {noun.of(total)}"

@@ -1,4 +1,4 @@
-"""What runs measured, as frames: one row a trial (docs/run-data.md)."""
+"""Trials of runs as frames: one row a trial (docs/run-data.md)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from redolab.runs.store import Run, RunStore
 
 
 def load_frame(experiment: str, folder: Path | None = None) -> polars.DataFrame:
-    """All trials of all runs of an experiment. Raises `InvalidInput` for an experiment that does not exist."""
+    """Return all trials of all runs of an experiment. Raises `InvalidInput` for an experiment that does not exist."""
     known = load_experiment(experiment)
     rows: list[Mapping[str, object]] = []
     readable, errors = RunStore(folder).readable()
@@ -33,7 +33,7 @@ def load_frame(experiment: str, folder: Path | None = None) -> polars.DataFrame:
 
 
 def run_rows(experiment: type[Declaration], run: Run) -> list[Mapping[str, object]]:
-    """A run's trials. Raises `LabError`."""
+    """Return a run's trials as rows. Raises `LabError`."""
     record = run.record()
     return [
         {

@@ -18,11 +18,11 @@ from redolab.runs.factors import factors_of, one_of
 
 
 class BrokenExperiment(LabError):
-    """An experiment of the user's own cannot be loaded."""
+    """An experiment of the user that cannot be loaded."""
 
 
 def load_experiment(name: str) -> type[Declaration]:
-    """Return the experiment of that name. Raises `InvalidInput`, which lists the names there are, or `BrokenExperiment`."""
+    """Return the experiment of that name. Raises `InvalidInput`, which lists the names, or `BrokenExperiment`."""
     one_of("experiment", experiment_names)(name)
     file = file_of(name)
     if file.is_relative_to(PROJECT.experiments):
@@ -32,7 +32,7 @@ def load_experiment(name: str) -> type[Declaration]:
 
 
 def _declared_in(module: ModuleType) -> type[Declaration]:
-    """Return the one experiment that a module declares itself."""
+    """Return the one experiment that a module declares."""
     declared = [
         each
         for each in vars(module).values()
@@ -47,7 +47,7 @@ def _declared_in(module: ModuleType) -> type[Declaration]:
 
 
 def _own_experiment(name: str, file: Path) -> type[Declaration]:
-    """Return an experiment of the user's own. A bug in it is theirs to mend, and ends nothing else."""
+    """Return an experiment of the user's own. A bug in it is the user's to fix, and ends nothing else."""
     folder = file.parent
     try:
         experiment = _declared_in(_module_from(file, f"own_experiments_{name.replace('-', '_')}"))
@@ -63,7 +63,7 @@ def _own_experiment(name: str, file: Path) -> type[Declaration]:
 
 
 def _module_from(file: Path, package_name: str) -> ModuleType:
-    """Return the module in a file that is on no import path; one in a folder can import what lies beside it."""
+    """Return the module in a file outside the import path; one in a folder can import its neighbours."""
     is_folder = file.name == "experiment.py"
     name = f"{package_name}.experiment" if is_folder else package_name
     if name in sys.modules:

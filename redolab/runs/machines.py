@@ -1,4 +1,4 @@
-"""The machines of a run: what each is called in its tables, and how alike they are by their check cells."""
+"""Machines of a run: their names in its tables, and their comparison by check cells."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from redolab.runs.experiment import Declaration
 
 MACHINES = "machines"
-"""In a run's folder: a folder for each machine of a cluster, in it the run of its check cell."""
+"""Folder of a run with a folder for each machine of a cluster, which holds the run of its check cell."""
 
 
 def identity_of(run: Run) -> str:
-    """The identity of the machine of a run's last session; empty where it was not noted."""
+    """Return the id of the machine of a run's last session; empty in runs made before ids were recorded."""
     return run.record().sessions[-1].identity
 
 
 def machine_names(sessions: Sequence[Session]) -> list[str]:
-    """What the machine of each session is called in tables, with a number where machines of two classes have the same name.
+    """Return the table name of each session's machine, numbered if machines of two classes share a name.
 
-    Machines of one class and one name are told apart nowhere: their times compare.
+    Machines of one class and name are never distinguished: their times compare.
     """
     classes = machine_classes([session.machine for session in sessions])
     names: dict[tuple[str, MachineClass], str] = {}
@@ -40,27 +40,27 @@ def machine_names(sessions: Sequence[Session]) -> list[str]:
 
 
 def machines_of(runs: Sequence[Run]) -> Mapping[str, Sequence[str]]:
-    """Run → the names of its sessions' machines, told apart in all runs: two may both be `local` to theirs."""
+    """Return run → machine names of its sessions, distinct over all runs: two runs may both call theirs `local`."""
     sessions = {run.name: run.record().sessions for run in runs}
     names = iter(machine_names([session for of_run in sessions.values() for session in of_run]))
     return {run: [next(names) for _ in of_run] for run, of_run in sessions.items()}
 
 
 def measured_on(runs: Sequence[Run]) -> list[str]:
-    """The machines on which something of these runs was measured, as a reader is told: what they are, and their system."""
+    """Return descriptions of the machines that these runs measured on, with their systems."""
     measured = [run.record().sessions[group.session] for run in runs for group in run.groups().values()]
     return list(dict.fromkeys(f"{each.machine.in_words()}, {each.machine.system}" for each in measured))
 
 
 @dataclass(frozen=True, slots=True)
 class _CheckedMachine:
-    """A machine and what its check cell came to."""
+    """A machine and the results of its check cell."""
 
     name: str
     machine: Machine
     values: Sequence[float]
     first: float | None
-    """The median on the first machine."""
+    """Median on the first machine."""
 
     @property
     def median(self) -> float | None:
@@ -68,7 +68,7 @@ class _CheckedMachine:
 
 
 def machines_table(experiment: type[Declaration], run: Run) -> ReportTable | None:
-    """How alike the machines of a cluster are; None of a run that no cluster measured. Raises `LabError`."""
+    """Return a comparison of a cluster's machines; None for a run without a cluster. Raises `LabError`."""
     found = _checked(experiment, run)
     cell = experiment.check_cell
     if not found or cell is None:
@@ -104,7 +104,7 @@ def _checked(experiment: type[Declaration], run: Run) -> list[_CheckedMachine]:
         return []
     runs = [Run(path.parent) for path in sorted((run.files / MACHINES).glob("*/run.json"))]
     of_checks = [each.record().sessions[-1] for each in runs]
-    # Called as in the run's own tables: its sessions come first.
+    # Name the machines as in the run's own tables: its sessions come first.
     own = run.record().sessions
     names = machine_names([*own, *of_checks])[len(own) :]
     order = {name: place for place, name in reversed(list(enumerate(machine_names(own))))}

@@ -1,4 +1,4 @@
-"""What a plan takes of a machine, in bytes: memory, and room on its disks."""
+"""Memory and disk space that a plan needs of a machine, in bytes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What something takes at most, in bytes: of memory, and of the file systems on which folders lie."""
+    """Most bytes that a plan needs: of memory, and of the file systems of folders."""
 
     memory: int = 0
     memory_for: str = ""
-    """What takes the memory, in words."""
+    """Description of the memory's use."""
     disk: Mapping[Path, int] = field(default_factory=dict)
     disk_for: Mapping[Path, str] = field(default_factory=dict)
-    """Folder → what takes the room there, in words."""
+    """Folder → description of the space's use."""
     remedy: str = "choose less"
-    """What to ask for so that it takes less."""
+    """Advice on asking for less."""
     remarks: tuple[str, ...] = ()
-    """Sentences that a person should read before the plan is started."""
+    """Sentences for the user to read before the plan starts."""

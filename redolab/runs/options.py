@@ -1,4 +1,4 @@
-"""Options: what a field of a group, a step or the conditions says of its factor."""
+"""Options: the factor of a field of a group, a step or the conditions."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _WRITTEN: Mapping[Callable[[str], Any], Callable[[Any], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A factor, on the field that it decides: `threads: Annotated[int, Option("Clients.", whole_number(1, 64), "1,4")]`.
+    """Factor of the field it annotates: `threads: Annotated[int, Option("Clients.", whole_number(1, 64), "1,4")]`.
 
     In a group or step it is a list with commas, and each value is measured; in conditions it is one value.
     """
 
     about: str
     parse: Callable[[str], Any] | None
-    """Reading of one value; None of `bool` (on or off) and of an enumeration (its values)."""
+    """Parser of one value; None for `bool` (on or off) and for an enumeration (its values)."""
     default: str
     single: bool = False
-    """One value for the whole run, in a group or step as well."""
+    """True for one value in the whole run, even in a group or step."""
     name: str = ""
-    """Name of the option, if it is not the field's."""
+    """Name of the option, if it differs from the field's."""
 
     def written(self, value: object) -> str:
         """Return a value as people write it."""
@@ -39,7 +39,7 @@ class Option:
 
 
 def options_of(kind: type) -> Mapping[str, tuple[type, Option]]:
-    """Return field → its type and option, of the fields that have one."""
+    """Return field → its type and option, for fields with an option."""
     return _options_of(kind)
 
 

@@ -1,4 +1,4 @@
-"""A run that is kept for a page: its folders lie in one file, as there would be thousands of small ones."""
+"""Packing of a committed run: its folders in one file, instead of thousands of small ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PACKED = "files.tar.xz"
 
 
 def pack_folders(folder: Path) -> None:
-    """Pack the folders of a run, which go, into one file; the files beside them stay."""
+    """Replace the folders of a run by one packed file; the files beside them stay."""
     beside = [path.name for path in folder.iterdir() if path.is_file()]
     folders = [path for path in folder.iterdir() if path.is_dir()]
     if not folders:
@@ -24,9 +24,9 @@ def pack_folders(folder: Path) -> None:
 
 
 def unpacked(folder: Path) -> Path:
-    """Where the folders of a run lie: in its own, or, of one that is packed, for as long as this process lives.
+    """Return the path that holds a run's folders: its own, or, if they are packed, a copy until this process ends.
 
-    Raises `LabError` if it is torn.
+    Raises `LabError` if the packed file is torn.
     """
     packed = folder / PACKED
     return _unpacked(packed, packed.stat().st_mtime_ns) if packed.exists() else folder

@@ -1,4 +1,4 @@
-"""Runs that are committed with the project, for notebooks, models and tests."""
+"""Committed runs of the project, for notebooks, models and tests."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from redolab.runs.store import Run
 
 NOTEBOOKS = PROJECT.root / "notebooks"
 LARGEST_FILE = 1_000_000
-"""Bytes of the largest file that is committed; of a run's folders, which are packed, of each file when it is compressed."""
+"""Bytes of the largest committed file; for a file of a run's packed folders, its compressed size."""
 _MADE_AGAIN = ("plots", "table.*", "all-tables.*", "disks.*", "calibration.json")
-"""What `redolab report` makes again of a run."""
+"""Files of a run that `redolab report` makes again."""
 _READ_BY_NOTHING = "fill.log"
-"""Of a crash: what the server said until then. Notebooks, models and `follow` need none of it."""
+"""File of a crash with the server's log until then. Notebooks, models and `follow` do not need it."""
 _CRASHES = "crashes"
 _OF_A_CUT = "cut.json"
-"""Of a power cut that was kept: the disk and all that was asked of it are made again by its seed."""
+"""File of a kept power cut; the disk and its requests can be made again from the seed."""
 
 
 def measured_runs(name: str) -> list[Run]:
-    """The runs in a folder under data/measured, oldest first. Raises `LabError` if there are none."""
+    """Return the runs in a folder under data/measured, oldest first. Raises `LabError` if there are none."""
     runs = [Run(path.parent) for path in sorted((PROJECT.measured / name).glob("*/run.json"))]
     if not runs:
         raise LabError(f"no run is kept in data/measured/{name}", f"'redolab results {name} --keep RUN' keeps one")
@@ -34,10 +34,10 @@ def measured_runs(name: str) -> list[Run]:
 
 
 def keep_run(folder: str, run: Run) -> Path:
-    """Copy a run to those that are committed, without what can be made again, what nothing reads, and what is too large.
+    """Copy a run to the committed ones, without files that can be made again, are never read, or are too large.
 
-    `folder`: one under data/measured, or the name of a notebook. The run's own folders are packed into one file. Where the lab lay
-    on this machine is left out of all. Raises `LabError`.
+    `folder`: one under data/measured, or the name of a notebook. The run's folders are packed into one file. Paths of
+    the lab on this machine are removed. Raises `LabError`.
     """
     _check_clone()
     known = sorted(
@@ -58,7 +58,7 @@ def keep_run(folder: str, run: Run) -> Path:
 
 
 def too_large(run: Run) -> list[Path]:
-    """The files of a run that `keep_run` leaves out for their size, in the run's folder."""
+    """Return the files of a run that `keep_run` leaves out for their size, relative to the run's folder."""
     return [
         path.relative_to(run.folder)
         for path in sorted(run.folder.rglob("*"))

@@ -1,4 +1,4 @@
-"""What is to be done, as data: groups of steps, in which order; apart from who carries it out."""
+"""A plan as data: groups of steps and their order, independent of the bench that carries it out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _Described(msgspec.Struct, frozen=True, kw_only=True):
     """Part of a plan, in words."""
 
     def described(self) -> Mapping[str, str]:
-        """Return heading → words, as the plan's table shows it."""
+        """Return heading → words, for the plan's table."""
         options = options_of(type(self))
         described = {}
         for name in self.__struct_fields__:
@@ -35,23 +35,26 @@ class _Described(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlannedGroup(_Described, frozen=True, kw_only=True):
-    """Product that some steps share, as a crash image; it is made once for them. An experiment's own kind has more fields."""
+    """Product that some steps share, as a crash image; it is made once for them. An experiment adds its fields."""
 
     def cost_keys(self) -> Sequence[str]:
-        """What earlier runs may have made that took about as long, the closest first."""
+        """Return keys under which earlier groups of similar duration may be recorded, the closest first."""
         return [" ".join(self.described().values())]
 
 
 class PlannedStep(_Described, frozen=True, kw_only=True):
-    """One thing to measure; an experiment's own kind has the factors that vary within a group as fields."""
+    """One thing to measure; subclasses have the factors that vary within a group as fields."""
 
     def cost_keys(self, group: Sequence[str]) -> Sequence[str]:
-        """What earlier runs may have measured that took about as long, the closest first; `group` are those of its group."""
+        """Return keys under which earlier steps of similar duration may be recorded, the closest first.
+
+        `group` has the keys of its group.
+        """
         return [" ".join([*group[:1], *self.described().values()]), *group]
 
 
 class Planned(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
-    """One step in a plan's order: of which group (its position in the plan), what, which of its repeats."""
+    """One step in a plan's order: the index of its group, the step, and the number of its repeat."""
 
     group: int
     step: S
@@ -64,9 +67,9 @@ class Order(StrEnum):
     RANDOM = "random"
     """The steps of all groups, drawn together."""
     BLOCKS = "in blocks"
-    """Block after block; in each the groups one after the other in a drawn order, and the steps of each in a drawn order."""
+    """Blocks in turn; in each the groups in a drawn order, and the steps of each group in a drawn order."""
     WITHIN_GROUPS = "random within groups"
-    """Groups in the order of their factors, and only the steps of each drawn: runs of November 2026, no new plan."""
+    """Groups in the order of their factors, only steps drawn: runs of November 2026, no new plan."""
     GIVEN = "as given"
     """Groups, and the steps of each, in the order of their factors."""
 
@@ -75,30 +78,30 @@ class Plan(msgspec.Struct, Generic[G, S, C], frozen=True, kw_only=True):
     """A whole run's plan."""
 
     seed: int
-    """Of the random order."""
+    """Seed of the random order."""
     groups: tuple[G, ...]
-    """In the order of their factors."""
+    """Groups in the order of their factors."""
     steps: tuple[Planned[S], ...]
-    """In the order in which they are to be done."""
+    """Steps in the order in which they are to be done."""
     keep: bool
-    """Whether what is made for the groups stays for later runs."""
+    """True if the groups' products stay for later runs."""
     conditions: C
-    """What holds for the whole run."""
+    """Conditions of the whole run."""
     order: Order
     blocks: tuple[int, ...] = ()
-    """The block of each group, from 1, where the order is in blocks."""
+    """Number of each group's block, from 1, if the order is in blocks."""
 
     @property
     def mixes_groups(self) -> bool:
-        """Whether steps of several groups come in turns, so that what all groups share is there at once."""
+        """True if steps of several groups alternate, so that the products of all groups exist at the same time."""
         return self.order is Order.RANDOM
 
     def positions(self, group: int) -> list[int]:
-        """The positions of a group's steps."""
+        """Return the indexes of a group's steps."""
         return [position for position, planned in enumerate(self.steps) if planned.group == group]
 
     def cost_keys(self, planned: Planned[S]) -> Sequence[str]:
-        """What took about as long as this step, the closest first."""
+        """Return keys of steps of similar duration, the closest first."""
         return planned.step.cost_keys(self.groups[planned.group].cost_keys())
 
 
@@ -111,7 +114,7 @@ def draw_plan(
     keep: bool = True,
     together: Callable[[G], Hashable] | None = None,
 ) -> Plan[G, S, C]:
-    """Draw the steps of all groups together where what is made for the groups is kept, and in blocks where it is not.
+    """Draw the steps of all groups together if the groups' products are kept, and in blocks otherwise.
 
     A host that drifts then changes all groups alike.
     """
@@ -139,10 +142,10 @@ def draw_in_blocks(
     keep: bool = True,
     together: Callable[[G], Hashable] | None = None,
 ) -> Plan[G, S, C]:
-    """Draw, block after block, the order of its groups, and of the steps of each, `repeat` times each.
+    """Draw for each block the order of its groups, and the order of each group's steps, `repeat` times each.
 
-    A block has every configuration once: its groups are compared with each other, close together in time.
-    Groups of one block for which `together` gives the same key follow one another.
+    A block has every configuration once: its groups are compared with each other, close together in time. Groups of one
+    block for which `together` returns the same key follow one another.
     """
     draw = random.Random(seed)
     every = [group for block in blocks for group in block]
@@ -178,7 +181,7 @@ def plan_as_given(groups: Sequence[tuple[G, Sequence[S]]], *, seed: int, conditi
 
 
 def _drawn(keys: Mapping[int, Hashable], draw: random.Random) -> list[int]:
-    """Return groups, given with their keys, in a drawn order in which those of one key follow one another."""
+    """Return groups, given with their keys, in a drawn order; groups with one key follow one another."""
     of_keys: dict[Hashable, list[int]] = {}
     for group, key in keys.items():
         of_keys.setdefault(key, []).append(group)
@@ -194,10 +197,10 @@ def _repeated(group: int, steps: Sequence[S], repeat: int) -> list[Planned[S]]:
 
 
 def remaining(plan: Plan[G, S, C], done: Collection[int]) -> list[int]:
-    """The positions of the steps that are still to be done, in the plan's order."""
+    """Return the indexes of the steps still to be done, in the plan's order."""
     return [position for position in range(len(plan.steps)) if position not in done]
 
 
 def last_positions(plan: Plan[G, S, C], positions: Sequence[int]) -> Mapping[int, int]:
-    """Group → the last of these positions that is one of its steps': after it, nothing needs the group any more."""
+    """Return group → the last of these indexes that is one of its steps; after it, the group is not needed."""
     return {plan.steps[position].group: position for position in positions}

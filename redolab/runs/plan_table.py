@@ -1,4 +1,4 @@
-"""A plan as a table: what would be done."""
+"""A plan as a table: the steps, disk space and order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ _SHOWN = 6
 
 
 def plan_table(plan: Plan[Any, Any, Any], found: Mapping[int, str], needs: Needs) -> ReportTable:
-    """One row a group; below, the disk space and the order. `found`: group → the name of what is there for it."""
+    """Return a row for each group; below, the disk space and the order. `found`: group → name of an existing product.
+    """
     steps = [
         [plan.steps[position].step.described() for position in plan.positions(group)]
         for group in range(len(plan.groups))
@@ -66,7 +67,7 @@ def _headings(described: Sequence[Mapping[str, str]]) -> list[str]:
 
 
 def step_in_words(plan: Plan[Any, Any, Any], position: int) -> str:
-    """A step, in the words that tell it from the others: what all groups share is left out."""
+    """Return a step in words that distinguish it from the others; factors that all groups share are left out."""
     planned = plan.steps[position]
     group = plan.groups[planned.group].described()
     told = {

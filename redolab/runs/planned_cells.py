@@ -1,4 +1,4 @@
-"""What follows from the options of groups, steps and conditions: factors, and the cells of a plan."""
+"""Factors and configurations of a plan, derived from the options of groups, steps and conditions."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class _Field:
 
     @property
     def factor(self) -> str:
-        """Name of its factor."""
+        """Name of the field's factor."""
         return self.option.name or self.name
 
 
 def _fields(kind: type, *, single: bool) -> list[_Field]:
-    """Return the fields that carry an option; `single`: each has one value."""
+    """Return the fields that carry an option. `single`: each has one value."""
     return [
         _Field(name, option, option.parse or _reading(of), single or option.single)
         for name, (of, option) in options_of(kind).items()
@@ -48,7 +48,7 @@ def _reading(kind: type) -> Callable[[str], Any]:
 
 
 def _several(parse: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
-    """Return the reading of a list with commas. A part may itself be read as several values, as `all`."""
+    """Return the parser of a list with commas. A part may itself stand for several values, as `all`."""
 
     def parse_all(text: str) -> tuple[Any, ...]:
         parts = [parse(part.strip()) for part in text.split(",")]
@@ -89,7 +89,10 @@ def conditions_of(kind: type[Any], factors: CommonFactors) -> Any:
 def cells_of(
     experiment: type[Experiment[Any, Any, Any, Any, Any]], factors: CommonFactors
 ) -> Mapping[Any, Sequence[Any]]:
-    """Return group → its steps, in the order of the factors. Raises `InvalidInput` for what cannot be measured."""
+    """Return group → its steps, in the order of the factors.
+
+    Raises `InvalidInput` for combinations that cannot be measured.
+    """
     of_group = _fields(experiment.group_type, single=False)
     of_step = _fields(experiment.step_type, single=False)
     conditions = experiment.conditions_from(factors)

@@ -1,4 +1,4 @@
-"""Tables and plots of a run: written into its folder and shown, also when it was stopped half-way, and again later."""
+"""Tables and plots of a run, written into its folder and shown, even for a stopped run, and again later."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from redolab.runs.store import Run
 from redolab.servers.dialects import other_than_expected
 
 TABLE, ALL_TABLES = "table", "all-tables"
-"""Stems of the files in a run's folder: what everybody is shown, and with what explains it."""
+"""Stems of the files in a run's folder: the tables shown to everybody, and those with the details."""
 _PLOTS = "plots"
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenReport:
-    """What was written of a run."""
+    """Report of a run as written to its folder."""
 
     answer: str
     tables: Sequence[ReportTable]
@@ -32,10 +32,10 @@ class WrittenReport:
     pictures: Sequence[Path]
     files: Sequence[Path]
     failed: Sequence[str]
-    """What could not be drawn, in words."""
+    """Plots that could not be drawn, in words."""
 
     def show(self, console: Console) -> None:
-        """Print the answer, what everybody is shown, and where the pictures are."""
+        """Print the answer, the main tables, and the paths of the pictures."""
         console.print(self.answer, style="bold", highlight=False, markup=False, soft_wrap=True)
         console.print()
         for table in self.tables:
@@ -57,7 +57,7 @@ def write_report(experiment: type[Declaration], run: Run) -> WrittenReport:
     for name, content in report.files.items():
         files.write_whole(run.folder / name, content)
     plots = run.folder / _PLOTS
-    # What an earlier version of the lab drew under another name would stand there for ever.
+    # A plot that an earlier version of the lab drew under another name would stay for ever.
     files.remove(plots)
     failed = []
     for plot in report.plots:
@@ -76,7 +76,7 @@ def _of_machines(experiment: type[Declaration], run: Run) -> list[ReportTable]:
 
 
 def _with_frame_notes(tables: Sequence[ReportTable], experiment: type[Declaration], run: Run) -> Sequence[ReportTable]:
-    """With what the frame knows of the run: that it was stopped, what was found, where rows of two machines meet."""
+    """Add notes on the run: that it was stopped, its findings, and the machines of its rows."""
     if not tables:
         return tables
     first, *others = tables
@@ -98,7 +98,7 @@ def _notes(experiment: type[Declaration], run: Run) -> list[str]:
 
 
 def _failures(experiment: type[Declaration], run: Run) -> list[str]:
-    """What of the plan is not in the answer and the tables."""
+    """Return sentences on steps of the plan that are missing in the answer and the tables."""
     if not (failures := run.failures()):
         return []
     plan = run.plan(experiment.plan_type())
@@ -110,10 +110,10 @@ def _failures(experiment: type[Declaration], run: Run) -> list[str]:
 
 
 def _versions(record: RunRecord, trials: Sequence[TrialRecord[object]]) -> list[str]:
-    """Which servers were of another version than the catalogue named when they were measured."""
+    """Return sentences on servers whose version differed from the catalogue's during measurement."""
     told = {}
     for each in trials:
-        # Of whatever experiment: as it lies on the disk.
+        # Trials of any experiment: read them as plain JSON.
         trial = each.trial if isinstance(each.trial, dict) else {}
         server, version = trial.get("server"), trial.get("version")
         expected = record.sessions[each.session].servers.get(server or "")
@@ -123,7 +123,7 @@ def _versions(record: RunRecord, trials: Sequence[TrialRecord[object]]) -> list[
 
 
 def _evidence(evidence: Sequence[str]) -> str:
-    """Where it lies in the run's folder: a folder of several files is named once."""
+    """Return the paths of evidence in the run's folder; several files in a folder become its name."""
     beside = [Path(path).parent for path in evidence]
     positions = dict.fromkeys(
         str(parent) if beside.count(parent) > 1 else path for path, parent in zip(evidence, beside, strict=True)
@@ -132,7 +132,7 @@ def _evidence(evidence: Sequence[str]) -> str:
 
 
 def _machines(experiment: type[Declaration], run: Run, trials: Sequence[TrialRecord[object]]) -> list[str]:
-    """Which groups were measured on which machine, where there is more than one."""
+    """Return a sentence on the machine of each group, if there is more than one."""
     sessions = run.record().sessions
     names = machine_names(sessions)
     groups: dict[str, dict[int, None]] = {}
@@ -152,5 +152,5 @@ def _machines(experiment: type[Declaration], run: Run, trials: Sequence[TrialRec
 
 
 def _called(name: str) -> str:
-    """A machine's name before what it is, where it has one of its own."""
+    """Return a machine's name, to precede its description, if it has one of its own."""
     return "" if name.partition(" ")[0] == "local" else f"{name}: "

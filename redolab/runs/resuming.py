@@ -1,4 +1,4 @@
-"""What of a run is done and stays, and what has to be made and measured anew."""
+"""Progress of a run to resume: the groups and steps that stay, and those to make and measure anew."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from redolab.runs.store import Run
 
 
 class RunProgress:
-    """How a run stands when a session of it begins on a machine."""
+    """State of a run when a session of it begins on a machine."""
 
     def __init__(
         self, run: Run, bench: Bench[Any, Any, Any, Any, Any], plan: Plan[Any, Any, Any], here: Session
     ) -> None:
         self.groups: Mapping[int, GroupRecord] = run.groups()
-        """Group → what was last made or found for it."""
+        """Group → record of its last product."""
         self._run = run
         self._bench = bench
         self._plan = plan
@@ -39,7 +39,7 @@ class RunProgress:
         """Trials that no longer count, as what they were measured on is gone or on another machine."""
 
     def usable(self, group: int) -> str | None:
-        """What the group's trials were measured on, if it is there and the machine is the same."""
+        """Return the product that the group's trials were measured on, if it exists and the machine is the same."""
         if group not in self._usable:
             record = self.groups.get(group)
             sessions = self._run.record().sessions
@@ -48,7 +48,7 @@ class RunProgress:
         return self._usable[group]
 
     def to_make(self) -> list[int]:
-        """The groups that have steps to be done and nothing to do them on."""
+        """Return the groups with steps to be done and without a product."""
         wanted = dict.fromkeys(self._plan.steps[position].group for position in self.todo)
         return [
             group for group in sorted(wanted) if self.usable(group) is None and find_product(self._bench, group) is None

@@ -1,4 +1,4 @@
-"""Whether this machine has the memory and the room on its disks that a plan wants: the one place where that is refused."""
+"""Check of this machine's memory and disk space against a plan's needs; the only place that refuses a plan for them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from redolab.units import GIB, format_size
 
 LEFT_FOR_THE_SYSTEM = 1 * GIB
 LEFT_FOR_OTHERS = 4 * GIB
-"""Of a disk, beside a database server that is not the lab's."""
+"""Bytes of a disk to leave free for a database server that is not the lab's."""
 
 
 def check_room(needs: Needs) -> None:
-    """Refuse what this machine has no memory (`InvalidInput`) or no room (`DiskFull`) for.
+    """Refuse a plan for lack of memory (`InvalidInput`) or disk space (`DiskFull`).
 
-    To be asked before the lab has started a server: any that runs is another's, and keeps what it has.
+    Call this before the lab has started a server: any that runs is another's, and keeps its memory.
     """
     others = bool(neighbours())
     memory = free_memory() if others else total_memory()

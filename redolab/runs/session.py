@@ -1,4 +1,4 @@
-"""Starting and resuming runs of any experiment, and only showing what one would do."""
+"""Start and resumption of runs of any experiment, and the display of a plan."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ from redolab.runs.store import Run, RunStore
 from redolab.units import format_duration
 
 MAKE_VARIABLES = "REDOLAB_MAKE_VARIABLES"
-"""The environment variable in which the Makefile hands over what stood behind `make experiment NAME`."""
+"""Environment variable in which the Makefile passes the variables of `make experiment NAME`."""
 
 
 class Executor(Protocol):
-    """What does what is still to be done of a run."""
+    """An object that does the remaining steps of a run."""
 
     @property
     def todo(self) -> Sequence[int]:
-        """The positions of the steps that are still to be done."""
+        """Indexes of the steps still to be done."""
 
     @property
     def superseded(self) -> int:
-        """Trials of earlier sessions that no longer count."""
+        """Number of trials of earlier sessions that no longer count."""
 
     def execute(self) -> None:
-        """Do it. Raises `LabError`."""
+        """Do the remaining steps. Raises `LabError`."""
 
 
 def run_experiment(name: str, factors: CommonFactors, progress: Progress) -> None:
-    """Run an experiment with these factors, go on with a run of it, or only show the plan. Raises `LabError`."""
+    """Run an experiment with these factors, resume a run of it, or only show the plan. Raises `LabError`."""
     if factors.resume is not None:
         check_resumed(factors)
         resume_run(factors.resume, progress, beside_others=factors.beside_others)
         return
     experiment, store = load_experiment(name), RunStore()
-    # A plan is drawn and shown beside a run that has the machine: it only reads.
+    # A plan is drawn and shown even while a run has the machine: it only reads.
     opened = (
         nullcontext(lab_to_read(progress))
         if factors.plan
@@ -76,7 +76,7 @@ def run_experiment(name: str, factors: CommonFactors, progress: Progress) -> Non
         except LabError as error:
             if not factors.plan:
                 raise
-            # What lacks now may be free when the run is started.
+            # Room that is missing now may be free when the run is started.
             progress.note(f"it could not start now: {error}")
         experience = Experience.of_runs(store, read_machine(lab.home))
         how_long = in_words(experience.estimate(plan, every, missing))
@@ -96,13 +96,13 @@ def run_experiment(name: str, factors: CommonFactors, progress: Progress) -> Non
 
 
 def check_resumed(factors: CommonFactors) -> None:
-    """Raises `InvalidInput` if a plan is asked for of a run that has one."""
+    """Refuse to show the plan of a run that is resumed. Raises `InvalidInput`."""
     if factors.plan:
         raise InvalidInput("a run that is resumed has its plan already", "'redolab show' prints how far it is")
 
 
 def resume_run(name: str, progress: Progress, *, beside_others: bool = False) -> None:
-    """Let a run that was stopped go on where it was; what it had made and is gone is made anew. Raises `LabError`."""
+    """Resume a stopped run; products that are gone are made anew. Raises `LabError`."""
     store = RunStore()
     with open_lab(progress, store.clear_unfinished, beside_others=beside_others) as lab:
         run = store.get(name)
@@ -119,7 +119,7 @@ def resume_run(name: str, progress: Progress, *, beside_others: bool = False) ->
 
 
 def to_resume(run: Run) -> tuple[type[Declaration], Plan[Any, Any, Any]]:
-    """What a run was to answer, and its plan. Raises `InvalidInput` if there is nothing to go on with."""
+    """Return a run's experiment and plan. Raises `InvalidInput` if the run is complete or has no plan."""
     experiment = load_experiment(run.record().experiment)
     if run.record().state is RunState.COMPLETE:
         raise InvalidInput(f"the run {run.name} is complete", "'redolab show' prints it")
@@ -127,7 +127,7 @@ def to_resume(run: Run) -> tuple[type[Declaration], Plan[Any, Any, Any]]:
 
 
 def report_again(name: str, progress: Progress) -> None:
-    """Make the tables and plots of a run again from what was recorded, and show the tables. Raises `LabError`."""
+    """Make the tables and plots of a run again from its records, and show the tables. Raises `LabError`."""
     run = RunStore().get(name)
     if not run.trial_count():
         raise InvalidInput(f"the run {run.name} has no trial to report", "'redolab runs' lists the others")
@@ -135,7 +135,7 @@ def report_again(name: str, progress: Progress) -> None:
 
 
 def given_to_make(factors: type[CommonFactors]) -> dict[str, str]:
-    """Field → text of the variables behind `make experiment NAME`. Raises `InvalidInput` for one that means nothing."""
+    """Return field → text of the variables of `make experiment NAME`. Raises `InvalidInput` for an unknown one."""
     variables = {each.variable: each.name for each in factors_of(factors)}
     given = {}
     try:
@@ -159,7 +159,9 @@ def execute_run(
     progress: Progress,
     begin: Callable[[], Executor],
 ) -> None:
-    """Do what is still to be done of a run and report it; it ends in `StepsFailed` or `FindingsMade`. Raises `LabError`.
+    """Do the remaining steps of a run and report it.
+
+    Raises `LabError`; `StepsFailed` or `FindingsMade` after a full report.
 
     `begin` is called once the run is marked as running.
     """
@@ -201,7 +203,7 @@ def _report(experiment: type[Declaration], run: Run, progress: Progress) -> None
     except LabError:
         raise
     except Exception as error:
-        # What was measured is kept, and the run stays what it is: a report can be made again.
+        # The trials are kept, and the run keeps its state: a report can be made again.
         raise LabError(
             f"the run {run.name} is measured, and its tables could not be made ({type(error).__name__}: {error})",
             f"'redolab report {run.name}' makes them again",

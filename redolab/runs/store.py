@@ -1,4 +1,4 @@
-"""What a run leaves, and reading it back: one folder a run under `data/runs/`, never overwritten (docs/run-data.md)."""
+"""Files of runs, written and read: one folder a run under `data/runs/`, never overwritten (docs/run-data.md)."""
 
 from __future__ import annotations
 
@@ -46,90 +46,93 @@ _LOCK = ".running"
 
 
 class Run:
-    """A run's folder."""
+    """The folder of a run."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._known: dict[tuple[str, Any], tuple[bytes, list[Any]]] = {}
-        """File and kind of its lines → what was read of it, and the records."""
+        """(file, kind of its lines) → lines read so far, and their records."""
 
     @property
     def name(self) -> str:
-        """What it is called: when it began, and the experiment."""
+        """Name of the run: its start time and the experiment."""
         return self.folder.name
 
     @property
     def files(self) -> Path:
-        """Where the folders lie that are to be read: its own folder, or an unpacked copy of one that is kept packed. Raises `LabError`."""
+        """Path that holds the run's folders: its own folder, or an unpacked copy. Raises `LabError`."""
         return unpacked(self.folder)
 
     def record(self) -> RunRecord:
-        """What is known of it. Raises `LabError` if it cannot be read."""
+        """Return the run's record. Raises `LabError` if it cannot be read."""
         record: RunRecord = self._read(_RECORD, self._raw(_RECORD), RunRecord)
         return record
 
     def write_record(self, record: RunRecord) -> None:
-        """Write what is known of it, whole or not at all."""
+        """Write the run's record, whole or not at all."""
         files.write_whole(self.folder / _RECORD, msgspec.json.format(msgspec.json.encode(record)))
 
     def plan(self, plan_type: Any) -> Any:
-        """What it was to do, as a plan of that type. Raises `InvalidInput` if it has none that can be gone on with."""
+        """Return the run's plan as `plan_type`. Raises `InvalidInput` if there is none to go on with."""
         if not (self.folder / _PLAN).exists():
             raise InvalidInput(f"the run {self.name} has no plan to go on with", "start a new run")
         return self._read(_PLAN, self._raw(_PLAN), plan_type)
 
     def write_plan(self, plan: msgspec.Struct) -> None:
-        """Keep what it is to do."""
+        """Store the run's plan."""
         files.write_whole(self.folder / _PLAN, msgspec.json.format(msgspec.json.encode(plan)))
 
     def trials(self, kind: type[T]) -> list[TrialRecord[T]]:
-        """What was measured and still counts, in the order of measuring; a torn last line is left out. Raises `LabError`."""
+        """Return the trials that still count, in the order of measurement; a torn last line is skipped.
+
+        Raises `LabError`.
+        """
         attempts = {group: record.attempt for group, record in self.groups().items()}
         records: list[TrialRecord[T]] = self.lines(_TRIALS, TrialRecord[kind])  # type: ignore[valid-type]
         return [record for record in records if record.attempt >= attempts.get(record.group, 1)]
 
     def verdicts(self, kind: type[T]) -> list[VerdictRecord[T]]:
-        """The last verdict on each step that still counts, in the order of measuring. Raises `LabError`."""
+        """Return the last verdict on each step that still counts, in the order of measurement. Raises `LabError`."""
         attempts = {group: record.attempt for group, record in self.groups().items()}
         records: list[VerdictRecord[T]] = self.lines(_VERDICTS, VerdictRecord[kind])  # type: ignore[valid-type]
         last = {(record.position, record.attempt): record for record in records}
         return [record for record in last.values() if record.attempt >= attempts.get(record.group, 1)]
 
     def add_verdict(self, record: VerdictRecord[Any]) -> None:
-        """Write one more verdict to the disk."""
+        """Write one more verdict to disk."""
         self.add_line(_VERDICTS, record)
 
     def findings(self, group: int | None = None) -> list[Finding]:
-        """All that is bad for a server, of trials and of the verdicts on them; of one group or of all. Raises `LabError`."""
+        """Return the findings of trials and of verdicts on them, for one group or all. Raises `LabError`."""
         records: list[TrialRecord[object] | VerdictRecord[object]] = [*self.trials(object), *self.verdicts(object)]
         return [finding for record in records if group in (None, record.group) for finding in record.findings]
 
     def trial_count(self) -> int:
-        """How many trials there are."""
+        """Return the number of trials on disk."""
         return len(self._lines(_TRIALS))
 
     def add_trial(self, record: TrialRecord[Any]) -> None:
-        """Write one more trial to the disk."""
+        """Write one more trial to disk."""
         self.add_line(_TRIALS, record)
 
     def groups(self) -> dict[int, GroupRecord]:
-        """Group → what was last made or found for it."""
+        """Return group → record of its last product."""
         return {record.group: record for record in self.group_records()}
 
     def group_records(self) -> list[GroupRecord]:
-        """All that was ever made or found for its groups."""
+        """Return the records of all products, in order."""
         return self.lines(_GROUPS, GroupRecord)
 
     def add_group(self, record: GroupRecord) -> None:
-        """Write what was made or found for a group to the disk."""
+        """Write a record of a group's product to disk."""
         self.add_line(_GROUPS, record)
 
     def add_trials(self, records: Sequence[TrialRecord[Any]]) -> None:
-        """Write trials that belong together to the disk, in one write."""
+        """Write trials that belong together to disk, in one write."""
         self._add_lines(_TRIALS, records)
 
     def failures(self) -> list[FailureRecord]:
-        """What failed and was neither measured since nor tried again. Raises `LabError`."""
+        """Return failures that were neither measured since nor tried again. Raises `LabError`."""
         trials, groups = self.trials(object), self.group_records()
         failures = self.lines(_FAILED, FailureRecord)
         attempts = {group.group: group.attempt for group in groups}
@@ -149,11 +152,11 @@ class Run:
         return [each for each in failures if last[each.group, each.position] is each and stands(each)]
 
     def add_failure(self, record: FailureRecord) -> None:
-        """Write a failure to the disk."""
+        """Write a failure to disk."""
         self.add_line(_FAILED, record)
 
     def left_by_steps(self) -> set[str]:
-        """The logs and evidence that steps have left: paths in its folder, a folder of a folder by its own name."""
+        """Return the logs and evidence of steps: paths in the run's folder, or a whole subfolder by its name."""
         found = [
             path
             for name in _LEFT_BY_STEPS
@@ -163,10 +166,10 @@ class Run:
         return {str(path.relative_to(self.folder)) for path in found}
 
     def lines(self, name: str, kind: type[T]) -> list[T]:
-        """The lines of `NAME.jsonl`, which an experiment has added; a torn last one is left out. Raises `LabError`."""
+        """Return the lines of `NAME.jsonl`, which an experiment added, without a torn last one. Raises `LabError`."""
         content = b"".join(self._lines(name))
         known, records = self._known.get((name, kind), (b"", []))
-        # Each step reads them again: of what was read before, only what was added since is decoded.
+        # Each step reads them again: decode only lines added since the last time.
         if not content.startswith(known):
             known, records = b"", []
         records = records + [self._decoded(name, line, kind) for line in content[len(known) :].splitlines()]
@@ -174,11 +177,11 @@ class Run:
         return list(records)
 
     def add_line(self, name: str, content: msgspec.Struct | Mapping[str, object]) -> None:
-        """Write one more line of `NAME.jsonl` to the disk."""
+        """Write one more line of `NAME.jsonl` to disk."""
         self._add_lines(name, [content])
 
     def keep_once(self, content: msgspec.Struct) -> str:
-        """Keep the settings and variables of a server unless equal ones are kept; the hash under which they are."""
+        """Store the settings and variables of a server unless equal ones are stored. Return their hash."""
         digest = xxhash.xxh3_64_hexdigest(msgspec.json.encode(content))
         path = self.folder / _INSTANCES / f"{digest}.json"
         if not path.exists():
@@ -186,13 +189,13 @@ class Run:
         return digest
 
     def kept(self, digest: str, kind: type[T]) -> T:
-        """What `keep_once` kept under that hash. Raises `LabError`."""
+        """Return the content that `keep_once` stored under a hash. Raises `LabError`."""
         name = f"{_INSTANCES}/{digest}.json"
         content: T = self._read(name, self._raw(name), kind)
         return content
 
     def log(self, trial: str) -> Path:
-        """Where the error log of a trial goes, beside what a trial of that name that failed has left."""
+        """Return a path for the error log of a trial, distinct from that of a failed trial with the same name."""
         path, number = self.folder / "logs" / f"{trial}.log", 1
         while path.exists():
             number += 1
@@ -225,7 +228,7 @@ class Run:
         return [line for line in lines if line.endswith(b"\n")]
 
     def _raw(self, name: str) -> dict[str, Any]:
-        """A file's JSON. Raises `LabError` if it cannot be read, or has a format that this lab does not know."""
+        """Return a file's JSON. Raises `LabError` if it cannot be read, or has an unknown format."""
         try:
             folder = self.files if name.startswith(f"{_INSTANCES}/") else self.folder
             content = msgspec.json.decode((folder / name).read_bytes(), type=dict[str, Any])
@@ -261,11 +264,11 @@ class RunStore:
         self._folder = folder or PROJECT.runs
 
     def all(self) -> list[Run]:
-        """Every run, oldest first."""
+        """Return every run, oldest first."""
         return [Run(path.parent) for path in sorted(self._folder.glob(f"*/{_RECORD}"))]
 
     def readable(self) -> tuple[list[tuple[Run, RunRecord]], list[LabError]]:
-        """Every run with its record, oldest first; and what is wrong with those that cannot be read."""
+        """Return every run with its record, oldest first, and an error for each run that cannot be read."""
         runs, errors = [], []
         for run in self.all():
             try:
@@ -275,7 +278,10 @@ class RunStore:
         return runs, errors
 
     def get(self, name: str) -> Run:
-        """The run of that name, or the only one whose name begins so; `latest` is the newest. Raises `InvalidInput`."""
+        """Return the run of that name, or the only one whose name begins so; `latest` is the newest.
+
+        Raises `InvalidInput`.
+        """
         runs = self.all()
         if name == "latest" and runs:
             return runs[-1]
@@ -286,9 +292,9 @@ class RunStore:
         return found[0]
 
     def create(self, experiment: str, options: Mapping[str, str], session: Session) -> Run:
-        """A new run's folder."""
+        """Make the folder of a new run."""
         folder = self._unused(f"{session.began:%Y%m%d-%H%M%S}-{experiment}")
-        # Made under another name: a folder without a record would be nobody's.
+        # Make it under another name first: nothing would clean up a folder without a record.
         making = Run(folder.with_name(f".{folder.name}"))
         making.folder.mkdir(parents=True)
         making.write_record(
@@ -305,7 +311,7 @@ class RunStore:
         return Run(folder)
 
     def _unused(self, name: str) -> Path:
-        """A folder of that name, or beside one that began in the same second."""
+        """Return an unused path with that name, or with a number if another run began in the same second."""
         folder, number = self._folder / name, 1
         while folder.exists():
             number += 1
@@ -317,7 +323,7 @@ class RunStore:
         files.remove(run.folder)
 
     def names_used(self, but: Run) -> Collection[str]:
-        """What all runs but one have measured on: the names of what was made or found for their groups."""
+        """Return the names of the products that all other runs have measured on."""
         used = set()
         for run in self.all():
             if run.name != but.name:
@@ -325,18 +331,18 @@ class RunStore:
         return used
 
     def clear_unfinished(self) -> list[str]:
-        """Settle the runs whose lab was killed: without a trial they go, with some they are marked; in words, which."""
+        """Settle runs of killed labs: remove those without a trial, mark the others. Return a description of each."""
         return [words for run, _ in self.readable()[0] if (words := self.clear(run)) is not None]
 
     def clear(self, run: Run) -> str | None:
-        """Settle a run if its lab was killed: in words, what it is then; None if there is nothing to settle."""
+        """Settle a run if its lab was killed. Return its new state in words; None if there is nothing to settle."""
         record = run.record()
         if record.state is not RunState.RUNNING or is_locked(run.folder / _LOCK):
             return None
         return f"the run {run.name}, {self._settle(run, record, 'the lab was killed')}"
 
     def _settle(self, run: Run, record: RunRecord, why: str, *, keep: bool = False) -> str:
-        # An earlier session's evidence stays, and so does what the run has made: only it knows of it.
+        # Keep an earlier session's evidence, and the run's products: only it knows of them.
         left = len(record.sessions) > 1 or any(group.made for group in run.group_records())
         if not (keep or left or run.trial_count() or run.verdicts(object) or run.failures()):
             self.remove(run)
@@ -346,9 +352,11 @@ class RunStore:
 
     @contextmanager
     def running(self, run: Run, seconds: Mapping[str, float]) -> Iterator[None]:
-        """While in it the run is running. Left in order it is complete, or not where steps failed; else it is settled and says why.
+        """Mark the run as running, and as complete or incomplete at the end.
 
-        `seconds` are those of the session that is the last one when it is entered.
+        After an exception, settle it with the reason.
+
+        `seconds` are those of the run's last session at entry.
         """
         session = len(run.record().sessions) - 1
         try:
@@ -357,7 +365,7 @@ class RunStore:
         except BaseException as error:
             why = str(error).splitlines()[0] if str(error) else type(error).__name__
             record = _with_seconds(run.record(), session, seconds)
-            # The logs of what failed are what its error speaks of; of what was stopped there is nothing to look into.
+            # A failure's message refers to its logs; a stopped run leaves nothing to look into.
             self._settle(run, record, why, keep=not isinstance(error, Interrupted | KeyboardInterrupt))
             raise
         record = _with_seconds(run.record(), session, seconds)
@@ -365,7 +373,7 @@ class RunStore:
         run.write_record(msgspec.structs.replace(record, state=state))
 
     def reopen(self, run: Run, session: Session) -> None:
-        """Let a run that is not complete go on, in a new session. Raises `InvalidInput` if it is, or is running."""
+        """Let a run that is not complete go on, in a new session. Raises `InvalidInput` if it is complete or runs."""
         record = run.record()
         if record.state in (RunState.COMPLETE, RunState.RUNNING):
             raise InvalidInput(f"the run {run.name} is {record.state}", "'redolab show' prints it")
@@ -383,7 +391,7 @@ def _running(lock: Path) -> Iterator[None]:
 
 
 def used_names(run: Run) -> set[str]:
-    """The names of what a run has measured on, whichever version of the lab made it."""
+    """Return the names of the products that a run has measured on, made by any version of the lab."""
     kept = {path.name for path in (run.files / "crashes").glob("*")}
     try:
         return kept | {record.name for record in run.group_records() if record.name}
@@ -398,7 +406,7 @@ def new_session(
     identity: str = "",
     servers: Mapping[str, str] | None = None,
 ) -> Session:
-    """A session that begins now, on the machine of that identity; `servers`: the versions that are expected of them."""
+    """Return a session that begins now, on the machine with that id. `servers`: the expected versions."""
     return Session(
         began=datetime.now(UTC),
         commit=commit,
@@ -412,14 +420,14 @@ def new_session(
 
 
 def _with_seconds(record: RunRecord, session: int, seconds: Mapping[str, float]) -> RunRecord:
-    """With the time that stages took in the session that ends."""
+    """Return the record with the time that stages took in its session `session`."""
     sessions = list(record.sessions)
     sessions[session] = msgspec.structs.replace(sessions[session], seconds=dict(seconds))
     return msgspec.structs.replace(record, sessions=sessions)
 
 
 def _cut_torn_end(file: IO[bytes]) -> None:
-    """A line that a killed lab left torn must not run into the next: what stands behind the last whole line goes."""
+    """Cut off a torn last line of a killed lab, which the next line would run into."""
     end = file.seek(0, os.SEEK_END)
     if not end:
         return

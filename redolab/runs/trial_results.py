@@ -1,4 +1,4 @@
-"""Trials of a run with the group and the step that each is of."""
+"""Trials of a run, each with its group and step."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _FLAT = (
 
 @dataclass(frozen=True, slots=True)
 class Result(Generic[G, S, T]):
-    """A trial, and what it is of."""
+    """A trial, and its group and step."""
 
     group: G
     step: S
     repeat: int
-    """From 1: which of the trials of its configuration it is."""
+    """Number of the trial among those of its configuration, from 1."""
     trial: T
     machine: str
     """Name of the machine in the tables of its run."""
@@ -43,7 +43,7 @@ class Result(Generic[G, S, T]):
 
 
 def results_of(runs: Sequence[Run], experiment: type[Experiment[G, S, Any, Any, T]]) -> Sequence[Result[G, S, T]]:
-    """Return the trials of runs that count, in the order in which they were measured. Raises `LabError`."""
+    """Return the trials of runs that count, in the order of measurement. Raises `LabError`."""
     machines = machines_of(runs)
     results = []
     for run in runs:
@@ -57,7 +57,7 @@ def results_of(runs: Sequence[Run], experiment: type[Experiment[G, S, Any, Any, 
 
 
 def rows_of(results: Sequence[Result[Any, Any, Any]]) -> Sequence[Mapping[str, object]]:
-    """Return trials as rows: group, step, repeat, and of the trial the fields that a cell can hold and the quantities."""
+    """Return trials as rows: group, step, repeat, and the trial's quantities and fields that a cell can hold."""
     if not results:
         return []
     kind = type(results[0].trial)
@@ -86,7 +86,7 @@ def _flat_fields(kind: type[msgspec.Struct]) -> Sequence[str]:
 
 
 def _plain(value: object) -> object:
-    """Return a value as frames take it; an empty text is no value."""
+    """Return a value for a frame; None for an empty text."""
     if isinstance(value, StrEnum):
         return str(value)
     return None if value == "" else value
