@@ -1,1 +1,1 @@
-"""Data classes alone: specs, states, trials, plans. What makes them and what reads them both import these."""
+"""Records: specs, states, trials and plans as data classes, shared by code that makes and code that reads them."""

@@ -1,4 +1,4 @@
-"""What may be compared: one key by which recoveries, loads and crashes are grouped, and what it refuses to pool."""
+"""Comparison key of recoveries, loads and crashes: results with different keys are never pooled."""
 
 from __future__ import annotations
 
@@ -51,52 +51,52 @@ LEFT_OUT: Mapping[type, Mapping[str, str]] = MappingProxyType(
         },
     }
 )  # fmt: skip
-"""Type → its fields that are not in the key, and why."""
+"""Type → its fields outside the comparison key, each with the reason."""
 _APART = (InstanceRequest, DatasetSpec, KillRule)
-"""What of a spec is taken apart, field by field; what else it has is compared as a whole."""
+"""Types whose fields are compared one by one; other values of a spec are compared as a whole."""
 _OVERRIDES = "spec.instance.overrides"
 _HASH = "spec.made_with"
 _IN_THE_HASH = ("spec.instance", "spec.workload", "spec.storage", "spec.dataset.server", "spec.dataset.version")
-"""What the hash in a spec is also made of: where one of these is out of comparison, the hash is."""
+"""Parts of a spec that its hash depends on too: the hash is ignored with any of them."""
 _NOT_SET = "not set"
 
 
 class StorageKey(msgspec.Struct, frozen=True, kw_only=True):
-    """A storage profile: its name, and a hash of what it is to be. What fio found of it is a mark, and no key."""
+    """A storage profile: its name, and a hash of its figures. fio's measurements mark results, and are not in it."""
 
     name: str
     figures: str = ""
-    """Empty where it is not known any more."""
+    """Hash of the profile; empty if it is no longer known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """What is equal between results that may be pooled, field by field (`spec.instance.log_size`); see `alike`."""
+    """Comparison key: values that are equal in results that may be pooled, by field (`spec.instance.log_size`)."""
 
     values: tuple[tuple[str, Hashable], ...]
     wider_by: frozenset[str] = frozenset()
-    """The fields that are out of comparison."""
+    """Ignored fields."""
 
     def __getitem__(self, field: str) -> Any:
-        """The value of a field. Raises `KeyError` where it is out of comparison."""
+        """Return the value of a field. Raises `KeyError` if it is ignored."""
         return dict(self.values)[field]
 
     @property
     def machine(self) -> MachineClass:
-        """The class of the machine."""
+        """Class of the machine."""
         found: MachineClass = self["machine"]
         return found
 
     @property
     def storage(self) -> StorageKey:
-        """On which it was recovered, or loaded."""
+        """Storage of the recovery, or of the load."""
         found: StorageKey = self["storage"]
         return found
 
     def but(self, *fields: str) -> Alike:
-        """The key with these fields, and what is in them, out of comparison: equal only to keys that are as wide.
+        """Return the key without these fields and their parts; it equals only keys that ignore the same fields.
 
-        Raises `ValueError` for what is no field.
+        Raises `ValueError` for an unknown field.
         """
         for field in fields:
             if field not in FIELDS and not field.startswith(f"{_OVERRIDES}."):
@@ -117,7 +117,7 @@ def alike(
     buffer_pool: int,
     settings: str = "",
 ) -> Alike:
-    """The key of a recovery; of a load, and of the crash at its end, with the server and the storage under load."""
+    """Return the key of a recovery; for a load and the crash at its end, with the server and storage of the load."""
     values = {
         "machine": machine,
         "server": server,
@@ -132,7 +132,7 @@ def alike(
 
 
 def storage_key(name: str, profile: StorageProfile | None) -> StorageKey:
-    """The key of a storage; `profile`: what it was to be, None where that is not known any more."""
+    """Return the key of a storage. `profile` is None if it is no longer known."""
     if profile is None:
         return StorageKey(name=name)
     figures = msgspec.json.encode(storage_figures(profile), order="sorted")
@@ -140,7 +140,10 @@ def storage_key(name: str, profile: StorageProfile | None) -> StorageKey:
 
 
 def pooled(keys: Iterable[Alike], *but: str) -> Alike:
-    """The one key of what is to be pooled, these fields aside. Raises `LabError` if it is not alike, or if there is nothing."""
+    """Return the common key of results to pool, without some fields.
+
+    Raises `LabError` if keys differ, or without results.
+    """
     wider = [key.but(*but) for key in keys]
     if not wider:
         raise LabError("there is nothing to pool")
@@ -154,7 +157,7 @@ def pooled(keys: Iterable[Alike], *but: str) -> Alike:
 
 
 def grouped(keyed: Iterable[tuple[Alike, T]], *but: str) -> dict[Alike, list[T]]:
-    """Key, these fields aside → what has it, in the order given."""
+    """Return key, without some fields → its results, in the given order."""
     found: dict[Alike, list[T]] = {}
     for key, each in keyed:
         found.setdefault(key.but(*but), []).append(each)
@@ -162,7 +165,7 @@ def grouped(keyed: Iterable[tuple[Alike, T]], *but: str) -> dict[Alike, list[T]]
 
 
 def _difference(one: Alike, other: Alike) -> tuple[str, str, str]:
-    """The first field in which two keys differ, and both values in words."""
+    """Return the first field in which two keys differ, and both values in words."""
     if one.wider_by != other.wider_by:
         (*_, field) = sorted(one.wider_by ^ other.wider_by)
         return (
@@ -207,7 +210,7 @@ def _out_of(value: object) -> Mapping[str, str]:
 
 
 def _is_in(field: str, within: str) -> bool:
-    """Whether a field is another one, or part of it."""
+    """Return True if a field is another one, or part of it."""
     return field == within or field.startswith(f"{within}.")
 
 
@@ -220,4 +223,4 @@ FIELDS = frozenset(
         *(f"spec.kill.{field}" for field in _fields(KillRule)),
     }
 )
-"""What can be left out of comparison; beside these a single override, as in `spec.instance.overrides.innodb_io_capacity`."""
+"""Fields that a key can ignore, besides single overrides as in `spec.instance.overrides.innodb_io_capacity`."""

@@ -1,4 +1,4 @@
-"""A crash as it is asked for and as it is kept: the spec, the image, and what its files are called."""
+"""A crash as requested and as kept: the spec, the image, and the names of its files."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ WORKLOAD = "workload.csv"
 FILL_LOG = "fill.log"
 MACHINE = "machine.csv"
 STORY = (SAMPLES, WORKLOAD, FILL_LOG, MACHINE)
-"""The files that tell how an image came about."""
+"""Files recorded on the way to a crash."""
 
 
 class CrashSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """What makes a crash: two images of equal specs answer the same question, and the second need not be made."""
+    """Specification of a crash. Images of equal specs answer the same question, so one of them can be used again."""
 
     dataset: DatasetSpec
     workload: str
@@ -38,32 +38,32 @@ class CrashSpec(msgspec.Struct, frozen=True, kw_only=True):
     kill: KillRule
     instance: InstanceRequest
     made_with: str = ""
-    """A hash of what else decides it: the workload's script, and the settings that the lab gives such an instance."""
+    """Hash of other inputs: the workload's script, and the lab's settings of such an instance."""
     prepared_transactions: int = 0
-    """XA transactions that are prepared at the crash, each with a row, and that nobody will ever end."""
+    """Number of XA transactions that are prepared at the crash, each with a row, and never ended."""
     number: int = 1
-    """Which of several crashes made alike: what two of them differ in is the spread between crashes."""
+    """Number of the crash among comparable ones, which show the spread between crashes."""
     think_time: bool = False
-    """Whether the clients waited between transactions as people at terminals would."""
+    """True if the clients paused between transactions like people at terminals."""
     pool_dump: bool = False
-    """Whether the buffer pool was dumped right before the crash, for a recovering server to load."""
+    """True if the buffer pool was dumped right before the crash, for a recovering server to load."""
     storage: str = HOME
-    """The storage profile on which the server was under load."""
+    """Storage profile of the server under load."""
     crash: str = KILL
     """The kind of crash (`redolab.crashes.kinds`)."""
 
     @property
     def clients(self) -> Clients:
-        """Who wrote."""
+        """Clients of the load."""
         return Clients(connections=self.threads, think_time=self.think_time)
 
     def alike(self) -> CrashSpec:
-        """What all crashes made alike share."""
+        """Return the spec that all comparable crashes share."""
         return msgspec.structs.replace(self, number=1)
 
 
 class CrashImage(msgspec.Struct, frozen=True, kw_only=True):
-    """A crash image that is there; its folder holds the data directory as `data`, never started itself."""
+    """A crash image on disk; its folder has the data directory as `data`, on which no server ever starts."""
 
     format: int
     name: str
@@ -72,47 +72,47 @@ class CrashImage(msgspec.Struct, frozen=True, kw_only=True):
     made: datetime
     why_killed: str
     fill_seconds: float
-    """Of the load, without what it stood still for earlier states of it."""
+    """Seconds of the load, without pauses for earlier states of it."""
     last_sample: Sample
-    """Taken right before the SIGKILL."""
+    """Sample right before the SIGKILL."""
     settings: tuple[Setting, ...]
     variables: Mapping[str, str]
-    """Every setting the server said it used while it filled."""
+    """Variable → value, as the server reported them under load."""
     capacity: RedoCapacity
-    """The limits of its redo log by formula; the samples have the server's own where it tells them."""
+    """Limits of its redo log by formula; samples have the server's own if it reports them."""
     hashes: Mapping[str, str]
-    """Relative path → XXH3 of every file, as the kill left it."""
+    """Relative path → XXH3 of every file after the kill."""
     undo_growth: int | None = None
-    """Bytes by which the files that hold undo (system and undo tablespaces) grew from the dataset to the kill."""
+    """Bytes by which files with undo (system and undo tablespaces) grew from the dataset to the kill."""
     steady: bool | None = None
-    """Whether the load had become steady; None of one that was not to."""
+    """True if the load had become steady; None if it did not have to."""
     late_share: float | None = None
-    """Of a load on a disk model: how late it answered, as a share of all its latencies."""
+    """Delay of a disk model's answers under load, as a share of all its latencies."""
     journal_replayed_s: float | None = None
-    """Of a power cut: seconds in which the file system of this machine was mounted again, and replayed its journal."""
+    """Seconds in which this machine remounted the file system after a power cut, and replayed its journal."""
     moment: float | None = None
-    """Seconds of the load after which it was to be struck, as drawn; None where the rule draws none."""
+    """Seconds of the load after which the crash was to happen, as drawn; None if the rule draws no time."""
     load: str = ""
-    """Of which load it is: those of one load share its history, and are no crashes made alike."""
+    """Name of the load. Crashes of one load share its history, and are not independent."""
 
     @property
     def hard_limit(self) -> int:
-        """The checkpoint age at which statements waited: the server's own figure where it told one."""
+        """Checkpoint age at which statements waited, in bytes: the server's own figure if it reported one."""
         return self.last_sample.hard_limit or self.capacity.hard_limit
 
     @property
     def sync_flush_point(self) -> int:
-        """The checkpoint age from which on flushing was forced: the server's own figure where it told one."""
+        """Checkpoint age from which flushing was forced, in bytes: the server's own figure if it reported one."""
         return self.last_sample.sync_flush_point or self.capacity.sync_flush_point
 
     @property
     def stopped_short(self) -> bool:
-        """Whether the checkpoint age stopped growing before it was what it was to be."""
+        """True if the checkpoint age stopped growing before its target."""
         return STOPPED_GROWING in self.why_killed
 
 
 def decoded_image(content: bytes) -> CrashImage:
-    """An image's `image.json`. Raises `msgspec.MsgspecError` if it is none, or one of another format."""
+    """Decode an `image.json`. Raises `msgspec.MsgspecError` if it is invalid or of another format."""
     image = msgspec.json.decode(content, type=CrashImage)
     if image.format != IMAGE_FORMAT:
         raise msgspec.ValidationError(f"its format is {image.format}, and this lab reads {IMAGE_FORMAT}")
@@ -120,16 +120,16 @@ def decoded_image(content: bytes) -> CrashImage:
 
 
 def filled_to(images: Iterable[CrashImage]) -> str:
-    """To which age their logs were filled, in words, each once."""
+    """Return the checkpoint ages to which the logs were filled, in words, without duplicates."""
     return " or ".join(dict.fromkeys(words for image in images if (words := image.spec.kill.filled_to())))
 
 
 def undo_pages(image: CrashImage) -> int | None:
-    """Pages by which the files that hold undo grew; None where that was not looked at.
+    """Return the pages by which files with undo grew; None if unknown.
 
-    Undo that purge has not caught up with is dirtied and redone like any other page, and initialised by recovery without
-    being read.
+    Undo that purge has not freed yet is dirtied and redone like any other page, and recovery initialises it without
+    reading.
     """
-    # MySQL 5.5 has no such variable, and one page size.
+    # MySQL 5.5 has no such variable, and only one page size.
     page = int(image.variables.get("innodb_page_size", PAGE_SIZE))
     return None if image.undo_growth is None else image.undo_growth // page

@@ -1,4 +1,4 @@
-"""What makes a dataset, and the tables in it that are the lab's own."""
+"""Specification of a dataset, and the lab's own tables in it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from redolab.units import format_size
 from redolab.workloads.data import DATABASE, WorkloadData
 
 OPEN_TRANSACTION_TABLE = f"{DATABASE}.open_transaction"
-"""Rows for the transaction that is open at the crash: apart from the workload's, whose clients would wait for its locks."""
+"""Table of the transaction that is open at the crash.
+
+The workload's clients would wait for its locks in their own tables.
+"""
 PROBE_TABLE = f"{DATABASE}.probe"
-"""Where the first write after a recovery goes."""
+"""Table of the first write after a recovery."""
 
 LAB_TABLES = f"""
 CREATE TABLE {OPEN_TRANSACTION_TABLE} (id INT NOT NULL PRIMARY KEY, changed TINYINT NOT NULL, filler CHAR(100) NOT NULL) ENGINE=InnoDB;
@@ -20,25 +23,25 @@ CREATE TABLE {PROBE_TABLE} (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, written 
 
 
 class DatasetSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """What makes a dataset: two of equal specs are the same."""
+    """Specification of a dataset: datasets of equal specs are the same."""
 
     server: str
     version: str
     size: int
     """Bytes asked for."""
     data: WorkloadData
-    """What the workload loads."""
+    """Data that the workload loads."""
     open_transaction_rows: int
     schema: str = LAB_TABLES
     """The lab's own tables."""
     empty_tables: int = 0
-    """Tables beside those, each a file that a start may have to open."""
+    """Number of further tables, each a file that a start may have to open."""
     page_size: int | None = None
     """Bytes of a page; None: the server's default."""
     own_files: bool = True
-    """Whether each table has a file of its own (`innodb_file_per_table`)."""
+    """True if each table has a file of its own (`innodb_file_per_table`)."""
 
     @property
     def key(self) -> str:
-        """Its name on the disk."""
+        """Name on disk."""
         return f"{self.server}-{format_size(self.size)}-{xxhash.xxh3_64_hexdigest(msgspec.json.encode(self))[:8]}"

@@ -1,4 +1,4 @@
-"""What decides the moment of a crash."""
+"""Rule for the crash time."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from redolab.models.capacity import RedoCapacity
 from redolab.units import format_size, parse_duration, parse_percent, parse_size
 
 STOPPED_GROWING = "had stopped growing"
-"""What is said of such an age."""
+"""Words for a checkpoint age that stopped growing."""
 _REACHED = 0.98
-"""Of the age aimed at, beyond which none or few go: few samples fall right on it."""
+"""Share of the target age that counts as reached: few samples fall right on it."""
 _WARM_UP = 3
-"""Of a window: what a load's start is allowed."""
+"""Divisor of a window that gives the length of a load's start."""
 
 
 class SteadyRule(msgspec.Struct, frozen=True, kw_only=True):
-    """When a load counts as steady; until the log has been filled some times, flushing has not met its limits yet."""
+    """Condition for a steady load. Until the log was filled a few times, flushing has not met its limits."""
 
     fillings: float = 2.0
-    """So often the redo log must have been filled: redo written, by the age at which statements wait."""
+    """Number of times the redo log must have been filled: redo written over the age at which statements wait."""
     window: float = 180.0
-    """Seconds: and then the throughput of the last so many is that of as many before."""
+    """Length in seconds of each of the last two windows, whose throughputs must agree."""
     within: float = 0.05
-    """As a share of the larger."""
+    """Allowed difference of their throughputs, as a share of the larger."""
 
     @property
     def warm_up(self) -> float:
@@ -36,19 +36,19 @@ class SteadyRule(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def soonest(self) -> float:
-        """Seconds after which a load may be steady."""
+        """Seconds after which a load may be steady at the earliest."""
         return self.warm_up + 2 * self.window
 
 
 class Uniform(msgspec.Struct, frozen=True, kw_only=True):
-    """A moment between two, each as likely as any other; seconds after the load began."""
+    """Uniform distribution of a time, in seconds after the load began."""
 
     earliest: float
     latest: float
 
     @classmethod
     def parse(cls, text: str) -> Uniform:
-        """As in `5m-30m`. Raises `InvalidInput`."""
+        """Parse a text such as `5m-30m`. Raises `InvalidInput`."""
         first, dash, last = text.partition("-")
         if not dash:
             raise InvalidInput(f"'{text}' is not two moments", "write them as 5m-30m")
@@ -58,36 +58,39 @@ class Uniform(msgspec.Struct, frozen=True, kw_only=True):
         return cls(earliest=earliest, latest=latest)
 
     def __str__(self) -> str:
-        """As it is parsed."""
+        """Return the text that `parse` reads."""
         return f"{self.earliest:g}s-{self.latest:g}s"
 
     def drawn(self, draw: random.Random) -> float:
-        """One of them."""
+        """Return one time, drawn."""
         return draw.uniform(self.earliest, self.latest)
 
 
 class KillRule(msgspec.Struct, frozen=True, kw_only=True):
-    """What decides the moment of the kill.
+    """Rule for the time of the kill.
 
-    Crashes until 2026-11-24 have none set: they were at the sync flush point, of MariaDB 10.5 and later at the async one.
+    Crashes until 2026-11-24 set none: they happened at the sync flush point, on MariaDB 10.5 and later at the async
+    one.
     """
 
     highest_age: bool = False
-    """Kill when the checkpoint age is what a load that outruns flushing comes back to (`RedoCapacity.highest_age`)."""
+    """True to kill at the checkpoint age that a load faster than flushing returns to (`RedoCapacity.highest_age`)."""
     age_fraction: float | None = None
-    """Kill when the checkpoint age reaches this share of the age at which statements wait (the usable capacity)."""
+    """Share of the age at which statements wait (the hard limit); kill when the checkpoint age reaches it."""
     age: int | None = None
-    """Kill when the checkpoint age reaches so many bytes."""
+    """Bytes; kill when the checkpoint age reaches them."""
     after: float | None = None
-    """Kill after so many seconds of the workload, or at what else is set where that comes before."""
+    """Seconds of the workload after which to kill, unless another condition is met first."""
     steady: SteadyRule | None = None
-    """Kill when the load has become steady."""
+    """Condition of a steady load, after which to kill."""
     moment: Uniform | None = None
-    """Kill at a moment drawn from these; which one is kept in the state."""
+    """Distribution of the kill time; the drawn time is kept in the image."""
 
     @classmethod
     def from_options(cls, kill_at: str | None, kill_after: float | None) -> KillRule:
-        """The rule that `--kill-at 75%`, `--kill-at 2G` and `--kill-after 30m` stand for: of two, what comes first."""
+        """Return the rule for `--kill-at 75%`, `--kill-at 2G` and `--kill-after 30m`; of two, the first to be met
+        counts.
+        """
         if kill_at is None:
             return cls(after=kill_after, highest_age=kill_after is None)
         if "%" in kill_at:
@@ -96,17 +99,17 @@ class KillRule(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def wants_no_age(self) -> bool:
-        """Whether it is not an age that ends it."""
+        """True if no checkpoint age ends the load."""
         other = self.after is not None or self.steady is not None or self.moment is not None
         return other and self.age is None and self.age_fraction is None and not self.highest_age
 
     @property
     def fills_up(self) -> bool:
-        """Whether it is the log that decides, and not a number."""
+        """True if the log's size decides the age, and not a number."""
         return self in (KillRule(), HIGHEST_AGE)
 
     def filled_to(self) -> str:
-        """To which age it has a log filled, in words; empty where it names none."""
+        """Return the checkpoint age to which a log is filled, in words; empty if the rule names none."""
         if self.highest_age:
             return "the highest age"
         if self.age is not None:
@@ -120,9 +123,9 @@ class KillRule(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def target_age(self, counters: Counters, capacity: RedoCapacity) -> int | None:
-        """The checkpoint age to reach, in bytes; None if the rule has none.
+        """Return the checkpoint age to reach, in bytes; None if the rule has none.
 
-        The limit is the server's own where it tells one, else what the formula of its source gives.
+        The hard limit is the server's own if it reports one, else by the formula of its source.
         """
         if self.wants_no_age:
             return None
@@ -135,4 +138,4 @@ class KillRule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 HIGHEST_AGE = KillRule(highest_age=True)
-"""What a log is filled to unless something else is asked for."""
+"""Rule by default."""

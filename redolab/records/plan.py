@@ -16,12 +16,12 @@ from redolab.units import format_duration, format_size
 
 
 class PlannedCrash(PlannedGroup, frozen=True, kw_only=True):
-    """A crash image that is wanted, and the server that recovers it."""
+    """A crash image to make or find, and the server that recovers it."""
 
     server: str
     spec: CrashSpec
     image: str | None = None
-    """The one image that is meant; otherwise any made to this spec."""
+    """Name of the only image to use; None for any made to this spec."""
 
     @override
     def described(self) -> Mapping[str, str]:
@@ -47,7 +47,9 @@ class PlannedCrash(PlannedGroup, frozen=True, kw_only=True):
         return [f"crash of {self.spec.dataset.server}, {log}", f"crash, {log}"]
 
     def _lasts(self) -> str:
-        """How long it is loaded, as in `until steady` and `8 min 0 s`; empty where an age ends it, or a moment that is drawn."""
+        """Return the duration of the load in words: `until steady` or `8 min 0 s`; empty if an age or a drawn time ends
+        it.
+        """
         kill = self.spec.kill
         if kill.steady is not None:
             return "until steady"
@@ -55,12 +57,12 @@ class PlannedCrash(PlannedGroup, frozen=True, kw_only=True):
 
 
 class PlannedRecovery(PlannedStep, frozen=True, kw_only=True):
-    """One recovery of a crash's image: on what, with a buffer pool of so many bytes."""
+    """One recovery of a crash's image on a storage, with a buffer pool in bytes."""
 
     storage: str
     pool: int
     settings: str = ""
-    """What is set beyond the lab's own settings (`redolab.servers.extra_settings`)."""
+    """Settings beyond the lab's own (`redolab.servers.extra_settings`)."""
 
     @override
     def described(self) -> Mapping[str, str]:
@@ -69,29 +71,29 @@ class PlannedRecovery(PlannedStep, frozen=True, kw_only=True):
 
     @override
     def cost_keys(self, group: Sequence[str]) -> Sequence[str]:
-        """The same storage and log, and if possible the same server and pool."""
+        """Return keys with the same storage and log, first those with the same server and pool."""
         of_server, of_log = group
         on = f"recovery on {self.storage} after"
         return [f"{on} {of_server}, pool {format_size(self.pool)}", f"{on} {of_server}", f"{on} {of_log}"]
 
 
 class CrashConditions(msgspec.Struct, frozen=True, kw_only=True):
-    """What holds for a whole run of crashes and recoveries."""
+    """Conditions of a whole run of crashes and recoveries."""
 
     storages: Mapping[str, StorageProfile]
-    """The storages by name, as they were when the plan was made."""
+    """Storage profiles by name, when the plan was made."""
     sample_every: float = 1.0
-    """Seconds between two samples while a log is filled."""
+    """Seconds between two samples under load."""
     new_crash: bool = False
-    """Crash anew even if an image made to the same spec is kept."""
+    """True to crash anew even if an image of the same spec exists."""
     check_disks: bool = True
-    """Whether fio looks at every storage before."""
+    """True if fio measures every storage first."""
     stuck_after: float = STUCK_AFTER
     """Seconds without progress after which a recovery counts as stuck."""
     warm_for: float = 0.0
-    """Seconds for which the workload's clients are followed at most after each recovery; 0: they are not started."""
+    """Most seconds for which the workload's clients are followed after each recovery; 0: they are not started."""
     looked_at: bool = False
-    """Whether each recovering server is looked at as `redolab follow` does."""
+    """True if each recovering server is probed as `redolab follow` does."""
 
 
 CrashPlan: TypeAlias = Plan[PlannedCrash, PlannedRecovery, CrashConditions]

@@ -1,4 +1,4 @@
-"""Two sizes of the redo log by turns within one load: what is planned, and what a block of turns came to."""
+"""Records of two redo log sizes, interleaved within one load: the plan, and the result of each block."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from redolab.units import format_duration, format_size
 
 
 class ResizingCell(msgspec.Struct, frozen=True, kw_only=True):
-    """What all turns share that are compared; sizes in bytes."""
+    """Conditions that compared turns share; sizes in bytes."""
 
     server: str
     storage: str
@@ -26,28 +26,28 @@ class ResizingCell(msgspec.Struct, frozen=True, kw_only=True):
     trx_commit: int
     small: int
     large: int
-    """Of the redo logs that are compared, all files together."""
+    """Bytes of the larger redo log, all files together; `small` likewise."""
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
-    """A stretch of the load with one size of the log; rates are of the measured stretch. None where it is not known."""
+    """A window of the load with one log size; rates are of the measured seconds. None if unknown."""
 
     log_size: int
     seconds: float
     rate: float
-    """NOTPM of TPC-C, commits a second of other workloads."""
+    """Throughput: NOTPM of TPC-C, commits a second of other workloads."""
     latency_95_ms: float | None
     worst_second: float
-    """Its slowest second, as a share of the median."""
+    """Throughput of the slowest second, as a share of the median."""
     age: float | None
     """Mean checkpoint age in bytes."""
     redo_per_second: float | None
     pages_per_commit: float | None
-    """Bytes of pages that were flushed, the doublewrite buffer not counted."""
+    """Bytes of flushed pages, without the doublewrite buffer."""
     device_per_commit: float | None
     """Bytes written to the device."""
     cpu_share: float | None
-    """Of all processors, whoever used them."""
+    """Share of all CPUs in use by anything."""
 
 
 class Resize(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,45 +60,45 @@ class Resize(msgspec.Struct, frozen=True, kw_only=True):
     in_force_s: float
     """Seconds until the log had its new size."""
     usual_rate: float
-    """Throughput in the seconds before, as `Turn.rate`."""
+    """Throughput in the seconds before, in the unit of `Turn.rate`."""
     rates: tuple[tuple[float, float], ...]
     """Seconds since the statement was sent, and throughput in the second that ended then."""
 
     @property
     def grows(self) -> bool:
-        """Whether the log becomes larger."""
+        """True if the log becomes larger."""
         return self.after > self.before
 
     @property
     def slowest(self) -> float:
-        """The slowest second from the statement on, as a share of the usual throughput."""
+        """Throughput of the slowest second from the statement on, as a share of the usual."""
         return min((rate for at, rate in self.rates if at > 0), default=0.0) / self.usual_rate
 
     @property
     def meanwhile(self) -> float | None:
-        """Throughput until the size was in force, as a share of the usual; None where that was within a second."""
-        # A second that ended before then is of the time before the statement too.
+        """Throughput until the size was in force, as a share of the usual; None if that took less than a second."""
+        # A second that ended before then includes time before the statement.
         rates = [rate for at, rate in self.rates if 1 <= at <= self.in_force_s]
         return statistics.fmean(rates) / self.usual_rate if rates else None
 
 
 class ResizingTrial(msgspec.Struct, frozen=True, kw_only=True):
-    """A block: both sizes of the log twice, within one load."""
+    """A block: each log size twice, within one load."""
 
     cell: ResizingCell
     version: str
     counts_new_orders: bool
-    """Whether rates are NOTPM."""
+    """True if rates are NOTPM."""
     turns: tuple[Turn, ...]
     resizes: tuple[Resize, ...]
     instance: str
-    """The hash under which the run keeps the server's settings and variables."""
+    """Hash under which the run keeps the server's settings and variables."""
     disturbance: Disturbance | None = None
-    """What others took of the processors meanwhile."""
+    """CPU time that others used meanwhile."""
 
 
 class PlannedLoad(PlannedGroup, frozen=True, kw_only=True):
-    """An instance under a load that goes on until all its blocks are measured."""
+    """An instance under a load that continues until all its blocks are measured."""
 
     cell: ResizingCell
 
@@ -114,12 +114,12 @@ class PlannedLoad(PlannedGroup, frozen=True, kw_only=True):
 
 
 class PlannedBlock(PlannedStep, frozen=True, kw_only=True):
-    """Turns of the log's sizes, in order; in bytes and seconds."""
+    """Turns of log sizes, in order; in bytes and seconds."""
 
     block: int
     sizes: tuple[int, ...]
     seconds: float
-    """Of a turn, with what it takes to settle."""
+    """Seconds of a turn, including the time to settle."""
 
     @override
     def described(self) -> dict[str, str]:
@@ -128,13 +128,13 @@ class PlannedBlock(PlannedStep, frozen=True, kw_only=True):
 
     @override
     def cost_keys(self, group: Sequence[str]) -> Sequence[str]:
-        """Turns are as long whichever comes first."""
+        """Return keys without the order of sizes: every order takes as long."""
         turns = f"{len(self.sizes)} turns of {self.seconds} s"
         return [f"{turns} of {group[0]}", turns]
 
 
 class ResizingConditions(msgspec.Struct, frozen=True, kw_only=True):
-    """What holds for the whole run; seconds."""
+    """Conditions of the whole run; seconds."""
 
     seconds: float
     settling: float

@@ -1,4 +1,4 @@
-"""What a judge found of a recovered server: a record of its own, given after the trial, and given again when asked."""
+"""Consistency checks of a recovered server, in a record of their own: they follow the trial, and can be repeated."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from redolab.workloads.data import TableCheck
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
-    """What was looked at in a recovered server, and what came of it."""
+    """Consistency checks of a recovered server, and their result."""
 
     image: str
-    """The state that was recovered."""
+    """Name of the recovered image."""
     server: str
     version: str
     judged: datetime
     afresh: bool = False
-    """Whether it is of another recovery of the state than the one that was timed."""
+    """True if the checks are of another recovery than the timed one."""
     thorough: bool
-    """Whether all was looked at, and not a part of it."""
+    """True if everything was checked, false for a part."""
     ruling: Ruling
     checks: tuple[TableCheck, ...] = ()
     why: str = ""
-    """Of one that is unknown: what kept the judge from it."""
+    """Reason why an unknown result could not be checked."""
 
     @property
     def failed_checks(self) -> tuple[TableCheck, ...]:
-        """What is not as it must be."""
+        """Checks that did not pass."""
         return tuple(check for check in self.checks if not check.passed)
