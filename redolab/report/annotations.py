@@ -1,4 +1,4 @@
-"""What stands beside the type of a field: `Annotated[float, Quantity("stall", "s")]`."""
+"""Annotations of fields: `Annotated[float, Quantity("stall", "s")]`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def annotated(kind: type, extra: type[T]) -> Mapping[str, tuple[Any, T]]:
-    """Return field → its type and what of that kind is beside it, of the fields that have one; those of base classes first."""
+    """Return field → its type and its annotation of class `extra`, for fields with one; base classes' fields first."""
     # Not typing.get_type_hints: it evaluates a lambda in an annotation without the names of its module.
     hints = {
         name: hint

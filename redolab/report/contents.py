@@ -1,4 +1,4 @@
-"""What is made of runs: tables, the numbers behind them, and plots that are drawn when they are asked for."""
+"""Contents of reports: tables, the numbers behind them, and plots that are drawn on request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from redolab.report.table import ReportTable
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A plot that is drawn when it is asked for: into which folder it is told then."""
+    """A plot that is drawn on request, into the folder that `draw` is given."""
 
     name: str
     draw: Callable[[Path], None]
@@ -19,16 +19,16 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What an experiment makes of a run."""
+    """Report of an experiment on a run."""
 
     answer: str
-    """To the question of the experiment, in a sentence."""
+    """Answer to the experiment's question, in a sentence."""
     tables: Sequence[ReportTable]
-    """What the run is about; what everybody is shown."""
+    """Main tables, shown to everybody."""
     details: Sequence[ReportTable] = ()
-    """What explains it, for those who ask for all."""
+    """Tables with explanations, shown on request."""
     rows: Mapping[str, Sequence[Mapping[str, object]]] = field(default_factory=dict)
-    """Name → the numbers behind a table, for programs."""
+    """Name → rows behind a table, for programs."""
     plots: Sequence[Plot] = ()
     files: Mapping[str, bytes] = field(default_factory=dict)
-    """Name → content of what else the run leaves for its user."""
+    """Name → content of further files in the run's folder."""

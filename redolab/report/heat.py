@@ -1,4 +1,4 @@
-"""Heat tables: a grid of values on a logarithmic scale of one colour, each with its number, and what went wrong among them."""
+"""Heat tables: a grid of values on a logarithmic scale of one colour, each with its number; failures are marked."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from redolab.report.plots import LIMIT, plt
 
 _COLOURS = "Blues"
 _DARK = 0.6
-"""From this depth of colour on the text is white."""
+"""Depth of colour from which the text is white."""
 
 _ACROSS = 60
-"""Letters of labels that stand beside each other without touching."""
+"""Characters of labels that fit beside each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeatCell:
-    """One cell: its text, and the value that its colour stands for; None of one that went wrong."""
+    """One cell: its text, and the value for its colour; None for a failure."""
 
     text: str
     value: float | None
@@ -34,7 +34,7 @@ def draw_heat(
     cells: Mapping[tuple[str, str], HeatCell],
     span: tuple[float, float],
 ) -> None:
-    """Draw the cells of (row, column); `span`: the least and the greatest value of all panels."""
+    """Draw the cells of (row, column). `span`: the least and the greatest value of all panels."""
     shade = LogNorm(span[0] / 2, span[1] * 1.5)
     for (row, column), cell in cells.items():
         at = columns.index(column), rows.index(row)

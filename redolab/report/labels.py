@@ -1,4 +1,4 @@
-"""What servers are called in tables and pictures."""
+"""Names of servers in tables and pictures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ _FAMILIES = {"mysql": "MySQL", "mariadb": "MariaDB"}
 
 
 def server_label(name: str, version: str) -> str:
-    """A server of the catalogue by family and version, as in `MySQL 8.0.15`; one of the user's own by its name."""
+    """Return a catalogue server's family and version, as in `MySQL 8.0.15`, or the name of a user's own server."""
     family, _, of_catalogue = name.partition("-")
     number = version.partition("-")[0]
     if family in _FAMILIES and of_catalogue and number.startswith(of_catalogue):

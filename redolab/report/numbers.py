@@ -1,4 +1,4 @@
-"""Numbers as every table, plot and answer writes them. Sizes and durations are `redolab.units`'."""
+"""Numbers as text, the same in every table, plot and answer. Sizes and durations are in `redolab.units`."""
 
 from __future__ import annotations
 
@@ -7,41 +7,41 @@ import statistics
 from collections.abc import Sequence
 
 NONE = "–"
-"""What stands for a value that there is not."""
+"""Text for a missing value."""
 _FEWEST = 6
-"""Of fewer values no two make a 95 % interval of their median."""
+"""Fewest values with a 95 % interval of their median."""
 
 
 def number(value: float | None, places: int = 2) -> str:
-    """As in `1,234.5`; a dash for None."""
+    """Return a number as in `1,234.5`; a dash for None."""
     if value is None or math.isnan(value):
         return NONE
-    # Not -0.0.
+    # Avoid -0.0.
     return f"{round(value, places) + 0.0:,.{places}f}"
 
 
 def signed(value: float | None, places: int = 2) -> str:
-    """As in `+1.50`."""
+    """Return a signed number as in `+1.50`."""
     if value is None or math.isnan(value):
         return NONE
     return f"{round(value, places) + 0.0:+,.{places}f}"
 
 
 def percent(share: float | None, places: int = 1) -> str:
-    """As in `+1.5%`, of a share such as 0.015."""
-    # Not -0.0%.
+    """Return a share such as 0.015 as in `+1.5%`."""
+    # Avoid -0.0%.
     return NONE if share is None else f"{round(share, places + 2) + 0.0:+.{places}%}"
 
 
 def span(values: Sequence[float], places: int = 2, between: str = " to ") -> str:
-    """As in `1.00 to 5.87`, or `1.00` where both ends are written alike; a dash for no values."""
+    """Return a range as in `1.00 to 5.87`, or `1.00` if both ends look the same; a dash for no values."""
     if not values:
         return NONE
     return between.join(dict.fromkeys((number(min(values), places), number(max(values), places))))
 
 
 def median_with_range(values: Sequence[float], places: int = 2) -> str:
-    """As in `12.3 (4.5–67.8)`: median, least and greatest; the median alone where these are written like it."""
+    """Return median and range as in `12.3 (4.5–67.8)`; the median alone if the ends look the same."""
     return _median_between(values, (min(values), max(values)), places) if values else NONE
 
 
@@ -58,11 +58,11 @@ def interval_of_median(values: Sequence[float]) -> tuple[float, float] | None:
 
 
 def median_with_interval(values: Sequence[float], places: int = 2) -> str:
-    """As in `12.3 (10.1–14.0)`: median and its 95 % interval, or the range of fewer than six values."""
+    """Return median and 95 % interval as in `12.3 (10.1–14.0)`; the range for fewer than six values."""
     interval = interval_of_median(values)
     return median_with_range(values, places) if interval is None else _median_between(values, interval, places)
 
 
 def noun(count: int, one: str, several: str = "") -> str:
-    """As in `1 client` and `4 clients`."""
+    """Return a count with its noun, as in `1 client` and `4 clients`."""
     return f"{count:,} {one if count == 1 else several or one + 's'}"

@@ -1,4 +1,4 @@
-"""What all plots have in common: drawn without a display, with their finding as title, readable in grey."""
+"""Common style of all plots: drawn without a display, with the finding as title, readable in grey."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 
-# Jupyter shows figures by a backend of its own, which it names like this; the lab itself has no display.
+# Jupyter's own backend, which shows figures, has such a name; the lab itself has no display.
 if not os.environ.get("MPLBACKEND", "").startswith("module://"):
     mpl.use("Agg")
 
@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 __all__ = ["LIMIT", "MEASURED", "MODEL", "WIDTH", "head", "plt", "save", "wrapped"]
 
-# The same figure is the same file: what is committed can be compared with what is drawn anew.
+# The same figure gives the same file: a committed plot can be compared with a new one.
 mpl.rcParams["svg.hashsalt"] = "redolab"
 
 WIDTH = 8.0
@@ -37,7 +37,7 @@ _NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def head(figure: Figure, finding: str, shared: str) -> None:
-    """Give a figure its finding as title, and under it what all of it shares."""
+    """Set a figure's finding as its title, and under it the conditions that all of it shares."""
     columns = int(figure.get_figwidth() * _LETTERS)
     title = figure.suptitle("\n".join(wrapped(finding, columns)), fontsize="large", x=0.01, ha="left")
     # Digits and capitals are wider than other letters.
@@ -50,13 +50,13 @@ def head(figure: Figure, finding: str, shared: str) -> None:
 
 
 def wrapped(text: str, columns: int) -> list[str]:
-    """The text in lines of at most so many characters, no number without its unit (`+4 s`) at a line's end."""
+    """Return the text in lines of at most `columns` characters, without a break between number and unit (`+4 s`)."""
     lines = textwrap.wrap(_UNIT.sub(_NO_BREAK, text), columns)
     return [line.replace(_NO_BREAK, " ") for line in lines]
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure as `PATH.svg` and `PATH.png`, and let go of it."""
+    """Write a figure as `PATH.svg` and `PATH.png`, and close it."""
     for axes in figure.axes:
         axes.spines[["top", "right"]].set_visible(False)
     path.parent.mkdir(parents=True, exist_ok=True)

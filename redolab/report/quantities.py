@@ -1,4 +1,4 @@
-"""What a trial measures, declared on its fields and properties: title, unit, places. Tables and plots are made from it."""
+"""Quantities of a trial, declared on its fields and properties with title, unit and places, for tables and plots."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class Quantity:
     unit: str = ""
     places: int = 2
     scale: float = 1.0
-    """Factor from the value to what a table shows, as 1000 of seconds shown in milliseconds."""
+    """Factor from the value to the unit in tables, such as 1000 for seconds shown in milliseconds."""
 
     @property
     def heading(self) -> str:
-        """As in `longest stall, s`."""
+        """Heading of a column, as in `longest stall, s`."""
         return f"{self.title}, {self.unit}" if self.unit else self.title
 
 
 def quantity(title: str, unit: str = "", places: int = 2, scale: float = 1.0) -> Callable[[F], F]:
-    """Declare a property of a trial a quantity; it stands below `@property`."""
+    """Declare a property of a trial a quantity; put it below `@property`."""
 
     def declare(function: F) -> F:
         setattr(function, _DECLARED, Quantity(title, unit, places, scale))

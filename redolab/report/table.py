@@ -1,4 +1,4 @@
-"""Tables for people: on the terminal, as text and as Markdown; and their numbers for programs, as CSV and Parquet."""
+"""Tables for people, on the terminal, as text and as Markdown; and their numbers for programs, as CSV and Parquet."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ from rich.text import Text
 R = TypeVar("R")
 _MOST_TURNED = 4
 PAGE = 240
-"""Characters a line may have where there is no terminal to fit into."""
+"""Most characters of a line if there is no terminal."""
 SCREEN = 120
-"""Characters that a brief table may have."""
+"""Most characters of a brief table's line."""
 
 
 @dataclass(frozen=True)
 class Column(Generic[R]):
-    """A column: its heading, and what stands in it for a row."""
+    """A column: its heading, and the function from a row to the cell's text."""
 
     heading: str
     cell: Callable[[R], str]
     right: bool = False
     shared: Callable[[str], str] | None = None
-    """Where all rows have the same: what is said once above the table instead, of that cell."""
+    """Function from the common text of all cells to the words above the table that replace the column."""
     spare: bool = False
-    """Left out of a brief table that is too wide with it."""
+    """True to leave it out of a brief table that is too wide with it."""
     note: str = ""
     """Explanation that stands below a brief table only if the column is in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportTable:
-    """A table with what has to be said about it."""
+    """A table with its title, caption and notes."""
 
     title: str
     headings: Sequence[tuple[str, bool]]
-    """Heading, and whether the column is set to the right."""
+    """Heading, and whether the column is right-aligned."""
     cells: Sequence[Sequence[str]]
     notes: Sequence[str]
     caption: str = ""
-    """What all rows share."""
+    """Values that all rows share."""
 
     @classmethod
     def of(cls, title: str, rows: Sequence[R], columns: Sequence[Column[R]], notes: Sequence[str]) -> ReportTable:
-        """The table of these rows in these columns."""
+        """Return the table of these rows in these columns."""
         headings = [(column.heading, column.right) for column in columns]
         return cls(title, headings, [[column.cell(row) for column in columns] for row in rows], notes)
 
@@ -58,7 +58,9 @@ class ReportTable:
     def brief(
         cls, title: str, rows: Sequence[R], columns: Sequence[Column[R]], notes: Sequence[str], widest: int = SCREEN
     ) -> ReportTable:
-        """The table in no more than `widest` characters: what all rows share is said once, spare columns go from the right."""
+        """Return the table within `widest` characters: shared values move to the caption, and spare columns go from the
+        right.
+        """
         shared = [
             column.shared(column.cell(rows[0]))
             for column in columns
@@ -75,11 +77,11 @@ class ReportTable:
 
     @property
     def width(self) -> int:
-        """Characters of its lines on a terminal that is wide enough."""
+        """Number of characters of its lines on a terminal that is wide enough."""
         return Console(width=PAGE).measure(self._drawn(box.SIMPLE_HEAD)).maximum
 
     def show(self, console: Console) -> None:
-        """Print it; on a terminal too narrow for it, each row as a column."""
+        """Print the table; on a narrow terminal, each row as a column."""
         if self.caption:
             console.print(self.caption, highlight=False, markup=False, soft_wrap=True)
         drawn = self._drawn(box.SIMPLE_HEAD)
@@ -91,12 +93,12 @@ class ReportTable:
             console.print(note, style="dim", highlight=False, markup=False, soft_wrap=True)
 
     def as_text(self) -> str:
-        """It as plain text."""
+        """Return the table as plain text."""
         return self._written(box.ASCII2, "\n", PAGE)
 
     def as_markdown(self) -> str:
-        """It as Markdown."""
-        # A row of Markdown is one line, however long: half of a folded head is no head.
+        """Return the table as Markdown."""
+        # A row of Markdown must be one line, however long.
         return self._written(box.MARKDOWN, "\n\n", max(PAGE, self._widest(box.MARKDOWN)))
 
     def _drawn(self, style: box.Box) -> Table:
@@ -134,18 +136,18 @@ def _is_shared(rows: Sequence[R], column: Column[R]) -> bool:
 
 
 def number(value: float | None) -> str:
-    """Two places, or a dash."""
+    """Return a number with two places, or a dash."""
     return "–" if value is None else f"{value:.2f}"
 
 
 def write_tables(folder: Path, name: str, answer: str, tables: Sequence[ReportTable]) -> None:
-    """Write an answer and its tables into a run's folder as they are read: `NAME.txt` and `NAME.md`."""
+    """Write an answer and its tables into a run's folder as `NAME.txt` and `NAME.md`."""
     folder.joinpath(f"{name}.txt").write_text("\n".join([f"{answer}\n", *(table.as_text() for table in tables)]))
     folder.joinpath(f"{name}.md").write_text("\n".join([f"{answer}\n", *(table.as_markdown() for table in tables)]))
 
 
 def write_rows(folder: Path, name: str, rows: Sequence[Mapping[str, object]]) -> None:
-    """Write all the numbers behind a table into a run's folder: `NAME.csv` and `NAME.parquet`."""
+    """Write the numbers behind a table into a run's folder as `NAME.csv` and `NAME.parquet`."""
     import polars
 
     frame = polars.DataFrame(rows, infer_schema_length=None)
