@@ -1,4 +1,4 @@
-"""Where the checkpoint age was in samples: what a crash at any moment of them would have met."""
+"""Distribution of the checkpoint age in samples: the ages that a crash at any time of them would have met."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _QUANTILES = 101
 
 
 def checkpoint_ages(samples: Sequence[Sample]) -> tuple[int, ...]:
-    """The quantiles of the checkpoint age, from the least to the most, in bytes; empty where the samples do not tell it.
+    """Return the quantiles of the checkpoint age, ascending, in bytes; empty if no sample has it.
 
-    So many that nothing is lost of what is asked, and few enough to work with: a day has 86,400 samples. If the log was resized
-    meanwhile, ages are in the same share of what it is at last.
+    101 quantiles keep all that matters and are quick to work with: a day has 86,400 samples. If the log was resized,
+    each age is scaled to the same share of the last size.
     """
     limit = limit_in(samples)
     ages = [
@@ -30,5 +30,5 @@ def checkpoint_ages(samples: Sequence[Sample]) -> tuple[int, ...]:
 
 
 def limit_in(samples: Sequence[Sample]) -> int | None:
-    """The checkpoint age at which statements waited, where the server told it, at last; bytes."""
+    """Return the checkpoint age at which statements waited, in bytes, as the server last reported it."""
     return next((each.hard_limit for each in reversed(samples) if each.hard_limit is not None), None)

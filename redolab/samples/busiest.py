@@ -1,4 +1,4 @@
-"""The busiest hour in samples: where the most redo was written, by LSN."""
+"""The busiest hour in samples: the hour in which the most redo was written, by LSN."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from redolab.samples.series import HOUR, gap_after, lives_of
 _USUAL_SHARE = 0.5
 _DAY = 24 * HOUR
 _WHOLE_DAY = 0.9
-"""Of a day."""
+"""Share of a day that must be sampled for a whole day."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Busiest:
-    """The hour, or all of it where less was sampled, in which the most redo was written."""
+    """The hour, or the whole time of shorter samples, in which the most redo was written."""
 
     redo_per_hour: float
-    """Bytes of LSN; where no LSN was sampled, the most that os_log_written allows."""
+    """Bytes of LSN an hour; without LSNs in the samples, the most that os_log_written allows."""
     by_lsn: bool
     os_log_written_per_hour: float | None
-    """In the same hour."""
+    """Bytes of os_log_written an hour, in the same hour."""
     seconds: float
-    """Of the window."""
+    """Seconds of the window."""
     sampled: float
     """Seconds that the samples cover, restarts left out."""
     in_gaps: float
     """Seconds of the window without samples."""
     since_start_per_hour: float | None
-    """Bytes of os_log_written an hour since the server's start, at the last sample that tells its uptime."""
+    """Bytes of os_log_written an hour since the server's start, at the last sample with an uptime."""
 
 
 def busiest_hour(samples: Sequence[Sample]) -> Busiest | None:
-    """The busiest hour of samples in the order of time; None if there are not two samples of one life of a server.
+    """Return the busiest hour of samples in order of time; None without two samples between restarts.
 
-    Between two samples the redo counts as written evenly.
+    Redo between two samples counts as written evenly.
     """
     every = lives_of(samples)
     of_lsn = _that_tell(every, "lsn")
@@ -51,7 +51,7 @@ def busiest_hour(samples: Sequence[Sample]) -> Busiest | None:
     if not lives:
         return None
     windows = [(life, *_window(life, counter)) for life in lives]
-    # A short life whose rate is high must not beat a whole hour that is known.
+    # A short time between restarts with a high rate must not beat a whole known hour.
     longest = max(end - start for _, start, end, _ in windows)
     life, start, end, rate = max(
         (each for each in windows if each[2] - each[1] >= longest * _USUAL_SHARE), key=lambda each: each[3]
@@ -71,9 +71,9 @@ def busiest_hour(samples: Sequence[Sample]) -> Busiest | None:
 
 
 def busiest_hours_of_days(samples: Sequence[Sample]) -> list[float]:
-    """The redo of the busiest hour of each whole day from the first sample on, in bytes an hour by LSN.
+    """Return the redo of the busiest hour of each whole day from the first sample on, in bytes an hour by LSN.
 
-    A day of which less was sampled than `_WHOLE_DAY` is left out: its peak may be missing.
+    A day with samples for less than `_WHOLE_DAY` is left out: its peak may be missing.
     """
     if not samples:
         return []
@@ -89,7 +89,7 @@ def busiest_hours_of_days(samples: Sequence[Sample]) -> list[float]:
 
 
 def _window(life: Sequence[Sample], counter: str) -> tuple[float, float, float]:
-    """Start, end and bytes an hour of the busiest window of an hour, or of all if that is less."""
+    """Return start, end and bytes an hour of the busiest hour, or of the whole time if it is shorter."""
     times, values = _known_values(life, counter)
     length = min(HOUR, life[-1].monotonic - life[0].monotonic)
     # The busiest window begins or ends at a sample.
@@ -102,13 +102,16 @@ def _window(life: Sequence[Sample], counter: str) -> tuple[float, float, float]:
 
 
 def _that_tell(lives: Sequence[Sequence[Sample]], counter: str) -> list[list[Sample]]:
-    """Of each life the samples that have the counter, where time passes between two of them: what was written beside them is not known."""
+    """Return the samples between restarts that have the counter, where it spans some time.
+
+    The growth outside these samples is not known.
+    """
     told = [[each for each in life if getattr(each, counter) is not None] for life in lives]
     return [life for life in told if life and life[-1].monotonic > life[0].monotonic]
 
 
 def _between(life: Sequence[Sample], counter: str, start: float, end: float) -> float | None:
-    """What was added to a counter between two moments; None where it is not known so far."""
+    """Return the growth of a counter between two times; None if its samples do not cover them."""
     times, values = _known_values(life, counter)
     if len(times) < 2 or times[0] > start or times[-1] < end:
         return None
@@ -117,7 +120,7 @@ def _between(life: Sequence[Sample], counter: str, start: float, end: float) -> 
 
 
 def _known_values(life: Sequence[Sample], counter: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The moments at which a counter is known, and what it was."""
+    """Return the times at which a counter is known, and its values."""
     told = [(each.monotonic, value) for each in life if (value := getattr(each, counter)) is not None]
     both = np.array(told, dtype=np.float64).reshape(-1, 2)
     return both[:, 0], both[:, 1]

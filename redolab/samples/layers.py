@@ -1,4 +1,4 @@
-"""What was written to a redo log, as each layer between the LSN and the disk counts it, read while nothing is written."""
+"""Bytes written to a redo log, counted by each layer between the LSN and the disk, read while nothing is written."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ _FILE_LAYER = (
 _LOOK_EVERY = 0.05
 _PATIENCE = 10.0
 _FLUSH_PATIENCE = 1.1
-"""Page cleaners look every second; 5.5's leaves the last hundredth of the pool dirty."""
+"""Seconds. Page cleaners run once a second; that of 5.5 leaves the last hundredth of the pool dirty."""
 _CHECKPOINT_PATIENCE = 0.5
 _AT_REST = 4096
-"""Bytes of checkpoint age of a server that has nothing to flush: the records that tell of the checkpoint itself."""
+"""Checkpoint age in bytes of a server with nothing to flush: the records about the checkpoint itself."""
 
 
 class CountedDevice(Protocol):
-    """A device on which a redo log lies alone."""
+    """A device that holds only a redo log."""
 
     def device_bytes_written(self) -> int:
-        """Bytes sent to it so far, those that still waited in the page cache included."""
+        """Return the bytes sent to it so far, including those still in the page cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class LayerReader:
-    """Reads the layers of one instance; `disk` is the device on which its redo log lies alone, if there is one."""
+    """Reader of the layers of one instance; `disk` is the device of its redo log, if the log has one for itself."""
 
     instance: Instance
     connection: Connection
     disk: CountedDevice | None
 
     def settle(self) -> None:
-        """Have the dirty pages written and the checkpoint moved up, so that nothing of before happens later."""
+        """Have the server write its dirty pages and move the checkpoint, so that no earlier work is counted later."""
         self._execute("SET GLOBAL innodb_max_dirty_pages_pct = 0")
         dirty, since = self._counters().dirty_pages, time.monotonic()
         while dirty and time.monotonic() < since + _FLUSH_PATIENCE:
@@ -57,7 +57,7 @@ class LayerReader:
         self._execute("SET GLOBAL innodb_max_dirty_pages_pct = 90")
 
     def read(self) -> LogLayers:
-        """All layers at one moment: as soon as the log is written out, and two readings on either side of the rest agree.
+        """Return all layers at one time: when the log is written out, and two readings around the others agree.
 
         Raises `ServerFailed` if the server does not come to rest.
         """

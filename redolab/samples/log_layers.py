@@ -1,4 +1,4 @@
-"""What was written to a redo log, as each layer between the LSN and the disk counts it, as data."""
+"""Record of the bytes written to a redo log, by the count of each layer between the LSN and the disk."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class LogLayers(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts since the server started, in bytes and writes; None where a layer does not count."""
+    """Counts since the server started, in bytes and writes; None if a layer does not count."""
 
     lsn: int
     os_log_written: int
@@ -14,7 +14,7 @@ class LogLayers(msgspec.Struct, frozen=True, kw_only=True):
     log_write_requests: int | None = None
     log_padded: int | None = None
     file_bytes: int | None = None
-    """What the server's own instrumentation of files saw written (performance_schema)."""
+    """Bytes written by the server's own instrumentation of files (performance_schema)."""
     file_writes: int | None = None
     device_bytes: int | None = None
-    """What the block device under the log was sent."""
+    """Bytes that the block device under the log was sent."""

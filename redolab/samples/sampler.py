@@ -1,4 +1,4 @@
-"""Samples of an instance as they are taken: the thread that takes them, and the file that has each on disk as it comes."""
+"""Sampling of an instance: the thread that takes samples, and the file that has each on disk as it comes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ R = TypeVar("R", bound="DataclassInstance")
 
 
 class CsvFile(Generic[R]):
-    """A CSV file of rows of a data class, each on the disk as it comes: whatever crashes loses at most the last."""
+    """A CSV file of rows of a data class, each on disk as it comes: a crash loses at most the last."""
 
     def __init__(self, path: Path, kind: type[R]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -31,7 +31,7 @@ class CsvFile(Generic[R]):
         self._file.flush()
 
     def append(self, row: R) -> None:
-        """Write one more."""
+        """Write one more row."""
         self._writer.writerow(asdict(row))
         self._file.flush()
 
@@ -41,7 +41,7 @@ class CsvFile(Generic[R]):
 
 
 class SampleFile(CsvFile[Sample]):
-    """A CSV file of samples in the order of time, also where two threads write to it."""
+    """A CSV file of samples in the order of time, even if two threads write to it."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, Sample)
@@ -49,7 +49,7 @@ class SampleFile(CsvFile[Sample]):
         self._newest = -math.inf
 
     def append(self, row: Sample) -> None:
-        """Write one more; leave out one that is older than the last: counters that go back would pass for a restart."""
+        """Write one more sample, unless it is older than the last: decreasing counters would look like a restart."""
         with self._writing:
             if row.monotonic >= self._newest:
                 self._newest = row.monotonic
@@ -57,7 +57,7 @@ class SampleFile(CsvFile[Sample]):
 
 
 class Sampler:
-    """Takes a sample every `every` seconds in a thread of its own, and hands each to `record`."""
+    """A thread that takes a sample every `every` seconds and passes it to `record`."""
 
     def __init__(self, take: Callable[[], Sample], every: float, record: Callable[[Sample], None]) -> None:
         self._take = take
@@ -73,7 +73,7 @@ class Sampler:
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
-        # A server that hangs must not hold up whoever wants to end it; the thread ends with the server.
+        # A server that hangs must not delay its end; the thread ends with the server.
         self._thread.join(timeout=2.0)
 
     def _run(self) -> None:
@@ -87,7 +87,7 @@ class Sampler:
                 return
 
     def _waits(self) -> Iterator[float]:
-        """Seconds to wait before each sample, counted from fixed points so that delays do not add up."""
+        """Yield seconds to wait before each sample, counted from fixed times so that delays do not add up."""
         due = time.monotonic()
         while True:
             yield max(0.0, due - time.monotonic())

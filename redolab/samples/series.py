@@ -1,7 +1,7 @@
-"""Redo rates from samples that follow one another: per interval, per segment, with gaps and restarts kept apart.
+"""Redo rates from consecutive samples: for each interval and segment, with gaps and restarts kept apart.
 
-A segment is a stretch of one server's life: nothing is computed across a restart. A gap is an interval much longer than
-the others: what was written in it counts for the whole, and its rate says nothing of a peak.
+A segment is the time between two restarts: nothing is computed across a restart. A gap is an interval much longer than
+the others: redo written in it counts for the whole, and its rate says nothing of a peak.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from redolab.models.inflation import redo_range
 
 HOUR = 3600.0
 _GAP = 2.5
-"""Times the usual interval."""
+"""Multiple of the usual interval."""
 _ANOTHER = 60.0
-"""Seconds by which an uptime may run ahead of times that are written down to the minute."""
+"""Seconds by which an uptime may run ahead of times that are recorded to the minute."""
 LSN_SLIPS = 1 << 20
-"""Bytes: MariaDB reads its LSN while it is written, and under load has shown one that was 41 KB behind the one before."""
+"""Bytes by which an LSN may decrease: MariaDB reads it while it is written, and was once 41 KB behind under load."""
 _UPTIME_STEP = 2.0
-"""Seconds by which an uptime, counted in whole ones, may lag behind the clock of the samples."""
+"""Seconds by which an uptime, counted in whole seconds, may lag behind the clock of the samples."""
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentGrowth:
-    """What was written between two samples of one segment; bytes, None where a counter was missing."""
+    """Growth of the counters between two samples of one segment; bytes, None for a missing counter."""
 
     seconds: float
     lsn: int | None
@@ -37,7 +37,7 @@ class SegmentGrowth:
     gap: bool = False
 
     def per_hour(self, grown: int | None) -> float | None:
-        """As a rate; None if nothing is known or no time passed."""
+        """Return a growth as a rate; None if it is unknown or no time passed."""
         return None if grown is None or self.seconds <= 0 else grown / self.seconds * HOUR
 
     @property
@@ -47,7 +47,7 @@ class SegmentGrowth:
 
     @property
     def redo_per_hour(self) -> tuple[float, float] | None:
-        """The range of the true rate: one number twice where the LSN tells it, else what the model allows."""
+        """Range of the true rate in bytes an hour: one number twice with an LSN, else what the model allows."""
         if (by_lsn := self.per_hour(self.lsn)) is not None:
             return by_lsn, by_lsn
         if self.os_log_written is None or self.seconds <= 0:
@@ -57,7 +57,7 @@ class SegmentGrowth:
 
 
 class Segment:
-    """A stretch without a restart, added up as its samples come."""
+    """The samples between two restarts, added up as they come."""
 
     def __init__(self, first: Sample) -> None:
         self.first = first
@@ -69,7 +69,7 @@ class Segment:
         self.peak_age: int | None = first.checkpoint_age
 
     def add(self, sample: Sample, gap_after: float) -> SegmentGrowth:
-        """Take the next sample; what was written since the one before."""
+        """Add the next sample. Return the growth since the one before."""
         interval = _growth(self.last, sample)
         interval = SegmentGrowth(
             interval.seconds,
@@ -90,19 +90,19 @@ class Segment:
 
     @property
     def whole(self) -> SegmentGrowth:
-        """What was written from its first sample to its last, gaps included."""
+        """Growth from the first sample to the last, gaps included."""
         return _growth(self.first, self.last)
 
 
 class Series:
-    """Segments, as samples come."""
+    """Segments, built as samples come."""
 
     def __init__(self, gap_after: float) -> None:
         self.segments: list[Segment] = []
         self._gap_after = gap_after
 
     def add(self, sample: Sample) -> SegmentGrowth | None:
-        """Take the next sample; what was written since the one before, or None if it is the first of a segment."""
+        """Add the next sample. Return the growth since the one before, or None for the first of a segment."""
         if self.segments and not _restarted(self.segments[-1].last, sample):
             return self.segments[-1].add(sample, self._gap_after)
         self.segments.append(Segment(sample))
@@ -110,7 +110,7 @@ class Series:
 
 
 def series_of(samples: Sequence[Sample]) -> Series:
-    """The series of samples taken at some interval, whichever it was."""
+    """Return the series of samples taken at some interval, whichever it was."""
     steps = [after.monotonic - before.monotonic for before, after in itertools.pairwise(samples)]
     usual = statistics.median(step for step in steps if step > 0) if any(step > 0 for step in steps) else 0.0
     series = Series(usual * _GAP)
@@ -120,7 +120,7 @@ def series_of(samples: Sequence[Sample]) -> Series:
 
 
 def lives_of(samples: Sequence[Sample]) -> list[list[Sample]]:
-    """The samples of each life of the server: those of a series' segments."""
+    """Return the samples between restarts: those of a series' segments."""
     series, lives = Series(math.inf), list[list[Sample]]()
     for sample in samples:
         if series.add(sample) is None:
@@ -130,14 +130,14 @@ def lives_of(samples: Sequence[Sample]) -> list[list[Sample]]:
 
 
 def gap_after(every: float) -> float:
-    """Seconds after which an interval between samples that were to come every so often is a gap."""
+    """Return the seconds from which an interval is a gap, if samples are to come every `every` seconds."""
     return every * _GAP
 
 
 def _restarted(before: Sample, after: Sample) -> bool:
-    """Whether the server was restarted, or is another, between two samples.
+    """Return True if the server was restarted, or is another, between two samples.
 
-    Something went back that never does, or its uptime grew by less or by more than the time between them.
+    Then a counter decreased that never does, or its uptime grew by less or by more than the time between them.
     """
     for counter, slips in (("lsn", LSN_SLIPS), ("os_log_written", 0), ("uptime", 0)):
         was, now = getattr(before, counter), getattr(after, counter)

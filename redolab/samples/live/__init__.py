@@ -1,1 +1,1 @@
-"""Redo rates of servers that are not the lab's: sampled live, or read from what was collected."""
+"""Redo rates of servers that are not the lab's, sampled live or read from collected files."""

@@ -1,4 +1,4 @@
-"""Samples from what people already have: mysqladmin's output, pt-stalk's, tables with a time and a counter."""
+"""Samples from files that users already have: output of mysqladmin or pt-stalk, tables with a time and a counter."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _COLUMNS: Mapping[str, Sequence[str]] = {
     "uptime": ("uptime",),
 }  # fmt: skip
 _UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
-"""A number of seconds since 1970 beyond 1e11 would be in the year 5138: it is milliseconds; beyond the others micro-, nanoseconds."""
+"""Least number in a smaller unit: milliseconds from 1e11 (the year 5138 in seconds), then micro-, nanoseconds."""
 _SOME = 2
-"""Later tables: the Uptime of a single one that is short can be that of a server that was started again."""
+"""Fewest later tables: the Uptime of a single short one can be that of a restarted server."""
 
 
 def read_collected(path: Path) -> list[Sample]:
-    """The samples in a file, whatever of these it is. Raises `InvalidInput` naming what is wrong with it."""
+    """Return the samples in a file of any of these formats. Raises `InvalidInput` naming the fault."""
     try:
         if path.suffix.lower() == ".parquet":
             return _of_table(path, polars.read_parquet(path))
@@ -49,7 +49,7 @@ def read_collected(path: Path) -> list[Sample]:
 
 
 def _of_mysqladmin(path: Path, text: str) -> list[Sample]:
-    """The tables of `mysqladmin extended-status`, timed by the Uptime in each."""
+    """Return the tables of `mysqladmin extended-status`, timed by the Uptime in each."""
     tables = list(_tables(text))
     samples = []
     for table in tables:
@@ -83,7 +83,7 @@ def _tables(text: str) -> Iterator[dict[str, str]]:
 
 
 def _absolute(samples: Sequence[Sample]) -> list[Sample]:
-    """As totals: with `--relative` every table but the first holds differences."""
+    """Return the samples as totals: with `--relative` every table but the first holds differences."""
     if not _are_relative(samples[0], samples[1:]):
         return list(samples)
     totals = [samples[0]]
@@ -100,7 +100,9 @@ def _absolute(samples: Sequence[Sample]) -> list[Sample]:
 
 
 def _are_relative(first: Sample, later: Sequence[Sample]) -> bool:
-    """Whether the later ones hold differences: what never changes is 0 in them, or else their Uptimes are of alike intervals."""
+    """Return True if the later samples hold differences: constants are 0 in them, or their Uptimes are of equal
+    intervals.
+    """
     constant = [sample.page_size for sample in later if sample.page_size is not None]
     if constant:
         return 0 in constant
@@ -120,7 +122,7 @@ def _csv(path: Path, text: str) -> polars.DataFrame:
 
 
 def _of_table(path: Path, frame: polars.DataFrame) -> list[Sample]:
-    """Rows with a time and an LSN or an os_log_written; those without either are left out."""
+    """Return rows with a time and an LSN or an os_log_written; those without either are left out."""
     names = {name.strip().lower(): name for name in frame.columns}
     if {"monotonic", "wall"} <= set(names):
         return _of_own(path, frame)
@@ -148,7 +150,10 @@ def _of_table(path: Path, frame: polars.DataFrame) -> list[Sample]:
 
 
 def _of_own(path: Path, frame: polars.DataFrame) -> list[Sample]:
-    """What `redolab sample -o` wrote, also several such files in one; the last row may be cut off, as its times come last."""
+    """Return the samples of `redolab sample -o`, from one or several such files in one.
+
+    The last row may be cut off, which is seen by its missing times, the last columns.
+    """
     known = {field.name for field in fields(Sample)}
     samples = []
     for number, row in enumerate(frame.iter_rows(named=True), start=2):
@@ -169,7 +174,7 @@ def _of_own(path: Path, frame: polars.DataFrame) -> list[Sample]:
 
 
 def _seconds(value: object) -> float:
-    """Seconds since 1970 of a time as tables have it; one without a zone is taken as UTC. Raises `ValueError`."""
+    """Return the seconds since 1970 of a time in a table; without a zone it is taken as UTC. Raises `ValueError`."""
     if isinstance(value, datetime):
         return value.replace(tzinfo=value.tzinfo or UTC).timestamp()
     text = str(value).strip()

@@ -1,4 +1,4 @@
-"""The file that samples are kept in: CSV as they come, Parquet made of that at the end."""
+"""Output file of samples: CSV written as they come, converted to Parquet at the end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ENDINGS = (".csv", ".parquet")
 
 
 def check_output(path: Path) -> None:
-    """Raises `InvalidInput` if samples cannot be kept there, or something is there already."""
+    """Refuse a path where samples cannot be written, or that already exists. Raises `InvalidInput`."""
     if path.suffix.lower() not in _ENDINGS:
         raise InvalidInput(f"{path} ends neither in .csv nor in .parquet", "its ending says how to write it")
     if path.exists():
@@ -24,7 +24,7 @@ def check_output(path: Path) -> None:
 
 @contextmanager
 def kept_in(path: Path | None) -> Iterator[SampleFile | None]:
-    """While in it: samples can be added to the file; each is on the disk as it comes, also where it becomes Parquet."""
+    """Open the output for samples; each is on disk as it comes, even if the file becomes Parquet at the end."""
     if path is None:
         yield None
         return

@@ -1,7 +1,7 @@
-"""How to read the redo counters of a server that is not the lab's: by what it offers to whoever may only connect.
+"""Statements that read the redo counters of a server that is not the lab's, by the privileges of the user.
 
-The ways are tried in this order and the first that tells an LSN is kept; nothing is switched on in the server. LSN and
-os_log_written come from one statement or not at all.
+They are tried in order, and the first with an LSN is used; nothing is switched on in the server. LSN and os_log_written
+come from one statement or not at all.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _EVERY_STATUS: Sequence[Mapping[str, str]] = (innodb.STATUS, mariadb.STATUS, mys
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One way to read the counters: one statement, and what its rows say."""
+    """One way to read the counters: a statement, and the function that reads its rows."""
 
     where: str
     statement: str
@@ -26,7 +26,7 @@ class Reading:
 
 
 def readings() -> list[Reading]:
-    """All ways, the best first; the last tells no LSN."""
+    """Return all ways, the best first; the last has no LSN."""
     names = dict.fromkeys(name for source in _EVERY_STATUS for name in source.values())
     status = Reading("the status variables", innodb.show_status(names), counters_of_status)
 
@@ -42,7 +42,7 @@ def readings() -> list[Reading]:
 
 
 def counters_of_status(rows: Sequence[Sequence[Any]]) -> Counters:
-    """What rows of (status variable, value) of any server say."""
+    """Return the counters in rows of (status variable, value) of any server."""
     return innodb.counters_of(rows, *_EVERY_STATUS).with_age()
 
 
@@ -50,10 +50,10 @@ WITHOUT_LSN = (
     "this server tells no LSN to this user in one statement with os_log_written: grant PROCESS, and on MySQL 5.6 to 8.0.29 "
     "SET GLOBAL innodb_monitor_enable='log_%'"
 )
-"""What to do where only os_log_written is to be had."""
+"""Advice if only os_log_written is available."""
 
 WITHOUT_OS_LOG_WRITTEN = (
     "os_log_written is not in the statement that tells the LSN: on MySQL 5.6 to 8.0.29 SET GLOBAL innodb_monitor_enable='log_%' "
     "has both in one"
 )
-"""What to do where only the LSN is to be had."""
+"""Advice if only the LSN is available."""

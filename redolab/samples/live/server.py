@@ -21,10 +21,10 @@ _LOST = (pymysql.MySQLError, OSError)
 
 
 class LiveServer:
-    """A server that is sampled; a connection that drops is taken up again with the next sample."""
+    """A server that is sampled; after a lost connection the next sample reconnects."""
 
     def __init__(self, address: Address) -> None:
-        """Connect and find out what it offers. Raises `LabError` with the reason if it cannot be sampled."""
+        """Connect, and find out which counters it offers. Raises `LabError` with the reason if it cannot be sampled."""
         self._address = address
         try:
             self._connection: Connection | None = address.connect()
@@ -35,7 +35,7 @@ class LiveServer:
             raise LabError(f"{address} says nothing of a redo log", "is InnoDB on?")
 
     def sample(self) -> Sample | None:
-        """The counters now; None while the connection is lost.
+        """Return the counters now; None while the connection is lost.
 
         The checkpoint age at which statements wait is the server's own figure, else by the formula of its version.
         """
@@ -51,7 +51,7 @@ class LiveServer:
             return None
 
     def read_settings(self) -> None:
-        """Read its settings anew, as they can be changed while it runs; nothing happens while the connection is lost."""
+        """Read its settings anew, as they can be changed while it runs; do nothing while the connection is lost."""
         try:
             if self._connection is not None:
                 self._read_settings()
@@ -59,7 +59,7 @@ class LiveServer:
             self.close()
 
     def in_words(self) -> list[str]:
-        """Which server it is and which counters it offers, by what."""
+        """Return lines on the server: its version, and the counters it offers with their source."""
         names = [field.name for field in fields(Counters)]
         there = [name for name in names if getattr(self.offered, name) is not None]
         missing = [name for name in names if name not in there]
@@ -72,13 +72,13 @@ class LiveServer:
         return lines if self.offered.os_log_written is not None else [*lines, WITHOUT_OS_LOG_WRITTEN]
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         if self._connection is not None and self._connection.open:
             self._connection.close()
         self._connection = None
 
     def _meet(self) -> None:
-        """Find out which server it is, and what it offers: one that comes back can be another."""
+        """Find out the server's version and counters: after a lost connection it can be another server."""
         self._read_settings()
         self._reading = self._best_reading()
         self.offered = self._counters()
@@ -112,7 +112,7 @@ class LiveServer:
                 if self._counters().lsn:
                     return way
             except (pymysql.err.ProgrammingError, pymysql.err.OperationalError, pymysql.err.InternalError):
-                # Not this version's, or not for this user.
+                # This version, or this user, cannot read it.
                 continue
         return ways[-1]
 
@@ -124,7 +124,9 @@ class LiveServer:
 
 
 def _capacity(version: str, variables: Mapping[str, str]) -> tuple[int | None, RedoCapacity | None]:
-    """Bytes of the redo log, and what it holds by the formula of its version; None where the server does not say enough."""
+    """Return the bytes of the redo log, and its limits by the formula of its version; None if the server does not
+    report enough.
+    """
     try:
         dialect = dialect_of(family_of(version), Version.parse(version))
         log_size = dialect.log_size(variables)

@@ -1,4 +1,4 @@
-"""Redo rates as a person watches them: a line a sample or a live table, and what it came to at the end."""
+"""Redo rates for a person: a line a sample or a live table, and a summary at the end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FROM_OS_LOG_WRITTEN = (
 
 @dataclass(frozen=True, slots=True)
 class LiveMoment:
-    """What is known at one sample."""
+    """State at one sample."""
 
     sample: Sample
     interval: SegmentGrowth | None
@@ -30,22 +30,22 @@ class LiveMoment:
 
     @property
     def full(self) -> float | None:
-        """The checkpoint age as a share of that at which statements wait."""
+        """Checkpoint age as a share of the age at which statements wait."""
         return fullness(self.sample.checkpoint_age, self.sample.hard_limit)
 
 
 def fullness(age: int | None, hard_limit: int | None) -> float | None:
-    """An age as a share of that at which statements wait; None where either is not known."""
+    """Return an age as a share of the age at which statements wait; None if either is not known."""
     return None if age is None or not hard_limit else age / hard_limit
 
 
 def heading() -> str:
-    """Above the lines."""
+    """Return the heading of the lines."""
     return _HEADINGS
 
 
 def line(moment: LiveMoment) -> str:
-    """One sample as a line."""
+    """Return one sample as a line."""
     interval = moment.interval
     time = f"{_clock(moment.sample):>8}"
     if interval is None:
@@ -68,7 +68,7 @@ def line(moment: LiveMoment) -> str:
 
 
 def live_table(moment: LiveMoment, title: str) -> Table:
-    """One sample as a table that takes the place of the one before."""
+    """Return one sample as a table, which replaces the one before."""
     table = Table(title=title, title_justify="left", show_header=True, box=None, padding=(0, 2))
     for name in ("", "now", "since the start", "peak"):
         table.add_column(name, justify="left" if not name else "right")
@@ -91,7 +91,7 @@ def live_table(moment: LiveMoment, title: str) -> Table:
 
 
 def summary(series: Series) -> ReportTable:
-    """One row a segment: rates over the whole of it, and the peaks."""
+    """Return a row for each segment: its rates, and the peaks."""
 
     def full(segment: Segment) -> str:
         return percent(fullness(segment.peak_age, segment.last.hard_limit))
@@ -129,7 +129,7 @@ def _notes(segments: Sequence[Segment]) -> list[str]:
 
 
 def redo(growth: SegmentGrowth) -> str:
-    """The true rate, or the range of it."""
+    """Return the redo rate, or its range."""
     known = growth.redo_per_hour
     if known is None:
         return "–"
@@ -138,12 +138,12 @@ def redo(growth: SegmentGrowth) -> str:
 
 
 def size(value: float | None) -> str:
-    """Bytes, or a dash."""
+    """Return a size, or a dash."""
     return "–" if value is None else format_size(value)
 
 
 def percent(value: float | None) -> str:
-    """A share, or a dash."""
+    """Return a share, or a dash."""
     return "–" if value is None else f"{value:.0%}"
 
 

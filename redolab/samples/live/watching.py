@@ -1,4 +1,4 @@
-"""`redolab sample`: watching a server's redo rates, or working them out from what was collected."""
+"""`redolab sample`: watch a server's redo rates, or compute them from collected files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SETTINGS_EVERY = 60.0
 def sample_live(
     console: Console, address: Address, every: float, seconds: float | None, output: Path | None
 ) -> list[Sample]:
-    """Sample a server until `seconds` have passed or it is stopped, then show what it came to. Raises `LabError`."""
+    """Sample a server until `seconds` have passed or it is stopped, then show the summary. Raises `LabError`."""
     if not SHORTEST <= every <= LONGEST:
         raise InvalidInput(f"a sample every {every:g} s is not possible", f"choose {SHORTEST}s to {LONGEST:.0f}s")
     if output is not None:
@@ -59,7 +59,7 @@ def sample_live(
 
 
 def sample_files(paths: Sequence[Path]) -> list[tuple[Path, ReportTable]]:
-    """What the samples in each file come to. Raises `InvalidInput`."""
+    """Return a summary of the samples in each file. Raises `InvalidInput`."""
     return [(path, summary(series_of(read_collected(path)))) for path in paths]
 
 
@@ -76,7 +76,7 @@ def _watch(
     settings_due = began + _SETTINGS_EVERY
     while seconds is None or due <= began + seconds:
         time.sleep(max(0.0, due - time.monotonic()))
-        # Counted from fixed points, and past those that a slow answer made it miss.
+        # Count from fixed times, and skip those that a slow answer missed.
         due += every * max(1, -(-(time.monotonic() - due) // every))
         if time.monotonic() >= settings_due:
             # The log of a running server can be resized.
@@ -101,7 +101,7 @@ def _watch(
 
 @contextmanager
 def _view(console: Console, title: str) -> Iterator[Callable[[LiveMoment | str], None]]:
-    """While in it: shows moments, each in the place of the one before on a terminal and as lines anywhere else."""
+    """Provide a function that shows a sample: on a terminal in the place of the one before, elsewhere as a line."""
     if not console.is_terminal:
         console.print(heading(), highlight=False, markup=False, soft_wrap=True)
 
@@ -124,7 +124,7 @@ def _view(console: Console, title: str) -> Iterator[Callable[[LiveMoment | str],
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """While in it: SIGTERM and SIGHUP stop it as Ctrl-C does."""
+    """Let SIGTERM and SIGHUP stop the block as Ctrl-C does."""
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
