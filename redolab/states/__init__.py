@@ -1,1 +1,1 @@
-"""What a crash left, and what it was made from: kept, hashed, listed, put on a storage."""
+"""Crash images and their datasets: kept, hashed, listed, copied to a storage."""

@@ -17,17 +17,17 @@ _DATASETS = "datasets"
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A dataset that is there."""
+    """A dataset on disk."""
 
     spec: DatasetSpec
     folder: Path
-    """Holds the data directory as `data`."""
+    """Folder that has the data directory as `data`."""
     size: int
-    """Bytes on the disk."""
+    """Bytes on disk."""
 
 
 def find_dataset(storage: Path, spec: DatasetSpec) -> Dataset | None:
-    """The dataset if it is there whole."""
+    """Return the dataset if it is complete."""
     folder = storage / _DATASETS / spec.key
     if not (folder / DATASET_MARK).exists():
         return None
@@ -35,7 +35,7 @@ def find_dataset(storage: Path, spec: DatasetSpec) -> Dataset | None:
 
 
 def datasets(storage: Path) -> list[Dataset]:
-    """All datasets that this version of the lab can read, by name."""
+    """Return all datasets that this version of the lab can read, by name."""
     found = [
         (folder, spec)
         for name in dataset_names(storage)
@@ -45,7 +45,7 @@ def datasets(storage: Path) -> list[Dataset]:
 
 
 def dataset_names(storage: Path) -> list[str]:
-    """The names of all datasets, those included that another version of the lab made."""
+    """Return the names of all datasets, also of those made by another version of the lab."""
     return [name for name in files.names(storage / _DATASETS) if (storage / _DATASETS / name / DATASET_MARK).exists()]
 
 
@@ -57,5 +57,5 @@ def _spec(folder: Path) -> DatasetSpec | None:
 
 
 def remove_dataset(storage: Path, name: str, journal: Journal) -> None:
-    """Remove the dataset of that name; where that is broken off, the next command ends it."""
+    """Remove the dataset of that name; if the removal is interrupted, the next command finishes it."""
     journal.remove(storage / _DATASETS / name, DATASET_MARK, f"the dataset {name} half removed")

@@ -1,4 +1,4 @@
-"""Crash images: the data directory as a crash left it, kept and never started itself."""
+"""Crash images: data directories after a crash, on which no server ever starts."""
 
 from __future__ import annotations
 
@@ -21,39 +21,39 @@ _MADE_ON = "made-on"
 
 
 class ImageStore:
-    """The crash images on a storage; `identity`: the machine on which some may be made or looked for."""
+    """Crash images on a storage. `identity`: id of the machine for images that belong to one."""
 
     def __init__(self, storage: Path, identity: str = "") -> None:
         self._folder = storage / "images"
         self._identity = identity
 
     def folder(self, name: str) -> Path:
-        """Where an image lies."""
+        """Return the folder of an image."""
         return self._folder / name
 
     def data(self, image: CrashImage) -> Path:
-        """An image's data directory."""
+        """Return an image's data directory."""
         return self._folder / image.name / DATA
 
     def names(self) -> list[str]:
-        """The names of all images, those included that another version of the lab made."""
+        """Return the names of all images, also of those made by another version of the lab."""
         return list(files.names(self._folder))
 
     def all(self) -> list[CrashImage]:
-        """The images that this version of the lab can read, oldest first."""
+        """Return the images that this version of the lab can read, oldest first."""
         found = [self.read(name) for name in self.names()]
         return sorted((image for image in found if image is not None), key=lambda image: image.made)
 
     def read(self, name: str) -> CrashImage | None:
-        """The image of that name; None if there is none that this version of the lab can read."""
+        """Return the image of that name; None if there is none that this version of the lab can read."""
         try:
             return decoded_image((self._folder / name / MARK).read_bytes())
         except (msgspec.MsgspecError, OSError):
             return None
 
     def get(self, name: str) -> CrashImage:
-        """The image of that name. Raises `InvalidInput`, which lists the names there are."""
-        # Each has the hashes of all its files: read only the one.
+        """Return the image of that name. Raises `InvalidInput`, which lists the names there are."""
+        # Read only this one: each has the hashes of all its files.
         image = self.read(name) if name in self.names() else None
         if image is None:
             there = [each.name for each in self.all()]
@@ -62,7 +62,7 @@ class ImageStore:
         return image
 
     def find(self, spec: CrashSpec) -> CrashImage | None:
-        """The newest image made to exactly this spec, on this machine where it is known on which."""
+        """Return the newest image made to exactly this spec, on this machine if its machine is known."""
         return next((image for image in reversed(self.all()) if image.spec == spec and self._is_of_here(image)), None)
 
     def _is_of_here(self, image: CrashImage) -> bool:
@@ -70,7 +70,7 @@ class ImageStore:
         return not (self._identity and noted.exists()) or noted.read_text() == self._identity
 
     def keep(self, image: CrashImage, instance: Path) -> None:
-        """Make a crashed instance's folder an image: only what the crash left and how it came about stays in it."""
+        """Turn a crashed instance's folder into an image: keep only the crash state and the files on the way to it."""
         for name in files.names(instance):
             if name not in (DATA, *STORY):
                 files.remove(instance / name)
@@ -80,37 +80,37 @@ class ImageStore:
         files.move(instance, self._folder / image.name)
 
     def check_unchanged(self, image: CrashImage) -> None:
-        """Raises `LabError` if an image is no longer as the kill left it."""
+        """Check that an image is still as the kill left it. Raises `LabError`."""
         if files.hash_folder(self.data(image)) != image.hashes:
             raise LabError(
                 f"the crash image {image.name} was changed since it was made", f"'redolab rm {image.name}' removes it"
             )
 
     def note_use(self, name: str, run: Path) -> None:
-        """Note beside an image that a run measures on it: runs can lie in many folders, the image cannot."""
+        """Record beside an image that a run measures on it: runs can be in many folders, the image cannot."""
         if run not in self.used_by(name):
             with (self._folder / name / _USED_BY).open("a") as file:
                 file.write(f"{run}\n")
 
     def used_by(self, name: str) -> set[Path]:
-        """The folders of the runs that have measured on an image and are still there."""
+        """Return the folders of the runs that have measured on an image and still exist."""
         noted = self._folder / name / _USED_BY
         lines = noted.read_text().splitlines() if noted.exists() else []
         return {Path(line) for line in lines if Path(line).exists()}
 
     def remove(self, name: str, journal: Journal) -> None:
-        """Remove an image, if there is one of that name; where that is broken off, the next command ends it."""
+        """Remove an image, if it exists; if the removal is interrupted, the next command finishes it."""
         # Names come from runs too, which others may have written: one may be a path.
         if name in self.names():
             journal.remove(self._folder / name, MARK, f"the crash image {name} half removed")
 
     def samples(self, image: CrashImage) -> Sequence[Sample]:
-        """All samples from the start of the fill to the kill."""
+        """Return all samples from the start of the load to the kill."""
         return read_samples(self.folder(image.name) / SAMPLES)
 
 
 def check_format(image: CrashImage, server: str, dialect: Dialect) -> None:
-    """Raises `InvalidInput` if a server cannot read the redo of an image."""
+    """Refuse an image whose redo a server cannot read. Raises `InvalidInput`."""
     if image.redo_format != dialect.redo_format:
         raise InvalidInput(
             f"the crash image {image.name} has redo of format {image.redo_format}, and {server} reads {dialect.redo_format} only",
