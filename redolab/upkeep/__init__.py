@@ -1,1 +1,1 @@
-"""What is on this machine for the lab: looked at, listed, added and removed."""
+"""Upkeep of the lab on this machine: examination, lists, additions and removals."""

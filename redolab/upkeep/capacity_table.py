@@ -1,4 +1,4 @@
-"""What redo logs of one size hold on different servers, as a table, and the option file lines for one."""
+"""Limits of redo logs of one size on different servers, as a table, and the option file lines for one."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from redolab.units import format_size
 
 @dataclass(frozen=True, slots=True)
 class ServerCapacity:
-    """A redo log of the size asked for, as one server has it."""
+    """A redo log of the requested size on one server."""
 
     server: str
     dialect: Dialect
     log_size: int
-    """Bytes, within what the server can have."""
+    """Bytes, within the range of the server."""
     asked: int
     capacity: RedoCapacity
 
 
 def server_capacity(server: str, dialect: Dialect, log_size: int) -> ServerCapacity:
-    """The capacity of a redo log of so many bytes, or of the nearest size that the server can have."""
+    """Return the limits of a redo log of `log_size` bytes, or of the nearest size that the server can have."""
     possible = min(max(log_size, dialect.smallest_log), dialect.largest_log)
     return ServerCapacity(server, dialect, possible, log_size, dialect.capacity(dialect.layout(possible)))
 
@@ -48,7 +48,7 @@ _COLUMNS = [
 
 
 def capacity_table(rows: Sequence[ServerCapacity]) -> ReportTable:
-    """One row a server, with what has to be said about some."""
+    """Return a row for each server, with notes on some."""
     limited = [
         f"{row.server} can have {format_size(row.log_size)} ({row.log_size:,} bytes) at most."
         if row.asked > row.log_size
@@ -64,5 +64,5 @@ def capacity_table(rows: Sequence[ServerCapacity]) -> ReportTable:
 
 
 def option_lines(row: ServerCapacity) -> list[str]:
-    """The lines of an option file that give this redo log."""
+    """Return the lines of an option file that give this redo log."""
     return ["[mysqld]", *(f"{setting.name} = {setting.value}" for setting in row.dialect.log_settings(row.log_size))]

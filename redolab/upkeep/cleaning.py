@@ -1,4 +1,4 @@
-"""Removing all that the lab made for its own use on this machine: what that would be, and doing it."""
+"""Removal of everything that the lab made for its own use on this machine, and the list of it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from redolab.storage.attaching import DISKS
 from redolab.units import format_size
 
 YES = "REDOLAB_YES"
-"""The variable that, set, is as good as `--yes`."""
+"""Environment variable that has the effect of `--yes`."""
 _NAMED: Mapping[str, Sequence[str]] = {
     "servers": ["servers"],
     "datasets": [f"{NATIVE}/datasets"],
@@ -35,19 +35,19 @@ _NAMED: Mapping[str, Sequence[str]] = {
     "what is packed for other machines": ["machines"],
     "what a cluster's worker keeps": ["cluster"],
 }
-"""In words → where it lies in the lab's folder."""
+"""Kind in words → its paths in the lab's folder."""
 _OTHER = "what runs left behind"
 _SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Removable:
-    """One kind of what would be removed."""
+    """One kind of things to remove."""
 
     what: str
     names: Sequence[str]
     size: int
-    """Bytes on the disk."""
+    """Bytes on disk."""
 
     def __str__(self) -> str:
         more = f" and {len(self.names) - _SHOWN} more" if len(self.names) > _SHOWN else ""
@@ -55,7 +55,7 @@ class Removable:
 
 
 def removable() -> list[Removable]:
-    """What `clean` would remove, but for empty folders. Raises `InvalidInput` if the lab's folder is none."""
+    """Return the things that `clean` would remove, without empty folders. Raises `InvalidInput` for another folder."""
     check_lab_folder(PROJECT.lab)
     known = {PROJECT.lab / path for paths in _NAMED.values() for path in paths}
     found = [_kind(what, [PROJECT.lab / path for path in paths]) for what, paths in _NAMED.items()]
@@ -64,19 +64,19 @@ def removable() -> list[Removable]:
 
 
 def clean(progress: Progress) -> str:
-    """Remove all that the lab made for its own use on this machine; what was done, in words. Raises `LabError`."""
+    """Remove everything that the lab made for its own use. Return a sentence on it. Raises `LabError`."""
     folder = PROJECT.lab
     if not set(files.names(folder)) - {OF_THE_FILE_SYSTEM}:
         return f"there is nothing of the lab's in {folder}"
     with open_lab(progress, RunStore().clear_unfinished) as lab:
-        # By name: other things may lie in the folder as well.
+        # Remove by name: other things may be in the folder as well.
         ours = [folder / name for name in LAB_FOLDERS]
         _check_nothing_mounted(ours)
         size = sum(files.folder_size(each) for each in ours if each.exists())
         kept_to_the_end = (folder / JOURNAL, folder / LOCK)
         for each in ours:
             if each not in kept_to_the_end and each.exists():
-                # Moved away at once: a removal that is broken off leaves nothing that looks whole.
+                # Move it away first: an interrupted removal leaves nothing that looks whole.
                 going = each.with_name(f"{each.name}{REMOVING}")
                 with lab.journal.making(going, f"what was being removed of {each}"):
                     files.move(each, going)
@@ -85,7 +85,7 @@ def clean(progress: Progress) -> str:
         _remove_if_empty(folder / "storage")
         stays = set(files.names(folder)) - {MARK, OF_THE_FILE_SYSTEM}
         if not stays:
-            # While it holds other things it stays marked: the lab may be told of it again.
+            # While it holds other things, keep the mark: the lab may be given the folder again.
             files.remove(folder / MARK)
             _remove_if_empty(folder)
     kept = f"; what else is in the folder stays ({', '.join(sorted(stays))})" if stays else ""
@@ -104,7 +104,12 @@ def _in_storage() -> Iterator[Path]:
 
 
 def _check_nothing_mounted(folders: Sequence[Path]) -> None:
-    """Raises `InvalidInput` if somebody has mounted something there: removing would go on in it. The lab's own is unmounted by now."""
+    """Refuse folders in which somebody has mounted something, which the removal would delete from.
+
+    Raises `InvalidInput`.
+
+    The lab's own mounts are gone by now.
+    """
     if found := [place for folder in folders for place in mounts.mounted_in(folder)]:
         raise InvalidInput(f"{found[0]} is mounted in the lab's folder, and not by the lab", "unmount it first")
 

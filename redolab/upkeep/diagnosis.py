@@ -1,4 +1,4 @@
-"""What a machine offers and lacks for the lab, and what to do about each lack."""
+"""Examination of a machine for the lab: its abilities, its lacks, and advice on each lack."""
 
 from __future__ import annotations
 
@@ -30,35 +30,35 @@ _KERNEL = {"loop": Path("/dev/loop-control"), "fuse": Path("/dev/fuse")}
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """One thing looked at: what there is, what the lab can do with it, and what to do if that is not enough."""
+    """One examined thing: its state, whether it suffices for the lab, and advice if not."""
 
     what: str
     found: str
     fit: bool
     needed: bool
-    """Without it no run is possible; otherwise a run only says less."""
+    """True if no run is possible without it; otherwise runs only measure less."""
     remedy: str = ""
 
     @property
     def verdict(self) -> str:
-        """In a word."""
+        """Result in a word."""
         return "ok" if self.fit else "LACKING" if self.needed else "limits"
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """All that was examined."""
+    """All examined things."""
 
     examined: list[Examination]
 
     @property
     def fit(self) -> bool:
-        """Whether a run is possible."""
+        """True if a run is possible."""
         return all(each.fit for each in self.examined if each.needed)
 
     @property
     def table(self) -> ReportTable:
-        """It as a table."""
+        """Result as a table."""
         columns = [
             Column[Examination]("what", lambda each: each.what),
             Column[Examination]("found", lambda each: each.found),
@@ -69,7 +69,7 @@ class Diagnosis:
 
 
 def examine(log_size: int) -> Diagnosis:
-    """Look at this machine with a redo log of so many bytes in mind."""
+    """Examine this machine for runs with a redo log of `log_size` bytes."""
     return Diagnosis([*_hardware(log_size), *_system(log_size), *_tools()])
 
 
@@ -146,7 +146,7 @@ def _system(log_size: int) -> Iterator[Examination]:
 
 
 def _servers() -> Examination:
-    """Which servers of the catalogue are there, or can be had on a machine of this distribution."""
+    """Examine which servers of the catalogue exist, or can be had on a machine of this distribution."""
     servers = servers_of(PROJECT.lab)
     there, had, lacking, why = [], [], [], ""
     for name, entry in server_catalogue().items():
@@ -161,7 +161,7 @@ def _servers() -> Examination:
             why = str(error)
     kinds = (("there", there), ("can be had", had), ("cannot be had", lacking))
     found = "; ".join(f"{kind}: {', '.join(of)}" for kind, of in kinds if of)
-    # Not needed: what this machine cannot have, a machine that measures on it brings along.
+    # Not needed: a machine that measures brings along what this one cannot have.
     return Examination("servers", found, not lacking, False, why)
 
 

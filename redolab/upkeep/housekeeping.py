@@ -1,4 +1,4 @@
-"""Looking at what is kept, and removing it."""
+"""Lists of kept images, datasets and servers, and their addition and removal."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from redolab.upkeep.servers_table import ListedServer
 
 
 def kept_images() -> list[tuple[CrashImage, int]]:
-    """The crash images on this machine with the bytes each takes, oldest first."""
+    """Return the crash images on this machine with the bytes each takes, oldest first."""
     images = ImageStore(native_folder(PROJECT.lab))
     return [(image, files.folder_size(images.folder(image.name))) for image in images.all()]
 
 
 def kept_datasets() -> list[Dataset]:
-    """The datasets on this machine, by name."""
+    """Return the datasets on this machine, by name."""
     return datasets(native_folder(PROJECT.lab))
 
 
 def remove(progress: Progress, name: str) -> list[str]:
-    """Remove a run, a crash image or a dataset; what was removed, in words. Raises `InvalidInput`.
+    """Remove a run, a crash image or a dataset. Return descriptions of the removed things. Raises `InvalidInput`.
 
-    With a run go the crash images that no other run used; with an image or a dataset goes no result.
+    A run takes along the crash images that no other run used; an image or a dataset takes no result.
     """
     store = RunStore()
     with open_lab(progress, store.clear_unfinished) as lab:
@@ -75,7 +75,7 @@ def _remove_run(lab: Lab, store: RunStore, name: str) -> list[str]:
 
 
 def listed_servers() -> list[ListedServer]:
-    """Every server of the catalogue as it stands on this machine."""
+    """Return every server of the catalogue with its state on this machine."""
     servers = servers_of(PROJECT.lab)
     own = own_servers().entries()
     return [
@@ -87,11 +87,11 @@ def listed_servers() -> list[ListedServer]:
 
 
 def add_server(progress: Progress, name: str, tarball: Path | None, sha256: str | None, path: Path | None) -> str:
-    """Add a server of the user's own from a tarball or a folder; what was added, in words. Raises `LabError`."""
+    """Add a server of the user's own from a tarball or a folder. Return a sentence on it. Raises `LabError`."""
     if (tarball is None) == (path is None):
         raise InvalidInput("a server is added from one place", "give either --tarball FILE or --path DIR")
     known = dict(server_catalogue().items()).get(name)
-    # A tarball of a server that is known is one more version of it.
+    # A tarball of a known server is one more version of it.
     check_name(name, [name] if known is not None and tarball is None else [])
     with open_lab(progress, RunStore().clear_unfinished) as lab:
         lab.tools.require(["bwrap"], progress)
@@ -112,7 +112,10 @@ def add_server(progress: Progress, name: str, tarball: Path | None, sha256: str 
 
 
 def fetch_server(progress: Progress, name: str) -> str:
-    """Fetch a server as its source has it today, beside other versions of it; what was fetched, in words. Raises `LabError`."""
+    """Fetch a server in its source's present version, beside other versions. Return a sentence on it.
+
+    Raises `LabError`.
+    """
     entry = server_catalogue().get(name)
     with open_lab(progress, RunStore().clear_unfinished) as lab:
         lab.tools.require(["bwrap"], progress)
@@ -124,7 +127,7 @@ def fetch_server(progress: Progress, name: str) -> str:
 
 
 def remove_server(progress: Progress, name: str) -> str:
-    """Forget a server of the user's own; what was removed, in words. Raises `InvalidInput`."""
+    """Forget a server of the user's own. Return a sentence on it. Raises `InvalidInput`."""
     with open_lab(progress, RunStore().clear_unfinished) as lab:
         own_servers().forget(name)
         lab.servers.remove(name)

@@ -1,4 +1,4 @@
-"""Verdicts on runs, given again."""
+"""Repeated consistency checks of runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from redolab.runs.store import Run, RunStore
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """The verdicts on one state by one server."""
+    """Check results of one image recovered by one server."""
 
     image: str
     server: str
@@ -28,7 +28,7 @@ class _Row:
 
 
 def judge_run(name: str, jobs: int, progress: Progress) -> None:
-    """Recover the states of a run again, and add verdicts. Raises `LabError`, `FindingsMade` where a state was recovered wrongly."""
+    """Recover the images of a run again, and add check results. Raises `LabError`; `FindingsMade` for an anomaly."""
     store = RunStore()
     with open_lab(progress, store.clear_unfinished) as lab:
         run = store.get(name)
@@ -44,7 +44,7 @@ def judge_run(name: str, jobs: int, progress: Progress) -> None:
 
 
 def _show(run: Run, progress: Progress) -> None:
-    """Print the verdicts, and keep them where `redolab show` finds them; findings end in `FindingsMade`."""
+    """Print the check results, and store them for `redolab show`. Raises `FindingsMade` for an anomaly."""
     verdicts = run.verdicts(Judgement)
     answer = _answer(verdicts)
     table = _table(verdicts)

@@ -1,4 +1,4 @@
-"""What is kept: runs and crash images as tables, and a run shown again."""
+"""Runs, crash images and datasets as tables, and the display of a run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _age(image: CrashImage) -> str:
 
 
 def _crashed(image: CrashImage) -> str:
-    """What an image is of, as in `bulk-update, log 1G, tables 512M`."""
+    """Return a description of an image, as in `bulk-update, log 1G, tables 512M`."""
     spec = image.spec
     kind = "" if spec.crash == KILL else f"{spec.crash}, "
     log, tables = format_size(spec.instance.log_size), format_size(spec.dataset.size)
@@ -43,7 +43,7 @@ def _crashed(image: CrashImage) -> str:
 
 
 def _loaded(dataset: Dataset) -> str:
-    """What a dataset is for, as in `crashes of mariadb-10.11 10.11.19, tables of 512M (sysbench)`."""
+    """Return the use of a dataset, as in `crashes of mariadb-10.11 10.11.19, tables of 512M (sysbench)`."""
     spec = dataset.spec
     kind = spec.data.__struct_config__.tag
     return f"crashes of {spec.server} {spec.version}, tables of {format_size(spec.size)} ({kind})"
@@ -73,17 +73,17 @@ _DATASET_COLUMNS = [
 
 
 def runs_table(runs: Sequence[RunRecord]) -> ReportTable:
-    """All runs, oldest first."""
+    """Return all runs as a table, oldest first."""
     return ReportTable.of("Runs", runs, _RUN_COLUMNS, [])
 
 
 def images_table(images: Sequence[tuple[CrashImage, int]]) -> ReportTable:
-    """All crash images with the bytes that each takes, oldest first."""
+    """Return all crash images as a table with their bytes, oldest first."""
     return ReportTable.of("Crash images", images, _IMAGE_COLUMNS, [])
 
 
 def datasets_table(datasets: Sequence[Dataset]) -> ReportTable:
-    """All datasets with the bytes that each takes."""
+    """Return all datasets as a table with their bytes."""
     note = "Loaded tables that the next crash of the same kind starts from; one that is removed is loaded anew."
     return ReportTable.of("Datasets", datasets, _DATASET_COLUMNS, [note])
 
@@ -93,7 +93,7 @@ def _older(path: Path, than: Path) -> bool:
 
 
 def show_run(console: Console, run: Run, *, all_tables: bool) -> None:
-    """Print what a run was, its answer and its table, or all its tables."""
+    """Print the options of a run, its answer, and its main table or all tables."""
     record = run.record()
     for line in (
         f"{record.name}: {record.state}{': ' + record.why_stopped if record.why_stopped else ''}",
@@ -109,7 +109,7 @@ def show_run(console: Console, run: Run, *, all_tables: bool) -> None:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     table = run.folder / f"{ALL_TABLES if all_tables else TABLE}.txt"
     if run.trial_count() and (not table.exists() or _older(table, run.folder / "trials.jsonl")):
-        # The lab was killed before it could write one, or one with its last trials.
+        # The lab was killed before it could write a report, or one with its last trials.
         write_report(load_experiment(record.experiment), run)
     if table.exists():
         console.print()

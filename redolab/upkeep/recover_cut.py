@@ -1,4 +1,4 @@
-"""A kept power cut, recovered again: by the same server or by another."""
+"""Recovery of a kept power cut, by the same server or by another."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _LOG = "recovered-again.log"
 
 
 def recover_cut(folder: Path, server: str | None, progress: Progress) -> None:
-    """Recover the state of a kept cut, without more than had to be lost, and say what it holds.
+    """Recover the state of a kept cut that loses only the necessary writes, and print its content.
 
-    Raises `LabError`, and `FindingsMade` where it is still not as it must be.
+    Raises `LabError`, and `FindingsMade` for an anomaly.
     """
     kept = read_kept_cut(folder)
     with open_lab(progress, RunStore().clear_unfinished) as lab:
@@ -31,7 +31,7 @@ def recover_cut(folder: Path, server: str | None, progress: Progress) -> None:
 
 
 def recover_kept(lab: Lab, kept: KeptCut, folder: Path, server: str | None) -> None:
-    """The same in an open lab."""
+    """Recover a kept cut in an open lab, as `recover_cut`."""
     progress = lab.progress
     with cut_room(lab) as room:
         recovering = lab.server(server or kept.server)

@@ -1,4 +1,4 @@
-"""The servers that can be asked for, as a table."""
+"""The servers of the catalogue as a table."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from redolab.units import format_size
 
 @dataclass(frozen=True, slots=True)
 class ListedServer:
-    """A server of the catalogue as it stands on this machine."""
+    """A server of the catalogue with its state on this machine."""
 
     name: str
     entry: CatalogueEntry
     own: bool
-    """Added by the user."""
+    """True if the user added it."""
     installed: InstalledServer | None
-    """What a new run takes."""
+    """Version that a new run uses; None if it is not unpacked."""
     versions: Sequence[InstalledServer]
-    """All that is there."""
+    """All unpacked versions."""
     size: int
-    """Bytes on the disk, of all versions."""
+    """Bytes on disk, of all versions."""
 
     @property
     def version(self) -> str:
-        """What its binary says, or the one expected while it is not there."""
+        """Version that its binary reports, or the expected one if it is not unpacked."""
         return self.installed.version if self.installed else self.entry.version
 
     @property
     def state(self) -> str:
-        """In words."""
+        """State in words."""
         taken = self.installed and self.installed.folder
         others = [str(each.dialect.version) for each in self.versions if each.folder != taken]
         beside = f"; {', '.join(others)} beside it" if others else ""
@@ -56,5 +56,5 @@ _COLUMNS = [
 
 
 def servers_table(servers: Sequence[ListedServer]) -> ReportTable:
-    """All servers in the catalogue's order."""
+    """Return all servers as a table, in the catalogue's order."""
     return ReportTable.of("Servers", servers, _COLUMNS, [])

@@ -1,4 +1,4 @@
-"""The slow log plugin for a person's own server."""
+"""The slow log plugin for a user's own server."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from redolab.servers.catalogue import server_catalogue
 
 
 def put_slow_log_plugin(progress: Progress, name: str, folder: Path) -> str:
-    """Build the plugin for a server and put it into a folder; what was done, in words.
+    """Build the plugin for a server and put it into a folder. Return a sentence on it.
 
-    Raises `InvalidInput` for a folder that is not there, or a server that can have no such plugin; `LabError`.
+    Raises `InvalidInput` for a missing folder or a server that cannot have such a plugin, and `LabError`.
     """
     if not folder.is_dir():
         raise InvalidInput(f"there is no folder {folder}", "make it, or name another")
-    # Before it is fetched.
+    # Check before the server is fetched.
     check_has_plugin(name, server_catalogue().get(name).dialect())
     with open_lab(progress, RunStore().clear_unfinished) as lab:
         server = lab.server(name)
         plugin = built_slow_log_plugin(lab, server)
         to = folder / plugin.name
-        # Beside the name and then moved onto it: a server may have the old file open.
+        # Write beside the name and then move: a server may have the old file open.
         beside = folder / f".{plugin.name}.new"
         try:
             shutil.copyfile(plugin, beside)

@@ -14,7 +14,10 @@ from redolab.storage.table import disks_table
 
 
 def check_storages(names: Sequence[str], progress: Progress, *, beside_others: bool) -> bool:
-    """Measure storages with fio and show what was asked and what was found; whether all are as asked. Raises `LabError`."""
+    """Measure storages with fio, and show the requested and the measured figures. Return True if all agree.
+
+    Raises `LabError`.
+    """
     profiles = {name: storage_profile(name) for name in names}
     with open_lab(progress, RunStore().clear_unfinished, beside_others=beside_others) as lab:
         check_possible(profiles)
