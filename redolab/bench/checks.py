@@ -1,4 +1,4 @@
-"""What cannot be asked of a crash or a recovery, refused before anything is started."""
+"""Checks of the options of crashes and recoveries, made before anything is started."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from redolab.units import format_size
 from redolab.workloads.catalogue import workload_catalogue
 
 SMALLER = "choose a smaller LOGSIZE, DATASET or POOL, remove crash images ('redolab images'), or KEEP=off to keep none"
-"""What to do where crashes and recoveries do not fit."""
+"""Advice if crashes and recoveries do not fit."""
 _SHORTEST_WARM_UP = 2 * WINDOW
-"""Seconds: in less no whole window would end after the clients have begun."""
+"""Least seconds: in fewer, no whole window would end after the clients have started."""
 _LONGEST_WARM_UP = 6 * 3600
 
 
 def check_load(workload: str, *, warehouses: int | None, dataset: int | None, think_time: bool) -> None:
-    """Raises `InvalidInput` if a workload does not have what is asked of it."""
+    """Refuse options that a workload does not have. Raises `InvalidInput`."""
     known = workload_catalogue().get(workload)
     if warehouses is not None and known.bytes_per_warehouse is None:
         raise InvalidInput(f"{workload} has no warehouses", "WORKLOAD=tpcc has, or give a DATASET")
@@ -36,7 +36,7 @@ def check_load(workload: str, *, warehouses: int | None, dataset: int | None, th
 
 
 def check_pool(size: int) -> None:
-    """Raises `InvalidInput` for a buffer pool that no server starts with."""
+    """Refuse a buffer pool that no server starts with. Raises `InvalidInput`."""
     if size < SMALLEST_POOL:
         raise InvalidInput(
             f"a buffer pool of {format_size(size)} is too small", f"give it {format_size(SMALLEST_POOL)} or more"
@@ -44,7 +44,7 @@ def check_pool(size: int) -> None:
 
 
 def check_warm_up(seconds: float) -> None:
-    """Raises `InvalidInput` if clients cannot be followed for so long after a recovery."""
+    """Refuse a time for which clients cannot be followed after a recovery. Raises `InvalidInput`."""
     if seconds and not _SHORTEST_WARM_UP <= seconds <= _LONGEST_WARM_UP:
         raise InvalidInput(
             f"clients cannot be followed for {seconds:g} s", f"choose 0s, or {_SHORTEST_WARM_UP:g}s to 6h"
@@ -52,7 +52,7 @@ def check_warm_up(seconds: float) -> None:
 
 
 def check_memory(wanted: Iterable[WantedCrash], pools: Iterable[int]) -> None:
-    """Refuse pools that cannot be had, before a server is fetched. Raises `LabError`."""
+    """Refuse buffer pools that do not fit into memory, before a server is fetched. Raises `LabError`."""
     filling = [each.fill_pool or fill_pool(each.dataset_size(each.log_size), each.log_size) for each in wanted]
     largest = max([*filling, *pools])
     check_room(Needs(memory=largest, memory_for=f"a buffer pool of {format_size(largest)}", remedy=SMALLER))

@@ -1,4 +1,4 @@
-"""Crashes and recoveries carried out: what every experiment that crashes servers is measured with."""
+"""Execution of crashes and recoveries, for every experiment that crashes servers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from redolab.workloads.catalogue import workload_catalogue
 
 
 class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, RecoveryTrial], KeepsProducts):
-    """Makes the crash images of a plan and recovers copies of them."""
+    """Bench that makes the crash images of a plan and recovers copies of them."""
 
     def __init__(self, lab: Lab, plan: CrashPlan) -> None:
         super().__init__(lab, plan)
@@ -66,8 +66,8 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
 
     @override
     def check(self, positions: Sequence[int]) -> None:
-        """Storages that this machine cannot offer, images and settings that a server does not take."""
-        # What was measured before is not made again.
+        """Refuse storages that this machine cannot offer, and images and settings that a server does not take."""
+        # A group measured before is not made again.
         self._to_make = {self.plan.steps[position].group for position in positions}
         profiles = self.plan.conditions.storages
         wanted = {self.plan.steps[position].step.storage for position in positions}
@@ -114,14 +114,14 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
         )
 
     def _crashes(self, positions: Sequence[int]) -> list[PlannedCrash]:
-        """The crashes of the steps at these positions."""
+        """Return the crashes of the steps at these indexes."""
         return [
             self.plan.groups[group]
             for group in dict.fromkeys(self.plan.steps[position].group for position in positions)
         ]
 
     def _remarks(self) -> tuple[str, ...]:
-        """Return a remark where copies take long."""
+        """Return a remark if copies take long."""
         home, profiles = self.lab.home, self.conditions.storages
         copied = [each for each in self.plan.steps if not isinstance(profiles[each.step.storage], ModelledDisk)]
         if not copied or copies.shares_blocks(home):
@@ -149,7 +149,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
     @contextmanager
     @override
     def opened(self, run: Run) -> Iterator[None]:
-        """Storages are attached when they are first wanted, and gone at the end."""
+        """Attach storages when they are first used, and detach them at the end."""
         with ExitStack() as stack:
             stack.callback(self._remove_datasets)
             stack.callback(self._remove_unused, run)
@@ -160,7 +160,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
             yield
 
     def _judge_unjudged(self, run: Run) -> None:
-        """Judge the recoveries that earlier sessions measured and did not judge, without timing them again."""
+        """Check the recoveries that earlier sessions measured and did not check, without timing them again."""
         positions = unjudged(run)
         if not positions:
             return
@@ -205,17 +205,19 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
                 self._storages.attached,
             )
         finally:
-            # The lab disk that a server was under load on.
+            # Remove the lab disk of the server under load.
             self._storages.release(crash.spec.dataset.key)
             if not self.plan.keep and not had_dataset:
                 self._loaded.append(crash.spec.dataset)
-            # Where the load failed, the next one is to make all that it did not.
+            # After a failed load, the next one makes all crashes that this one did not.
             self._to_make -= {group, *self._new}
             self._remove_datasets(still_needed=[self.plan.groups[each].spec.dataset for each in self._to_make])
         return self._new[group]
 
     def _of_one_load(self, group: int) -> list[int]:
-        """The groups whose states one load can give together with this one's: those still to be made of the same spec, but its number."""
+        """Return the groups whose crashes one load can make together with this one's: unmade ones that differ in number
+        only.
+        """
         crash = self.plan.groups[group]
         if not shares_load(crash.spec):
             return [group]
@@ -229,44 +231,46 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
         ]
 
     def _was_made(self, group: int, run: Run) -> bool:
-        """Whether an earlier session of the run has made the group's state, and it is there."""
+        """Return True if an earlier session of the run has made the group's image, and it exists."""
         record = run.groups().get(group)
         return record is not None and self._images.read(record.name) is not None
 
     @staticmethod
     def _note_made(group: int, name: str, run: Run) -> None:
-        """Have the run know at once of a state that is not measured yet: a lab that is killed forgets it."""
+        """Record an image in the run before it is measured: a killed lab would forget it."""
         before = run.groups().get(group)
         attempt = 1 if before is None else before.attempt + 1
         session = len(run.record().sessions) - 1
         run.add_group(GroupRecord(group=group, attempt=attempt, session=session, name=name, made=True, seconds=0.0))
 
     def _wanted(self, group: int) -> WantedState:
-        """What is to be made for a group; a moment is drawn by the plan's seed, so that the same plan strikes at the same moments."""
+        """Return the crash to make for a group; the plan's seed draws its time, so that equal plans crash at equal
+        times.
+        """
         spec = self.plan.groups[group].spec
         moments = spec.kill.moment
         drawn = None if moments is None else moments.drawn(random.Random(f"{self.plan.seed} {group}"))
         return WantedState(spec=spec, moment=drawn, called_besides=self._number(group))
 
     def _remove_unused(self, run: Run) -> None:
-        """Remove the states that no group came to use, where nothing is to be kept."""
+        """Remove the images that no group used, if nothing is to be kept."""
         for name in self._unused if not self.plan.keep else ():
             self.remove(name, run)
 
     def _remove_datasets(self, still_needed: Sequence[DatasetSpec] = ()) -> None:
-        """Remove what was loaded for this run alone, but for what is still needed."""
+        """Remove the datasets that were loaded for this run alone and are no longer needed."""
         for dataset in [each for each in self._loaded if each not in still_needed]:
             remove_dataset(self.lab.home, dataset.key, self.lab.journal)
             self._loaded.remove(dataset)
 
     def _number(self, group: int) -> str:
-        """What tells a group's image from those of the plan's other groups, which other machines may make in the same second."""
+        """Return a suffix for the image's name: other machines may make the plan's other groups in the same second."""
         return f"-{group + 1}" if len(self.plan.groups) > 1 else ""
 
     @contextmanager
     @override
     def group(self, group: PlannedCrash, at: GroupContext) -> Iterator[str]:
-        """While in it: copies of a crash image can be recovered. Yield the image's name."""
+        """Make copies of a crash image available for recovery. Yield the image's name."""
         self._to_make.discard(at.group)
         if at.product not in self._unused:
             self._take(at.product, at.run)
@@ -275,7 +279,10 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
         self._storages.release(at.product)
 
     def _take(self, name: str, run: Run) -> None:
-        """Check that an image made earlier is as the crash left it, and keep its story with the run. Raises `LabError`."""
+        """Check that an image made earlier is as the crash left it, and copy its series to the run.
+
+        Raises `LabError`.
+        """
         image = self._images.get(name)
         self.lab.progress.note(f"crash image {name}: made earlier")
         with self.lab.progress.stage(f"checking that {name} is as the kill left it", "hash"):
@@ -308,7 +315,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
             recover(self.lab, task, self._images, attached, recorder)
 
     def _recorder(self, at: StepContext[RecoveryTrial], log: Path) -> Recorder:
-        """Return where what is left of a recovery goes, with what is bad about it."""
+        """Return the recorder of a recovery's logs, evidence and findings."""
         run, position, group = at.run, at.position, at.group
         evidence = run.folder / "evidence" / log.stem
         shown = (str(log.relative_to(run.folder)), str(evidence.relative_to(run.folder)))
@@ -338,7 +345,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
         return Recorder(log=log, evidence=evidence, instance=run.keep_once, trial=trial, warm=warm, judgement=judgement)
 
     def _server(self, crash: PlannedCrash) -> InstalledServer:
-        """The server of a crash, as it was when the plan was made. Raises `InvalidInput` if it is another by now."""
+        """Return the server of a crash as it was when the plan was made. Raises `InvalidInput` if it has changed."""
         server = self.lab.server(crash.server, None if crash.image else crash.spec.dataset.version)
         if crash.image is not None:
             return server
@@ -367,7 +374,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
             self._images.remove(name, self.lab.journal)
 
     def _home_needs(self, copy: int, missing: Sequence[int]) -> int:
-        """Bytes on the native storage: what is made, all of it where it is kept, and one copy at a time."""
+        """Return the bytes needed on local disk: all images that are kept, and one copy at a time."""
         order = dict.fromkeys(planned.group for planned in self.plan.steps)
         missing = [group for group in order if group in missing]
         specs = [self.plan.groups[group].spec for group in missing]
@@ -380,7 +387,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
         ]
         if self.plan.keep:
             return copy + sum(making)
-        # The states of one load are all made before the first of them is recovered.
+        # All crashes of one load are made before the first of them is recovered.
         of_loads: dict[CrashSpec, int] = {}
         for group, spec, size in zip(missing, specs, making, strict=True):
             if len(self._of_one_load(group)) > 1:
@@ -392,7 +399,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
         return sizes.data_directory(spec.dataset.size, spec.instance.log_size, binary_log=spec.instance.binary_log)
 
     def _keep_story(self, run: Run, image: CrashImage) -> None:
-        """Keep how a crash image came about with the run, which may outlive the image, and with the image that the run uses it."""
+        """Copy the series of a crash image to the run, which may outlive the image, and record the use at the image."""
         self._images.note_use(image.name, run.folder)
         kept = run.folder / CRASHES / image.name
         kept.mkdir(parents=True, exist_ok=True)
@@ -403,12 +410,14 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
                 shutil.copy(source, beside)
                 beside.replace(kept / name)
         self._drop_beginnings(image, run)
-        # The hashes are for those who start on the files; of 20,000 tables they are megabytes.
+        # Leave out the hashes, needed only to start on the files; for 20,000 tables they are megabytes.
         files.write_whole(kept / MARK, msgspec.json.encode(msgspec.structs.replace(image, hashes={})))
 
     @staticmethod
     def _drop_beginnings(image: CrashImage, run: Run) -> None:
-        """Of the crashes of one load the last keeps the story: those before have its beginning, and many would be megabytes."""
+        """Remove the series of all crashes of a load but the last: its series begins with theirs, and many would be
+        megabytes.
+        """
         of_load = [
             each for each in crashes_of(run) if each.load and each.load == image.load and each.name != image.name
         ]

@@ -1,4 +1,4 @@
-"""The declaration of every experiment that crashes servers. Its module imports nothing that acts."""
+"""Declaration of every experiment that crashes servers. This module imports nothing that starts a server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class CrashExperiment(Declaration):
-    """An experiment whose groups are crashes, and whose steps are recoveries of copies of what each left."""
+    """An experiment whose groups are crashes, and whose steps are recoveries of copies of the crash images."""
 
     group_noun = Noun("crash", "crashes")
     step_noun = Noun("recovery", "recoveries")

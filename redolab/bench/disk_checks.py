@@ -15,7 +15,7 @@ from redolab.storage.profiles import StorageProfile
 def record_disks(
     run: Run, storages: Storages, profiles: Mapping[str, StorageProfile], progress: Progress, *, look: bool
 ) -> None:
-    """Record every storage that the run has not recorded yet, as fio finds it if it is to look; say which is not as asked."""
+    """Record every storage that the run has not recorded yet, with fio's figures if `look`. Print any not as asked."""
     session = len(run.record().sessions) - 1
     known = storages_of(run).on_machine_of(session)
     storages.check_same_disks(known)

@@ -1,4 +1,4 @@
-"""What experiments that crash servers share of what can be chosen of them."""
+"""Factors that experiments with crashes share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from redolab.units import MIB, format_size
 
 
 def crash_factor() -> Any:
-    """`CRASH=` of an experiment each of whose loads ends in its one crash."""
+    """Declare `CRASH=` for an experiment whose loads end in one crash each."""
     return factor(
         "The kind of crash that ends a load: kill; disk-power, which takes what was not flushed (its disk is then modelled).",
         one_of("kind of crash", lambda: [name for name, kind in KINDS.items() if not kind.goes_on]),
@@ -26,26 +26,26 @@ def crash_factor() -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class StorageFactors(CommonFactors):
-    """Factors of an experiment that measures on storages; its own class says which, one or several."""
+    """Factors of an experiment that measures on storages; a subclass says whether on one or several."""
 
     storage: str | tuple[str, ...]
 
     def profiles(self) -> dict[str, StorageProfile]:
-        """The storages by name."""
+        """Return the storage profiles by name."""
         names = (self.storage,) if isinstance(self.storage, str) else self.storage
         return {name: storage_profile(name) for name in names}
 
 
 @dataclass(frozen=True, kw_only=True)
 class CrashFactors(StorageFactors):
-    """Factors of every experiment that crashes servers; its own class says which servers."""
+    """Factors of every experiment that crashes servers; a subclass names the servers."""
 
     server: tuple[str, ...]
     keep: bool = keep_factor()
 
 
 def check_log_sizes(servers: Iterable[str], sizes: Iterable[int]) -> None:
-    """Raises `InvalidInput` if one of the servers cannot have a redo log of one of these sizes in bytes."""
+    """Refuse redo logs, in bytes, that one of the servers cannot have. Raises `InvalidInput`."""
     wanted = list(sizes)
     for name in servers:
         dialect = server_catalogue().get(name).dialect()

@@ -1,4 +1,4 @@
-"""What is bad about a recovery, in words."""
+"""Findings about a recovery, in words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ROOM_FOR_TEXT = 40
 
 
 def bad_outcome(trial: RecoveryTrial) -> str | None:
-    """What is bad about how a recovery ended; None of one that ended in a server that is ready."""
+    """Return a finding about the outcome of a recovery; None if it ended in a ready server."""
     end = trial.unfinished
     if end is None:
         return None
@@ -33,9 +33,9 @@ def bad_outcome(trial: RecoveryTrial) -> str | None:
 
 
 def bad_verdict(which: str, judgement: Judgement) -> str | None:
-    """What is bad about what a recovered server holds; None of one that holds what it must, or that could not be judged.
+    """Return a finding about the data of a recovered server; None if they are right, or could not be checked.
 
-    `which`: what it had recovered.
+    `which`: name of the recovered image.
     """
     if judgement.ruling is not Ruling.WRONG:
         return None
@@ -44,13 +44,13 @@ def bad_verdict(which: str, judgement: Judgement) -> str | None:
 
 
 def recovered(trial: RecoveryTrial) -> str:
-    """What a recovery was of, in words."""
+    """Return a description of a recovery: image, storage, pool and settings."""
     asked = f" and {trial.settings}" if trial.settings else ""
     return f"{trial.image} on {trial.storage} with pool {format_size(trial.buffer_pool)}{asked}"
 
 
 def _repeated(end: Unfinished) -> str:
-    """What a server said again and again, as far as a line has room for it."""
+    """Return the message that a server repeated, shortened to fit a line."""
     if not end.repeated:
         return ""
     most = end.repeated[0]

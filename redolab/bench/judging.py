@@ -1,4 +1,4 @@
-"""States of a run recovered again, for what the recovered servers hold: verdicts are added, nothing is timed."""
+"""Repeated recoveries of a run's images for consistency checks: check results are added, nothing is timed."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from redolab.storage.place import Place
 from redolab.storage.profiles import HOME
 
 JOBS = 2
-"""How many are recovered at a time where nothing is said."""
+"""Number of recoveries at a time, by default."""
 
 
 def unjudged(run: Run) -> list[int]:
-    """The positions of the recoveries that ended in a server that was ready, and that nobody could judge. Raises `LabError`."""
+    """Return the indexes of the recoveries with a ready server and without a check result. Raises `LabError`."""
     judged = {
         (each.position, each.attempt) for each in run.verdicts(Judgement) if each.verdict.ruling is not Ruling.UNKNOWN
     }
@@ -40,19 +40,19 @@ def unjudged(run: Run) -> list[int]:
 
 
 def judgeable(run: Run) -> list[int]:
-    """The positions of all recoveries that ended in a server that was ready. Raises `LabError`."""
+    """Return the indexes of all recoveries that ended in a ready server. Raises `LabError`."""
     return [record.position for record in run.trials(RecoveryTrial) if record.trial.outcome is Outcome.READY]
 
 
 def next_turn(run: Run, image: str) -> int:
-    """Which judgement of a state the next one is: one that was stuck, or could not be looked at, was never judged."""
+    """Return the number of an image's next check; unknown results do not count."""
     return 1 + sum(
         each.verdict.image == image and each.verdict.ruling is not Ruling.UNKNOWN for each in run.verdicts(Judgement)
     )
 
 
 def judge_positions(lab: Lab, run: Run, plan: CrashPlan, positions: Sequence[int], jobs: int = JOBS) -> list[str]:
-    """Recover again what was recovered at these positions of the plan, and add a verdict to each; the images that are gone, by name.
+    """Recover the images of these steps again, and add a check result for each. Return the names of missing images.
 
     Raises `LabError`.
     """

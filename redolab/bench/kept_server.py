@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class KeptServer(Generic[T]):
-    """One server at a time, made as `T` from the server, a folder that is prepared, and a stack of what ends with it."""
+    """One server at a time, made as `T` from the server, a prepared folder, and a stack of things that end with it."""
 
     def __init__(self, lab: Lab, purpose: str, make: Callable[[InstalledServer, Path, ExitStack], T]) -> None:
         self._lab = lab
@@ -27,12 +27,12 @@ class KeptServer(Generic[T]):
 
     @contextmanager
     def opened(self) -> Iterator[None]:
-        """At its end no instance and no data directory is left."""
+        """End every instance and remove the data directory at the end of the block."""
         with self._of_server, self._of_instance:
             yield
 
     def of(self, name: str) -> T:
-        """The server of that name: that of the groups before, as long as they are the same server's. Raises `LabError`."""
+        """Return the server of that name: the previous groups' if it is the same, else a new one. Raises `LabError`."""
         if self._at_hand is not None and self._at_hand[0] == name:
             return self._at_hand[1]
         self._at_hand = None
@@ -49,15 +49,15 @@ class KeptServer(Generic[T]):
         return made
 
     def take(self, of_instance: ExitStack) -> None:
-        """Have what an instance holds end with it, or with the run."""
+        """Bind an instance's resources to its end, or to the run's."""
         self._of_instance.push(of_instance.pop_all())
 
     def shut_down(self, instance: Instance) -> None:
-        """Shut an instance down cleanly, and end what it holds: the next starts on its data directory."""
+        """Shut an instance down cleanly, and release its resources: the next starts on its data directory."""
         with self._of_instance:
             instance.shut_down()
 
     def end(self, instance: Instance) -> None:
-        """End an instance that was killed: its connections and whatever else is open end without a server."""
+        """Release the resources of a killed instance, whose connections end without a server."""
         self._of_instance.pop_all()
         instance.end()

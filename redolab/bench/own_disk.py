@@ -1,4 +1,4 @@
-"""A disk of its own for the server of a group: an empty lab disk with a file system, or a folder of its own."""
+"""A disk for the server of a group: an empty lab disk with a file system, or a folder."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class OnDisk(Protocol):
 
     @property
     def file_system(self) -> str:
-        """Name of the file system that is made on it; `AS_IS`: the one that its folder lies on."""
+        """Name of the file system to make on it; `AS_IS`: the one of its folder."""
 
 
 def check_disks(lab: Lab, groups: Sequence[OnDisk]) -> None:
@@ -41,7 +41,7 @@ def check_disks(lab: Lab, groups: Sequence[OnDisk]) -> None:
 
 @contextmanager
 def own_disk(lab: Lab, storages: Storages, group: OnDisk, size: int) -> Iterator[Place]:
-    """While in it: a disk of `size` bytes with nothing on it but its file system, or the folder that has one already."""
+    """Provide a disk of `size` bytes with an empty file system, or a folder on an existing one."""
     if group.file_system != AS_IS:
         with storages.empty(group.storage, size, group.file_system) as place:
             yield place
@@ -49,13 +49,13 @@ def own_disk(lab: Lab, storages: Storages, group: OnDisk, size: int) -> Iterator
     profile = storage_profile(group.storage)
     assert isinstance(profile, FolderStorage)
     with attached_folder(profile, lab.folder, lab.journal) as under:
-        # The disk is not the instance's alone, and no device is named: others would keep it from being quiet.
+        # Name no device: the disk has other users too, and would never be quiet.
         yield Place(name=group.storage, folder=under)
 
 
 @contextmanager
 def folder_on_disk(lab: Lab, server: InstalledServer, place: Place, group: OnDisk, name: str) -> Iterator[Path]:
-    """While in it: an empty folder for an instance on its disk. On a disk of the lab's it goes with the disk."""
+    """Provide an empty folder for an instance on its disk. A lab disk takes the folder along when it is removed."""
     if group.file_system == AS_IS:
         with server_folder(lab, server, name, f"the instance {name}", place.folder) as folder:
             yield folder
@@ -67,7 +67,7 @@ def folder_on_disk(lab: Lab, server: InstalledServer, place: Place, group: OnDis
 
 @contextmanager
 def notes_folder(lab: Lab, name: str) -> Iterator[Path]:
-    """While in it: an empty folder for what clients note, not on the disk that is measured."""
+    """Provide an empty folder for the clients' notes, away from the measured disk."""
     folder = lab.home / "instances" / name
     with lab.journal.making(folder, "the notes of clients"):
         files.make_folder(folder)

@@ -14,7 +14,9 @@ R = TypeVar("R", bound=PlannedRecovery)
 
 
 def crash_blocks(crashes: Sequence[tuple[PlannedCrash, Sequence[R]]]) -> list[list[tuple[PlannedCrash, Sequence[R]]]]:
-    """Return a block for each crash number, with one crash of every configuration; all crashes of one load are in one."""
+    """Return a block for each crash number, with one crash of every configuration; all crashes of one load share a
+    block.
+    """
     blocks: dict[int, list[tuple[PlannedCrash, Sequence[R]]]] = {}
     for crash, steps in crashes:
         number = 1 if shares_load(crash.spec) else crash.spec.number
@@ -23,24 +25,24 @@ def crash_blocks(crashes: Sequence[tuple[PlannedCrash, Sequence[R]]]) -> list[li
 
 
 def load_of(crash: PlannedCrash) -> Hashable:
-    """Return the same key for crashes that one load makes: they follow one another in a plan."""
+    """Return the key of a crash's load: crashes with the same key follow one another in a plan."""
     return crash.spec.alike() if shares_load(crash.spec) else crash
 
 
 def shares_load(spec: CrashSpec) -> bool:
-    """Return whether one load makes all crashes of this spec, whatever their number.
+    """Return True if one load makes all crashes of this spec, whatever their number.
 
-    Struck at one age, one after the other, they would be one crash many times.
+    At one checkpoint age, one after the other, they would be the same crash many times.
     """
     return spec.kill.moment is not None and crash_kind(spec.crash).goes_on
 
 
 LOADS_POOL = "innodb_buffer_pool_load_at_startup=1"
-"""What is set of a recovering server that is to load the buffer pool that was dumped before the crash."""
+"""Setting of a recovering server that is to load the buffer pool dumped before the crash."""
 _SMALL_POOL_SHARE = 4
 
 
 def usual_pools(spec: CrashSpec) -> tuple[int, ...]:
-    """One that holds all pages of the tables, and a quarter of the log, which needs more batches."""
+    """Return two buffer pools: for all pages of the tables, and a quarter of the log, which needs more batches."""
     small = max(SMALLEST_POOL, spec.instance.log_size // _SMALL_POOL_SHARE)
     return tuple(dict.fromkeys((default_pool(spec.dataset.size), small)))

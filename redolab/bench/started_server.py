@@ -1,4 +1,4 @@
-"""A server of its own for a group of steps: made, started and connected to, gone with all it lies on afterwards."""
+"""A server for a group of steps: made, started and connected to, and removed with its data afterwards."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from redolab.servers.install import InstalledServer
 from redolab.servers.instance import Instance, UsedInstance, prepare_folder
 
 _UNHURRIED = 60.0
-"""Seconds for which a statement of the lab may take: that of a server under load, on a slow disk."""
+"""Seconds for which a statement of the lab may take: the server is under load, on a slow disk."""
 
 
 @dataclass(frozen=True, slots=True)
 class StartedServer:
-    """A server that takes statements."""
+    """A server that accepts statements."""
 
     instance: Instance
     connection: Connection
     used: UsedInstance
     digest: str
-    """The hash under which the run keeps its settings and variables."""
+    """Hash under which the run keeps its settings and variables."""
 
     def execute(self, *statements: str) -> None:
         """Execute statements, one after the other."""
@@ -39,7 +39,7 @@ class StartedServer:
 
 @contextmanager
 def server_folder(lab: Lab, server: InstalledServer, name: str, what: str, under: Path | None = None) -> Iterator[Path]:
-    """While in it: an empty folder for an instance, in the lab's own storage or `under` a folder of its own."""
+    """Provide an empty folder for an instance, in the lab's own storage or in `under`."""
     folder = (under or lab.home) / "instances" / name
     with lab.journal.making(folder, what, mounted=True):
         prepare_folder(server, folder)
@@ -50,7 +50,7 @@ def server_folder(lab: Lab, server: InstalledServer, name: str, what: str, under
 def started_server(
     lab: Lab, run: Run, server: InstalledServer, folder: Path, request: InstanceRequest
 ) -> Iterator[StartedServer]:
-    """While in it: a server runs on a data directory made for it. Its error log is the run's. Raises `LabError`."""
+    """Run a server on a new data directory during the block. Its error log is the run's. Raises `LabError`."""
     with lab.progress.stage(f"starting {folder.name}", "start") as stage:
         stage.say("making its data directory")
         prepare_folder(server, folder)

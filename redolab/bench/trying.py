@@ -1,4 +1,4 @@
-"""Settings that are asked for, tried before a plan starts: each server takes them on an empty data directory, or says why not."""
+"""Trial of requested settings before a plan starts: each server starts with them on an empty data directory."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _PATIENCE = 120.0
 
 
 def try_settings(lab: Lab, plan: CrashPlan, positions: Sequence[int]) -> None:
-    """Start the servers of these steps once with each set of settings asked of their loads and recoveries.
+    """Start the servers of these steps once with each set of settings of their loads and recoveries.
 
-    Raises `InvalidInput` for what a server refuses: after hours of loading it would be too late. A lab that only reads
-    tries nothing.
+    Raises `InvalidInput` for settings that a server refuses: after hours of loading it would be too late. A lab that
+    only reads tries nothing.
     """
     wanted = _requests(plan, positions)
     if lab.reads_only:
@@ -48,7 +48,7 @@ def try_settings(lab: Lab, plan: CrashPlan, positions: Sequence[int]) -> None:
 
 
 def _requests(plan: CrashPlan, positions: Sequence[int]) -> dict[str, list[InstanceRequest]]:
-    """Server → small instances with what is asked of it, each set of settings once."""
+    """Return server → small instances with the requested settings, each set once."""
     asked: dict[str, dict[str, InstanceRequest]] = {}
     for position in positions:
         planned = plan.steps[position]
@@ -73,7 +73,7 @@ def _in_words(request: InstanceRequest) -> str:
 
 def _try(server: InstalledServer, whole: Path, folder: Path, request: InstanceRequest, stage: Stage) -> None:
     stage.say(_in_words(request))
-    # On a copy: what one set makes of a data directory is nothing that another has to cope with.
+    # Use a copy: a data directory changed by one set of settings is no start for another.
     files.remove(folder)
     copies.copy_folder(whole / DATA, folder / DATA)
     with Instance.start(server, folder, request, folder / "error.log") as instance:
