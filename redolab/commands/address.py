@@ -25,7 +25,7 @@ _OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class GivenServer:
-    """What of these options was given."""
+    """Values of these options as given."""
 
     defaults_file: Path | None
     socket: str | None
@@ -36,16 +36,16 @@ class GivenServer:
 
     @property
     def is_named(self) -> bool:
-        """Whether they name a server."""
+        """True if they name a server."""
         return any((self.defaults_file, self.socket, self.host))
 
     @property
     def is_anything(self) -> bool:
-        """Whether any of what makes an address was given."""
+        """True if any part of an address was given."""
         return self.is_named or self.port is not None or self.user is not None or self.ask_password
 
     def address(self) -> Address:
-        """Where it is, with the password, which is asked for once it is sure that a server is named.
+        """Return the address with its password, which is asked for only if a server is named.
 
         Raises `InvalidInput` if none is.
         """
@@ -54,14 +54,14 @@ class GivenServer:
         return self.completed(Address(self.defaults_file, self.socket, self.host, self.port, self.user))
 
     def completed(self, address: Address) -> Address:
-        """An address with the password that it takes. Raises `InvalidInput` if it names no server."""
+        """Return an address with its password. Raises `InvalidInput` if it names no server."""
         address.check()
         asked = click.prompt("Password", hide_input=True, default="", show_default=False) if self.ask_password else None
         return address.with_password(asked)
 
 
 def address_options(command: Callable[..., None]) -> Callable[..., None]:
-    """A command with these options, which it gets together as its parameter `server_at`."""
+    """Give a command these options, which it receives together as its parameter `server_at`."""
 
     @functools.wraps(command)
     def with_server(

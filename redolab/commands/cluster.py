@@ -55,7 +55,7 @@ def worker(address: str, name: str | None) -> None:
 @click.command("do-job", hidden=True)
 @click.argument("folder", type=click.Path(path_type=Path))
 def do_job(folder: Path) -> None:
-    """What a worker calls to have the job in a folder done."""
+    """Do the job in a folder, for a cluster's worker."""
     from redolab.cluster.work import do_job_in
 
     do_job_in(folder, progress())

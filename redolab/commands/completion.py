@@ -1,4 +1,4 @@
-"""Completion in a shell: the script that a shell reads for it."""
+"""Completion in a shell: the command that prints the shell's script."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import click
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_REDOLAB_COMPLETE"
-"""By which a shell asks for completion."""
+"""Environment variable in which a shell asks for completion."""
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""What all verbs print with."""
+"""Console and progress that all commands print with."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
 
 
 def console() -> Console:
-    """Where tables go: as wide as the terminal, or as a page where there is none."""
+    """Return the console for tables: as wide as the terminal, or as a page without one."""
     from rich.console import Console
 
     from redolab.report.table import PAGE
 
-    # A terminal is also one at which another machine's output is shown: $FORCE_COLOR says so, and $COLUMNS how wide it is.
+    # A terminal may show another machine's output: then $FORCE_COLOR is set, and $COLUMNS has its width.
     shown = Console()
     return shown if shown.is_terminal else Console(width=PAGE)
 
 
 def progress() -> Progress:
-    """What the lab is doing, shown there."""
+    """Return the progress of the lab, shown on that console."""
     from redolab.progress import Progress
 
     return Progress(console())
 
 
 def show_or_say(table: ReportTable, nothing: str) -> None:
-    """A table, or what to say when it has no row."""
+    """Show a table, or say `nothing` if it has no row."""
     if table.cells:
         table.show(console())
     else:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _MACHINE, _PROVIDER, _CLUSTER = "machine", "provider", "cluster"
 _SERVER, _IMAGE, _RESUME = "server", "image", "resume"
-"""Fields of the factors of experiments that decide where one runs, and what a machine is brought."""
+"""Fields of the experiments' factors that decide the machine, and the servers that the machine is given."""
 _MARGINS = 6
 """Characters that click leaves free in a line of its list of commands."""
 
@@ -81,7 +81,10 @@ def _option(factor: Factor) -> click.Option:
 
 
 def _switched(is_switch: bool) -> dict[str, Any]:
-    """What makes an option a switch; a value for others, were it None, would let them be given without one."""
+    """Return the parameters that make an option a switch.
+
+    A `flag_value` of None would make any option's value optional.
+    """
     return {"is_flag": True, "flag_value": "on"} if is_switch else {}
 
 
@@ -93,7 +96,7 @@ def run() -> None:
 @click.command("make-experiment", hidden=True)
 @click.argument("name")
 def make_experiment(name: str) -> None:
-    """What `make experiment NAME VAR=value` calls: the variables are read from the environment."""
+    """Run an experiment for `make experiment NAME VAR=value`, with the variables from the environment."""
     from redolab.runs.loading import load_experiment
     from redolab.runs.session import given_to_make
 
@@ -123,7 +126,7 @@ def _run_anywhere(name: str, given: Mapping[str, str | None]) -> None:
     if address is None:
         run_experiment(name, read_factors(factors, given), progress())
         return
-    # Not read here: a folder that storage= names, a server of the user's own: they are that machine's.
+    # Do not read it here: a folder in `storage=` or a server of the user's own is on that machine.
     words = [
         word
         for each in factors_of(factors)
@@ -135,7 +138,7 @@ def _run_anywhere(name: str, given: Mapping[str, str | None]) -> None:
         servers = tuple(
             wanted
             for each in factors_of(factors)
-            # Without another one, the server of a crash image recovers it, and was brought for its crash.
+            # Without another server, an image is recovered by the server that it was made with, which its machine has.
             if each.name == _SERVER and (text := given.get(_SERVER) or (None if given.get(_IMAGE) else each.default))
             for wanted in _several(each.parse(text))
         )
@@ -143,7 +146,7 @@ def _run_anywhere(name: str, given: Mapping[str, str | None]) -> None:
 
 
 def _words(factor: Factor, text: str) -> list[str]:
-    """A factor as options of the command line."""
+    """Return a factor as options of the command line."""
     if factor.switch:
         return [factor.option] if factor.parse(text) else []
     return [factor.option, text]

@@ -1,4 +1,4 @@
-"""The lab on this machine: what the machine offers and lacks, and removing all that the lab made on it."""
+"""The lab on this machine: its examination, and the removal of all that the lab made on it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from redolab.commands.console import console, progress
 from redolab.commands.machines import machine_option
 
 _UP = "running"
-"""As Vagrant says it of a virtual machine."""
+"""State of a running virtual machine, in Vagrant's words."""
 
 
 @click.command()

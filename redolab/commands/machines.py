@@ -1,4 +1,4 @@
-"""Machines that are not this one: what runs on them, taking it up again, and leaving nothing there."""
+"""Other machines: their jobs, attaching to a job, and cleaning up."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OPTION = "--machine"
 
 
 def machine_option(verb: Callable[..., None]) -> Callable[..., None]:
-    """Give a verb the option to be done on another machine instead of this one."""
+    """Give a command the option `--machine`, to run on another machine instead of this one."""
 
     @click.option(
         _OPTION,
@@ -41,7 +41,7 @@ def machine_option(verb: Callable[..., None]) -> Callable[..., None]:
 
 
 def run_on(address: MachineAddress, arguments: Sequence[str], servers: Sequence[str]) -> None:
-    """Run the command line on another machine, and end as it ended there."""
+    """Run the command line on another machine, and exit with its status."""
     from redolab.remote.visit import run_there
 
     status = run_there(address, arguments, servers, progress())
@@ -95,7 +95,7 @@ def attach(name: str | None) -> None:
 
 
 def _meant(name: str) -> MachineAddress:
-    """The machine of that name, `ssh:` before it or not: where the lab was before, in the folder that it had there."""
+    """Return the machine of that name, with or without `ssh:`, in the folder that the lab had there."""
     from redolab.errors import InvalidInput
     from redolab.remote.address import known_machines, parse_machine
 
@@ -113,7 +113,7 @@ def _meant(name: str) -> MachineAddress:
 
 
 def _without_option(arguments: Sequence[str]) -> list[str]:
-    """The command line as it stands, but for where."""
+    """Return the present command line without the option for the machine."""
     kept, skip = [], False
     for word in arguments:
         if not skip and word != _OPTION and not word.startswith(f"{_OPTION}="):

@@ -1,6 +1,6 @@
-"""The command line: it reads what is asked, calls the package, and prints; a file for each group of verbs.
+"""The command line: it reads options, calls the package, and prints. It has a file for each group of commands.
 
-The files import what a verb needs when it is asked for, so that `--help` stays quick.
+The files import the packages of a command only when it runs, so that `--help` stays quick.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from redolab.errors import Interrupted, LabError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
-# The matrices of a fit are small: threads of linear algebra wait for each other longer than they work. Set before numpy is imported.
+# The matrices of a fit are small: threads of linear algebra would mostly wait. Set before numpy is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def main() -> None:
-    """Run the command line; errors of the lab become one line for a person and an exit status."""
+    """Run the command line; an error of the lab becomes one line and an exit status."""
     debug = "--debug" in sys.argv
     try:
         commands.main(prog_name="redolab", standalone_mode=False)
@@ -48,7 +48,7 @@ def main() -> None:
         click.echo(f"redolab: {error.format_message()}", err=True)
         sys.exit(2)
     except BrokenPipeError:
-        # Whoever read the output (head, less) has seen enough.
+        # The reader of the output (head, less) has seen enough.
         sys.stderr.close()
         sys.exit(1)
     except LabError as error:
@@ -80,7 +80,7 @@ def _say_version(context: click.Context, _: click.Parameter, asked: bool) -> Non
 
 
 class _Sectioned(click.Group):
-    """Lists its commands under headings, in the order in which they are written here."""
+    """A group that lists its commands under headings, in the order of `_SECTIONS`."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         margins = 6

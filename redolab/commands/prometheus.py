@@ -1,4 +1,4 @@
-"""The options that name a Prometheus, the same for every command that asks one."""
+"""Options that name a Prometheus, the same for every command that asks one."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _LONG = "30d"
 
 @dataclass(frozen=True, slots=True)
 class GivenPrometheus:
-    """What of these options was given."""
+    """Values of these options as given."""
 
     url: str | None
     http_config: Path | None
@@ -59,7 +59,7 @@ class GivenPrometheus:
         return any((self.url, self.http_config, self.timeout, self.end, self.from_os_log_written))
 
     def open(self) -> Prometheus:
-        """Return the Prometheus. Raise `InvalidInput` for what is none."""
+        """Return the Prometheus. Raise `InvalidInput` if the options name none."""
         from redolab.monitoring.endpoint import Prometheus
         from redolab.monitoring.http_config import read_http_config
         from redolab.units import parse_duration
@@ -68,7 +68,7 @@ class GivenPrometheus:
         return Prometheus(self.url, read_http_config(self.http_config), parse_duration(self.timeout or "60s"))
 
     def span(self, seconds: str | None) -> Span:
-        """Return the time to look at, of so many seconds in words, else 30 days. Raise `InvalidInput` for one too short."""
+        """Return the time span to look at: `seconds` in words, else 30 days. Raise `InvalidInput` if too short."""
         import time
         from datetime import UTC
 
@@ -83,7 +83,7 @@ class GivenPrometheus:
 
 
 def prometheus_options(command: Callable[..., None]) -> Callable[..., None]:
-    """A command with these options, which it gets together as its parameter `monitored_by`."""
+    """Give a command these options, which it receives together as its parameter `monitored_by`."""
 
     @functools.wraps(command)
     def with_prometheus(

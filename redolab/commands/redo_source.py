@@ -1,4 +1,4 @@
-"""Where `size` has the redo of a server from: samples, a server that is sampled, a Prometheus, or a figure that is given."""
+"""Sources of a server's redo for `size`: samples, a server that is sampled, a Prometheus, or a given figure."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RedoSource:
-    """A source, with what it tells of the server; None is what has to be given."""
+    """A source, with the server's figures that it knows; None for those that must be given."""
 
     demand: Callable[[Console], Demand]
-    """Gets the demand, and shows on a console what it is doing. Raises `LabError`."""
+    """Function that returns the demand, and shows its progress on a console. Raises `LabError`."""
     server: str | None = None
     pool: int | None = None
     """Bytes."""
     read_threads: int | None = None
     tables: int | None = None
     dirty_pages: int | None = None
-    """The most that were seen."""
+    """Most pages that were seen."""
     log_size: int | None = None
-    """Bytes, today."""
+    """Present size in bytes."""
     os_log_written_hours: float | None = None
     """Bytes that 94 % of the hours of seven days stay below."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenRedo:
-    """What of the options that name a source was given."""
+    """Values of the options that name a source, as given."""
 
     samples: Sequence[Path]
     redo_per_hour: str | None
@@ -49,7 +49,7 @@ class GivenRedo:
     seconds: str | None
 
     def check(self, *, is_described: bool) -> None:
-        """Raise `UsageError` unless one source is named; `is_described`: the options give both version and pool."""
+        """Raise `UsageError` unless one source is named. `is_described`: the options give both version and pool."""
         is_monitored = self.monitored_by.url is not None
         named = [bool(self.samples), self.redo_per_hour is not None, self.server_at.is_named, is_monitored]
         if named.count(True) != 1:
@@ -71,9 +71,9 @@ class GivenRedo:
             raise click.UsageError("--instance and the options of a Prometheus go with --prometheus URL")
 
     def source(self, *, with_hours: bool = False) -> RedoSource:
-        """Return the source, with what it tells at once. Raise `LabError` if it cannot be asked.
+        """Return the source, with the figures it knows at once. Raise `LabError` if it cannot be asked.
 
-        `with_hours`: look up too what the hours of a week write to the log, which a rule of others goes by.
+        `with_hours`: also look up the redo of the hours of a week, which one of the published rules uses.
         """
         from redolab.sizing.demand import Demand, demand_of_files
         from redolab.units import parse_size

@@ -109,7 +109,7 @@ def predict(
 def _predict_now(
     server_at: GivenServer, storage: str, workload: str | None, server: str | None, *, as_json: bool
 ) -> None:
-    """Look at a running server twice, a second apart, so that its rate is known."""
+    """Read a running server twice, a second apart, for its rate, and predict its recovery now and at worst."""
     import time
 
     from redolab.errors import LabError
@@ -272,7 +272,7 @@ def size(
         until=Until(until),
     )
     model = model_for(question)
-    # What programs read is the answer alone.
+    # Programs read the answer alone.
     demand = source.demand(Console(stderr=True) if as_json else console())
     demand = with_dirty_pages(demand, model, source.dirty_pages)
     if with_others:
@@ -331,7 +331,7 @@ def fit(names: tuple[str, ...], output: Path | None, machine: str | None) -> Non
     if output is not None:
         _check_folder(output)
     runs = [RunStore().get(name) for name in names]
-    # Before anything is written: a page without runs is refused here.
+    # Refuse a page without runs before anything is written.
     loads = [] if runs or output is None else committed_loads()
     found = fit_runs(runs, machine) if runs else fit_committed(machine)
     for table in rates_tables(found.calibration):
@@ -382,7 +382,7 @@ def page(output: Path, path: Path | None) -> None:
 
     _check_folder(output)
     calibration = read_calibration(path) if path else shipped_calibration()
-    # What is beside published figures is of one machine.
+    # Published figures are compared with recoveries on one machine.
     runs = by_machine(committed_recoveries())[FIRST_MACHINE]
     errors = error_rows(fit_committed().judged)
     text = html_page(
@@ -393,7 +393,7 @@ def page(output: Path, path: Path | None) -> None:
 
 
 def _check_folder(output: Path) -> None:
-    """Before anything is worked out for it."""
+    """Refuse an output whose folder is missing, before anything is computed."""
     if not output.absolute().parent.is_dir():
         raise click.UsageError(f"there is no folder {output.absolute().parent}: make it, or write elsewhere")
 

@@ -25,7 +25,7 @@ def slowlog() -> None:
 
     At the lowest priority (nice 19): the server goes first.
     """
-    # Before anything more is imported: to start takes a core for a third of a second.
+    # Before further imports: starting takes a core for a third of a second.
     give_way()
 
 
@@ -131,7 +131,7 @@ slowlog.add_command(plugin)
 
 
 def _command_again(address: Address) -> str:
-    """The command that rotates this server's log once logrotate has renamed it, by the whole path of this program."""
+    """Return the command, with its full path, by which logrotate reopens this server's log after the renaming."""
     import shlex
     import sys
 
@@ -148,7 +148,7 @@ def _command_again(address: Address) -> str:
         )
         if value
     ]
-    # In a session of its own the command can be the last of all (redolab/machine/priority.py).
+    # A session of its own gives the command the lowest priority (redolab/machine/priority.py).
     return shlex.join(
         [
             "setsid",

@@ -19,7 +19,7 @@ class _Moment(click.ParamType[datetime]):
     name = "time"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
-        """A date and time, or a date."""
+        """Parse a date and time, or a date."""
         try:
             return datetime.fromisoformat(value)
         except ValueError:
@@ -63,10 +63,10 @@ def digest(
 
 
 def _check_output(output: Path, files: tuple[Path, ...]) -> None:
-    """Raises `InvalidInput` for an output that would be written over something else than an older output."""
+    """Refuse an output that would overwrite anything but an older output. Raises `InvalidInput`."""
     if any(file.exists() and output.exists() and file.samefile(output) for file in files):
         raise InvalidInput(f"{output} is one of the logs", "give -o another name")
-    # What is no file cannot be looked at without waiting for somebody, and an empty one holds nothing.
+    # Reading anything but a file could block, and an empty file holds nothing.
     if not output.is_file() or not output.stat().st_size:
         return
     with output.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Which queries of a slow query log are worth optimising."""
+"""`redolab slowlog worth`: the queries of a slow query log that are worth optimising."""
 
 from __future__ import annotations
 

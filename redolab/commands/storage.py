@@ -12,7 +12,7 @@ from redolab.commands.machines import machine_option
 
 @click.group()
 def storage() -> None:
-    """What a data directory can lie on, and whether it is what it is said to be."""
+    """List storage profiles, and measure storages against their figures."""
 
 
 @storage.command("list")
