@@ -39,9 +39,7 @@ def parse_size(text: str) -> int:
 
 
 def format_size(size: float) -> str:
-    """Return a size as `8G`, `2047M` or `5.31G`: exact if it is whole in a unit, else in three digits of the largest
-    unit.
-    """
+    """Return a size as `8G`, `2047M` or `5.31G`: exact if it is whole in a unit, else in three digits."""
     for unit in ("T", "G", "M"):
         count, rest = divmod(size, _SIZE_UNITS[unit])
         if not rest and 0 < count < _MOST_WHOLE:

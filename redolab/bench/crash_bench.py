@@ -215,9 +215,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
         return self._new[group]
 
     def _of_one_load(self, group: int) -> list[int]:
-        """Return the groups whose crashes one load can make together with this one's: unmade ones that differ in number
-        only.
-        """
+        """Return the groups whose crashes one load can make with this one's: unmade ones that differ in number only."""
         crash = self.plan.groups[group]
         if not shares_load(crash.spec):
             return [group]
@@ -244,9 +242,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
         run.add_group(GroupRecord(group=group, attempt=attempt, session=session, name=name, made=True, seconds=0.0))
 
     def _wanted(self, group: int) -> WantedState:
-        """Return the crash to make for a group; the plan's seed draws its time, so that equal plans crash at equal
-        times.
-        """
+        """Return the crash to make for a group; the plan's seed draws its time, so equal plans crash at equal times."""
         spec = self.plan.groups[group].spec
         moments = spec.kill.moment
         drawn = None if moments is None else moments.drawn(random.Random(f"{self.plan.seed} {group}"))
@@ -415,7 +411,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
 
     @staticmethod
     def _drop_beginnings(image: CrashImage, run: Run) -> None:
-        """Remove the series of all crashes of a load but the last: its series begins with theirs, and many would be
+        """Remove the series of a load's crashes but the last: its series begins with theirs, and many would be
         megabytes.
         """
         of_load = [

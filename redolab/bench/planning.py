@@ -14,9 +14,7 @@ R = TypeVar("R", bound=PlannedRecovery)
 
 
 def crash_blocks(crashes: Sequence[tuple[PlannedCrash, Sequence[R]]]) -> list[list[tuple[PlannedCrash, Sequence[R]]]]:
-    """Return a block for each crash number, with one crash of every configuration; all crashes of one load share a
-    block.
-    """
+    """Return a block for each crash number, with one crash of every configuration; a load's crashes share a block."""
     blocks: dict[int, list[tuple[PlannedCrash, Sequence[R]]]] = {}
     for crash, steps in crashes:
         number = 1 if shares_load(crash.spec) else crash.spec.number

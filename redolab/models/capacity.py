@@ -57,8 +57,8 @@ class RedoCapacity:
     source: str
     """Source file of the formula."""
     highest_age: int
-    """Checkpoint age that a load faster than flushing returns to: the hard limit, or an earlier age at which statements
-    write a checkpoint.
+    """Checkpoint age that a load faster than flushing returns to: the hard limit, or where statements write
+    checkpoints.
     """
 
 

@@ -48,7 +48,7 @@ class LogWriter:
     opens_next: bool = True
     """True if a block filled to its last byte opens the next, whose header is then written as well."""
     write_ahead: int = 0
-    """Size of the units (innodb_log_write_ahead_size) that the server fills with zeros when it first writes to them; 0:
+    """Size of the units (innodb_log_write_ahead_size) that the server fills with zeros when it first writes them; 0:
     none.
     """
     splits: bool = False
@@ -150,9 +150,7 @@ def _reaches(beyond: float, block: int, lengths: Lengths) -> float:
 
 
 def _redo_between_ends(writer: LogWriter, lsn_per_log_write: float, lengths: Lengths) -> float:
-    """Return the bytes of redo between two ends of the log: of a log write, or of each of the two pieces it is split
-    into.
-    """
+    """Return the bytes of redo between two ends of the log: of a log write, or of each of its two pieces."""
     mean = lsn_per_log_write * writer.payload / writer.block
     if not writer.splits:
         return mean

@@ -48,9 +48,7 @@ class Ratio:
         return self.low > 0 or self.high < 0
 
     def in_words(self) -> str:
-        """Return it as `+18 % (+12 to +25)`, or as `no measurable effect (±3 %)` with the largest effect that may be
-        hidden.
-        """
+        """Return it as `+18 % (+12 to +25)`, or as `no measurable effect (±3 %)` with the largest effect possible."""
         if math.isnan(self.low) or self.excludes_zero:
             return self.with_interval()
         return f"no measurable effect (±{100 * max(-self.low, self.high):.0f} %)"

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Replicates:
-    """Standard deviations of the logarithm of a time: between runs of one configuration, and between recoveries of a
-    run.
-    """
+    """Standard deviations of the logarithm of a time: between runs of a configuration, and within a run."""
 
     between: float | None
     """Deviation between runs, without that of recoveries; None if no configuration was measured in two runs."""

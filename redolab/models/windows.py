@@ -1,6 +1,4 @@
-"""Windows of a load: latencies and commits of clients in a time span, and the comparison of windows with and without an
-event.
-"""
+"""Windows of a load: clients' latencies and commits in a time span, and windows with an event compared with others."""
 
 from __future__ import annotations
 

@@ -88,9 +88,7 @@ class KillRule(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_options(cls, kill_at: str | None, kill_after: float | None) -> KillRule:
-        """Return the rule for `--kill-at 75%`, `--kill-at 2G` and `--kill-after 30m`; of two, the first to be met
-        counts.
-        """
+        """Return the rule for `--kill-at 75%`, `--kill-at 2G` and `--kill-after 30m`; of two, the first met counts."""
         if kill_at is None:
             return cls(after=kill_after, highest_age=kill_after is None)
         if "%" in kill_at:

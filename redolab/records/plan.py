@@ -47,7 +47,7 @@ class PlannedCrash(PlannedGroup, frozen=True, kw_only=True):
         return [f"crash of {self.spec.dataset.server}, {log}", f"crash, {log}"]
 
     def _lasts(self) -> str:
-        """Return the duration of the load in words: `until steady` or `8 min 0 s`; empty if an age or a drawn time ends
+        """Return the duration of the load in words: `until steady` or `8 min 0 s`; empty if an age or drawn time ends
         it.
         """
         kill = self.spec.kill

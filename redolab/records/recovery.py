@@ -26,9 +26,7 @@ class WarmTime(msgspec.Struct, frozen=True, kw_only=True):
     first_commit: float | None
     """Seconds to the end of the first report with a successful transaction; None without one."""
     back: float | None
-    """Seconds to the begin of the first `WINDOW` with `BACK` of the mean before, after the first transaction; None
-    without one.
-    """
+    """Seconds to the first `WINDOW` with `BACK` of the mean before, after the first transaction; None without one."""
     best_share: float
     """Throughput of the best `WINDOW` seconds, as a share of the mean before."""
     followed: float

@@ -58,7 +58,7 @@ class ReportTable:
     def brief(
         cls, title: str, rows: Sequence[R], columns: Sequence[Column[R]], notes: Sequence[str], widest: int = SCREEN
     ) -> ReportTable:
-        """Return the table within `widest` characters: shared values move to the caption, and spare columns go from the
+        """Return the table within `widest` characters: shared values go to the caption, and spare columns from the
         right.
         """
         shared = [

@@ -43,7 +43,7 @@ class TurnsResult:
 
     @property
     def gain(self) -> Ratio:
-        """Relative difference in throughput with the larger log; each block counts once, as turns of one load are
+        """Relative difference in throughput with the larger log; each block counts once, as turns of a load are
         similar.
         """
         measured = [

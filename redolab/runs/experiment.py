@@ -39,9 +39,7 @@ class Noun:
 
 @dataclass(frozen=True, slots=True)
 class CheckCell:
-    """A small configuration that is measured in the same way on every machine of a cluster, to show how much they
-    differ.
-    """
+    """A small configuration that is measured in the same way on every machine of a cluster, to compare the machines."""
 
     factors: Callable[[Any], CommonFactors]
     """Function from the run's factors to those of the check."""

@@ -14,8 +14,7 @@ _SHOWN = 6
 
 
 def plan_table(plan: Plan[Any, Any, Any], found: Mapping[int, str], needs: Needs) -> ReportTable:
-    """Return a row for each group; below, the disk space and the order. `found`: group → name of an existing product.
-    """
+    """Return a row for each group; below, the disk space and the order. `found`: group → its existing product."""
     steps = [
         [plan.steps[position].step.described() for position in plan.positions(group)]
         for group in range(len(plan.groups))

@@ -296,9 +296,7 @@ class _Asked:
         )
 
     def changes(self, found: Advice) -> list[str]:
-        """Return the changes that would recover an hour of redo in time, with their effects; those without effect are
-        left out.
-        """
+        """Return the changes that would recover an hour of redo in time, with their effects; without effect, none."""
         wanted = found.holds
         if wanted is None:
             largest, peak = format_size(self.model.dialect.largest_log), format_size(self.demand.redo_per_hour)

@@ -65,9 +65,7 @@ def fit_of_machines(learned_from: Sequence[Run], others: Sequence[Run], machine:
 
 
 def _predictions(own: Calibration, runs: Sequence[Run], name: str) -> list[HeldOutPrediction]:
-    """Return predictions of other runs' recoveries on a machine, for the servers and storages that were calibrated
-    there.
-    """
+    """Return predictions of other runs' recoveries on a machine, for the servers and storages calibrated there."""
     recoveries = keyed_recoveries(runs)
     machines = {each.image.name: each.key.machine for each in recoveries}
     found = []

@@ -102,9 +102,7 @@ def with_days(demand: Demand, peaks: Sequence[float]) -> Demand:
 
 
 def _are_of_one_server(files: Sequence[Sequence[Sample]]) -> bool:
-    """Return True if files can be of one server: they do not overlap in time, and the LSN never decreases, as far as
-    known.
-    """
+    """Return True if files can be of one server: without overlap in time, and with an LSN that never decreases."""
     ends = [(each[0], each[-1]) for each in files]
     if all(first.wall is not None and last.wall is not None for first, last in ends):
         ends.sort(key=lambda each: each[0].wall or 0.0)

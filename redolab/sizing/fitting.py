@@ -260,9 +260,7 @@ def _rolled_back_elsewhere(recoveries: Sequence[Keyed], name: str | None = None)
 
 
 def named(name: str | None, machine: MachineClass) -> str:
-    """Return the name of a machine whose recoveries are predicted by the others; only machines of the same class have
-    one.
-    """
+    """Return the name of a machine whose recoveries are predicted by others; only those of the same class have one."""
     return machine.in_words() if name is None else f"{name} with {machine.in_words()}"
 
 

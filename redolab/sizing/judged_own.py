@@ -47,9 +47,7 @@ class Judgement:
         return list(dict.fromkeys(each.keyed.trial.storage for each in self.predicted))
 
     def median_error(self, storage: str | None = None) -> float | None:
-        """Return the median error as a share of the measured time, on one storage or all; None without predictions
-        there.
-        """
+        """Return the median error as a share of the measured time, on one storage or all; None without predictions."""
         errors = [
             abs(each.ratio - 1)
             for each in self.recoveries

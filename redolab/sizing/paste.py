@@ -101,9 +101,7 @@ def _systemd(timeout: StartTimeout, *, is_enough: bool) -> Lines:
 
 
 def _kubernetes(ping: Sequence[str]) -> Lines:
-    """Return the probes of a pod, by the documentation of Kubernetes 1.28 (Configure Liveness, Readiness and Startup
-    Probes).
-    """
+    """Return the probes of a pod, by Kubernetes 1.28 and later (Configure Liveness, Readiness and Startup Probes)."""
     check = (
         "      exec:",
         f"        command: [{', '.join(ping)}]",

@@ -29,9 +29,7 @@ class RateRow:
 
 
 def rates_tables(calibration: Calibration) -> list[ReportTable]:
-    """Return a table for each workload with every rate, a column a server, and one of rollbacks; empty rows are left
-    out.
-    """
+    """Return a table for each workload with every rate, a column a server, and one of rollbacks; empty rows are cut."""
     workloads = dict.fromkeys(name for server in calibration.servers.values() for name in server.workloads)
     return [*(_rates_of(calibration, workload) for workload in workloads), *_rollbacks(calibration)]
 

@@ -111,9 +111,7 @@ class Trade(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def lost(self, log_size: int) -> Ratio | None:
-        """Return the loss of throughput with a log of that size, against the largest; None if not comparable or not
-        measured.
-        """
+        """Return the loss of throughput with a log of that size, against the largest; None if not comparable."""
         gain = self.gain(log_size)
         return None if gain is None else gain.lost
 
@@ -332,9 +330,7 @@ def shipped_trades() -> Trades:
 
 
 def effect_in_words(effect: FlushingEffect) -> str:
-    """Return words as in `innodb_max_dirty_pages_pct=10: time to ready -6 % (-11 to -1), throughput … (tpcc … on
-    native)`.
-    """
+    """Return words as in `innodb_max_dirty_pages_pct=10: time to ready -6 % (-11 to -1), throughput … (tpcc …)`."""
     ready = "" if effect.ready is None else f"time to ready {effect.ready.in_words()}, "
     where = f"{effect.workload} with a log of {format_size(effect.log_size)} on {effect.storage}"
     return f"{effect.setting}: {ready}throughput {effect.throughput.in_words()} ({where})"

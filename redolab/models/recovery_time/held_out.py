@@ -106,9 +106,7 @@ def weights(units: Sequence[str]) -> list[float]:
 
 
 def weighted_median(values: Sequence[float], units: Sequence[str]) -> float:
-    """Return the median of values, each unit counting once; the mean of the two middle values if they are equally
-    central.
-    """
+    """Return the median of values, each unit counting once; the mean of two if they are equally central."""
     order = np.argsort(values)
     there, reached = np.asarray(values)[order], np.cumsum(np.asarray(weights(units))[order])
     half = reached[-1] / 2

@@ -1,6 +1,4 @@
-"""Rates trained on other machines, scaled to a machine by a few recoveries on it: a factor for its CPU, one for its
-disk.
-"""
+"""Rates trained on other machines, scaled to a machine by a few recoveries: a factor for its CPU, one for its disk."""
 
 from __future__ import annotations
 

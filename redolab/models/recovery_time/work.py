@@ -86,7 +86,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     """Pages recovered for each dirty page if one batch holds all redo."""
     repetition: float = 0.0
     """Power of the number of batches by which recovered pages grow: 0 if no page is in two batches, 1 if all are in
-    every one.
+    each.
     """
 
     def needed(self, crash: Crash) -> float:

@@ -100,9 +100,7 @@ def _absolute(samples: Sequence[Sample]) -> list[Sample]:
 
 
 def _are_relative(first: Sample, later: Sequence[Sample]) -> bool:
-    """Return True if the later samples hold differences: constants are 0 in them, or their Uptimes are of equal
-    intervals.
-    """
+    """Return True if the later samples hold differences: constants are 0 in them, or their Uptimes are about equal."""
     constant = [sample.page_size for sample in later if sample.page_size is not None]
     if constant:
         return 0 in constant

@@ -124,9 +124,7 @@ class LiveServer:
 
 
 def _capacity(version: str, variables: Mapping[str, str]) -> tuple[int | None, RedoCapacity | None]:
-    """Return the bytes of the redo log, and its limits by the formula of its version; None if the server does not
-    report enough.
-    """
+    """Return the bytes of the redo log, and its limits by the formula of its version; None if these are unknown."""
     try:
         dialect = dialect_of(family_of(version), Version.parse(version))
         log_size = dialect.log_size(variables)
