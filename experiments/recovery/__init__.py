@@ -1,1 +1,1 @@
-"""How long does crash recovery take with a redo log of this size, on each storage, with each buffer pool?"""
+"""Recovery time with redo logs of given sizes, on each storage, with each buffer pool."""

@@ -12,13 +12,14 @@ from redolab.units import format_size
 from .rows import RecoveryRow, bound_of, by_machine, recoveries_in
 
 _FEW = 4
-"""Up to so many rows of one crash are told one by one."""
+"""Most rows of one crash that are told one by one."""
 
 
 def answer(rows: Sequence[RecoveryRow]) -> str:
-    """How long recovery took: of one crash each row, of many the shortest and the longest; and what never ended.
+    """Return the recovery times in a sentence: of one crash each row, of many the shortest and longest, and the
+    failures.
 
-    For each machine apart: times of two do not compare.
+    Each machine has a sentence of its own: times of two machines do not compare.
     """
     machines = by_machine(rows)
     if len(machines) > 1:
@@ -54,7 +55,7 @@ def _of_many(rows: Sequence[RecoveryRow]) -> str:
 
 
 def users_in_words(rows: Sequence[RecoveryRow]) -> list[str]:
-    """When those who had been using the server had their throughput back."""
+    """Return when clients had their throughput back, in words."""
     followed = [row for row in rows if row.followed]
     back = sorted(row.back_median_s for row in followed if row.back_median_s is not None)
     if not followed:
@@ -74,7 +75,7 @@ def _extremes(rows: Sequence[RecoveryRow]) -> tuple[RecoveryRow, RecoveryRow]:
 
 
 def _time(row: RecoveryRow, among: Sequence[RecoveryRow]) -> str:
-    """As in `69.5 s (pool 6G)`: with what tells the row from the others."""
+    """Return the time and what distinguishes its row, as in `69.5 s (pool 6G)`."""
     which = [
         server_label(row.server, row.version) if len({each.server for each in among}) > 1 else "",
         f"log {format_size(row.log_size_bytes)}" if len({each.log_size_bytes for each in among}) > 1 else "",
@@ -105,5 +106,5 @@ def _ended(rows: Sequence[RecoveryRow]) -> str:
 
 
 def _a_log_of(size: str) -> str:
-    """As in `an 8G log`: with the article that the size has when it is read aloud."""
+    """Return `an 8G log` or `a 4G log`: the article fits the size read aloud."""
     return f"an {size} log" if size.startswith(("8", "11", "18")) else f"a {size} log"

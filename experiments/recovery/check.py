@@ -1,4 +1,4 @@
-"""The check cell: one small crash and three recoveries of it, by which machines of a cluster are told alike or not."""
+"""The check configuration: one small crash and three recoveries of it, to compare the machines of a cluster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SEED = 1
 
 
 def check(asked: Factors) -> Factors:
-    """Of the run's first server, on the lab's own storage, with a pool that holds the tables; the same on every machine."""
+    """Return the check's factors: the run's first server, on local disk, with a pool that holds the tables."""
     return Factors(
         log_size=(_LOG,),
         server=asked.server[:1],

@@ -1,4 +1,4 @@
-"""The throughput that clients of a crashed server had when they came back, as SVG and PNG."""
+"""Plot of the throughput that clients of a crashed server had when they returned, as SVG and PNG."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SMOOTHED = 1.0
 def plot_clients(
     folder: Path, series: Sequence[tuple[RecoveryRow, Sequence[WorkloadMoment]]], stem: str = "clients"
 ) -> None:
-    """Commits a second from the start of the server, as a share of the mean before the crash, a line a row: `STEM.svg`, `.png`."""
+    """Plot commits a second from the server's start, as a share of the mean before the crash: `STEM.svg`, `.png`."""
     names, shared = row_names([row for row, _ in series], {})
     figure, axes = plt.subplots(figsize=(WIDTH, 4.5), layout="constrained")
     for (row, moments), name, colour in zip(series, names, itertools.cycle(_COLOURS)):
@@ -47,7 +47,7 @@ def plot_clients(
 
 
 def smoothed(moments: Sequence[WorkloadMoment]) -> list[tuple[float, float]]:
-    """(time, commits a second) of reports put together to about a second each; times as in the reports."""
+    """Return (time, commits a second) of reports, put together to about a second each; times as in the reports."""
     points: list[tuple[float, float]] = []
     begin, commits = None, 0.0
     for before, moment in itertools.pairwise(moments):

@@ -1,4 +1,4 @@
-"""The tables for those who ask for all: every phase of each row, and what each recovery waited for."""
+"""Detailed tables, shown on request: every phase of each row, and the resources that bounded it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .table import count, ended, machine_column
 
 
 def _which(rows: Sequence[RecoveryRow], off: Off) -> list[Column[RecoveryRow]]:
-    """The columns that say which row it is."""
+    """Return the columns that identify a row."""
     return [
         *machine_column(rows),
         Column[RecoveryRow]("server", lambda row: server_label(row.server, row.version)),
@@ -27,7 +27,7 @@ def _which(rows: Sequence[RecoveryRow], off: Off) -> list[Column[RecoveryRow]]:
 
 
 def phases_table(rows: Sequence[RecoveryRow], off: Off) -> ReportTable:
-    """Every phase, with the reasons of those that are blank."""
+    """Return a table of every phase, with the reasons of those that are blank."""
     notes = [
         "Seconds, of the recovery nearest to the median. 'redo': the recovery's own end LSN less its checkpoint LSN; in brackets the "
         "same from the last sample before the SIGKILL. docs/recovery.md has every column."
@@ -126,7 +126,7 @@ _LIMITS = [
 
 
 def limits_table(rows: Sequence[RecoveryRow], off: Off) -> ReportTable:
-    """What the disk and the processors did in each row."""
+    """Return a table of the use of disk and CPUs in each row."""
     notes = [
         "From the start to ready, in the recovery nearest to the median; scan, apply and open: the shortest and the longest of all. "
         "'queue': mean number of requests in flight while there were any. docs/storage.md says what 'bound by' means."

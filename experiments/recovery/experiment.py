@@ -22,7 +22,7 @@ def _check(asked: Any) -> CommonFactors:
 
 
 class Recovery(CrashExperiment):
-    """Crashes, and recoveries of copies of what each left."""
+    """Crashes, and recoveries of copies of their images."""
 
     question = "How long does crash recovery take with a redo log of this size, on each storage, with each buffer pool?"
 

@@ -1,4 +1,4 @@
-"""What can be chosen of the recovery experiment."""
+"""Factors of the recovery experiment."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from redolab.units import MIB, format_size, parse_duration, parse_size
 from redolab.workloads.catalogue import workload_catalogue
 
 _FOLLOWED = 60.0
-"""Seconds."""
+"""Seconds to follow clients of TPC-C, by default."""
 _OF_RECOVERIES = {
     *("image", "storage", "pool", "settings", "warmup", "stuck_after", "follow", "check_disks", "repeat"),
     *("seed", "plan", "resume", "beside_others", "machine", "provider"),
 }
-"""Names of the factors that can be chosen of more recoveries from a kept crash image."""
+"""Names of the factors that remain for a kept crash image, which decides all others."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Factors(CrashFactors):
-    """What can be chosen; sizes in bytes, times in seconds."""
+    """Factors of the recovery experiment; sizes in bytes, times in seconds."""
 
     log_size: tuple[int, ...] = factor("Redo log sizes, with commas.", several(parse_size), "1G")
     server: tuple[str, ...] = factor(
@@ -125,7 +125,7 @@ class Factors(CrashFactors):
     check_disks: bool = factor("Have fio look at every storage before, once.", on_or_off, "on")
 
     def check(self) -> None:
-        """Refuse what makes no sense, before anything is started. Raises `InvalidInput`."""
+        """Refuse factors that make no sense, before anything is started. Raises `InvalidInput`."""
         if refused := [each.variable for each in factors_of(Factors) if each.name in self._decided() & self.given]:
             raise InvalidInput(f"with IMAGE there is nothing to choose of {', '.join(refused)}", "leave that out")
         for pool in self.pool or ():
@@ -139,7 +139,7 @@ class Factors(CrashFactors):
             self._check_crash()
 
     def _check_crash(self) -> None:
-        """Refuse a crash that a server or the workload does not have. Raises `InvalidInput`."""
+        """Refuse a crash that a server or the workload does not support. Raises `InvalidInput`."""
         for name, size in itertools.product(self.server, self.log_size):
             dialect = server_catalogue().get(name).dialect()
             if size < dialect.smallest_log:
@@ -159,7 +159,7 @@ class Factors(CrashFactors):
                 raise InvalidInput(f"{name} cannot dump its buffer pool", "leave it out, or POOLDUMP=off")
 
     def rule(self) -> KillRule:
-        """When the server is crashed. Raises `InvalidInput`."""
+        """Return the rule for the crash time. Raises `InvalidInput`."""
         if self.moment is None:
             return KillRule.from_options(self.kill_at, self.kill_after)
         if self.kill_at is not None or self.kill_after is not None:
@@ -167,13 +167,13 @@ class Factors(CrashFactors):
         return KillRule(moment=self.moment)
 
     def warm_for(self, workload: str) -> float:
-        """Return the seconds for which the workload's clients are followed at most; 0: they are not started anew."""
+        """Return the most seconds for which the workload's clients are followed; 0: they are not started anew."""
         if self.warmup is not None:
             return self.warmup
         return _FOLLOWED if workload_catalogue().get(workload).bytes_per_warehouse else 0.0
 
     def in_words(self) -> dict[str, str]:
-        """Return what was asked; so that it can be read again, the lab's own settings have their name."""
+        """Return the factors as text; the lab's own settings have their name, so that the text can be read again."""
         asked = {**super().in_words(), "settings": words(tuple(each or NONE for each in self.settings))}
         return {name: text for name, text in asked.items() if name not in self._decided()}
 

@@ -20,7 +20,7 @@ from .factors import Factors
 
 
 def plan(factors: Factors, lab: Lab) -> CrashPlan:
-    """The plan of all combinations, each crash with the largest log its server takes. Raises `LabError`."""
+    """Return the plan of all combinations, each crash with the largest log its server takes. Raises `LabError`."""
     factors.check()
     check_possible(factors.profiles())
     crashes = _crashes(factors, lab) if factors.image is None else _of_image(factors.image, factors, lab)
@@ -44,7 +44,7 @@ def plan(factors: Factors, lab: Lab) -> CrashPlan:
 
 
 def _of_image(name: str, factors: Factors, lab: Lab) -> list[PlannedCrash]:
-    """A kept crash image for each server that is to recover it. Raises `LabError`."""
+    """Return a kept crash image for each server that is to recover it. Raises `LabError`."""
     image = ImageStore(lab.home).get(name)
     servers = factors.server if "server" in factors.given else (image.spec.dataset.server,)
     for server in servers:
@@ -54,7 +54,7 @@ def _of_image(name: str, factors: Factors, lab: Lab) -> list[PlannedCrash]:
 
 
 def _crashes(factors: Factors, lab: Lab) -> list[PlannedCrash]:
-    """The crashes that are to be made, each once. Raises `LabError`."""
+    """Return the crashes to make, each once. Raises `LabError`."""
     wanted = [
         WantedCrash(
             log_size=log_size,
@@ -76,14 +76,14 @@ def _crashes(factors: Factors, lab: Lab) -> list[PlannedCrash]:
     check_memory(wanted, factors.pool or ())
     workload_catalogue().get(factors.workload).require(lab)
     every = itertools.product(factors.server, wanted)
-    # All logs beyond a server's largest are one crash.
+    # All logs beyond a server's largest give the same crash.
     return list(
         dict.fromkeys(PlannedCrash(server=name, spec=crash_spec(lab.server(name), each)) for name, each in every)
     )
 
 
 def _recoveries(factors: Factors, spec: CrashSpec) -> list[PlannedRecovery]:
-    """The recoveries of a crash."""
+    """Return the recoveries of a crash."""
     return [
         PlannedRecovery(storage=storage, pool=pool, settings="+".join(filter(None, (settings, loaded))))
         for storage in factors.storage

@@ -21,7 +21,7 @@ from redolab.units import GIB, MIB, format_size
 from .rows import RecoveryRow
 from .table import ended
 
-# Light to dark, so that they differ in grey too; of Okabe and Ito's colours where there is a choice.
+# Light to dark, so that they differ in grey too; from Okabe and Ito's colours where possible.
 _AROUND, _SCAN, _UNTOLD, _APPLY, _AFTER, _WARM = "#BBBBBB", "#56B4E9", "#7A9CC6", "#0072B2", "#FFFFFF", "#F0E442"
 _PARTS = {
     "start": (_AROUND, "start, discover, open, accept"),
@@ -34,25 +34,26 @@ _PARTS = {
     "rollback": (_AFTER, "rollback after ready"),
     "warm": (_WARM, "clients below 90 %"),
 }
-"""Phase → its colour and what the legend calls it."""
+"""Phase → its colour, and its name in the legend."""
 _OUTLINED = ("rollback", "warm")
-"""Too light to be seen on white without."""
+"""Phases with an outline: too light to be seen on white."""
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 _MEDIAN = "median"
 _BELOW = 0.4
-"""Of a row's height, from the middle of its bar."""
+"""Distance below the middle of a bar, as a share of a row's height."""
 MOST_BARS = 16
-"""Beyond so many rows a grid of numbers says more than bars."""
+"""Most rows as bars: for more, a grid of numbers is clearer."""
 _MUCH_LONGER = 4.0
-"""Times the median: beyond it a bar leaves too little to be seen of the others."""
+"""Multiple of the median from which a bar leaves too little space for the others."""
 _WORTH_IT = 2.0
-"""Times that a second panel has to enlarge the bars."""
+"""Least enlargement of the bars that is worth a second panel."""
 
 
 def plot_age(folder: Path, image: CrashImage, samples: Sequence[Sample], stem: str | None = None) -> None:
-    """The checkpoint age from the start of the fill to the kill, with the server's own limits: `age-IMAGE.svg`, `.png`.
+    """Plot the checkpoint age from the start of the load to the kill, with the server's limits: `age-IMAGE.svg`,
+    `.png`.
 
-    `stem`: of the files, instead.
+    `stem` replaces `age-IMAGE`.
     """
     known = [(sample.monotonic, sample.checkpoint_age) for sample in samples if sample.checkpoint_age is not None]
     if not known:
@@ -97,15 +98,15 @@ def plot_age(folder: Path, image: CrashImage, samples: Sequence[Sample], stem: s
 
 
 _IN_A_ROW = 4
-"""Of the legend: more are wider than the picture in the fonts of some viewers."""
+"""Entries in a row of the legend: more are wider than the picture in the fonts of some viewers."""
 
 
 def plot_phases(
     folder: Path, rows: Sequence[RecoveryRow], title: str, off: Off | None = None, stem: str = "phases"
 ) -> None:
-    """The parts of each row as one bar with its seconds at the end: `STEM.svg`, `.png`.
+    """Plot the parts of each row as one bar with its seconds at the end: `STEM.svg`, `.png`.
 
-    Where the longest bars leave nothing to be seen of the others, a second panel has the same bars enlarged.
+    If the longest bars hide the others, a second panel enlarges the latter.
     """
     names, shared = row_names(rows, off or {})
     enlarged = enlarged_to([_reach(row) for row in rows])
@@ -113,7 +114,7 @@ def plot_phases(
         ncols=1 if enlarged is None else 2, sharey=True, squeeze=False,
         figsize=(WIDTH if enlarged is None else 1.5 * WIDTH, 1.9 + 0.42 * len(rows)), layout="constrained",
     )  # fmt: skip
-    # Of servers that gave up at once nothing has a length.
+    # Recoveries of servers that gave up at once have no length.
     longest = max(_reach(row) for row in rows) or 1.0
     for axes, end in zip(panels[0], (longest, enlarged), strict=False):
         _draw_bars(axes, rows, end or longest)
@@ -134,14 +135,14 @@ def plot_phases(
 
 
 def enlarged_to(lengths: Sequence[float]) -> float | None:
-    """Where the axis of a second panel ends, for bars of so many seconds; None if one is enough."""
+    """Return the end of a second panel's axis, for bars with these lengths in seconds; None if one panel is enough."""
     usual = _MUCH_LONGER * statistics.median(lengths)
     end = 1.05 * max(length for length in lengths if length <= usual)
     return end if end and max(lengths) >= _WORTH_IT * end else None
 
 
 def row_names(rows: Sequence[RecoveryRow], off: Off) -> tuple[list[str], str]:
-    """What tells each row from the others, and what all of them share."""
+    """Return each row's distinct properties as its name, and the properties that all rows share."""
     parts = [_parts(row, off) for row in rows]
     differs = [len(set(of_all)) > 1 for of_all in zip(*parts, strict=True)]
     names = [
@@ -162,7 +163,7 @@ def _parts(row: RecoveryRow, off: Off) -> tuple[str, ...]:
 
 
 def _draw_bars(axes: Axes, rows: Sequence[RecoveryRow], end: float) -> None:
-    """The bars; what is written at them stays within an axis of so many seconds."""
+    """Draw the bars; their labels stay within an axis of `end` seconds."""
     labelled: set[str] = set()
     for place, row in enumerate(rows):
         left = 0.0
@@ -187,7 +188,7 @@ def _draw_bars(axes: Axes, rows: Sequence[RecoveryRow], end: float) -> None:
 
 
 def _medians_apart(row: RecoveryRow) -> list[float]:
-    """To ready, and to where throughput was back, where the bar does not show them: it is of one recovery, of two neither is."""
+    """Return the median times to ready and to throughput back, unless the bar, which is one recovery, shows them."""
     medians = (row.ready_median_s, row.back_median_s)
     return (
         [] if medians == (row.typical_ready_s, row.typical_back_s) else [each for each in medians if each is not None]
@@ -195,12 +196,12 @@ def _medians_apart(row: RecoveryRow) -> list[float]:
 
 
 def _reach(row: RecoveryRow) -> float:
-    """Where a bar and what is marked beside it end."""
+    """Return the end of a bar and of the marks beside it."""
     return max(sum(width for _, width in bar_segments(row)), *_medians_apart(row), 0.0)
 
 
 def _at_the_end(row: RecoveryRow) -> tuple[str, str]:
-    """What stands at the end of a bar, and its colour: the median with its range, or what went wrong."""
+    """Return the label at the end of a bar, and its colour: the median with its range, or the failure."""
     median = "" if row.ready_median_s is None else f"{row.ready_median_s:.1f} s"
     spread = f" ({row.ready_min_s:.1f}–{row.ready_max_s:.1f})" if row.n > 1 else ""
     bad = ended(row)
@@ -218,11 +219,11 @@ def _clients_then(row: RecoveryRow) -> str:
 
 
 def plot_matrix(folder: Path, rows: Sequence[RecoveryRow], title: str, off: Off, stem: str = "matrix") -> None:
-    """Seconds to ready as a grid: `STEM.svg`, `.png`."""
+    """Plot the seconds to ready as a grid: `STEM.svg`, `.png`."""
     across = 1 if len({row.storage for row in rows}) > 1 else 3
     parts = [_parts(row, off) for row in rows]
     differs = [len({part[place] for part in parts}) > 1 for place in range(len(parts[0]))]
-    # A mark belongs to the one row that has it, and not to the storage of all.
+    # A mark belongs to a single row, and not to the storage of all.
     heads = [row.storage if across == 1 else part[across] for row, part in zip(rows, parts, strict=True)]
     columns = list(dict.fromkeys(heads))
     names = [
@@ -252,7 +253,7 @@ def _heat(row: RecoveryRow, mark: str) -> HeatCell:
 
 @dataclass(frozen=True, slots=True)
 class _Spread:
-    """Seconds to ready of a row."""
+    """Seconds to ready of a row: median and range."""
 
     median: float
     least: float
@@ -260,19 +261,21 @@ class _Spread:
 
     @property
     def errors(self) -> list[list[float]]:
-        """As error bars take them."""
+        """Distances from the median in matplotlib's form of error bars."""
         return [[self.median - self.least], [self.most - self.median]]
 
 
 def _spread(row: RecoveryRow) -> _Spread | None:
-    """The times of a row; None if none of its recoveries ended in a server that was ready."""
+    """Return the times of a row; None if no recovery ended in a ready server."""
     if row.ready_median_s is None or row.ready_min_s is None or row.ready_max_s is None:
         return None
     return _Spread(row.ready_median_s, row.ready_min_s, row.ready_max_s)
 
 
 def plot_redo(folder: Path, rows: Sequence[RecoveryRow], stem: str = "redo") -> None:
-    """Time to ready against the redo that was read, a mark for each storage, filled with the larger pool: `STEM.svg`, `.png`."""
+    """Plot the time to ready against the redo read, a mark for each storage, filled for the larger pool: `STEM.svg`,
+    `.png`.
+    """
     known = [
         (row, row.redo_from_recovery_bytes)
         for row in rows
@@ -307,15 +310,17 @@ def plot_redo(folder: Path, rows: Sequence[RecoveryRow], stem: str = "redo") -> 
 
 
 def bar_segments(row: RecoveryRow) -> list[tuple[str, float]]:
-    """The bar of a row: (phase, seconds) to ready, with one segment for all that the log does not tell apart, then what comes after."""
+    """Return the bar of a row as (phase, seconds): to ready, with one segment for parts the log does not separate, then
+    after.
+    """
     phases = ("start", "discover", "scan", "apply", "open", "accept")
-    # Of one that got no further nobody knows how long its process took to start: it is in what is not told apart.
+    # An unfinished recovery hides the start of its process, which the unseparated part includes.
     known_phases = phases if row.typical_ready_s is not None else phases[1:]
     seconds = {phase: getattr(row, f"{phase}_s") for phase in known_phases}
-    # Of the recovery whose phases these are: of two, the median is neither. Of one that got no further, up to there.
+    # Take the recovery with these phases, since the median of two is neither; an unfinished one up to its last phase.
     whole = row.typical_ready_s if row.typical_ready_s is not None else row.progress_ended_s or 0.0
     untold = whole - sum(known for known in seconds.values() if known is not None)
-    # What follows the phases that it came through is the phase in which one that got no further ended.
+    # An unfinished recovery ended in the phase after its complete ones.
     rest = "untold" if row.typical_ready_s is not None else row.ended_at.split()[-1]
     segments: list[tuple[str, float]] = []
     for phase, known in seconds.items():
@@ -325,7 +330,7 @@ def bar_segments(row: RecoveryRow) -> list[tuple[str, float]]:
             segments.append((rest, untold))
     if row.rollback_s:
         segments.append(("rollback", row.rollback_s))
-    # The clients come back while the server still rolls back.
+    # The clients return while the server still rolls back.
     below = (row.typical_back_s or 0.0) - sum(width for _, width in segments)
     return [*segments, ("warm", below)] if below > 0 else segments
 

@@ -1,4 +1,4 @@
-"""What a reader must know of recoveries before using their figures."""
+"""Remarks that a reader needs before using the figures of recoveries."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from redolab.workloads.catalogue import workload_catalogue
 from .rows import RecoveryRow
 
 _NOT_ALONE = 0.1
-"""Of a core: what the lab may take by watching before a reader is told."""
+"""Share of a core that the lab's watching may take without a remark."""
 _FEW_CORES = 2
 
 
 def was_watched_too_closely(row: RecoveryRow) -> bool:
-    """Return True for MariaDB of the time when watching took most of a core, on a machine that has few."""
+    """Return True for recoveries of MariaDB from the time when watching took most of a core, on a machine with few."""
     if family_of(row.version) != "mariadb":
         return False
     return row.lab_cpu_s is None and row.typical_ready_s is not None and (row.cores or _FEW_CORES) <= _FEW_CORES
 
 
 def _lab_share(row: RecoveryRow) -> float:
-    """What watching took of a core."""
+    """Return the share of a core that watching took."""
     return (row.lab_cpu_s or 0.0) / row.typical_ready_s if row.typical_ready_s else 0.0
 
 
 def remarks(rows: Sequence[RecoveryRow], crashes: Sequence[CrashImage], off: Off) -> list[str]:
-    """What a reader must know before using the rows, a sentence each."""
+    """Return sentences that a reader needs before using the rows."""
     said = [f"{image.name} was killed when {image.why_killed}." for image in crashes if image.stopped_short]
     said += [caveat for name in _workloads(crashes) for caveat in workload_catalogue().get(name).caveats]
     said += storage_remarks(rows, off)
@@ -45,6 +45,6 @@ def remarks(rows: Sequence[RecoveryRow], crashes: Sequence[CrashImage], off: Off
 
 
 def _workloads(crashes: Sequence[CrashImage]) -> list[str]:
-    """The workloads that filled the logs, of those that there still are."""
+    """Return the workloads that filled the logs, without those that no longer exist."""
     known = workload_catalogue().names()
     return [name for name in dict.fromkeys(image.spec.workload for image in crashes) if name in known]

@@ -1,4 +1,4 @@
-"""What a recovery run measured: its answer, its tables and its plots."""
+"""Report of a recovery run: its answer, its tables and its plots."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .table import recovery_table
 
 
 def report(run: Run) -> Report:
-    """The answer, the tables and the plots of the recoveries that a run has measured."""
+    """Return the answer, the tables and the plots of a run's recoveries."""
     crashes, off = crashes_of(run), marks_of([run])
     rows = recovery_rows(keyed_recoveries([run]), order_of(run))
     disks, of_disks = disks_of(run)
@@ -39,7 +39,7 @@ def report(run: Run) -> Report:
 
 
 def _clients(run: Run, rows: Sequence[RecoveryRow]) -> list[Plot]:
-    """The throughput of clients that were followed, of each machine apart."""
+    """Return plots of the clients' throughput, one for each machine."""
     plots = []
     for name, of_it in by_machine([row for row in rows if row.series]).items():
         series = [(row, read_moments(run.files / row.series)) for row in of_it if (run.files / row.series).exists()]
@@ -50,7 +50,7 @@ def _clients(run: Run, rows: Sequence[RecoveryRow]) -> list[Plot]:
 
 
 def _plots(rows: Sequence[RecoveryRow], off: Off) -> list[Plot]:
-    """Of each machine apart: what stands in one picture is compared."""
+    """Return the plots of each machine: a reader compares everything in one picture."""
     machines = by_machine(rows)
     plots = []
     for name, of_it in machines.items():

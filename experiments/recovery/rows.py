@@ -1,4 +1,4 @@
-"""What a run measured, a row a cell: the numbers of its tables, as programs take them too."""
+"""Rows of a recovery run, one for each configuration: the numbers of its tables, also for programs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from redolab.results.recoveries import median_back
 from redolab.runs.store import Run
 
 CellKey: TypeAlias = tuple[str, int, str, int, str]
-"""Server, log size in bytes, storage, buffer pool in bytes, settings that were asked for."""
+"""Server, log size in bytes, storage, buffer pool in bytes, requested settings."""
 _PHASES = tuple(Phase)
 BAD = tuple(outcome for outcome in Outcome if outcome is not Outcome.READY)
 _DECIDED_BY: Mapping[Bound, Collection[str]] = {
@@ -32,54 +32,56 @@ _DECIDED_BY: Mapping[Bound, Collection[str]] = {
     # fio asks for no queued writes: a limit on requests shows in its queued reads.
     Bound.WRITES: ("write_us", "queued_reads_per_s"),
 }
-"""Of what a recovery was bound by, the figures of the disk that decide it (`redolab.storage.figures`); of processors none."""
+"""Bound of a recovery → figures of the disk that decide it (`redolab.storage.figures`); the CPU's bounds have none."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecoveryRow:
-    """One cell: `n` recoveries of crashes made alike with one pool on one storage. Sizes in bytes, times in seconds.
+    """One configuration: `n` comparable recoveries with one pool on one storage. Sizes in bytes, times in seconds.
 
-    The phases, and what is said of the crash, are those of the recovery whose time to ready is nearest to the median.
+    The phases, and the properties of the crash, are those of the recovery with the time to ready nearest to the median.
     """
 
     machine: str
-    """On which it was measured: rows of two machines are never pooled."""
+    """Name of the machine: rows of two machines are never pooled."""
     server: str
     version: str
     storage: str
     log_size_bytes: int
     buffer_pool_bytes: int
     settings: str
-    """What was set beyond the lab's own settings, as in `innodb_read_io_threads=16`."""
+    """Settings beyond the lab's own, as in `innodb_read_io_threads=16`."""
     crash: str
-    """The kind of crash."""
+    """Kind of crash."""
     dataset_bytes: int
     redo_from_recovery_bytes: int | None
     redo_from_last_sample_bytes: int | None
     dirty_pages: int | None
     undo_pages: int | None
-    """By how many pages the files that hold undo grew during the fill: of the dirty pages at most so many are undo."""
+    """Pages by which files with undo grew under load: at most that many dirty pages are undo."""
     pages_read: int | None
-    """What the server had read from its files when it was ready: pages to recover, and what its start reads. None after more
-    than one batch, between which it counts anew."""
+    """Pages that the server had read from its files at ready: pages to recover, and those that its start reads.
+
+    None after more than one batch, since its counter restarts with each.
+    """
     pages_recovered: int | None
     n: int
-    """Recoveries that ended in a server that was ready: all times are theirs."""
+    """Number of recoveries that ended in a ready server; all times are theirs."""
     crashes: int
-    """Of how many crashes made alike."""
+    """Number of comparable crashes."""
     wrong: int
-    """Of these, those after which the tables were not as they must be."""
+    """Number of these whose tables failed a consistency check."""
     bad: Mapping[Outcome, int]
-    """How recoveries ended that did not end in a server that is ready, and how many each."""
+    """Outcome → number of recoveries that did not end in a ready server."""
     ended_at: str
-    """Where those ended, as in `50 % of apply`."""
+    """Phases in which those ended, as in `50 % of apply`."""
     progress_ended_s: float | None
-    """When they got on last (median)."""
+    """Median seconds at their last progress."""
     ready_median_s: float | None
     ready_min_s: float | None
     ready_max_s: float | None
     start_s: float | None
-    """From the start of the process to the server's first line."""
+    """Seconds from the start of the process to the server's first line."""
     discover_s: float | None
     scan_s: float | None
     apply_s: float | None
@@ -89,45 +91,45 @@ class RecoveryRow:
     first_write_median_s: float | None
     batches: int | None
     ranges: Mapping[str, tuple[float, float]]
-    """Phase → its shortest and longest seconds, of the phases that every recovery of the cell has."""
+    """Phase → its shortest and longest seconds, for phases that every recovery of the configuration has."""
     device: DeviceUse | None
-    """What the device under the storage did to ready, in that same recovery."""
+    """Use of the device up to ready, in the recovery nearest to the median."""
     cpu_s: float | None
     busiest_thread_s: float | None
     lab_cpu_s: float | None
-    """What the lab itself used of the processors to ready, in that same recovery."""
+    """Seconds of CPU that the lab used up to ready, in the recovery nearest to the median."""
     cores: int | None
     typical_ready_s: float | None
-    """To ready, of the recovery whose phases and usage these are."""
+    """Seconds to ready of the recovery nearest to the median."""
     followed: int
-    """Recoveries after which the workload's clients were started anew, and followed: what follows is of these."""
+    """Number of recoveries whose clients were restarted and followed; the next fields are theirs."""
     commits_before_per_s: float | None
-    """Their mean before the crash; of TPC-C `notpm_before` too, New-Order transactions a minute."""
+    """Mean commits a second before the crash; of TPC-C `notpm_before` too, New-Order transactions a minute."""
     notpm_before: float | None
     first_commit_median_s: float | None
-    """To the first transaction that succeeded, from the start of the server's process."""
+    """Median seconds from the start of the server's process to the first successful transaction."""
     back_median_s: float | None
-    """To where throughput was back at 90 % of its mean before (`median_back`)."""
+    """Median seconds to throughput at 90 % of its mean before the crash (`median_back`)."""
     not_back: int
-    """Of how many it was not."""
+    """Number of recoveries whose throughput did not come back."""
     best_share: float | None
-    """The best throughput of that same recovery, as a share of the mean before."""
+    """Best throughput in the recovery nearest to the median, as a share of the mean before."""
     followed_s: float | None
-    """How long its clients were followed, from the start of the server's process."""
+    """Seconds from the start of the server's process for which its clients were followed."""
     typical_back_s: float | None
-    """When throughput was back in that same recovery."""
+    """Seconds to throughput back in the recovery nearest to the median."""
     series: str
-    """The file with what its clients reported."""
+    """File of the reports of its clients."""
     late_share: float | None
-    """By how much the disk model answered late at most, as a share of its latencies."""
+    """Largest delay of the disk model's answers, as a share of their latencies."""
     took_median_s: float | None
     page_cache_dropped: bool
     buffered: bool
-    """Whether the disk model's file was read through the page cache."""
+    """True if the disk model's file was read through the page cache."""
     why_blank: str
-    """Why a phase has no number, where one has none."""
+    """Reasons of phases without a number."""
     notes: str
-    """What the log tells beyond the phases."""
+    """Notes from the log beyond the phases."""
 
     @property
     def decided_by(self) -> Collection[str] | None:
@@ -137,8 +139,10 @@ class RecoveryRow:
 
 
 def recovery_rows(recoveries: Sequence[Keyed], order: Sequence[CellKey] = ()) -> list[RecoveryRow]:
-    """A row for what is alike on one machine, in the order given, the others as they were first measured."""
-    # Machines of one class that have names of their own, as the workers of a cluster, stand apart in tables.
+    """Return a row for each set of comparable recoveries on one machine: first those in `order`, then as first
+    measured.
+    """
+    # Machines of one class with names of their own, as workers of a cluster, are separate in tables.
     cells = grouped([(each.key, each) for each in recoveries])
     by_name = [
         (machine, [each for each in cell if each.machine == machine])
@@ -157,12 +161,12 @@ def recovery_rows(recoveries: Sequence[Keyed], order: Sequence[CellKey] = ()) ->
 
 
 def recoveries_in(row: RecoveryRow) -> int:
-    """How many a row is of, those included that ended badly."""
+    """Return the number of recoveries of a row, including those that ended badly."""
     return row.n + sum(row.bad.values())
 
 
 def by_machine(rows: Sequence[RecoveryRow]) -> dict[str, list[RecoveryRow]]:
-    """Machine → its rows: only these compare."""
+    """Return machine → its rows, which only compare with each other."""
     found: dict[str, list[RecoveryRow]] = defaultdict(list)
     for row in rows:
         found[row.machine].append(row)
@@ -170,7 +174,7 @@ def by_machine(rows: Sequence[RecoveryRow]) -> dict[str, list[RecoveryRow]]:
 
 
 def order_of(run: Run) -> list[CellKey]:
-    """The cells in the order in which they were asked for; none where the run keeps no plan of today."""
+    """Return the configurations in the requested order; none if the run has no plan that can be read today."""
     try:
         plan: CrashPlan = run.plan(CrashPlan)
     except LabError:
@@ -198,7 +202,7 @@ def _row(machine: str, keyed: Sequence[Keyed]) -> RecoveryRow:
     cell = [each.trial for each in recoveries]
     ready = [trial.ready_s for trial in cell if trial.ready_s is not None]
     median = statistics.median(ready) if ready else None
-    # Phases of one real recovery add up to its time to ready; medians taken phase by phase would not.
+    # Phases of one real recovery add up to its time to ready; medians of each phase would not.
     chosen = min(keyed, key=lambda each: _distance(each.trial, median))
     shown, image = chosen.recovery, chosen.image
     typical = shown.trial
@@ -218,7 +222,7 @@ def _row(machine: str, keyed: Sequence[Keyed]) -> RecoveryRow:
         settings=typical.settings,
         crash=image.spec.crash,
         dataset_bytes=image.spec.dataset.size,
-        # Of one that got no further the log tells only how far it had been read.
+        # The log of an unfinished recovery only tells how far it was read.
         redo_from_recovery_bytes=None if timeline is None or typical.unfinished else timeline.redo_bytes,
         redo_from_last_sample_bytes=sampled,
         dirty_pages=last.dirty_pages,
@@ -261,7 +265,7 @@ def _row(machine: str, keyed: Sequence[Keyed]) -> RecoveryRow:
 
 
 def _warm(cell: Sequence[WarmTime], typical: WarmTime | None) -> dict[str, Any]:
-    """What is said of the clients that were followed."""
+    """Return the fields on clients that were followed."""
     orders = None if typical is None else typical.new_orders_before
     return {
         "followed": len(cell),
@@ -278,7 +282,7 @@ def _warm(cell: Sequence[WarmTime], typical: WarmTime | None) -> dict[str, Any]:
 
 
 def _distance(trial: RecoveryTrial, median: float | None) -> float:
-    """How far from the median of those that were ready; one that was not is farther than all."""
+    """Return the distance from the median of the ready recoveries; infinite for one that was not ready."""
     if trial.ready_s is None or median is None:
         return math.inf
     return abs(trial.ready_s - median)
@@ -296,7 +300,7 @@ def _ranges(cell: Sequence[RecoveryTrial]) -> dict[str, tuple[float, float]]:
 
 
 def bound_of(row: RecoveryRow) -> Bound | None:
-    """What the recovery of a row was bound by; None where the device or the processors were not measured."""
+    """Return the resource that bounded a row's recovery; None if the use of device or CPUs was not measured."""
     if row.device is None or row.cpu_s is None or row.busiest_thread_s is None or row.cores is None:
         return None
     if row.typical_ready_s is None:
@@ -315,7 +319,7 @@ def bound_of(row: RecoveryRow) -> Bound | None:
 
 
 def row_dictionaries(rows: Sequence[RecoveryRow]) -> list[dict[str, object]]:
-    """The rows as CSV and Parquet take them."""
+    """Return the rows as dictionaries for CSV and Parquet."""
     return [_flat(row) for row in rows]
 
 

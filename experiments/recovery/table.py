@@ -1,4 +1,4 @@
-"""The table that everybody is shown: one row a cell, in the width of a screen."""
+"""The main table: one row a configuration, in the width of a screen."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .rows import RecoveryRow, bound_of, by_machine, recoveries_in
 
 
 def recovery_table(rows: Sequence[RecoveryRow], crashes: Sequence[CrashImage], off: Off | None = None) -> ReportTable:
-    """Times to ready and what they are made of, with what a reader must know of them."""
+    """Return a table of the times to ready and their parts, with remarks."""
     marked = off or {}
     columns = [
         *machine_column(rows),
@@ -62,25 +62,25 @@ def recovery_table(rows: Sequence[RecoveryRow], crashes: Sequence[CrashImage], o
 
 
 def machine_column(rows: Sequence[RecoveryRow]) -> list[Column[RecoveryRow]]:
-    """The column that says on which machine, where there is more than one."""
+    """Return the column with the machine's name, if there is more than one."""
     if len(by_machine(rows)) < 2:
         return []
     return [Column[RecoveryRow]("machine", lambda row: row.machine)]
 
 
 def redo_at_crash(row: RecoveryRow) -> str:
-    """The redo that recovery read, by its own lines; where these do not tell, by the last sample before the kill."""
+    """Return the redo that recovery read, by its own lines, else by the last sample before the kill."""
     size = row.redo_from_recovery_bytes or row.redo_from_last_sample_bytes
     return "–" if size is None else format_size(size)
 
 
 def count(number_of: int | None) -> str:
-    """A whole number, or a dash."""
+    """Return a whole number, or a dash."""
     return "–" if number_of is None else f"{number_of:,}"
 
 
 def ended(row: RecoveryRow) -> str:
-    """What went wrong in a row, as in `STUCK at 50 % of apply (2 of 3)`; nothing where nothing did."""
+    """Return the failures of a row, as in `STUCK at 50 % of apply (2 of 3)`; empty without any."""
     parts = [f"{row.wrong} WRONG"] if row.wrong else []
     for outcome, times in row.bad.items():
         parts.append(f"{outcome.upper()} at {row.ended_at} ({times} of {recoveries_in(row)})")
@@ -88,7 +88,7 @@ def ended(row: RecoveryRow) -> str:
 
 
 def seconds_between(row: RecoveryRow) -> str:
-    """From the shortest to the longest time to ready, as in `12.10–13.25`; a dash of a single recovery."""
+    """Return the range of the times to ready, as in `12.10–13.25`; a dash for a single recovery."""
     if row.n < 2 or row.ready_min_s is None or row.ready_max_s is None:
         return "–"
     return f"{row.ready_min_s:.2f}–{row.ready_max_s:.2f}"
@@ -119,7 +119,7 @@ def _recoveries(n: str) -> str:
 
 
 def _other(row: RecoveryRow) -> float | None:
-    """All before ready but scan and apply; None where these are not told apart."""
+    """Return the seconds before ready except scan and apply; None if the log does not separate these."""
     if row.typical_ready_s is None or row.scan_s is None or row.apply_s is None:
         return None
     return row.typical_ready_s - row.scan_s - row.apply_s
@@ -134,7 +134,7 @@ def _notpm(value: str) -> str:
 
 
 def _again(row: RecoveryRow) -> str:
-    """When throughput was back, or how far it got."""
+    """Return when throughput was back, or how far it got."""
     if row.back_median_s is not None:
         return number(row.back_median_s) + (f", {row.not_back} not" if row.not_back else "")
     if not row.followed or row.followed_s is None:
