@@ -1,1 +1,1 @@
-"""What decides how long a recovery takes: one baseline, and everything that could matter changed one at a time."""
+"""Causes of the recovery time: one baseline, and each condition that could matter changed alone."""

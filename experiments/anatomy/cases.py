@@ -15,29 +15,29 @@ from redolab.units import KIB, format_size
 BASELINE, CHANGE_BUFFER = "baseline", "change buffer"
 _DOUBLEWRITE_FILES, _DOUBLEWRITE_PAGES = 16, 512
 _GROWS_FOR = 20.0
-"""Seconds."""
+"""Seconds of load on the table that grows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One crash and how it is recovered; sizes in bytes."""
+    """One crash and the server that recovers it; sizes in bytes."""
 
     factor: str
     level: str
     crash: WantedCrash
     pool: int
     settings: str = ""
-    """Of the recovering server, as `redolab.servers.extra_settings` has them."""
+    """Settings of the recovering server, in the form of `redolab.servers.extra_settings`."""
 
 
 def baseline(log_size: int, crash: str = KILL) -> Case:
-    """A full log under the workload that fills it quickly, nothing to roll back, a pool of the size of the log."""
+    """Return the baseline: a log filled quickly by its workload, nothing to roll back, a pool as large as the log."""
     wanted = WantedCrash(log_size=log_size, open_transaction_rows=0, crash=crash)
     return Case(BASELINE, BASELINE, wanted, pool=log_size)
 
 
 def cases(log_size: int, factors: Sequence[str], dialect: Dialect, crash: str = KILL) -> list[Case]:
-    """The baseline, and each level of these factors that the server can have, crashed in that way."""
+    """Return the baseline, and each level of these factors that the server supports, with this kind of crash."""
     start = baseline(log_size, crash)
     return [start, *(case for name in factors for case in FACTORS[name](start, dialect))]
 
@@ -47,7 +47,7 @@ def _crash(start: Case, factor: str, level: str, **changes: object) -> Case:
 
 
 def _sizes_of_log(start: Case, _: Dialect) -> list[Case]:
-    """With the pool: half and twice the redo in the same share of it."""
+    """Return half and twice the log, with a pool of its size, so that redo is the same share of the pool."""
     return [
         replace(
             _crash(start, "redo log", format_size(size), log_size=size, dataset=(start.crash.log_size // 2)),
@@ -105,7 +105,7 @@ def _workloads(start: Case, _: Dialect) -> list[Case]:
 
 
 def _change_buffer(start: Case, dialect: Dialect) -> list[Case]:
-    """With a pool that does not hold the tables while the log fills, or nothing would be buffered."""
+    """Return cases with a pool smaller than the tables under load: in a larger one nothing would be buffered."""
     if not dialect.buffers_changes:
         return []
     small = max(SMALLEST_POOL, start.crash.log_size // 8)
@@ -133,9 +133,10 @@ def _doublewrite(start: Case, _: Dialect) -> list[Case]:
 
 
 def _growth(start: Case, dialect: Dialect) -> list[Case]:
-    """With the doublewrite buffer as shipped, and as large as can be: bug 116209 has its pages looked at for each record of growth.
+    """Return cases with the default doublewrite buffer and the largest one.
 
-    Flushing as in production: else no page of the table would be in the buffer.
+    By bug 116209, recovery searches its pages for each record of growth. Flushing is as in production: otherwise no
+    page of the table would be in the buffer.
     """
     grows = _crash(
         start, "table that grows", "doublewrite buffer as shipped", workload="growing-table",
@@ -188,4 +189,4 @@ FACTORS: Mapping[str, Callable[[Case, Dialect], list[Case]]] = {
     "flushing": _flushing,
     "threads": _threads,
 }
-"""What VARY= takes → its levels."""
+"""Value of VARY= → function that returns its levels."""

@@ -1,4 +1,4 @@
-"""What each level adds to the baseline, as a share with an interval, and in which phase."""
+"""Effect of each level against the baseline: a share with an interval, and the phase."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from redolab.report.labels import server_label
 from .cases import BASELINE
 
 _OF_A_CASE = ("spec", "buffer_pool", "settings")
-"""What levels are levels of: the baseline that they are compared with is alike in all else."""
+"""Parts of the comparison key in which levels differ; their baseline is equal in all others."""
 _UP_TO_READY = (Phase.DISCOVER, Phase.SCAN, Phase.APPLY, Phase.OPEN, Phase.ACCEPT)
 _FEWEST = 2
-"""Crashes: one has no spread."""
+"""Fewest crashes for a spread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,9 @@ class MeasuredCase:
     key: Alike
     run: str = ""
     crash: str = ""
-    """How its crash was made, in words."""
+    """Description of how its crash was made."""
     machine: str = ""
-    """The identity of the machine; empty where it was not noted."""
+    """Machine id. Empty in runs made before ids were recorded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,31 +50,31 @@ class FactorEffect:
     factor: str
     level: str
     ready: float
-    """Seconds to ready: the geometric mean of the crashes, of each of its recoveries; NaN where none was ready."""
+    """Seconds to ready: geometric mean over crashes and their recoveries; NaN if none was ready."""
     n: int
     crashes: int
     base: float
-    """The same of the baseline."""
+    """Seconds to ready of the baseline, in the same way."""
     ratio: Ratio
-    """By what share it takes longer than the baseline; its blocks are crashes."""
+    """Relative difference from the baseline; its blocks are crashes."""
     chance: float
-    """To find such a difference where there is none."""
+    """Two-sided p-value of the difference."""
     phase: str
-    """The phase that grew or shrank the most; empty where the log does not tell."""
+    """Phase that grew or shrank the most; empty if the log does not show it."""
     rollback: float | None
-    """Mean of the rollback after ready, seconds."""
+    """Mean seconds of rollback after ready."""
     unfinished: int
-    """Recoveries that did not end in a server that was ready."""
+    """Number of recoveries that did not end in a ready server."""
     stands: bool = False
-    """Whether it stands beside all levels of its baseline that were measured (`stand_together`)."""
+    """True if it is significant among all measured levels of its baseline (`stand_together`)."""
     on: str = ""
-    """The machine, where the server was measured on several."""
+    """Name of the machine, if the server was measured on several."""
     baseline: int = 1
-    """Which of the baselines it is compared with, in the order in which they were first measured."""
+    """Number of its baseline, in the order of first measurement."""
 
     @property
     def label(self) -> str:
-        """Whose it is: the server, and what tells it apart where it has several baselines."""
+        """Name of the server, with its machine and baseline if it has several."""
         on = f" on {self.on}" if self.on else ""
         return (
             server_label(self.server, self.version) + on + (f", baseline {self.baseline}" if self.baseline > 1 else "")
@@ -82,14 +82,14 @@ class FactorEffect:
 
     @property
     def added(self) -> float:
-        """Seconds, to those of the baseline."""
+        """Seconds added to the baseline's."""
         return self.ready - self.base
 
 
 def effects(measured: Sequence[MeasuredCase]) -> list[FactorEffect]:
-    """The baseline of each server, and after it every other level: the factor that adds the most first, its levels together.
+    """Return for each server the baseline, then all other levels, the factor that adds most first, its levels together.
 
-    What several runs of one machine measured is put together where their baselines are alike in all.
+    Results of several runs on one machine are pooled if their baselines are equal in everything.
     """
     found: list[FactorEffect] = []
     kinds = _of_one_baseline(measured)
@@ -114,7 +114,7 @@ def effects(measured: Sequence[MeasuredCase]) -> list[FactorEffect]:
             found.append(replace(effect, stands=stands, on=on, baseline=baselines.index(made) + 1))
     most: dict[str, float] = defaultdict(float)
     for effect in found:
-        # One that was never ready adds more than any other.
+        # A level that was never ready adds more than any other.
         most[effect.factor] = max(most[effect.factor], effect.ratio.change if effect.n else math.inf)
     labels = list(dict.fromkeys(each.label for each in found))
     return sorted(
@@ -130,12 +130,14 @@ def effects(measured: Sequence[MeasuredCase]) -> list[FactorEffect]:
 
 
 def _made(case: MeasuredCase) -> tuple[str, str]:
-    """How and where its crash was made."""
+    """Return the crash and the machine of a case."""
     return case.crash, case.machine
 
 
 def _of_one_baseline(measured: Sequence[MeasuredCase]) -> list[tuple[Alike, Alike, list[MeasuredCase]]]:
-    """What can be levels of one baseline, with the key of that: of a run what is alike but for its case, of several if theirs are."""
+    """Return the cases that share a baseline, with its key: comparable cases of a run, and of runs with equal
+    baselines.
+    """
     found: dict[tuple[Alike, Alike, str], list[MeasuredCase]] = {}
     for run in dict.fromkeys(each.run for each in measured):
         kinds = grouped([(each.key, each) for each in measured if each.run == run], *_OF_A_CASE)
@@ -180,11 +182,11 @@ def _effect(
 def _certainty(
     change: float, level: Mapping[str, float], base: Mapping[str, float], spread: tuple[float, int]
 ) -> tuple[float, float]:
-    """Half of the 95 % interval of a level's change, and the chance to find such a change where there is none.
+    """Return half of the 95 % interval of a level's change, and the change's two-sided p-value.
 
-    Between the logarithms of crashes: those made alike differ by more than recoveries of one. Of pairs where the level has
-    the baseline's own crashes; else Welch's, each with its own spread. A level of a single crash has none of its own: its
-    crashes are taken to differ as those of all baselines do. NaN where nothing tells.
+    The unit is the logarithm of a crash's mean: comparable crashes differ more than recoveries of one crash. If the
+    level has the baseline's own crashes, the test is paired; otherwise it is Welch's, with a spread for each. A level
+    of a single crash gets the spread of all baselines. NaN without enough data.
     """
     is_paired = level.keys() <= base.keys()
     if is_paired and len(level) < _FEWEST:
@@ -204,7 +206,7 @@ def _certainty(
 
 
 def _spread_of_baselines(measured: Sequence[Sequence[MeasuredCase]]) -> tuple[float, int]:
-    """The standard deviation between crashes of a baseline, in logarithms, of all of them together, and its degrees of freedom."""
+    """Return the pooled standard deviation between crashes of a baseline, in logarithms, and its degrees of freedom."""
     squares, freedom = 0.0, 0
     for own in measured:
         crashes = list(_logarithms(_by_image([each.trial for each in own if each.factor == BASELINE])).values())
@@ -215,7 +217,7 @@ def _spread_of_baselines(measured: Sequence[Sequence[MeasuredCase]]) -> tuple[fl
 
 
 def _logarithms(seconds: Mapping[str, Sequence[float]]) -> Mapping[str, float]:
-    """Crash → the mean of the logarithms of its recoveries."""
+    """Return crash → the mean of the logarithms of its recoveries."""
     return {name: statistics.fmean(map(math.log, of_it)) for name, of_it in seconds.items()}
 
 
@@ -228,7 +230,9 @@ def _by_image(trials: Sequence[RecoveryTrial]) -> Mapping[str, list[float]]:
 
 
 def _phase(trials: Sequence[RecoveryTrial], base: Sequence[RecoveryTrial]) -> str:
-    """The phase whose mean differs the most from the baseline's; scan and apply in one where the log does not tell them apart."""
+    """Return the phase whose mean differs most from the baseline's; scan and apply as one if the log does not separate
+    them.
+    """
     differences = {}
     for phase in _UP_TO_READY:
         now, before = (_mean([_phases(trial).get(phase) for trial in each]) for each in (trials, base))
@@ -241,14 +245,14 @@ def _phase(trials: Sequence[RecoveryTrial], base: Sequence[RecoveryTrial]) -> st
 
 
 def phases_of(measured: Sequence[MeasuredCase], effect: FactorEffect) -> Mapping[Phase, float]:
-    """Phase up to ready → its mean seconds in the recoveries of a level, as far as the log tells them."""
+    """Return phase up to ready → its mean seconds in the recoveries of a level, as far as logs show them."""
     trials = [each.trial for each in measured if (each.factor, each.level) == (effect.factor, effect.level)]
     found = {phase: _mean([_phases(trial).get(phase) for trial in trials]) for phase in _UP_TO_READY}
     return {phase: seconds for phase, seconds in found.items() if seconds is not None}
 
 
 def _phases(trial: RecoveryTrial) -> Mapping[Phase, float | None]:
-    # Of a server that was ready, a log that ends before that was not understood: its few phases would pass for all.
+    # If a ready server's log ends before that, it was not understood: its few phases would pass for all.
     if trial.ready_s is not None and trial.timeline is not None and trial.timeline.seconds_to_ready is None:
         return {}
     return {} if trial.timeline is None else {time.phase: time.seconds for time in trial.timeline.phases}

@@ -1,4 +1,4 @@
-"""What can be chosen of the anatomy of a recovery."""
+"""Factors of the anatomy experiment."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from redolab.units import MIB, format_size, parse_size
 from .cases import FACTORS
 
 SMALLEST_LOG = 128 * MIB
-"""Below it the time to start hides what is looked for."""
+"""Smallest log: below it the start's time hides the effects."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Factors(CrashFactors):
-    """What can be chosen; sizes in bytes."""
+    """Factors of the anatomy experiment; sizes in bytes."""
 
     server: tuple[str, ...] = factor("Servers, with commas; all for every one.", server_names, "mariadb-10.11,mysql-9")
     log_size: int = factor("Redo log of the baseline; the others follow from it.", parse_size, "512M")
@@ -37,7 +37,7 @@ class Factors(CrashFactors):
     crash: str = crash_factor()
 
     def check(self) -> None:
-        """Refuse what makes no sense, before anything is started. Raises `InvalidInput`."""
+        """Refuse factors that make no sense, before anything is started. Raises `InvalidInput`."""
         asked = format_size(self.log_size)
         if self.log_size < SMALLEST_LOG:
             raise InvalidInput(
@@ -49,5 +49,5 @@ class Factors(CrashFactors):
                 raise InvalidInput(f"{name} cannot have twice a redo log of {asked}", f"give it {most}M or less")
 
     def varied(self) -> tuple[str, ...]:
-        """The names of the factors that are changed."""
+        """Return the names of the factors that are changed."""
         return tuple(FACTORS) if "all" in self.vary else self.vary

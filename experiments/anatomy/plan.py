@@ -1,4 +1,4 @@
-"""The plan of the anatomy: every case is crashed several times, each crash recovered as often."""
+"""Plan of the anatomy: every case is crashed several times, and every crash recovered as often."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .factors import Factors
 
 
 class AnatomyRecovery(PlannedRecovery, frozen=True, kw_only=True):
-    """A recovery that knows which case it is of."""
+    """A recovery with the factor and level of its case."""
 
     factor: str
     level: str
@@ -28,7 +28,7 @@ AnatomyPlan: TypeAlias = Plan[PlannedCrash, AnatomyRecovery, CrashConditions]
 
 
 def plan(factors: Factors, lab: Lab) -> AnatomyPlan:
-    """The plan; recoveries that only differ in the recovering server are of the baseline's crashes. Raises `LabError`."""
+    """Return the plan; cases that differ only in the recovering server share crashes. Raises `LabError`."""
     factors.check()
     check_possible(factors.profiles())
     crashes: list[tuple[PlannedCrash, list[AnatomyRecovery]]] = []

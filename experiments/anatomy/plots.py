@@ -15,19 +15,19 @@ from .cases import BASELINE, CHANGE_BUFFER
 from .effects import FactorEffect
 
 _LETTERS = 40
-"""Of a level's name in a line."""
+"""Characters of a level's name in a line."""
 _LETTERS_BELOW = 100
-"""Of the label of the axis."""
+"""Characters of the axis label in a line."""
 _RESOLVED, _UNRESOLVED = MEASURED, "#CCCCCC"
 _ROOM = 0.55
-"""Of the scale, beyond the longest bar: for the figures at the bars."""
+"""Share of the scale beyond the longest bar, for the figures at the bars."""
 _TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
 
 
 def plot_effects(folder: Path, effects: Sequence[FactorEffect], title: str, stem: str = "effects") -> None:
-    """Bars of how many times as long as its server's baseline each level takes, with 95 % intervals: `STEM.svg`, `.png`.
+    """Plot each level's time as a multiple of its server's baseline, with 95 % intervals: `STEM.svg`, `.png`.
 
-    Without the levels that stand on no server (`FactorEffect.stands`); the longest bar comes first.
+    Levels that are significant on no server (`FactorEffect.stands`) are left out; the longest bar comes first.
     """
     labels = list(dict.fromkeys(each.label for each in effects))
     levels = [each for each in effects if each.factor != BASELINE]
@@ -67,7 +67,7 @@ def plot_effects(folder: Path, effects: Sequence[FactorEffect], title: str, stem
 
 
 def _row(factor: str, level: str) -> str:
-    """Return the label of a level; those of the change buffer differ from the baseline by more than the buffer."""
+    """Return the label of a level; levels of the change buffer differ from the baseline in more than the buffer."""
     if factor != CHANGE_BUFFER:
         return f"{factor}: {level}"
     buffered, _, rest = level.partition(" (")
@@ -81,7 +81,7 @@ def _axis_label(levels: Sequence[FactorEffect], rows: Sequence[tuple[str, str]])
 
 
 def _most(levels: Sequence[FactorEffect], row: tuple[str, str]) -> float:
-    """The largest share that a level adds on any server, of those that are resolved; one that was never ready adds more."""
+    """Return the largest significant share that a level adds on any server; one that was never ready adds more."""
     own = [each for each in levels if (each.factor, each.level) == row]
     if any(not each.n for each in own):
         return math.inf
@@ -89,7 +89,7 @@ def _most(levels: Sequence[FactorEffect], row: tuple[str, str]) -> float:
 
 
 def _draw_level(axes: Axes, place: int, each: FactorEffect | None) -> None:
-    """The bar of a level, with its interval and the seconds that it adds, and to which phase."""
+    """Draw the bar of a level with its interval, the seconds it adds, and their phase."""
     if each is None:
         axes.text(1, place, "  not possible here", va="center", fontsize="x-small", color=MODEL)
         return
@@ -107,5 +107,5 @@ def _draw_level(axes: Axes, place: int, each: FactorEffect | None) -> None:
 
 
 def _ends(each: FactorEffect) -> list[float]:
-    """Of its bar and its interval, as times the baseline."""
+    """Return the ends of its bar and its interval, as multiples of the baseline."""
     return [1 + end for end in (each.ratio.change, each.ratio.low, each.ratio.high) if not math.isnan(end)]

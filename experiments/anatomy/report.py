@@ -1,4 +1,4 @@
-"""What the anatomy measured: what each level adds, and where."""
+"""Report of the anatomy: the time that each level adds, and its phase."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TOLD = 3
 
 
 def report(run: Run) -> Report:
-    """The answer, the table and the picture."""
+    """Return the answer, the table and the picture."""
     found = effects(measured_of([run]))
     said = answer(found)
     return Report(
@@ -37,14 +37,14 @@ def report(run: Run) -> Report:
 
 
 def as_row(effect: FactorEffect) -> dict[str, object]:
-    """A row of the table for programs, the ratio's values in columns of their own."""
+    """Return a row of the table for programs, with the ratio's values in columns of their own."""
     told = asdict(effect)
     ratio: dict[str, object] = told.pop("ratio")
     return {**told, **{f"ratio_{name}": value for name, value in ratio.items()}}
 
 
 def measured_of(runs: Sequence[Run]) -> list[MeasuredCase]:
-    """The recoveries of runs, each with its case, of each run in the plan's order of cases. Raises `LabError`."""
+    """Return the recoveries of runs, each with its case, in the plans' order of cases. Raises `LabError`."""
     plans: dict[str, AnatomyPlan] = {run.name: run.plan(AnatomyPlan) for run in runs}
     order = {name: position for position, name in enumerate(plans)}
     machines = {run.name: identity_of(run) for run in runs}
@@ -67,14 +67,14 @@ def measured_of(runs: Sequence[Run]) -> list[MeasuredCase]:
 
 
 def crash_in_words(spec: CrashSpec) -> str:
-    """How a crash is made, as the baselines differ in it."""
+    """Return a description of how a crash is made, with the differences between baselines."""
     size, dataset = format_size(spec.instance.log_size), format_size(spec.dataset.size)
     filled_to = spec.kill.filled_to()
     return f"a redo log of {size} filled by `{spec.workload}` to {filled_to}, a dataset of {dataset}"
 
 
 def answer(found: Sequence[FactorEffect]) -> str:
-    """The levels that add the most, server by server."""
+    """Return the levels that add the most, for each server."""
     parts = []
     for label in dict.fromkeys(each.label for each in found):
         own = [each for each in found if each.label == label]
@@ -89,9 +89,9 @@ def answer(found: Sequence[FactorEffect]) -> str:
 
 
 def _factor(never: FactorEffect, own: Sequence[FactorEffect]) -> str:
-    """Return the name of a factor at a level of which a server was never ready.
+    """Return the name of a factor with a level at which a server was never ready.
 
-    Where it was ready at no level of the change buffer, the buffer is not the reason, but what both have in common.
+    If it was ready at no level of the change buffer, the buffer is not the reason, but the conditions that both share.
     """
     if never.factor == CHANGE_BUFFER and not any(each.n for each in own if each.factor == CHANGE_BUFFER):
         return "secondary index, log filled with a small pool, with or without the change buffer"
@@ -99,7 +99,7 @@ def _factor(never: FactorEffect, own: Sequence[FactorEffect]) -> str:
 
 
 def never_ready(own: Sequence[FactorEffect]) -> str:
-    """The factors with levels of which no recovery came to an end, in words; empty where there are none."""
+    """Return the factors with levels at which no recovery ended, in words; empty without any."""
     never: Counter[str] = Counter()
     for each in own:
         if not each.n:
@@ -108,7 +108,7 @@ def never_ready(own: Sequence[FactorEffect]) -> str:
 
 
 def effects_table(found: Sequence[FactorEffect]) -> ReportTable:
-    """A row a level."""
+    """Return a table with a row for each level."""
     columns = [
         Column[FactorEffect]("server", lambda each: each.label),
         Column[FactorEffect]("factor", lambda each: each.factor),
