@@ -1,1 +1,1 @@
-"""How long do recoveries take under conditions drawn at random from all that can be: tables, age, buffer pools?"""
+"""Recovery times under conditions drawn at random: tables, checkpoint age, buffer pools."""

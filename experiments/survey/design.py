@@ -1,7 +1,8 @@
-"""Crashes drawn so that redo, dirty pages and batches differ apart from one another: a Latin hypercube in logarithms.
+"""Crashes drawn so that redo, dirty pages and batches vary independently: a Latin hypercube in logarithms.
 
-Where tables are half of the log, the log full and the pool a share of it, all of these rise together, and no fit can say which
-of them took the time. McKay, Beckman and Conover (1979) have the sampling: of each quantity every stretch is met once.
+If tables are half of the log, the log full and the pool a share of it, all of these grow together, and no fit can
+separate their times. McKay, Beckman and Conover (1979) describe the sampling: every interval of each quantity is drawn
+once.
 """
 
 from __future__ import annotations
@@ -17,20 +18,20 @@ from redolab.models.sizes import SMALLEST_DATASET, SMALLEST_POOL
 from redolab.units import MIB
 
 _OCTAVES = (-3, 3)
-"""Tables from an eighth of the log to 8 times the log, in whole octaves: datasets are loaded once for several crashes."""
+"""Size of the tables relative to the log, in octaves: whole ones, since a dataset serves several crashes."""
 _AGE = (0.2, 1.0)
-"""Shares of the hard limit."""
+"""Range of the checkpoint age, as shares of the hard limit."""
 _FULL = 0.92
-"""From this share on the log is filled as far as a load keeps to."""
+"""Share from which on the log is filled as far as a load goes."""
 _POOL_UNDER_LOAD = (0.25, 4.0)
-"""Buffer pool while the log fills, in sizes of the tables: production's often hold less than all."""
+"""Range of the buffer pool under load, as multiples of the tables: production's often hold only a part."""
 _SMALLEST_POOL_UNDER_LOAD = 128 * MIB
 _SMALLEST_POOL_SHARE = 1 / 16
-"""Of the log."""
+"""Smallest pool of a recovery, as a share of the log."""
 _MOST_NEEDED = 3.5
-"""Bytes of the pool for a byte of redo, of the servers that take most (docs/results/model.md)."""
+"""Bytes of the pool for a byte of redo, of the servers that need most (docs/results/model.md)."""
 _ROOMY = 4.0
-"""The largest pool, in sizes of one that holds all redo."""
+"""Largest pool, as a multiple of one that holds all redo."""
 _STEP = 16 * MIB
 
 
@@ -40,14 +41,15 @@ class DrawnCrash:
 
     tables: int
     age_share: float | None
-    """Of the hard limit; None: as far as a load keeps to."""
+    """Share of the hard limit at the crash; None: as far as a load goes."""
     pool_under_load: int
     pools: tuple[int, ...]
-    """To recover with."""
+    """Buffer pools to recover with."""
 
 
 def drawn_crashes(log_size: int, count: int, pools: int, most_memory: int, seed: str) -> list[DrawnCrash]:
-    """So many crashes of a log of so many bytes, the same for the same seed; no pool larger than `most_memory` bytes."""
+    """Return `count` crashes of a log of `log_size` bytes, equal for equal seeds, with pools up to `most_memory` bytes.
+    """
     draw = random.Random(seed)
     points = qmc.LatinHypercube(d=3, rng=draw.randrange(2**32)).random(count).tolist()
     return [_crash(point, log_size, pools, most_memory, draw) for point in points]
@@ -62,7 +64,7 @@ def _crash(point: Sequence[float], log_size: int, pools: int, most_memory: int, 
     under_load = _between_logarithms(of_pool, *(tables * share for share in _POOL_UNDER_LOAD))
     least_pool = max(SMALLEST_POOL, log_size * _SMALLEST_POOL_SHARE)
     most_pool = min(most_memory, _ROOMY * _MOST_NEEDED * age_share * log_size)
-    # Of each crash one pool from every stretch of what there is.
+    # Draw one pool of each crash from every interval of the range.
     of_pools = [(place + draw.random()) / pools for place in range(pools)]
     return DrawnCrash(
         tables=tables,
@@ -81,5 +83,5 @@ def _between_logarithms(share: float, least: float, most: float) -> float:
 
 
 def _whole(size: float) -> int:
-    """In whole steps, as a DBA would set it."""
+    """Return a size in whole steps, as a DBA would set it."""
     return max(SMALLEST_POOL, round(size / _STEP) * _STEP)

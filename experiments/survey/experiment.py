@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Survey(CrashExperiment):
-    """Crashes drawn at random from all that can be, each recovered with pools drawn for it."""
+    """Crashes under conditions drawn at random, each recovered with pools drawn for it."""
 
     question = (
         "How long do recoveries take under conditions drawn at random from all that can be: tables, age, buffer pools?"

@@ -1,4 +1,4 @@
-"""What can be chosen of a survey."""
+"""Factors of the survey experiment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from redolab.workloads.catalogue import workload_catalogue
 
 @dataclass(frozen=True, kw_only=True)
 class Factors(CrashFactors):
-    """What can be chosen; sizes in bytes."""
+    """Factors of the survey experiment; sizes in bytes."""
 
     server: tuple[str, ...] = factor("Servers, with commas; all for every one.", server_names, "mariadb-11.8,mysql-9")
     storage: tuple[str, ...] = factor(
@@ -43,5 +43,5 @@ class Factors(CrashFactors):
     repeat: int = factor("How often each recovery is measured.", whole_number(1, 100), "1")
 
     def check(self) -> None:
-        """Refuse what makes no sense, before anything is started. Raises `InvalidInput`."""
+        """Refuse factors that make no sense, before anything is started. Raises `InvalidInput`."""
         check_log_sizes(self.server, self.log_size)

@@ -1,4 +1,4 @@
-"""The plan of a survey: the crashes that were drawn, each recovered with the pools drawn for it on every storage."""
+"""Plan of a survey: the drawn crashes, each recovered with its drawn pools on every storage."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .factors import Factors
 
 
 def plan(factors: Factors, lab: Lab) -> CrashPlan:
-    """Return the plan; with `KEEP=off` crashes of one dataset follow one another: all datasets take too much room."""
+    """Return the plan; with `KEEP=off` crashes of one dataset follow one another: all datasets take too much space."""
     factors.check()
     check_possible(factors.profiles())
     seed = factors.drawn_seed()

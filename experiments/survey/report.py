@@ -1,4 +1,4 @@
-"""What a survey measured, beside what the calibration that comes with redolab predicts of it."""
+"""Report of a survey, with the predictions of the calibration that comes with redolab."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from redolab.sizing.judging import answer, judged_recoveries, recoveries_table, 
 
 
 def report(run: Run) -> Report:
-    """The answer and the tables of the recoveries that a run has measured."""
+    """Return the answer and the tables of a run's recoveries."""
     calibration = shipped_calibration()
     judged = judged_recoveries(keyed_recoveries([run]), calibration)
     disks, of_disks = disks_of(run)
