@@ -1,1 +1,1 @@
-"""How long do recoveries take after crashes at random moments of a load under the settings of production?"""
+"""Recovery times after crashes at random times of a load under production settings."""

@@ -1,4 +1,4 @@
-"""What can be chosen of loads that are crashed at random moments."""
+"""Factors of loads that are crashed at random times."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TPCC = "tpcc"
 
 @dataclass(frozen=True, kw_only=True)
 class Factors(CrashFactors):
-    """What can be chosen; sizes in bytes, times in seconds."""
+    """Factors of the production experiment; sizes in bytes, times in seconds."""
 
     server: tuple[str, ...] = factor("Servers, with commas.", server_names, "mariadb-11.8,mysql-9")
     storage: tuple[str, ...] = factor(
@@ -53,7 +53,7 @@ class Factors(CrashFactors):
     keep: bool = keep_factor("off")
 
     def check(self) -> None:
-        """Refuse what makes no sense, before anything is started. Raises `InvalidInput`."""
+        """Refuse factors that make no sense, before anything is started. Raises `InvalidInput`."""
         check_log_sizes(self.server, self.log_size)
         if self.pool is not None:
             check_pool(self.pool)
@@ -61,7 +61,7 @@ class Factors(CrashFactors):
             raise InvalidInput(f"{self.crashes} crashes cannot all come at one moment", "MOMENT=5m-35m")
 
     def tables(self) -> int:
-        """Bytes of the tables, of each load."""
+        """Return the bytes of each load's tables."""
         per_warehouse = workload_catalogue().get(_TPCC).bytes_per_warehouse
         assert per_warehouse is not None
         return self.warehouses * per_warehouse

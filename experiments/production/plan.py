@@ -1,4 +1,4 @@
-"""The plan: a load for each server, storage, log size and workload, crashed at moments drawn at random; each state recovered once."""
+"""Plan: a load for each server, storage, log size and workload, crashed at random times; each image recovered once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .factors import Factors
 
 
 def plan(factors: Factors, lab: Lab) -> CrashPlan:
-    """The plan; all states of a load follow one another, recovered where it ran with the pool it had. Raises `LabError`."""
+    """Return the plan; crashes of a load follow one another, recovered on its storage and pool. Raises `LabError`."""
     factors.check()
     check_possible(factors.profiles())
     pool = factors.pool or fill_pool(factors.tables(), max(factors.log_size))
@@ -58,7 +58,7 @@ def _wanted(factors: Factors, pool: int, storage: str, size: int, workload: str,
         threads=factors.connections,
         kill=KillRule(moment=factors.moment),
         crash=factors.crash,
-        # A transaction that stays open for half an hour would keep purge from its work.
+        # A transaction that stays open for half an hour would block purge.
         open_transaction_rows=0,
         trx_commit=factors.trx_commit,
         binary_log=factors.binary_log,

@@ -1,4 +1,4 @@
-"""How long recoveries took after crashes at random moments of each load, and what had been predicted of them."""
+"""Report of recoveries after random crashes of each load, with their predictions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from redolab.sizing.judging import (
 
 
 def report(run: Run) -> Report:
-    """The answer and the tables of a run."""
+    """Return the answer and the tables of a run."""
     calibration = shipped_calibration()
     judged = judged_recoveries(keyed_recoveries([run]), calibration)
     disks, of_disks = disks_of(run)
