@@ -1,1 +1,1 @@
-"""How long do recoveries take on this machine, after a few small crashes: what predicts the large ones here?"""
+"""Recovery times on this machine after a few small crashes, for predictions of large logs here."""

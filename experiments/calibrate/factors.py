@@ -1,4 +1,4 @@
-"""What can be chosen of a calibration."""
+"""Factors of a calibration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from redolab.units import parse_size
 
 @dataclass(frozen=True, kw_only=True)
 class Factors(CrashFactors):
-    """What can be chosen; sizes in bytes."""
+    """Factors of a calibration; sizes in bytes."""
 
     server: tuple[str, ...] = factor("Servers, with commas; all for every one.", server_names, "mariadb-10.11")
     storage: tuple[str, ...] = factor(
@@ -27,11 +27,11 @@ class Factors(CrashFactors):
         several(parse_size),
         "256M,512M,1G",
     )
-    # Small ones cost little, and two of them show how much one differs from the next.
+    # Small crashes cost little, and two of them show how much crashes differ.
     repeat: int = factor("How often each cell is measured.", whole_number(1, 1000), "1")
 
     def check(self) -> None:
-        """Refuse what makes no sense, before anything is started. Raises `InvalidInput`."""
+        """Refuse factors that make no sense, before anything is started. Raises `InvalidInput`."""
         check_log_sizes(self.server, self.log_size)
         if len(self.log_size) < 2:
             raise InvalidInput("one log size does not tell how recovery grows", "give two or more: LOGSIZE=256M,1G")

@@ -1,4 +1,4 @@
-"""The plan of a calibration: crashes of each size with long and with short redo records, each recovered in one and in more batches."""
+"""Plan of a calibration: crashes of each size with long and short redo records, recovered in one and more batches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONG_RECORDS, _SHORT_RECORDS = "bulk-update", "oltp_write_only"
 
 
 def plan(factors: Factors, lab: Lab) -> CrashPlan:
-    """The plan of all servers and storages. Raises `LabError`."""
+    """Return the plan of all servers and storages. Raises `LabError`."""
     factors.check()
     check_possible(factors.profiles())
     wanted = _wanted(factors)
@@ -37,7 +37,9 @@ def plan(factors: Factors, lab: Lab) -> CrashPlan:
 
 
 def _wanted(factors: Factors) -> list[WantedCrash]:
-    """Every size under the workload that fills quickly; the largest is left out under the other, which takes minutes to fill it."""
+    """Return every size under the workload that fills quickly, and all but the largest under the one that takes
+    minutes.
+    """
     sizes = sorted(factors.log_size)
     return [
         *(WantedCrash(log_size=size, workload=_LONG_RECORDS) for size in sizes),

@@ -1,4 +1,4 @@
-"""What a calibration measured: the file that predicts, its errors, and what it predicts of large logs here."""
+"""Report of a calibration: the calibration file, its errors, and its predictions of large logs here."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from redolab.units import GIB, format_duration, format_size
 FILE = "calibration.json"
 _PREDICTED = (8 * GIB, 64 * GIB)
 _POOL_SHARE = 4
-"""The pool of the predictions shown, as a share of the log: one that needs several batches, as production pools do."""
+"""Divisor of the log for the pool of the predictions: it needs several batches, as production pools do."""
 
 
 def report(run: Run) -> Report:
-    """The calibration, what it predicts here, and its errors."""
+    """Return the calibration, its predictions here, and its errors."""
     found = fit_runs([run])
     calibration = on_own_machine(found, shipped_calibration())
     rows = [each for server in calibration.servers for each in _predictions(calibration, server)]
@@ -52,7 +52,7 @@ def _predictions(calibration: Calibration, server: str) -> list[Predicted]:
 
 
 def _flat(row: Predicted) -> dict[str, object]:
-    """As CSV and Parquet take it."""
+    """Return a prediction as a dictionary for CSV and Parquet."""
     plain = dict(msgspec.to_builtins(row))
     for name in ("half", "ninety", "parts_s"):
         plain |= {f"{name.removesuffix('_s')}_{each}": value for each, value in plain.pop(name).items()}
