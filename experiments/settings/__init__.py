@@ -1,1 +1,1 @@
-"""Which settings matter here, each changed alone?"""
+"""Effects of settings on a load and on its recovery, each changed alone."""

@@ -1,4 +1,4 @@
-"""What recoveries read and write before the server is ready when its pages go through the kernel's cache, beside the baseline."""
+"""Reads and writes of recoveries whose pages go through the page cache, beside the baseline's."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _SETTING = "innodb_flush_method"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UntilReady:
-    """Recoveries of one level, medians; bytes."""
+    """Medians over recoveries of one level; bytes."""
 
     redo: float | None
     """Checkpoint age at the crash."""
     apply: float | None
-    """Seconds."""
+    """Seconds of the apply phase."""
     read: float | None
-    """From the device."""
+    """Bytes read from the device until ready."""
     written: float | None
-    """To it."""
+    """Bytes written to the device until ready."""
 
 
 @dataclass(frozen=True, slots=True)
 class Buffered:
-    """What one server does with `innodb_flush_method=fsync`, and with the baseline of the same load."""
+    """Recoveries of one server with `innodb_flush_method=fsync`, and with the baseline of the same load."""
 
     server: str
     fsync: UntilReady
@@ -43,7 +43,7 @@ class Buffered:
 
 
 def buffered_in(runs: Sequence[Run]) -> list[Buffered]:
-    """Of each server that was measured with it. Raises `LabError` if a run cannot be read."""
+    """Return the comparison for each server measured with it. Raises `LabError` if a run cannot be read."""
     plans: dict[str, SettingsPlan] = {run.name: run.plan(SettingsPlan) for run in runs}
     loads: dict[str, dict[tuple[str, str], list[Load]]] = defaultdict(lambda: defaultdict(list))
     labels: dict[str, str] = {}

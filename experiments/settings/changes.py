@@ -1,6 +1,6 @@
-"""The settings, each with its level in the baseline and the one it is changed to, under the load in which it could matter.
+"""Settings, each with its baseline level and its changed levels, under the load in which it could matter.
 
-Ten are those that the source documents advise to look at first; the last two decide how far flushing lets the log fill.
+Handbooks advise to look at ten of them first; the last two decide how far flushing lets the log fill.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from redolab.units import KIB, MIB, format_size
 BASELINE = "baseline"
 TPCC, LARGE_ROWS, STORM = "tpcc", "large-rows", "storm"
 _LOG_BUFFERS = (MIB, 16 * MIB, 64 * MIB)
-"""Levels of the log buffer, but for the one that the server is shipped with."""
+"""Levels of the log buffer, besides the server's default."""
 _CONNECTIONS = 500
 _SPARE_CONNECTIONS = 50
 _DIRTY = 90
@@ -45,19 +45,19 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Baselines:
-    """The baseline of each load."""
+    """Baseline of each load."""
 
     tpcc: WantedCrash
     large_rows: WantedCrash
     storm: WantedCrash
 
     def all(self) -> Sequence[WantedCrash]:
-        """Each of them."""
+        """Return all of them."""
         return (self.tpcc, self.large_rows, self.storm)
 
 
 def explicit(baselines: Baselines, dialect: Dialect) -> Baselines:
-    """With what is changed of them set, where versions have different defaults."""
+    """Return the baselines with explicit values for the settings whose defaults differ between versions."""
     no_cache = {"query_cache_size": "0", "query_cache_type": "0"} if dialect.caches_queries else {}
     return Baselines(
         tpcc=_with(baselines.tpcc, innodb_max_dirty_pages_pct=str(_DIRTY), **no_cache),
@@ -81,7 +81,7 @@ def _buffer_pool(of: Baselines, _: Dialect) -> list[Change]:
 def _log_size(of: Baselines, dialect: Dialect) -> list[Change]:
     usual = of.tpcc.log_size
     lines = dialect.log_settings(usual)
-    # Where the size is that of one file of two.
+    # Some servers set the size of one file of two.
     name = lines[0].name if len(lines) == 1 else f"{lines[0].name}, all files"
     sizes = [
         size for size in (usual // _LOG_STEP, usual * _LOG_STEP) if dialect.smallest_log <= size <= dialect.largest_log
@@ -90,7 +90,7 @@ def _log_size(of: Baselines, dialect: Dialect) -> list[Change]:
 
 
 def _room(of: Baselines) -> int:
-    """For all clients of the storm to be connected at once."""
+    """Return the connections that let all clients of the storm connect at once, with some to spare."""
     return max(_CONNECTIONS, of.storm.threads + _SPARE_CONNECTIONS)
 
 
@@ -139,7 +139,7 @@ def _binary_log(of: Baselines, _: Dialect) -> list[Change]:
 
 
 def _name_resolve(of: Baselines, _: Dialect) -> list[Change]:
-    # No value turns it off on every version.
+    # No value turns it off on every version, so leave it out.
     load = replace(of.storm, without=("skip_name_resolve",))
     return [Change("skip_name_resolve", "on", "off", load)]
 
@@ -171,18 +171,18 @@ SETTINGS: Mapping[str, Callable[[Baselines, Dialect], list[Change]]] = {
     "innodb_adaptive_flushing": _adaptive_flushing,
     "innodb_max_dirty_pages_pct": _max_dirty,
 }
-"""Name → the levels that it is changed to."""
+"""Name → function that returns its changes."""
 
 
 def changes(names: Sequence[str], baselines: Baselines, dialect: Dialect) -> list[Change]:
-    """Each of these settings at each of its other levels, as far as the server has it."""
+    """Return each of these settings at each of its other levels that the server supports."""
     left_out = {each.setting for each in skipped(names, dialect)}
     of = explicit(baselines, dialect)
     return [change for name in names if name not in left_out for change in SETTINGS[name](of, dialect)]
 
 
 def skipped(names: Sequence[str], dialect: Dialect) -> list[Skipped]:
-    """The settings of these that the server does not have, and why."""
+    """Return the settings that the server does not have, and why."""
     if "query_cache_size" in names and not dialect.caches_queries:
         return [Skipped("query_cache_size", "MySQL has no query cache since 8.0.3")]
     return []

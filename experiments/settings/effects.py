@@ -1,4 +1,4 @@
-"""What each level of each setting changes, against the baselines of the same blocks."""
+"""Effects of each level of each setting against the baselines of the same blocks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BASE = (BASELINE, BASELINE)
 
 @dataclass(frozen=True, slots=True)
 class MeasuredLoad:
-    """One load of one level, and the recovery after it."""
+    """One load with one level, and the recovery after it."""
 
     run: str
     machine: str
@@ -39,15 +39,15 @@ class MeasuredLoad:
     figures: LoadFigures
     ready: float | None
     variables: Mapping[str, str]
-    """As the server says it uses them."""
+    """Values of the settings that the server reports."""
     late_share: float | None = None
-    """Largest of its load and its recoveries."""
+    """Largest delay of the disk model's answers in its load and recoveries, as a share of all latencies."""
     buffered: bool = False
-    """It ran on a buffered disk."""
+    """True if its disk was buffered by the page cache."""
 
     @property
     def which(self) -> tuple[str, str]:
-        """The setting and its level."""
+        """Setting and its level."""
         return self.change.setting, self.change.level
 
 
@@ -61,54 +61,56 @@ class SettingEffect:
     load: str
     storage: str
     apart: str
-    """What its baseline had otherwise than others of that load on that server, as in `log 1G`; empty where there are none."""
+    """Properties that distinguish its baseline from others of that load and server, as in `log 1G`; empty without
+    others.
+    """
     setting: str
     baseline: str
     level: str
     used: str | None
-    """What the server says that it used, where that is not what was asked for."""
+    """Value that the server reports, if it is not the requested one."""
     same_used: bool
-    """Whether the server says that it used what it used in the baseline: the level was not had."""
+    """True if the server reports the baseline's value: the level was not in effect."""
     blocks: int
-    """In how many blocks it was compared with the baseline."""
+    """Number of blocks with a baseline to compare with."""
     barren: int
-    """Of its loads, those in which nothing succeeded: no effect counts them."""
+    """Number of its loads in which nothing succeeded, which no effect counts."""
     loads: int
     base_rate: float
     rate: float
     is_notpm: bool
     throughput: Ratio | None
-    """None where there was nothing to compare, as where every connection was refused."""
+    """Change of throughput; None if it cannot be compared, for example because every connection was refused."""
     base_latency: float | None
     latency: float | None
     base_log_waits: float | None
     log_waits: float | None
     base_cpu: float | None
     cpu: float | None
-    """The share of all processors that was used."""
+    """Share of all CPUs in use."""
     failed: float
     """Transactions or connections that failed, a second."""
     fillings: float | None
-    """How often the log was filled."""
+    """Number of times the log was filled."""
     base_ready: float | None
     ready: float | None
     recovery: Ratio | None
     chances: tuple[float, float]
-    """To find such an effect, on throughput and on recovery, where there is none; NaN where that is not known."""
+    """Two-sided p-values of the effects on throughput and on recovery; NaN if unknown."""
     late_share: float | None
     buffered: bool
     throughput_stands: bool = False
-    """Whether it stands beside all effects that were looked for (`stand_together`)."""
+    """True if the effect is significant among all effects (`stand_together`)."""
     recovery_stands: bool = False
 
     @property
     def decided_by(self) -> None:
-        """Figures that the storage decided; None: any may be."""
+        """Figures of the storage that decided the row; None: any may have."""
         return
 
     @property
     def size(self) -> float:
-        """By which it is sorted: how much throughput it changes, or recovery where that is more; what is not told counts less."""
+        """Sort key: the largest significant change of throughput or recovery; any other change counts less."""
         told = [
             abs(each.change)
             for each, stands in ((self.throughput, self.throughput_stands), (self.recovery, self.recovery_stands))
@@ -118,7 +120,7 @@ class SettingEffect:
 
 
 def measured_in(runs: Sequence[Run]) -> list[MeasuredLoad]:
-    """The loads of runs whose figures can be told, in the order of measuring. Raises `LabError`."""
+    """Return the loads of runs that have figures, in the order of measurement. Raises `LabError`."""
     plans: dict[str, SettingsPlan] = {run.name: run.plan(SettingsPlan) for run in runs}
     return [_measured(load, plans[load.run].groups[load.group]) for load in found_in(runs).loads]
 
@@ -142,9 +144,9 @@ def _measured(load: Load, change: PlannedChange) -> MeasuredLoad:
 
 
 def effects(measured: Sequence[MeasuredLoad]) -> list[SettingEffect]:
-    """Server by server, what changes the most first.
+    """Return the effects, server by server, the largest first.
 
-    Loads are compared with the baseline of their own run; runs whose baselines were alike are taken together.
+    Loads are compared with the baseline of their own run; runs with comparable baselines are pooled.
     """
     baselines = {
         (each.run, each.machine, each.spec.dataset.server, each.spec.workload): (each.machine, each.key)
@@ -165,7 +167,7 @@ def effects(measured: Sequence[MeasuredLoad]) -> list[SettingEffect]:
 
 
 def _beside_each_other(found: Sequence[SettingEffect]) -> list[SettingEffect]:
-    """The effects, each with whether it stands beside all others."""
+    """Return the effects, each marked if it is significant among all."""
     stand = stand_together([chance for each in found for chance in each.chances])
     return [
         replace(each, throughput_stands=throughput, recovery_stands=recovery)
@@ -174,7 +176,7 @@ def _beside_each_other(found: Sequence[SettingEffect]) -> list[SettingEffect]:
 
 
 def _apart(kinds: Sequence[MeasuredLoad]) -> list[str]:
-    """What tells the baseline of each from others of the same load on the same server."""
+    """Return for each baseline its differences from others of the same load on the same server."""
 
     def on(each: MeasuredLoad) -> tuple[str, str, str, str]:
         return each.machine, each.spec.dataset.server, each.spec.dataset.version, each.spec.workload
@@ -200,7 +202,7 @@ def _conditions(measured: MeasuredLoad) -> tuple[str, ...]:
 
 
 def skipped_in(runs: Sequence[Run]) -> Mapping[str, Sequence[Skipped]]:
-    """Server → the settings that it does not have, of those that were asked for."""
+    """Return server → the requested settings that it does not have."""
     found: dict[str, list[Skipped]] = {}
     for run in runs:
         plan: SettingsPlan = run.plan(SettingsPlan)
@@ -209,7 +211,7 @@ def skipped_in(runs: Sequence[Run]) -> Mapping[str, Sequence[Skipped]]:
                 names = read_factors(Factors, run.record().options).varied()
                 own = skipped(names, server_catalogue().get(server).dialect())
             except LabError:
-                # Of a server, or of factors, that this redolab does not know.
+                # Skip servers and factors that this version of redolab does not know.
                 continue
             known = found.setdefault(server, [])
             known += [each for each in own if each not in known]
@@ -289,7 +291,7 @@ def _effect(
 
 
 def _as_asked(level: str, used: str) -> bool:
-    """Whether a number that a server says it used is the one it was asked for; what is no number counts as if it were."""
+    """Return True if a number that a server reports is the requested one. Anything but a number counts as True."""
     try:
         return float(used) == parse_size(level.partition(",")[0])
     except (ValueError, InvalidInput):
@@ -297,9 +299,9 @@ def _as_asked(level: str, used: str) -> bool:
 
 
 def _used(measured: MeasuredLoad, setting: str | None = None) -> str | None:
-    """What the server says that it uses of a setting, its own unless another is named; None where it says nothing.
+    """Return the value of a setting that the server reports, by default its own; None if it reports none.
 
-    Of all files of the redo log together it is so often what it says of one.
+    If the setting concerns all files of the redo log, it is the value of one file times their number.
     """
     name, _, of_all = (setting or measured.change.setting).partition(",")
     value = measured.variables.get(name)

@@ -1,4 +1,4 @@
-"""What can be chosen of the settings experiment."""
+"""Factors of the settings experiment."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .changes import LARGE_ROWS, SETTINGS, STORM, TPCC, Baselines
 _SHORTEST = 10.0
 _SMALL_TABLES = 64 * MIB
 _LARGE_LOG = GIB
-# Fewer would run out of ports: each address has some 28,000, and each connection keeps one for a minute.
+# With fewer clients it runs out of ports: each address has some 28,000, and a closed connection holds one for a minute.
 _FEWEST_STORM = 16
 _MOST_STORM = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Factors(CrashFactors):
-    """What can be chosen; sizes in bytes, times in seconds."""
+    """Factors of the settings experiment; sizes in bytes, times in seconds."""
 
     server: tuple[str, ...] = factor("Servers, with commas.", server_names, "mysql-9,mariadb-11.8")
     vary: tuple[str, ...] = factor(
@@ -47,7 +47,7 @@ class Factors(CrashFactors):
     keep: bool = keep_factor("off")
 
     def check(self) -> None:
-        """Refuse what makes no sense, before anything is started. Raises `InvalidInput`."""
+        """Refuse factors that make no sense, before anything is started. Raises `InvalidInput`."""
         check_log_sizes(self.server, [self.log_size])
         if self.seconds < _SHORTEST:
             raise InvalidInput(
@@ -55,11 +55,11 @@ class Factors(CrashFactors):
             )
 
     def varied(self) -> tuple[str, ...]:
-        """The settings that are changed."""
+        """Return the settings that are changed."""
         return tuple(SETTINGS) if "all" in self.vary else self.vary
 
     def baselines(self, number: int) -> Baselines:
-        """What is changed, in the block of that number."""
+        """Return the baselines of a block."""
         tables = self.warehouses * (workload_catalogue().get(TPCC).bytes_per_warehouse or 0)
         pool = self.pool or fill_pool(tables, self.log_size)
         tpcc = WantedCrash(
@@ -76,7 +76,7 @@ class Factors(CrashFactors):
             crash=self.crash,
         )
         small = {"dataset": _SMALL_TABLES, "fill_pool": fill_pool(_SMALL_TABLES, self.log_size)}
-        # Large rows fill it in seconds: with a smaller one they would wait for its end at every moment, and not for the buffer.
+        # Large rows fill a small log in seconds: clients would then wait for its end, and not for the log buffer.
         large_log = {"log_size": _LARGE_LOG, "fill_pool": fill_pool(_SMALL_TABLES, _LARGE_LOG)}
         return Baselines(
             tpcc=tpcc,

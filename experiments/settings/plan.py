@@ -1,4 +1,4 @@
-"""The plan: blocks, in each every level of every server once and the baselines, in an order drawn at random."""
+"""Plan: blocks, each with every level of every server once and the baselines, in an order drawn at random."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def _skipped(factors: Factors, lab: Lab, name: str) -> list[Skipped]:
 
 
 def _levels(factors: Factors, number: int, dialect: Dialect) -> list[Change]:
-    """Every level of every setting, and the baselines of the loads that they need."""
+    """Return every level of every setting, and the baselines of the loads that they need."""
     baselines = factors.baselines(number)
     wanted = changes(factors.varied(), baselines, dialect)
     loads = {change.load.workload for change in wanted}
     needed = [each for each in explicit(baselines, dialect).all() if each.workload in loads]
-    # Every level is compared with it: it is measured twice in each block.
+    # Every level is compared with the baseline, so each block measures it twice.
     return [*(Change(BASELINE, BASELINE, BASELINE, each) for each in needed * _BASELINES), *wanted]
 
 

@@ -1,4 +1,4 @@
-"""What is planned: loads in which one setting is changed, as data."""
+"""Plan of loads with one changed setting each, as data."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from redolab.runs.plan import Plan
 
 
 class PlannedChange(PlannedCrash, frozen=True, kw_only=True):
-    """A load of which it is known which setting is changed in it."""
+    """A load with one changed setting."""
 
     setting: str
     baseline: str
-    """Its level in the baseline."""
+    """Level of the setting in the baseline."""
     level: str
 
     @override

@@ -15,15 +15,15 @@ from .changes import TPCC
 from .effects import SettingEffect
 
 _MUCH = 1.5
-"""What lies further up is drawn there, with an arrow and its figure."""
+"""Largest change on the axis: a larger one is drawn there, with an arrow and its figure."""
 _LETTERS = 68
-"""Of a panel's title in a line."""
+"""Characters of a panel's title in a line."""
 
 
 def plot_effects(folder: Path, servers: Mapping[str, Sequence[SettingEffect]], title: str) -> None:
-    """Effects on throughput and on recovery, a row a level, a panel a server, by its name: `effects.svg`, `.png`.
+    """Plot effects on throughput and on recovery, a row a level, a panel a server, by its name: `effects.svg`, `.png`.
 
-    Levels without an effect that could be measured are named below their panel, if any has one.
+    Levels without a measurable effect are named below their panel, if any has one.
     """
     shown = {label: [each for each in found if _is_resolved(each)] or found for label, found in servers.items()}
     levels = sum(len(of_server) for of_server in shown.values())
@@ -48,7 +48,7 @@ def plot_effects(folder: Path, servers: Mapping[str, Sequence[SettingEffect]], t
 
 
 def _is_resolved(each: SettingEffect) -> bool:
-    """Whether its effect on throughput or on recovery stands."""
+    """Return True if its effect on throughput or on recovery is significant."""
     return each.throughput_stands or each.recovery_stands
 
 
@@ -82,7 +82,7 @@ def _panel(panel: Axes, found: Sequence[SettingEffect]) -> None:
 
 
 def _level(each: SettingEffect) -> str:
-    """As in `log_bin: off → on`, with the load where it is not TPC-C."""
+    """Return words as in `log_bin: off → on`, with the load if it is not TPC-C."""
     load = "" if each.load == TPCC else f"\n({each.load.replace('-', ' ')})"
     return f"{each.setting}: {each.baseline} → {each.level.partition(',')[0]}{load}"
 

@@ -1,4 +1,4 @@
-"""What a settings run measured: the answer, the table and the picture."""
+"""Report of a settings run: the answer, the table and the picture."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from .effects import SettingEffect, effects, measured_in, skipped_in
 from .plots import plot_effects
 
 _TOLD = 4
-"""Levels of each load that the answer names."""
+"""Number of levels of each load that the answer names."""
 _LOADS = {TPCC: "TPC-C", LARGE_ROWS: "large rows", STORM: "storm"}
-"""In this order: what is like most production comes first."""
+"""Loads in the order of the answer: the one most similar to production comes first."""
 _WIDE = 100
 _MAY_BE_CHANCE = "?"
 
 
 def report(run: Run) -> Report:
-    """The answer, the table and the picture of a run."""
+    """Return the answer, the table and the picture of a run."""
     found = effects(measured_in([run]))
     if not found:
         return Report(answer="No setting was compared with its baseline.", tables=[])
@@ -45,14 +45,15 @@ def report(run: Run) -> Report:
 
 
 def plots(found: Sequence[SettingEffect]) -> list[Plot]:
-    """The picture of the effects, a panel a server."""
+    """Return the picture of the effects, a panel a server."""
     return [Plot("effects", partial(plot_effects, servers=drawn(found), title=title(found)))]
 
 
 def answer(found: Sequence[SettingEffect]) -> str:
-    """What changes throughput the most, server by server and load by load, and how many levels change nothing that can be told.
+    """Return the largest changes of throughput by server and load, and the number of levels without a significant one.
 
-    As in `MySQL 9.7.4: throughput: TPC-C -24% with log_bin=on; large rows -97% with innodb_log_buffer_size=1M; 12 of 14 …`.
+    For example `MySQL 9.7.4: throughput: TPC-C -24% with log_bin=on; large rows -97% with innodb_log_buffer_size=1M;
+    …`.
     """
     parts = []
     for label, own in _by_server(found).items():
@@ -71,7 +72,7 @@ def answer(found: Sequence[SettingEffect]) -> str:
 
 
 def _most(told: Sequence[tuple[SettingEffect, Ratio]], levels: int) -> str:
-    """The largest effects, so many of each load."""
+    """Return the largest effects, `levels` for each load."""
     return "; ".join(
         f"{name} " + ", ".join(_in_brief(*each) for each in of_load[:levels])
         for name, of_load in _by_load(told).items()
@@ -79,14 +80,14 @@ def _most(told: Sequence[tuple[SettingEffect, Ratio]], levels: int) -> str:
 
 
 def _by_load(told: Sequence[tuple[SettingEffect, Ratio]]) -> Mapping[str, Sequence[tuple[SettingEffect, Ratio]]]:
-    """Name of the load → its effects, in the order they come in."""
+    """Return name of the load → its effects, in the given order."""
     loads = dict.fromkeys([*_LOADS, *(each.load for each, _ in told)])
     by_load = {_LOADS.get(load, load): [pair for pair in told if pair[0].load == load] for load in loads}
     return {name: of_load for name, of_load in by_load.items() if of_load}
 
 
 def title(found: Sequence[SettingEffect]) -> str:
-    """The largest effect of each load, of several servers that of the first load: the first row of each panel."""
+    """Return the largest effect of each load, or of the first load for several servers: the first row of each panel."""
     servers = _by_server(found)
     if len(servers) == 1:
         ((label, own),) = servers.items()
@@ -102,7 +103,9 @@ def title(found: Sequence[SettingEffect]) -> str:
 
 
 def drawn(found: Sequence[SettingEffect]) -> Mapping[str, Sequence[SettingEffect]]:
-    """Server → its effects in the order of the title: load by load, the largest resolved effect on throughput first."""
+    """Return server → its effects in the order of the title: by load, the largest significant effect on throughput
+    first.
+    """
     loads = list(dict.fromkeys([*_LOADS, *(each.load for each in found)]))
 
     def order(each: SettingEffect) -> tuple[int, bool, float]:
@@ -114,12 +117,12 @@ def drawn(found: Sequence[SettingEffect]) -> Mapping[str, Sequence[SettingEffect
 
 
 def _strength(ratio: Ratio) -> float:
-    """How far a change is from none, halving as far as doubling."""
+    """Return the size of a change on a logarithmic scale, where halving and doubling are equal."""
     return abs(math.log1p(ratio.change))
 
 
 def _by_server(found: Sequence[SettingEffect]) -> Mapping[str, Sequence[SettingEffect]]:
-    """Server and version, and the machine where there are several → its effects."""
+    """Return server and version, and the machine if there are several → its effects."""
     several = len({each.machine for each in found}) > 1
     servers: dict[str, list[SettingEffect]] = {}
     for each in found:
@@ -130,31 +133,31 @@ def _by_server(found: Sequence[SettingEffect]) -> Mapping[str, Sequence[SettingE
 
 
 def _compared(found: Sequence[SettingEffect]) -> int:
-    """Of how many levels an interval of throughput is known."""
+    """Return the number of levels with an interval of throughput."""
     return sum(_is_known(each.throughput) for each in found)
 
 
 def _resolved_effects(found: Sequence[SettingEffect]) -> list[tuple[SettingEffect, Ratio]]:
-    """The levels of which chance alone does not explain what they changed throughput by, the largest effect first."""
+    """Return the levels whose change of throughput is significant, the largest first."""
     told = [(each, each.throughput) for each in found if each.throughput is not None and each.throughput_stands]
     return sorted(told, key=lambda pair: -_strength(pair[1]))
 
 
 def _in_brief(each: SettingEffect, ratio: Ratio) -> str:
-    """As in `-5% with innodb_flush_method=fsync`, without what a table says of the level more."""
+    """Return words as in `-5% with innodb_flush_method=fsync`, shorter than a table's."""
     name, _, of_what = each.setting.partition(", ")
     return f"{ratio.change:+.0%} with {name}={each.level.partition(',')[0]}" + (f" ({of_what})" if of_what else "")
 
 
 def _is_known(ratio: Ratio | None) -> bool:
-    """Whether there is an interval."""
+    """Return True if there is an interval."""
     return ratio is not None and not math.isnan(ratio.low)
 
 
 def settings_table(
     found: Sequence[SettingEffect], left_out: Mapping[str, Sequence[Skipped]], off: Off, widest: int = SCREEN
 ) -> ReportTable:
-    """A row a level, what changes the most first; in so many characters."""
+    """Return a table with a row for each level, the largest effect first, of at most `widest` characters."""
     columns = [
         *(
             [Column[SettingEffect]("machine", lambda each: each.machine)]
@@ -221,7 +224,7 @@ def _in_words(ratio: Ratio | None, stands: bool) -> str:
 
 
 def row_dictionaries(found: Sequence[SettingEffect]) -> list[dict[str, object]]:
-    """The rows as CSV and Parquet take them."""
+    """Return the rows as dictionaries for CSV and Parquet."""
     rows = []
     for each in found:
         flat = asdict(each)

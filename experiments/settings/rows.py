@@ -1,4 +1,4 @@
-"""The recoveries as rows for frames (docs/run-data.md), each with the setting that was changed in the load before it."""
+"""Recoveries as rows for frames (docs/run-data.md), each with the changed setting of its load."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .planned import SettingsPlan
 
 
 def settings_rows(run: Run) -> Rows:
-    """The recoveries of a run. Raises `LabError`."""
+    """Return the recoveries of a run. Raises `LabError`."""
     plan: SettingsPlan = run.plan(SettingsPlan)
     rows = []
     for record, columns in load_rows(run):
