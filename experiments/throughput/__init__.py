@@ -1,1 +1,1 @@
-"""What throughput does a larger redo log gain, and what does it cost in recovery?"""
+"""Throughput that a larger redo log gains, and the recovery time that it costs."""

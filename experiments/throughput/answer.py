@@ -1,4 +1,4 @@
-"""The answer, a sentence a server: what a larger log gains in throughput, and what it adds to recovery."""
+"""The answer, a sentence a server: throughput gained by a larger log, and recovery time added."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ from redolab.units import KIB, format_duration, format_size
 from .rows import ThroughputRow, ThroughputSeries
 
 _ALWAYS = ("storage", "pool")
-"""What a panel says of its series in any case."""
+"""Properties of its series that a panel always names."""
 _BUSY = 0.9
-"""Of its time: what is busier limits a load."""
+"""Share of its time from which a busy resource limits a load."""
 
 
 def answer(series: Sequence[ThroughputSeries]) -> str:
-    """A sentence for each series."""
+    """Return a sentence for each series."""
     if not series:
         return "No load was measured."
     return " ".join(sentence(each, series) for each in series)
 
 
 def title(series: Sequence[ThroughputSeries]) -> str:
-    """The answer; of several series the one thing that they show together, as all of it does not fit above a picture.
+    """Return the answer, or for several series their common result, since the whole does not fit above a picture.
 
-    As in `From 256M to 4G of redo log no gain in throughput could be measured; recovering a full log takes 3.3 to 12 times as long`
-    and `Throughput from 256M to 4G: MySQL 9.7.4 +33 % (+22 to +44), MariaDB 11.8.9 +102 % (+94 to +109)`.
+    For example `From 256M to 4G of redo log no gain in throughput could be measured; recovering a full log takes 3.3 to
+    12 times as long` and `Throughput from 256M to 4G: MySQL 9.7.4 +33 % (+22 to +44), MariaDB 11.8.9 +102 % (+94 to
+    +109)`.
     """
     if len(series) == 1:
         return answer(series)
@@ -54,9 +55,11 @@ def title(series: Sequence[ThroughputSeries]) -> str:
 
 
 def finding(series: Sequence[ThroughputSeries]) -> str:
-    """What the largest log saves the device, which a load shows with less doubt than its throughput, and then the title.
+    """Return the writes that the largest log saves the device, which are more certain than throughput, and then the
+    title.
 
-    As in `A redo log of 4G instead of 256M: the device is sent 22 KiB for each commit instead of 60 (MySQL 9.7.4). From 256M …`.
+    For example `A redo log of 4G instead of 256M: the device is sent 22 KiB for each commit instead of 60 (MySQL
+    9.7.4). …`.
     """
     if len(series) == 1:
         return answer(series)
@@ -73,9 +76,11 @@ def finding(series: Sequence[ThroughputSeries]) -> str:
 
 
 def limited_in_words(series: Sequence[ThroughputSeries]) -> str:
-    """What the loads were limited by, whatever the log: their processors or their device; empty where neither was busy in all.
+    """Return the resource that limited each series at any log size, CPUs or device; empty if neither was busy in all
+    loads.
 
-    As in `MySQL 9.7.4 by the processors (97 % busy and more), MariaDB 11.8.9, cloud-ssd by the device (99 % busy and more)`.
+    For example `MySQL 9.7.4 by the processors (97 % busy and more), MariaDB 11.8.9, cloud-ssd by the device (99 % busy
+    and more)`.
     """
     said = []
     for each in series:
@@ -92,7 +97,7 @@ def limited_in_words(series: Sequence[ThroughputSeries]) -> str:
 
 
 def _kib_written(first: ThroughputRow, last: ThroughputRow) -> str | None:
-    """As in `22 KiB instead of 60`; None where the device was not measured, or there is one size."""
+    """Return words as in `22 KiB instead of 60`; None if the device was not measured, or for a single size."""
     before, after = first.figures.device_per_commit, last.figures.device_per_commit
     if last is first or before is None or after is None:
         return None
@@ -100,13 +105,13 @@ def _kib_written(first: ThroughputRow, last: ThroughputRow) -> str | None:
 
 
 def _writes(first: ThroughputRow, last: ThroughputRow) -> str:
-    """As in `22 KiB instead of 60 to the device for each commit`; empty where it was not measured."""
+    """Return words as in `22 KiB instead of 60 to the device for each commit`; empty if it was not measured."""
     kib = _kib_written(first, last)
     return "" if kib is None else f"{kib} to the device for each commit"
 
 
 def _full_log_in_words(series: Sequence[ThroughputSeries]) -> str:
-    """How many times as long the largest log takes as the smallest, filled up; nothing where that is not known."""
+    """Return how many times as long the largest log takes as the smallest, filled up; empty if unknown."""
     known = [
         each.rows[-1].filled_ready / each.rows[0].filled_ready
         for each in series
@@ -115,15 +120,18 @@ def _full_log_in_words(series: Sequence[ThroughputSeries]) -> str:
     if not known:
         return ""
     least, most = (f"{value:.1f}" for value in (min(known), max(known)))
-    # Of a log that did not fill up, a full one takes longer.
+    # If a log did not fill up, a full one takes longer.
     at_least = "at least " if any(each.rows[-1].filled_short for each in series) else ""
     return f"; recovery with the log filled up takes {at_least}{least if least == most else f'{least} to {most}'} times as long"
 
 
 def sentence(one: ThroughputSeries, among: Sequence[ThroughputSeries] = (), *, device: bool = True) -> str:
-    """What a larger log gains and costs; `device`: with what it saves the device and gains, which `finding` has too.
+    """Return the gains and costs of a larger log.
 
-    As in `MariaDB 11.8.6: a redo log of 2G instead of 256M: +31% throughput (+27% to +36%); recovery takes 12 s longer; …`.
+    `device`: include the writes it saves and the gain, as `finding` does.
+
+    For example `MariaDB 11.8.6: a redo log of 2G instead of 256M: +31% throughput (+27% to +36%); recovery takes 12 s
+    …`.
     """
     first, last = one.rows[0], one.rows[-1]
     which = name_of(one, among)
@@ -149,14 +157,14 @@ def _instead(first: ThroughputRow, last: ThroughputRow) -> str:
 
 
 def _gain(one: ThroughputSeries, row: ThroughputRow) -> str:
-    """As in `+31% throughput (+27% to +36%)`."""
+    """Return words as in `+31% throughput (+27% to +36%)`."""
     gain = one.gains[row.log_size]
     between = too_few(one) if math.isnan(gain.low) else f"{gain.low:+.0%} to {gain.high:+.0%}"
     return f"{gain.change:+.0%} throughput ({between})"
 
 
 def _unresolved(one: ThroughputSeries) -> str:
-    """As in `throughput gain not resolved (less than 5 % either way; with 2G +1 % (-4 to +6))`."""
+    """Return words as in `throughput gain not resolved (less than 5 % either way; with 2G +1 % (-4 to +6))`."""
     compared = [row for row in one.rows[1:] if row.log_size in one.gains]
     largest = (
         f"; with {format_size(compared[-1].log_size)} {one.gains[compared[-1].log_size].with_interval()}"
@@ -167,7 +175,7 @@ def _unresolved(one: ThroughputSeries) -> str:
 
 
 def _longer(first: ThroughputRow, row: ThroughputRow) -> str:
-    """As in `recovery takes 22 s longer, 85 s with the log filled up`; empty where nothing is known."""
+    """Return words as in `recovery takes 22 s longer, 85 s with the log filled up`; empty if unknown."""
     parts = [
         f"{after - before:+.0f} s{beside}"
         for before, after, beside in (
@@ -180,9 +188,9 @@ def _longer(first: ThroughputRow, row: ThroughputRow) -> str:
 
 
 def gained(one: ThroughputSeries) -> ThroughputRow | None:
-    """The row of the log beyond which nothing more is gained; where that is the smallest, of the one that gained the most.
+    """Return the row of the log beyond which nothing more is gained; if that is the smallest, of the largest gain.
 
-    None where no gain is known, or where that one may be none.
+    None if no gain is known or significant.
     """
     known = [row for row in one.rows[1:] if row.log_size in one.gains]
     reached = [row for row in known if one.plateau is not None and row.log_size == one.plateau.size]
@@ -191,12 +199,12 @@ def gained(one: ThroughputSeries) -> ThroughputRow | None:
 
 
 def is_shown(gain: Ratio) -> bool:
-    """Whether a gain is one: not where its interval has none in it. Of one load each there is no interval."""
+    """Return True if a gain's interval excludes zero. A single load of each size has no interval, and counts."""
     return math.isnan(gain.low) or gain.excludes_zero
 
 
 def _why_no_gain(one: ThroughputSeries) -> str:
-    """As in `no gain is claimed for 4G, measured in other minutes of its load than 256M`."""
+    """Return words as in `no gain is claimed for 4G, measured in other minutes of its load than 256M`."""
     if not one.apart:
         return "no more than repeated loads differ"
     sizes = ", ".join(format_size(size) for size in one.apart)
@@ -207,19 +215,19 @@ def _why_no_gain(one: ThroughputSeries) -> str:
 
 
 def name_of(one: ThroughputSeries, among: Sequence[ThroughputSeries]) -> str:
-    """Server and version, and what tells a series from the others of that server."""
+    """Return server and version, and the differences from other series of that server."""
     return _named(one, among, ())
 
 
 def panel_name(one: ThroughputSeries, among: Sequence[ThroughputSeries]) -> str:
-    """The same for a picture, with storage, pool and what was set beside production's settings."""
+    """Return the name for a picture, with storage, pool and settings beyond production's."""
     return _named(one, among, (*_ALWAYS, "settings") if one.made.settings else _ALWAYS)
 
 
 def _named(one: ThroughputSeries, among: Sequence[ThroughputSeries], always: Sequence[str]) -> str:
     label = server_label(one.made.server, one.made.version)
     alike = [each for each in among if each.made == one.made]
-    # What no block compares stands apart for no other reason.
+    # Series with equal conditions that no block connects are named by their run.
     run = [f"run {one.loads[0].run}"] if len(alike) > 1 else []
     return ", ".join([label, *_told_apart(one, among, always), *run])
 
@@ -229,12 +237,12 @@ def _sizes(first: ThroughputRow, last: ThroughputRow) -> str:
 
 
 def too_few(one: ThroughputSeries) -> str:
-    """Why there is no interval."""
+    """Return the reason for a missing interval."""
     return "one load each" if all(row.n == 1 for row in one.rows) else "too few loads for an interval"
 
 
 def in_rate(row: ThroughputRow) -> str:
-    """As in `19,800 NOTPM`."""
+    """Return words as in `19,800 NOTPM`."""
     return f"{row.rate.mean:,.0f} {'NOTPM' if row.is_notpm else 'commits/s'}"
 
 
@@ -243,7 +251,7 @@ def _recovery_of(row: ThroughputRow) -> str:
 
 
 def _told_apart(one: ThroughputSeries, among: Sequence[ThroughputSeries], always: Sequence[str]) -> list[str]:
-    """What tells a series from the others of its server, and what is told in any case."""
+    """Return the properties that distinguish a series from others of its server, and those in `always`."""
     made = one.made
     others = [each.made for each in among if each.made.server == made.server and each.made != made]
     parts = {
@@ -266,7 +274,7 @@ def _told_apart(one: ThroughputSeries, among: Sequence[ThroughputSeries], always
 
 
 def _ended(kill: KillRule, others: Sequence[KillRule]) -> str:
-    """When the loads were ended, as in `until steady`, `5 min 0 s`; against others that were steady, by which windows."""
+    """Return when the loads ended, as in `until steady` or `5 min 0 s`; beside other steady ones, the windows."""
     if kill.steady is None and kill.after is not None:
         return format_duration(kill.after)
     if all(each.steady is None for each in others):

@@ -1,4 +1,4 @@
-"""What can be chosen of the throughput experiment."""
+"""Factors of the throughput experiment."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHORTEST = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class Factors(CrashFactors):
-    """What can be chosen; sizes in bytes, times in seconds."""
+    """Factors of the throughput experiment; sizes in bytes, times in seconds."""
 
     log_size: tuple[int, ...] = factor("Redo log sizes, with commas.", several(parse_size), "256M,1G,2G,4G")
     server: tuple[str, ...] = factor("Servers, with commas.", server_names, "mariadb-11.8")
@@ -75,7 +75,7 @@ class Factors(CrashFactors):
     keep: bool = keep_factor("off")
 
     def check(self) -> None:
-        """Refuse what makes no sense, before anything is started. Raises `InvalidInput`."""
+        """Refuse factors that make no sense, before anything is started. Raises `InvalidInput`."""
         check_log_sizes(self.server, self.log_size)
         if self.pool is not None:
             check_pool(self.pool)
@@ -88,7 +88,7 @@ class Factors(CrashFactors):
             raise InvalidInput(
                 f"a window of {format_duration(self.window)} is too short", f"choose {_SHORTEST_WINDOW:g}s or more"
             )
-        # The windows are of reports, the first of which comes a second or two after the load began.
+        # The windows consist of reports, and the first comes a second or two after the load began.
         soonest = SteadyRule(window=self.window).soonest + _FIRST_REPORT
         if self.limit < soonest:
             raise InvalidInput(
@@ -98,19 +98,21 @@ class Factors(CrashFactors):
         check_warm_up(self.warmup)
 
     def tables(self) -> int:
-        """Bytes of the tables: the same for all cells, and more than the largest log, so that this can hold redo of all of them."""
+        """Return the bytes of the tables: equal for all configurations, and larger than the largest log, which can then
+        fill.
+        """
         per_warehouse = workload_catalogue().get(self.workload).bytes_per_warehouse
         if self.warehouses is not None and per_warehouse is not None:
             return self.warehouses * per_warehouse
         return self.dataset or max(self.log_size) * 11 // 10
 
     def rule(self) -> KillRule:
-        """When a load is ended."""
+        """Return the rule for the end of a load."""
         if self.seconds is not None:
             return KillRule(after=self.seconds)
         return KillRule(steady=SteadyRule(window=self.window), after=self.limit)
 
     @override
     def in_words(self) -> dict[str, str]:
-        """So that it can be read again, production's own settings have their name."""
+        """Return the factors as text; production's own settings have their name, so that the text can be read again."""
         return {**super().in_words(), "settings": words(tuple(each or NONE for each in self.settings))}

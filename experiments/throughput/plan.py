@@ -1,4 +1,6 @@
-"""The plan: a load for each cell, crashed at its end, and a crash with flushing held back beside it; both recovered."""
+"""Plan: a load for each configuration, crashed at its end, and a crash with flushing throttled beside it; both
+recovered.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from .factors import Factors
 def plan(factors: Factors, lab: Lab) -> CrashPlan:
     """Return the plan: a block for each repeat, with every load of every server in a drawn order. Raises `LabError`.
 
-    A drift of the host then looks like no effect of the log's size. All cells share tables, pool and clients.
+    A drift of the host then affects all log sizes alike. All configurations share tables, pool and clients.
     """
     factors.check()
     check_possible(factors.profiles())
@@ -50,7 +52,7 @@ def plan(factors: Factors, lab: Lab) -> CrashPlan:
 
 
 def _which(factors: Factors) -> list[tuple[str, int, str]]:
-    """Storage, log size and settings of each cell."""
+    """Return storage, log size and settings of each configuration."""
     return list(itertools.product(factors.storage, factors.log_size, factors.settings))
 
 
@@ -62,7 +64,7 @@ def _load(factors: Factors, pool: int, storage: str, size: int, settings: str, n
         threads=factors.connections,
         think_time=factors.think_time,
         kill=factors.rule(),
-        # A transaction that stays open for half an hour would keep purge from its work.
+        # A transaction that stays open for half an hour would block purge.
         open_transaction_rows=0,
         trx_commit=factors.trx_commit,
         binary_log=factors.binary_log,

@@ -18,24 +18,25 @@ from .answer import in_rate, is_shown, panel_name
 from .rows import ThroughputSeries
 
 _SCALE, _LIGHTEST = "viridis_r", 0.2
-"""A log's colour is the darker the larger it is, in grey too; the lightest of the scale is not seen on white."""
+"""Colour scale of the logs, and its lightest colour that is seen on white. A larger log is darker, in grey too."""
 _STYLES = ("-", "--", "-.", ":")
 _SMOOTHED = 30
-"""Seconds."""
+"""Seconds over which throughput is averaged."""
 _LETTERS = 27
-"""Of a panel's name in a line, where panels stand beside each other."""
+"""Characters of a panel's name in a line, for panels side by side."""
 _ROOM = 1.2
 _MARGIN = 3.0
 _WHOLE = 10
 """Seconds from which on a figure has no fraction."""
 _ON_WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
-"""Under a figure that a line would cross out."""
+"""Background of a figure that a line would cross out."""
 
 
 def plot_trade(path: Path, series: Sequence[ThroughputSeries], rto: float, title: str) -> None:
-    """Throughput above and recovery below over the log's size, a column a series, with the RTO, as `path` with `.svg` and `.png`.
+    """Plot throughput above recovery over the log's size, a column a series, with the RTO: `path` with `.svg` and
+    `.png`.
 
-    Throughput is drawn as a share of that with the series' smallest log: all series then have one scale.
+    Throughput is relative to the series' smallest log, so that all series have one scale.
     """
     figure, panels = plt.subplots(
         2, len(series), figsize=(max(WIDTH, 2.6 * len(series)), 5.8), sharex="col", sharey="row",
@@ -50,10 +51,10 @@ def plot_trade(path: Path, series: Sequence[ThroughputSeries], rto: float, title
     slowest = [
         value for each in series for row in each.rows for value in (row.ready, row.filled_ready) if value is not None
     ]
-    # A line far above everything would press what was measured flat.
+    # A line far above everything would press the measurements flat.
     if slowest:
         highest = max(*slowest, min(rto, 4 * max(slowest)))
-        # Below 0 there is room for the figures of what is ready at once.
+        # Below 0 there is room for the figures of recoveries that take no time.
         panels[1][0].set_ylim(-0.12 * highest, highest * _ROOM)
     panels[0][0].set_ylabel("throughput,\nsmallest log = 100%")
     panels[1][0].set_ylabel("seconds to ready")
@@ -73,15 +74,15 @@ def plot_trade(path: Path, series: Sequence[ThroughputSeries], rto: float, title
 
 
 def _relative(one: ThroughputSeries, rate: float) -> float:
-    """As a share of what the series' smallest log has; of one without any, nothing."""
+    """Return a rate relative to the series' smallest log; 0 if that had no throughput."""
     base = one.rows[0].rate.mean
     return rate / base if base else 0.0
 
 
 def _throughput_panel(panel: Axes, one: ThroughputSeries) -> None:
-    # The interval within one load would pass for that of the load.
+    # The interval within one load would look like the one between loads.
     known = one.repeated and not any(math.isnan(row.rate.high) for row in one.rows)
-    # A line between points would compare them, and show a gain.
+    # A line between points would compare them, and suggest a gain.
     for rows, style, filled, label in (
         (
             [row for row in one.rows if row.log_size not in one.apart], "-", MEASURED,
@@ -116,7 +117,7 @@ def _throughput_panel(panel: Axes, one: ThroughputSeries) -> None:
 
 def _recovery_panel(panel: Axes, one: ThroughputSeries, rto: float) -> None:
     sizes = [row.log_size for row in one.rows]
-    # A log filled up takes longer, or as long: its figures stand on the other side of the points.
+    # A filled log takes at least as long: its figures are on the other side of the points.
     lines = (
         ("filled_ready", "recovery with the log filled up", "s", "--", "#777777", (-9, 5, "right")),
         ("ready", "recovery after this load", "o", "-", MEASURED, (9, -11, "left")),
@@ -147,7 +148,9 @@ def _sizes(panel: Axes, sizes: Sequence[int]) -> None:
 
 
 def plot_ages(path: Path, series: Sequence[ThroughputSeries], title: str) -> None:
-    """The checkpoint age as a share of the hard limit over the time of each load, with the flush points: `path` with `.svg`, `.png`."""
+    """Plot checkpoint ages as shares of the hard limit over each load's time, with the flush points: `path` with
+    `.svg`, `.png`.
+    """
     figure, panels = plt.subplots(
         len(series), 1, figsize=(WIDTH, 1.2 + 2.3 * len(series)), layout="constrained", squeeze=False
     )
@@ -189,7 +192,7 @@ def _flush_points(panel: Axes, loads: Sequence[Load]) -> None:
 
 
 def plot_over_time(path: Path, series: Sequence[ThroughputSeries], title: str) -> None:
-    """Throughput from the start of each load, as `path` with `.svg` and `.png`."""
+    """Plot throughput from the start of each load: `path` with `.svg` and `.png`."""
     figure, panels = plt.subplots(
         len(series), 1, figsize=(WIDTH, 1.2 + 1.9 * len(series)), layout="constrained", squeeze=False, sharex=True
     )
@@ -197,7 +200,7 @@ def plot_over_time(path: Path, series: Sequence[ThroughputSeries], title: str) -
     for panel, each in zip(panels.flat, series, strict=True):
         for load in each.loads:
             seconds = per_second(load.moments)
-            # Of the last stretch only what is whole: a mean of few seconds would be a spike.
+            # Leave out an incomplete last interval: a mean of few seconds would be a spike.
             chunks = [seconds[at : at + _SMOOTHED] for at in range(0, len(seconds) - _SMOOTHED + 1, _SMOOTHED)]
             if not chunks:
                 continue
@@ -227,7 +230,7 @@ def plot_over_time(path: Path, series: Sequence[ThroughputSeries], title: str) -
 
 
 def _looks(series: Sequence[ThroughputSeries]) -> Mapping[int, tuple[str, str]]:
-    """Log size → its colour and kind of line, the same in every panel."""
+    """Return log size → its colour and line style, the same in every panel."""
     sizes = sorted({row.log_size for each in series for row in each.rows})
     scale = plt.get_cmap(_SCALE)
     shades = [_LIGHTEST + (1 - _LIGHTEST) * place / max(1, len(sizes) - 1) for place in range(len(sizes))]

@@ -1,4 +1,4 @@
-"""What a throughput run measured: its answer, its tables and its pictures."""
+"""Report of a throughput run: its answer, its tables and its pictures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .table import costs_table, throughput_table
 
 
 def report(run: Run) -> Report:
-    """The answer, the tables and the pictures of the loads that a run has measured."""
+    """Return the answer, the tables and the pictures of a run's loads."""
     found = found_in([run])
     series = series_of(found)
     if not series:
@@ -39,7 +39,7 @@ def report(run: Run) -> Report:
 
 
 def plots(series: Sequence[ThroughputSeries], rto: float, suffix: str = "") -> list[Plot]:
-    """The trade, and what went on during the loads; `suffix` tells them from those of other series."""
+    """Return plots of the trade and of the loads over time; `suffix` distinguishes them from those of other series."""
 
     def plot(name: str, draw: Callable[[Path], None]) -> Plot:
         return Plot(f"{name}{suffix}", lambda folder: draw(folder / f"{name}{suffix}"))
@@ -52,7 +52,7 @@ def plots(series: Sequence[ThroughputSeries], rto: float, suffix: str = "") -> l
 
 
 def age_title(series: Sequence[ThroughputSeries]) -> str:
-    """What the picture of the ages shows."""
+    """Return the finding of the picture of checkpoint ages."""
     kept = [
         f"{name_of(each, series)} {min(shares):.0%} to {max(shares):.0%}"
         for each in series
@@ -64,7 +64,7 @@ def age_title(series: Sequence[ThroughputSeries]) -> str:
 
 
 def time_title(series: Sequence[ThroughputSeries]) -> str:
-    """What the picture of throughput over time shows."""
+    """Return the finding of the picture of throughput over time."""
     if any(gained(each) for each in series):
         return "Throughput from the start of each load, by the redo log's size"
     furthest = max((each.furthest for each in series if len(each.rows) > 1), default=None)
@@ -74,12 +74,12 @@ def time_title(series: Sequence[ThroughputSeries]) -> str:
 
 
 def workloads_of(found: MeasuredLoads) -> list[str]:
-    """The workloads of the loads."""
+    """Return the workloads of the loads."""
     return list(dict.fromkeys(load.image.spec.workload for load in found.loads))
 
 
 def rto_of(run: Run) -> float:
-    """The recovery time objective that the run was made with, in seconds."""
+    """Return the run's recovery time objective, in seconds."""
     try:
         return read_factors(Factors, run.record().options).rto
     except LabError:

@@ -1,4 +1,4 @@
-"""What was measured, a row a cell: one server, storage, log size and settings."""
+"""Rows of a throughput run, one for each configuration: server, storage, log size and settings."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from redolab.results.recoveries import median_back
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThroughputRow:
-    """One cell: `n` loads and the crash at the end of each. Sizes in bytes, times in seconds.
+    """One configuration: `n` loads and the crash at the end of each. Sizes in bytes, times in seconds.
 
-    `figures` are those of the load whose throughput is the median one; what is said of recovery are medians.
+    `figures` are those of the load with the median throughput; the fields on recovery are medians.
     """
 
     machine: str
@@ -31,58 +31,58 @@ class ThroughputRow:
     connections: int
     n: int
     unsteady: int
-    """Of these, the loads that were to become steady and had not."""
+    """Number of loads that did not become steady, although they were to."""
     rate: Estimate
-    """NOTPM where the workload is TPC-C, else commits a second."""
+    """Throughput: NOTPM of TPC-C, commits a second of other workloads."""
     is_notpm: bool
     figures: LoadFigures
     load_seconds: float
     redo_at_crash: int | None
     ready: float | None
-    """From the crash at the end of the load."""
+    """Seconds to ready after the crash at the end of the load."""
     first_commit: float | None
     back: float | None
     not_back: int
     recoveries: int
     filled_redo: int | None
     filled_ready: float | None
-    """From the crash of a log filled up with flushing held back."""
+    """Seconds to ready after the crash of a log filled up with flushing throttled."""
     filled_back: float | None
     filled_short: bool
-    """Whether that log's age stopped growing before it was what it was to be."""
+    """True if the age of the filled log stopped growing before its target."""
     late_share: float | None
     buffered: bool
 
     @property
     def decided_by(self) -> None:
-        """Figures that the storage decided; None: any may be."""
+        """Figures of the storage that decided the row; None: any may have."""
         return
 
 
 @dataclass(frozen=True, slots=True)
 class ThroughputSeries:
-    """The rows of one server on one storage with one kind of settings, smallest log first, and what follows from them."""
+    """Rows of one server on one storage with one set of settings, smallest log first, and their comparison."""
 
     made: Conditions
     rows: Sequence[ThroughputRow]
     gains: Mapping[int, Ratio]
-    """Log size → its throughput against that of the smallest log; without an interval where no load was repeated."""
+    """Log size → throughput relative to the smallest log; without an interval if no load was repeated."""
     apart: Sequence[int]
-    """Log sizes that have no gain: they were measured in other seconds of their loads than the smallest."""
+    """Log sizes without a gain: they were measured in other seconds of their loads than the smallest."""
     furthest: float
-    """The largest share by which throughput with a size is above or below that with the smallest log."""
+    """Largest relative difference in throughput between any size and the smallest log."""
     repeated: bool
-    """Whether it is known how far loads made alike differ."""
+    """True if comparable loads were repeated, so that their spread is known."""
     plateau: Plateau | None
-    """None where a size is `apart`."""
+    """Plateau of throughput; None if a size is `apart`."""
     uneven: bool
-    """Whether some blocks lack some of the sizes."""
+    """True if some blocks lack some sizes."""
     loads: Sequence[Load]
-    """A load of each log size."""
+    """One load for each log size."""
 
 
 def series_of(found: MeasuredLoads) -> list[ThroughputSeries]:
-    """The series, each with what a larger log gains."""
+    """Return the series, each with the gain of a larger log."""
     return [
         ThroughputSeries(
             made=each.made,
@@ -103,7 +103,7 @@ def _row(made: Conditions, cell: LoadCell, worst: Sequence[WorstCase]) -> Throug
     loads, typical = cell.loads, cell.typical
     spec = typical.image.spec
     recoveries = [each for load in loads for each in load.recoveries]
-    # It was made without more settings, and says nothing of a server that has them.
+    # The filled log has only production's settings, and says nothing of a server with more.
     plain = not spec.instance.overrides
     beside = _filled_furthest([each for each in worst if plain and _made_beside(typical, each)])
     of_worst = [
@@ -147,7 +147,7 @@ def _row(made: Conditions, cell: LoadCell, worst: Sequence[WorstCase]) -> Throug
 
 
 def _filled_furthest(crashes: Sequence[WorstCase]) -> Sequence[WorstCase]:
-    """Those that were filled to the highest age, where there are any: with less redo, a recovery is another."""
+    """Return the crashes filled to the highest age, or all if there are none: recovery differs with less redo."""
     return [each for each in crashes if each.image.spec.kill.highest_age] or crashes
 
 
@@ -155,11 +155,11 @@ _OF_THE_KILL = (
     *("storage", "spec.storage", "spec.kill", "spec.think_time", "spec.pool_dump", "spec.instance.purpose"),
     *("spec.instance.overrides", "spec.instance.without"),
 )
-"""In what a load and the filled log beside it differ: how it was filled and killed, and on what."""
+"""Parts of the comparison key in which a load and the filled log beside it differ: filling, kill and storage."""
 
 
 def _made_beside(load: Load, filled: WorstCase) -> bool:
-    """Whether a log was filled as that of the load, flushing aside; the storages on which it is recovered may be several."""
+    """Return True if a log was filled like that of the load, except for flushing and the storages of its recoveries."""
     return load.machine == filled.machine and load.key.but(*_OF_THE_KILL) == filled.key.but(*_OF_THE_KILL)
 
 
@@ -168,7 +168,7 @@ def _whole(value: float | None) -> int | None:
 
 
 def row_dictionaries(series: Sequence[ThroughputSeries]) -> list[dict[str, object]]:
-    """The rows as CSV and Parquet take them, each with its gain over the smallest log."""
+    """Return the rows as dictionaries for CSV and Parquet, each with its gain over the smallest log."""
     found = []
     for each in series:
         for row in each.rows:

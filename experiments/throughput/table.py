@@ -1,4 +1,4 @@
-"""The tables: what everybody is shown, and what a transaction costs."""
+"""The main table, and the table of the costs of a transaction."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .rows import ThroughputRow, ThroughputSeries
 
 
 def throughput_table(series: Sequence[ThroughputSeries], workloads: Sequence[str], off: Off) -> ReportTable:
-    """A row a cell: throughput, how even it is, and what a crash costs."""
+    """Return a table with a row for each configuration: throughput, its evenness, and the costs of a crash."""
     rows = [row for each in series for row in each.rows]
     columns = [
         *_which_columns(rows, off),
@@ -55,7 +55,7 @@ def throughput_table(series: Sequence[ThroughputSeries], workloads: Sequence[str
 
 
 def costs_table(series: Sequence[ThroughputSeries], off: Off) -> ReportTable:
-    """What a transaction writes, and what the machine does."""
+    """Return a table of the writes of a transaction, and the use of the machine."""
     rows = [row for each in series for row in each.rows]
 
     def kib(of: Callable[[ThroughputRow], float | None]) -> Callable[[ThroughputRow], str]:
@@ -85,7 +85,7 @@ def costs_table(series: Sequence[ThroughputSeries], off: Off) -> ReportTable:
 
 
 def _which_columns(rows: Sequence[ThroughputRow], off: Off) -> list[Column[ThroughputRow]]:
-    """The columns that say which cell a row is."""
+    """Return the columns that identify a configuration."""
     machines = {row.machine for row in rows}
     return [
         *([Column[ThroughputRow]("machine", lambda row: row.machine)] if len(machines) > 1 else []),
@@ -103,7 +103,7 @@ def _remarks(series: Sequence[ThroughputSeries], off: Off) -> list[str]:
     said = []
 
     def which(chosen: Callable[[ThroughputSeries, ThroughputRow], bool]) -> str:
-        """As in `MariaDB 11.8.6 with 4G; MySQL 9.7.4 with 2G, 4G`."""
+        """Return words as in `MariaDB 11.8.6 with 4G; MySQL 9.7.4 with 2G, 4G`."""
         sizes = [(one, [format_size(row.log_size) for row in one.rows if chosen(one, row)]) for one in series]
         return "; ".join(f"{name_of(one, series)} with {', '.join(own)}" for one, own in sizes if own)
 
@@ -139,7 +139,7 @@ def _remarks(series: Sequence[ThroughputSeries], off: Off) -> list[str]:
 
 
 def _measured_apart(one: ThroughputSeries, among: Sequence[ThroughputSeries]) -> str:
-    """As in `MySQL 9.7.4 with 4G (minutes 24 to 30) and 256M (1 to 7)`."""
+    """Return words as in `MySQL 9.7.4 with 4G (minutes 24 to 30) and 256M (1 to 7)`."""
     minutes = {
         row.log_size: " to ".join(f"{second / 60:.0f}" for second in load.measured)
         for row, load in zip(one.rows, one.loads, strict=True)
