@@ -1,6 +1,6 @@
 """A lab that crashes real MySQL-family servers on purpose, times their recovery, and sizes their redo logs.
 
-`load_runs` is for notebooks: what runs measured, as a frame.
+`load_runs` is for notebooks: the trials of runs, as a frame.
 """
 
 from __future__ import annotations

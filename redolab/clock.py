@@ -13,7 +13,7 @@ _STARTED = 19
 
 @dataclass(frozen=True, slots=True)
 class Instant:
-    """One moment on both clocks, in seconds: durations come from `monotonic` only."""
+    """An instant on both clocks, in seconds: durations come from `monotonic` only."""
 
     monotonic: float
     wall: float

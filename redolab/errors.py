@@ -1,7 +1,7 @@
 """Errors that a person can act on.
 
-A `LabError` names a thing, says in one sentence what is wrong with it, and in a second what to do. The command line
-prints it as one line. Any other exception is a bug and keeps its traceback.
+A `LabError` is one sentence on a thing and its fault, and a second with the remedy. The command line prints it as one
+line. Any other exception is a bug and keeps its traceback.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Sequence
 class LabError(Exception):
     """An error that the person at the terminal can act on.
 
-    `problem` names the thing and what was wrong with it; `remedy` says what to do next, where that is known; `details`
-    (the last lines of an error log, a program's output) are shown below the line.
+    `problem` names the thing and its fault; `remedy` says what to do next, if that is known; `details` (the last lines
+    of an error log, a program's output) are shown below the line.
     """
 
     exit_status = 1

@@ -1,4 +1,4 @@
-"""The picture of the anatomy: how many times as long each level takes, a panel a server, all on one logarithmic scale."""
+"""The picture of the anatomy: each level's time as a multiple of the baseline, a panel a server, on one log scale."""
 
 from __future__ import annotations
 

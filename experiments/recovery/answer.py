@@ -12,7 +12,7 @@ from redolab.units import format_size
 from .rows import RecoveryRow, bound_of, by_machine, recoveries_in
 
 _FEW = 4
-"""Most rows of one crash that are told one by one."""
+"""Most rows of one crash that the answer lists one by one."""
 
 
 def answer(rows: Sequence[RecoveryRow]) -> str:

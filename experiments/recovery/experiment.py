@@ -1,4 +1,4 @@
-"""The experiment recovery: crashes with a redo log of chosen sizes, recovered on every storage with every buffer pool."""
+"""The experiment recovery: crashes with chosen redo log sizes, recovered on every storage with every buffer pool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The picture of the settings: what each changes, with its interval, as SVG and PNG."""
+"""The picture of the settings: the effect of each with its interval, as SVG and PNG."""
 
 from __future__ import annotations
 

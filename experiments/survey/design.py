@@ -48,8 +48,7 @@ class DrawnCrash:
 
 
 def drawn_crashes(log_size: int, count: int, pools: int, most_memory: int, seed: str) -> list[DrawnCrash]:
-    """Return `count` crashes of a log of `log_size` bytes, equal for equal seeds, with pools up to `most_memory` bytes.
-    """
+    """Return `count` crashes of a log of `log_size` bytes, equal for equal seeds, with pools up to `most_memory`."""
     draw = random.Random(seed)
     points = qmc.LatinHypercube(d=3, rng=draw.randrange(2**32)).random(count).tolist()
     return [_crash(point, log_size, pools, most_memory, draw) for point in points]

@@ -60,9 +60,9 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
         self._loaded: list[DatasetSpec] = []
         """Datasets that were loaded for this run, and are not to be kept."""
         self._new: dict[int, str] = {}
-        """Group → the state that this session made for it; the load of one group may make those of others."""
+        """Group → name of the image that this session made for it; one load may make images for several groups."""
         self._unused: set[str] = set()
-        """Names of states that this session made, and that no group was entered on."""
+        """Names of images that this session made and no group has used yet."""
 
     @override
     def check(self, positions: Sequence[int]) -> None:

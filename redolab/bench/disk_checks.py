@@ -1,4 +1,4 @@
-"""The storages of a run, recorded when its session begins, with what fio finds of each."""
+"""Records of a run's storages with fio's figures, written when a session begins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Servers: those there are, adding one's own, and what a redo log of a size holds on each."""
+"""Servers: the catalogue, a user's own servers, and the capacity of a redo log on each."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class CrashImage(msgspec.Struct, frozen=True, kw_only=True):
     made: datetime
     why_killed: str
     fill_seconds: float
-    """Seconds of the load, without pauses for earlier states of it."""
+    """Seconds of the load, without its pauses for earlier crashes."""
     last_sample: Sample
     """Sample right before the SIGKILL."""
     settings: tuple[Setting, ...]

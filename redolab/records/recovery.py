@@ -48,7 +48,7 @@ class Outcome(StrEnum):
     REFUSED = "refused"
     """The server was ready, and refused the first write."""
     NO_CRASH_RECOVERY = "no crash recovery"
-    """The server was ready, and its log shows no crash recovery: the state was not of a crash, or went unnoticed."""
+    """The server was ready, and its log shows no crash recovery: the image is of no crash, or the server missed it."""
 
 
 class Repeated(msgspec.Struct, frozen=True, kw_only=True):

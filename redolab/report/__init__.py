@@ -1,1 +1,1 @@
-"""Tables and plots of what runs measured."""
+"""Tables and plots of runs."""

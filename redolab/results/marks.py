@@ -60,7 +60,9 @@ def storage_label(row: OnStorage, off: Off) -> str:
 
 
 def is_late(row: OnStorage) -> bool:
-    """Return True if simulator overruns delayed the row: the disk decided its time and answered late too often."""
+    """Return True if simulator overruns (late answers of the disk model) slowed the row, because the disk decided its
+    time.
+    """
     return (row.late_share or 0.0) > OFF and (row.decided_by is None or bool(row.decided_by))
 
 

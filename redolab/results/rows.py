@@ -1,4 +1,4 @@
-"""Recoveries as rows: each with its crash image and what fio found of its storage, for frames (docs/run-data.md)."""
+"""Recoveries as rows for frames, each with its crash image and fio's figures of its storage (docs/run-data.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of an experiment that has none of its own: every configuration with median, interval and n, and one plot."""
+"""Default report of an experiment: every configuration with median, interval and n, and one plot."""
 
 from __future__ import annotations
 

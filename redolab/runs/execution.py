@@ -260,7 +260,9 @@ class Execution:
 
     @contextmanager
     def _removed_if_not_kept(self) -> Iterator[None]:
-        """On an exception, keep the products that trials were measured on, for resuming, and remove the others."""
+        """Keep the products that trials were measured on if an exception ends the run, for resuming, and remove the
+        others.
+        """
         try:
             yield
         except BaseException as error:

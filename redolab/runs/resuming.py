@@ -36,7 +36,7 @@ class RunProgress:
         self.todo: Sequence[int] = remaining(plan, done)
         """The positions of the steps that are to be done, in the plan's order."""
         self.superseded = sum(len(positions) for positions in measured.values()) - len(done)
-        """Trials that no longer count, as what they were measured on is gone or on another machine."""
+        """Number of trials that no longer count: their product is gone or on another machine."""
 
     def usable(self, group: int) -> str | None:
         """Return the product that the group's trials were measured on, if it exists and the machine is the same."""

@@ -111,7 +111,7 @@ class Ruling(StrEnum):
 
 
 class VerdictRecord(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
-    """Check result of what a trial left (a line of `verdicts.jsonl`). The last line of a trial counts."""
+    """Result of checking a trial's server again (a line of `verdicts.jsonl`). The last line of a trial counts."""
 
     position: int
     """Index of the step in the plan; `group` and `attempt` are the trial's."""
@@ -162,7 +162,7 @@ class TrialRecord(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     attempt: int = 1
     session: int = 0
     took: float | None = None
-    """Seconds for the whole step, including what is not measured."""
+    """Seconds for the whole step, more than its measurements."""
     cost_keys: tuple[str, ...] = ()
     """Keys of steps of similar duration, the closest first, for estimates."""
     findings: tuple[Finding, ...] = ()

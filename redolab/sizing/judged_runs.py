@@ -39,7 +39,7 @@ class JudgedRun(Judgement):
 
 
 def judged_runs(runs: Sequence[Run], experiment: str = "production") -> list[JudgedRun]:
-    """Return the runs of an experiment among these, each judged by all that were measured before it. Raises `LabError`."""
+    """Return the runs of an experiment among these, each judged by all earlier runs. Raises `LabError`."""
     in_order = sorted(runs, key=lambda run: run.name)
     places = [place for place, run in enumerate(in_order) if run.record().experiment == experiment]
     return [_judged(in_order, place) for place in places]

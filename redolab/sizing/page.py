@@ -94,7 +94,7 @@ _DIGITS = 7
 
 
 def calculator_data(calibration: Calibration) -> Mapping[str, object]:
-    """Return the predictions that the calculator looks up, for every server, kind of redo, storage, pool and log size."""
+    """Return the predictions for the calculator: for every server, kind of redo, storage, pool and log size."""
     sizes = [*possible_sizes(0, 8 * GIB), *_LARGE]
     return {
         "sizes": sizes,

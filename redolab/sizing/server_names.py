@@ -16,7 +16,7 @@ NAME = re.compile(r"(mysql|percona|mariadb)[- ]?(\d+\.\d+(?:\.\d+)?)", re.IGNORE
 
 
 def asked_server(name: str) -> tuple[str, Version, Dialect]:
-    """Return family, version and dialect of a server of the catalogue, or of a family and version. Raises `InvalidInput`."""
+    """Return family, version and dialect of a catalogue server, or of a family and version. Raises `InvalidInput`."""
     catalogue = server_catalogue()
     if name in catalogue.names():
         entry = catalogue.get(name)
