@@ -33,7 +33,7 @@ help:
 	@echo "make test                         the tests, on real servers of each family with small logs"
 	@echo "make test-thorough                the others: all ten servers, and every stage at which something may end"
 	@echo "make test-vm                      the tests of the virtual machine, in about an hour without KVM"
-	@echo "make lint                         ruff, mypy, and the layers of the imports"
+	@echo "make lint                         ruff, mypy, the layers of the imports, the first words of docstrings"
 	@echo "make format                       let ruff format the code"
 	@echo "make clean [YES=1]                remove servers, datasets, crash images and .venv; results stay; it asks"
 
@@ -82,6 +82,7 @@ lint: $(VENV)/notebooks-installed $(VENV)/cluster-installed
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/mypy
 	@$(VENV)/bin/lint-imports
+	@$(VENV)/bin/python tests/docstrings.py
 
 format: setup
 	@$(VENV)/bin/ruff format .
