@@ -411,7 +411,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
 
     @staticmethod
     def _drop_beginnings(image: CrashImage, run: Run) -> None:
-        """Remove the series of a load's crashes but the last: its series begins with theirs, and many would be
+        """Remove the series of all crashes of a load but the last, whose series contains theirs: many would be
         megabytes.
         """
         of_load = [

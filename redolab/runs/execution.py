@@ -260,9 +260,7 @@ class Execution:
 
     @contextmanager
     def _removed_if_not_kept(self) -> Iterator[None]:
-        """Keep the products that trials were measured on if an exception ends the run, for resuming, and remove the
-        others.
-        """
+        """Remove, after an exception, the products that neither resuming nor a look into the failure needs."""
         try:
             yield
         except BaseException as error:
