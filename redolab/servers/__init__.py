@@ -1,1 +1,1 @@
-"""What runs: the catalogue of servers, how each is had, and instances of them."""
+"""Servers that the lab runs: their catalogue, their installation, their instances."""

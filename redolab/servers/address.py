@@ -28,7 +28,7 @@ _NOBODY_ANSWERS = (
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a server is and who asks. Its `password` is in no text of it."""
+    """Address of a server and the account that connects to it. The text form leaves out the password."""
 
     defaults_file: Path | None = None
     socket: str | None = None
@@ -48,14 +48,14 @@ class Address:
         return f"the server in {self.defaults_file}"
 
     def with_password(self, asked: str | None) -> Address:
-        """With the password that was asked for, or that of the environment, which an option file's comes before."""
+        """Return a copy with a password: the one given, else `MYSQL_PWD`, unless the option file has a password."""
         if asked is not None:
             return replace(self, password=asked)
         in_file = self._options().has_option("client", "password")
         return replace(self, password=None if in_file else os.environ.get(PASSWORD))
 
     def check(self) -> None:
-        """Raises `InvalidInput` if it names no server, or an option file that cannot be read."""
+        """Raise `InvalidInput` if the address names no server, or an option file that cannot be read."""
         if not (self.defaults_file or self.socket or self.host):
             raise InvalidInput("no server was named", "give --defaults-file FILE, --socket PATH or --host NAME")
         if self.socket and self.host:
@@ -63,7 +63,7 @@ class Address:
         self._options()
 
     def connect(self, answer: float = _PATIENCE) -> Connection:
-        """A connection that waits so many seconds for an answer. Raises `pymysql.MySQLError`."""
+        """Return a new connection that waits up to `answer` seconds for a reply. Raises `pymysql.MySQLError`."""
         given: dict[str, Any] = {
             "read_default_file": str(self.defaults_file) if self.defaults_file else None,
             "unix_socket": self.socket,
@@ -95,7 +95,7 @@ class Address:
 
 
 def refused(address: Address, error: pymysql.MySQLError) -> LabError:
-    """Why a server cannot be had, in one line: `Unreachable` if nothing answers."""
+    """Return the error for a failed connection: `Unreachable` if nothing answers, else `LabError`."""
     said = error.args[1] if len(error.args) > 1 else str(error)
     kind = Unreachable if error.args and error.args[0] in _NOBODY_ANSWERS else LabError
     return kind(f"{address} cannot be asked ({said})", "look at address, user and password")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def server_catalogue() -> Catalogue[CatalogueEntry]:
-    """All servers by name."""
+    """Return the servers of the lab and of the user, by name."""
     from redolab.servers.entry import CatalogueEntry
 
     ours = Catalogue.read("server", PROJECT.provision / "servers.toml", CatalogueEntry)

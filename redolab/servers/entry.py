@@ -1,4 +1,4 @@
-"""What the catalogue of servers, `provision/servers.toml`, says of each."""
+"""Entries of the catalogue of servers, `provision/servers.toml`."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from redolab.servers.sources import Source
 
 
 class CatalogueEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One server and how to get it; paths are relative to its root folder."""
+    """A server and the source to get it from; paths are relative to its root folder."""
 
     family: str
     version: str
-    """The one expected, which decides the dialect before the server is there; what is there is asked of the binary."""
+    """Expected version. It decides the dialect before installation; afterwards the binary's own answer counts."""
     program: str
     share: str
     source: Source
 
     def dialect(self) -> Dialect:
-        """What such a server speaks, as far as the version expected tells."""
+        """Return the dialect of the expected version."""
         return dialect_of(self.family, Version.parse(self.version))

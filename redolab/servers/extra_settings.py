@@ -13,7 +13,7 @@ from redolab.lines import Line
 from redolab.servers.dialects import Setting
 
 NONE = "none"
-"""What a person writes for the lab's own settings alone."""
+"""Value of the option that stands for the lab's own settings alone."""
 _SETTING = re.compile(r"([a-z][a-z0-9_]*)(?:=([\w./:%-]+))?", re.ASCII)
 _OTHERWISE = {
     "innodb_buffer_pool_size": "POOL= sets it",
@@ -23,7 +23,7 @@ _OTHERWISE = {
 }
 _ERROR = "[ERROR]"
 _STAMPS = re.compile(r"^(?:\s*\[[^\]]*\])+")
-"""As in `[MY-000067] [Server]`."""
+"""Bracketed fields at the beginning of a line of an error log, such as `[MY-000067] [Server]`."""
 _PLACES = frozenset(
     {
         "basedir", "bind_address", "datadir", "init_file", "innodb_data_home_dir", "innodb_log_group_home_dir",
@@ -58,7 +58,7 @@ def _checked(part: str) -> str:
 
 
 def what_was_refused(log: Sequence[Line], settings: Sequence[Setting]) -> str:
-    """What a server that did not start said of these settings: the first error that names one, else its first error."""
+    """Return the first error in the log that names one of the settings, else the first error of all."""
     return error_naming(log, settings) or next(iter(_errors(log)), "it ended without a word")
 
 

@@ -36,7 +36,7 @@ class _Mark(msgspec.Struct, frozen=True):
     """The server's name, which is not always that of its folder: the folder's has the version too."""
 
     def is_of(self, entry: CatalogueEntry) -> bool:
-        """Whether it was made from this very entry."""
+        """Return True if the server was installed from exactly this entry."""
         return (self.source, self.program, self.share) == (entry.source, entry.program, entry.share)
 
 
@@ -46,18 +46,18 @@ class InstalledServer:
 
     name: str
     version: str
-    """As its binary says it, packaging suffixes included."""
+    """Version as the binary reports it, packaging suffixes included."""
     dialect: Dialect
-    """Of the family and version that the binary says."""
+    """Dialect of the family and version that the binary reports."""
     sandbox: Sandbox
     program: Path
     share: Path
-    """Both as the sandbox sees them."""
+    """Share folder, like `program` a path inside the sandbox."""
     share_on_host: Path
     system: Path
-    """Under which its system lies on this machine: what the sandbox has at /."""
+    """Folder of this machine that the sandbox shows as /."""
     folder: Path
-    """What the lab has of it on this machine."""
+    """Folder of this machine with all that the lab keeps of the server."""
 
 
 class Servers:
@@ -75,7 +75,7 @@ class Servers:
         return max(of_entry, key=lambda each: (each.dialect.version == expected, each.dialect.version), default=None)
 
     def versions(self, name: str) -> list[InstalledServer]:
-        """Every version of a server that is there, the latest first, wherever it came from."""
+        """Return every installed version of a server, the latest first, whatever its source."""
         return sorted((server for _, server in self._all(name)), key=lambda each: each.dialect.version, reverse=True)
 
     def of_version(self, name: str, version: Version) -> InstalledServer | None:
@@ -192,7 +192,7 @@ def _read_mark(folder: Path) -> _Mark | None:
 
 
 def _system(folder: Path, source: Source) -> Path:
-    """Under what the server's system lies: the machine's own for a server that stays where it is."""
+    """Return the folder of the server's system: / for a server in a user's folder, else the unpacked root folder."""
     return _EVERYTHING if isinstance(source, FolderSource) else folder / "root"
 
 

@@ -42,7 +42,7 @@ class Connections:
         self._socket = socket
 
     def can_be_tried(self) -> bool:
-        """Whether there is anything to connect to: a server makes its socket when it is about to take connections."""
+        """Return True if the socket exists. A server makes it shortly before it takes connections."""
         return self._socket.exists()
 
     def connect(self, seconds: float = 10.0, answer: float | None = None) -> Connection:
@@ -67,7 +67,7 @@ class Connections:
 
 
 class UsedInstance(msgspec.Struct, frozen=True, kw_only=True):
-    """What an instance was like: the lab's settings with their reasons, and all that the server says it used."""
+    """Settings of an instance: the lab's, with their reasons, and all variables that the server reported."""
 
     settings: tuple[Setting, ...]
     variables: Mapping[str, str]
@@ -75,7 +75,7 @@ class UsedInstance(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class NetworkAddress:
-    """Where an instance is in its own network namespace, and who may do everything there without a password."""
+    """TCP address of an instance in its own network namespace, and an account with all rights and no password."""
 
     host: str = "127.0.0.1"
     port: int = PORT
@@ -83,7 +83,7 @@ class NetworkAddress:
 
 
 class Instance(AbstractContextManager["Instance"]):
-    """A started server; leaving the context ends it at once, however far it is."""
+    """A started server. Leaving the context kills it at once, even in the middle of a recovery."""
 
     def __init__(
         self, server: InstalledServer, folder: Path, request: InstanceRequest, process: Process, started: Instant
@@ -120,10 +120,7 @@ class Instance(AbstractContextManager["Instance"]):
         self.end()
 
     def watch(self, seconds: float, done: Callable[[], bool]) -> None:
-        """Read the error log until `done`, which is asked every few milliseconds.
-
-        Raises `ServerFailed`, with the log's last lines, when the server ends or `seconds` have passed before that.
-        """
+        """Read the error log for `seconds`. Raises `ServerFailed`, with its last lines, if the server has ended."""
         deadline = now().monotonic + seconds
         while not done():
             self.look(_LOOK_EVERY)
@@ -143,7 +140,7 @@ class Instance(AbstractContextManager["Instance"]):
         self.watch(seconds, lambda: Event.READY in self._first)
 
     def has_recovered(self) -> bool:
-        """Whether it is ready, and nothing that a crash left open is still to be rolled back."""
+        """Return True if the server is ready and every transaction that the crash left open is rolled back."""
         if Event.READY not in self._first:
             return False
         if Event.UNDO_END in self._first or Event.TRANSACTIONS not in self._first:
@@ -167,7 +164,7 @@ class Instance(AbstractContextManager["Instance"]):
 
     @property
     def is_ready(self) -> bool:
-        """Whether it has said that it takes connections."""
+        """Return True if the error log says that the server takes connections."""
         return Event.READY in self._first
 
     def recovery(self) -> Timeline | None:
@@ -175,14 +172,14 @@ class Instance(AbstractContextManager["Instance"]):
         return next(timelines(self.log), None)
 
     def check_running(self) -> None:
-        """Raises `ServerFailed` if it has ended though nobody ended it."""
+        """Raise `ServerFailed` if the server has ended although the lab did not end it."""
         self._take(now().monotonic)
         status = self._process.wait(0)
         if status is not None:
             raise self._failure(f"{self.server.name} ended by itself with status {status}")
 
     def sample(self, connection: Connection) -> Sample:
-        """All redo counters now, from one statement."""
+        """Return all redo counters of this instant, read by one statement."""
         dialect = self.server.dialect
         with connection.cursor() as cursor:
             instant = now()
@@ -190,9 +187,9 @@ class Instance(AbstractContextManager["Instance"]):
             return sample_at(instant, dialect.counters(cursor.fetchall()))
 
     def whole_sample(self, connection: Connection) -> Sample:
-        """All redo counters now, those included that a version says only in a second statement.
+        """Return all redo counters, including those that a version shows only by a second statement.
 
-        What that says belongs to the same instant only while nothing is written.
+        Counters of the second statement belong to the same instant only if nothing is written in between.
         """
         sample = self.sample(connection)
         statement = self.server.dialect.status_statement()
@@ -215,7 +212,7 @@ class Instance(AbstractContextManager["Instance"]):
         return UsedInstance(settings=tuple(self.server.dialect.settings(self.request)), variables={})
 
     def cpu_use(self) -> CpuUse | None:
-        """What the server has used of the processors; None if it has ended."""
+        """Return the CPU time that the server has used; None if it has ended."""
         return None if self._server_process is None else processes.cpu_use(self._server_process)
 
     def open_to_network(self) -> NetworkAddress:
@@ -249,12 +246,12 @@ class Instance(AbstractContextManager["Instance"]):
         return None if self._server_process is None else self._server_process.pid
 
     def ends_within(self, seconds: float) -> bool:
-        """Whether it has ended, or does so within that time."""
+        """Return True if the server has ended or ends within `seconds`."""
         return self._process.wait(seconds) is not None
 
     @property
     def status(self) -> int | None:
-        """Its exit status (negative: the signal that ended it); None while it runs."""
+        """Return the server's exit status (negative: the signal that ended it); None while it runs."""
         return self._process.wait(0)
 
     def kill(self) -> Instant:
@@ -330,9 +327,9 @@ class Instance(AbstractContextManager["Instance"]):
 
 @contextmanager
 def _short(socket: Path) -> Iterator[str]:
-    """While in it: an address of a socket that is short enough, wherever the instance lies.
+    """Yield an address of the socket that is short enough, wherever the instance lies.
 
-    A socket's address holds 107 bytes, a clone may lie deeper: the folder's descriptor makes it short.
+    A socket's address holds 107 bytes and a clone may lie deeper; the path by the folder's descriptor is short.
     """
     folder = os.open(socket.parent, os.O_PATH | os.O_DIRECTORY)
     try:

@@ -29,7 +29,7 @@ class OwnServers:
         self._file = file
 
     def entries(self) -> dict[str, CatalogueEntry]:
-        """All of them by name. Raises `InvalidInput` for a name that a folder cannot have."""
+        """Return all entries by name. Raises `InvalidInput` for a name that a folder cannot have."""
         if not self._file.exists():
             return {}
         entries = msgspec.json.decode(self._file.read_bytes(), type=dict[str, CatalogueEntry])
@@ -40,12 +40,12 @@ class OwnServers:
         return entries
 
     def keep(self, name: str, entry: CatalogueEntry, server: InstalledServer) -> None:
-        """Keep a server that has been installed, as what its binary says that it is."""
+        """Keep an installed server, with family and version as its binary reports them."""
         known = msgspec.structs.replace(entry, family=server.dialect.family, version=str(server.dialect.version))
         self._write({**self.entries(), name: known})
 
     def forget(self, name: str) -> None:
-        """Keep it no longer. Raises `InvalidInput` if it was not the user's own."""
+        """Remove a server from the user's own. Raises `InvalidInput` if the user had not added it."""
         entries = self.entries()
         if name not in entries:
             raise InvalidInput(f"'{name}' is not a server that you added", f"yours: {', '.join(entries) or 'none'}")

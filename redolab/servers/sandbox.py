@@ -13,13 +13,13 @@ from redolab.machine.processes import Command, Process, ProcessIdentity
 from redolab.machine.tools import Tool
 
 INSTANCE = Path("/instance")
-"""Where a server sees the folder of its instance: the same on every machine, so that its files name no other place."""
+"""Folder of an instance as its server sees it: the same on every machine, so that no file names another path."""
 
 SERVER_USER = 64747
-"""Who a server is when the lab is root: a number outside the ranges that Debian gives to anyone (Debian Policy 9.2.2)."""
+"""User id of a server when the lab is root: outside the ranges that Debian hands out (Debian Policy 9.2.2)."""
 
 NAMESPACES = "run as root, or allow user namespaces (sysctl kernel.apparmor_restrict_unprivileged_userns=0; of a container: --privileged)"
-"""What to do where bubblewrap may make no namespaces, as on Ubuntu 24.04 without root."""
+"""Advice for machines where bubblewrap may make no namespaces, as Ubuntu 24.04 without root."""
 
 _PASSWD = f"root:x:0:0::/:/bin/false\nredolab:x:{SERVER_USER}:{SERVER_USER}::{INSTANCE}:/bin/false\n"
 _GROUP = f"root:x:0:\nredolab:x:{SERVER_USER}:\n"
@@ -41,7 +41,7 @@ _START_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """What a server sees: the system under `system`, users of its own, and the folders in `beside` at their own places."""
+    """Files that a server sees: those of `system`, users of its own, each folder of `beside` at its own path."""
 
     bubblewrap: Tool
     system: Path
@@ -82,16 +82,16 @@ class Sandbox:
         return Command(wrapped, environment=self.bubblewrap.environment)
 
     def user_arguments(self) -> list[str]:
-        """What a server must be told so that it gives up root by itself."""
+        """Return the arguments that make a server give up root by itself."""
         return ["--user=redolab"] if processes.is_root() else []
 
     @staticmethod
     def owner() -> int | None:
-        """The user to whom an instance's files are given; None where they stay whose they are."""
+        """Return the id of the user who owns an instance's files; None if the lab's own user keeps them."""
         return SERVER_USER if processes.is_root() else None
 
     def check(self) -> None:
-        """Raises `LabError`, with what to do, if this machine lets bubblewrap make no namespaces."""
+        """Raise `LabError`, with advice, if this machine lets bubblewrap make no namespaces."""
         trial = [str(self.bubblewrap.program), "--ro-bind", "/", "/", "--unshare-pid", "--unshare-net", "true"]
         done = processes.run(Command(trial, environment=self.bubblewrap.environment), check=False)
         if done.status != 0:

@@ -1,7 +1,7 @@
-"""What differs between server families and versions: the contract, and the dialect of a given server.
+"""Differences between server families and versions: the contract, and the dialect of a given server.
 
-One module a family. Nothing outside this folder knows a server's name or compares a version, but for `errorlog`, which
-reads logs of servers that the lab cannot run.
+One module a family. Only this package, and `errorlog` for logs of servers that the lab cannot run, knows a server's
+name or compares versions.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ class Version:
 
 
 class Purpose(StrEnum):
-    """What an instance is for, as far as its settings differ."""
+    """Use of an instance, as far as its settings depend on it."""
 
     LOAD = "load"
     FILL = "fill"
     RECOVER = "recover"
     MEASURE = "measure"
-    """Counting what is written to the redo log, with as little written in the background as can be."""
+    """Count the bytes written to the redo log, with as few background writes as possible."""
     PRODUCTION = "production-defaults"
-    """As its vendor ships it, but for what docs/workloads.md names."""
+    """Settings as the vendor ships them, except those named in docs/workloads.md."""
     PRODUCTION_1000 = "production"
-    """The same with `innodb_io_capacity` 1000 and a maximum of 2000: in runs made until 2026-11-28, started no more."""
+    """`PRODUCTION` with `innodb_io_capacity` 1000 and a maximum of 2000. Only in runs made until 2026-11-28."""
 
     @property
     def is_production(self) -> bool:
@@ -71,12 +71,12 @@ class Setting:
     name: str
     value: str | None
     reason: str = field(compare=False)
-    """Why it is set: prose, which makes no setting another one."""
+    """Reason for the setting, in prose. Comparison of settings ignores it."""
 
 
 @dataclass(frozen=True, slots=True)
 class InstanceRequest:
-    """What an instance is to be like, in words that every dialect can translate; sizes in bytes."""
+    """Properties that an instance must have, in terms that every dialect can translate; sizes in bytes."""
 
     purpose: Purpose
     log_size: int
@@ -86,13 +86,13 @@ class InstanceRequest:
     redo_apart: bool = False
     """The redo log lies in the folder `REDO` of the instance, on a file system of its own."""
     sync_binlog: int | None = None
-    """None: the version's own default, which is written out."""
+    """Value of `sync_binlog`. None: the version's default, which the option file states."""
     slow_log: bool = False
-    """Whether it logs every statement, into the file `SLOW_LOG` of the instance."""
+    """True if the instance logs every statement into its file `SLOW_LOG`."""
     network: bool = False
-    """Whether it listens on TCP too, in a network namespace of its own."""
+    """True if the instance also listens on TCP, in a network namespace of its own."""
     page_size: int | None = None
-    """Of InnoDB's pages, which a data directory has for ever; None: the server's default."""
+    """Size of InnoDB's pages in bytes, fixed when the data directory is made. None: the server's default."""
     overrides: tuple[Setting, ...] = ()
     """Settings that take the place of the lab's own, each with its reason."""
     without: tuple[str, ...] = ()
@@ -101,23 +101,23 @@ class InstanceRequest:
 
 @dataclass(frozen=True, slots=True)
 class Initialisation:
-    """How an empty data directory becomes one that a server starts on."""
+    """Steps that turn an empty data directory into one that a server starts on."""
 
     arguments: Sequence[str] = ()
-    """With which the server is run once to make it; none if it is not."""
+    """Arguments of the single server run that makes the data directory; empty if no such run is needed."""
     sql_before: str = ""
-    """What that run is fed with: this,"""
+    """SQL that the server run reads first."""
     sql_files: Sequence[str] = ()
-    """and then these files of the server's share folder."""
+    """Files of the server's share folder that the server run reads after `sql_before`."""
     ready_folder: str | None = None
     """A data directory that came with the server, beside its share folder, of which a copy is made first."""
 
 
 class GetsStuck(StrEnum):
-    """What is known of recoveries in more than one batch that never end (docs/results/stuck.md)."""
+    """Knowledge about recoveries in more than one batch that never end (docs/results/stuck.md)."""
 
     NO = "no"
-    """The source has the wait that prevents it, or other code recovers, and no recovery of it got stuck."""
+    """The source has the wait that prevents it, or other code recovers, and no recovery got stuck."""
     YES = "yes"
     """The wait is missing in the source, and recoveries got stuck."""
     NOT_KNOWN = "not known"
@@ -126,25 +126,25 @@ class GetsStuck(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Resizing:
-    """How a redo log is given another size on a server in production."""
+    """Procedure that changes the size of the redo log on a server in production."""
 
     statement: str | None
-    """What does it while the server runs; None where it takes a restart."""
+    """Statement that resizes the log while the server runs. None: the change takes a restart."""
     steps: Sequence[str]
-    """With a restart, or what to know of the statement, in order; the way back is the same with the old size."""
+    """Steps of the restart, or remarks on the statement, in order. The same steps with the old size undo the change."""
 
 
 @dataclass(frozen=True, slots=True)
 class StartTimeout:
-    """How long the systemd units that vendors ship let a start take, and with it a recovery."""
+    """Time that the vendors' systemd units allow a start, and so a recovery, to take."""
 
     unit: str
     least_s: int
-    """Seconds: the shortest of them."""
+    """Shortest timeout of the vendors' units, in seconds."""
     shipped: str
-    """Which unit has which, in words."""
+    """Prose that names each unit and its timeout."""
     is_extended: bool = False
-    """True if the server asks for more time while its recovery makes progress: in vain on a Galera node (MDEV-17934)."""
+    """True if a recovery that progresses extends the timeout. Without effect on a Galera node (MDEV-17934)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,58 +153,58 @@ class SlowLogDetail:
 
     variable: str
     none: str
-    """Its value without them,"""
+    """Value of the variable that adds no figures."""
     all: str
-    """and with all of them."""
+    """Value of the variable that adds all figures."""
 
 
 class Dialect(Protocol):
-    """How the lab talks to servers of one family; made for one version."""
+    """Contract of the code that talks to servers of one family; an object is made for one version."""
 
     family: str
     version: Version
     smallest_log: int
-    """Bytes of all redo log files together, as for `largest_log`."""
+    """Smallest total size of all redo log files, in bytes."""
     largest_log: int
     old_log_files: Sequence[str]
     """Redo log files that must be removed after a clean shutdown before a log of another size can be had."""
     prepared_stay: bool
-    """Whether prepared XA transactions outlive the connection that prepared them."""
+    """True if prepared XA transactions outlive the connection that prepared them."""
     buffers_changes: bool
-    """Whether it has a change buffer."""
+    """True if InnoDB has a change buffer."""
     log_buffer: int
     """Bytes of `innodb_log_buffer_size` as shipped."""
     holds_ten_largest_rows: bool
-    """Whether the redo log has to be ten times as large as the largest row's BLOBs together (MySQL bug 69477)."""
+    """True if the redo log must be ten times as large as the BLOBs of the largest row together (MySQL bug 69477)."""
     doublewrite_files: bool
-    """Whether the doublewrite buffer lies in files of its own, whose number and size are settings."""
+    """True if the doublewrite buffer has files of its own, whose number and size are settings."""
     chooses_page_size: bool
     has_io_ceiling: bool
-    """Whether it has `innodb_io_capacity_max`."""
+    """True if the server has `innodb_io_capacity_max`."""
     dumps_pool: bool
-    """Whether it can dump its buffer pool, and load it at a start."""
+    """True if the server can dump its buffer pool and load the dump at a start."""
     caches_queries: bool
-    """Whether it has a query cache."""
+    """True if the server has a query cache."""
     slow_log_detail: SlowLogDetail | None
-    """None where the slow query log has one form."""
+    """Detail of the slow query log. None: the log has only one form."""
     logs_into_devices: bool
-    """Whether the file of a query log may be a device, as /dev/null is one."""
+    """True if the file of a query log may be a device such as /dev/null."""
     flushes_logs_on_usr1: bool
-    """Whether SIGUSR1 has it open its error, general and slow query log anew, and does nothing else."""
+    """True if SIGUSR1 makes the server reopen its error, general and slow query logs, and does nothing else."""
     counts_digests: bool
-    """Whether performance_schema counts statements by their digests."""
+    """True if performance_schema counts statements by digest."""
     takes_audit_plugins: bool
-    """Whether it loads MariaDB's audit plugins."""
+    """True if the server loads MariaDB's audit plugins."""
     statements_in_binary_log: Sequence[Setting]
-    """What makes the text of every statement stand in its binary log; nothing where it stands there anyway."""
+    """Settings that put the text of every statement into the binary log; empty where the server always writes it."""
     redo_format: str
     """Servers with the same word here can recover each other's crash images."""
     recovery_code: str
     """Servers with the same word here recover by the same code, as far as a rewrite of it is known: their times are alike."""
     gets_stuck: GetsStuck
-    """Whether a recovery in more than one batch may never end."""
+    """State of knowledge: may a recovery in more than one batch never end?"""
     redo_in_blocks: bool
-    """Whether its redo log is of numbered blocks, which show where it ends."""
+    """True if the redo log consists of numbered blocks, which show where the log ends."""
     recovery_log: str
     """Servers with the same word here write the same lines into their log while they recover."""
     start_timeout: StartTimeout
@@ -212,47 +212,47 @@ class Dialect(Protocol):
     """Command of the server's image that fails until the server takes connections."""
 
     def initialisation(self) -> Initialisation:
-        """How to make a data directory."""
+        """Return the steps that make a data directory."""
 
     def layout(self, log_size: int) -> RedoLayout:
-        """The files of a redo log of so many bytes in all, as far as they can be had."""
+        """Return the files of a redo log of `log_size` bytes in all, or of the nearest size that is possible."""
 
     def capacity(self, layout: RedoLayout) -> RedoCapacity:
-        """What such a redo log can hold, by the formula of this version's source."""
+        """Return the redo that a log of this layout can hold, by the formula in the source of this version."""
 
     def log_size(self, variables: Mapping[str, str]) -> int:
-        """Bytes of all redo log files together, by the settings that a server says it uses."""
+        """Return the size of all redo log files together in bytes, from the server's own variables."""
 
     def log_settings(self, log_size: int) -> Sequence[Setting]:
-        """The lines of an option file that give a redo log of so many bytes."""
+        """Return the lines of an option file that make a redo log of `log_size` bytes."""
 
     def default_read_threads(self, cpus: int) -> int:
         """Return the default of innodb_read_io_threads on a host with that many CPUs."""
 
     def resizing(self, log_size: int) -> Resizing:
-        """How a server in production gets a redo log of so many bytes."""
+        """Return the procedure that gives the redo log of a production server `log_size` bytes."""
 
     def settings(self, request: InstanceRequest) -> Sequence[Setting]:
-        """The option file of an instance, the reason for every line included, the request's own settings among them."""
+        """Return every line of an instance's option file with its reason, the request's own settings included."""
 
     def log_writer(self, variables: Mapping[str, str]) -> LogWriter:
-        """How this version cuts its redo into writes, with the settings that it says it uses."""
+        """Return the model of how this version cuts redo into writes, for the variables that the server reports."""
 
     def counters_statement(self) -> str:
-        """One statement that reads the redo counters at one instant."""
+        """Return one statement that reads the redo counters at one instant."""
 
     def counters(self, rows: Sequence[Sequence[Any]]) -> Counters:
-        """What those rows say."""
+        """Return the counters in the rows that `counters_statement` or `status_statement` returned."""
 
     def status_statement(self) -> str | None:
-        """A statement for the counters that a version says only elsewhere; None where the first has all.
+        """Return a second statement for counters that the first one lacks. None: the first one reads them all.
 
-        What it tells belongs to the same instant as the first only when nothing is written in between.
+        The two agree on the instant only if nothing is written in between.
         """
 
 
 def dialect_of(family: str, version: Version) -> Dialect:
-    """The dialect that a server of that family and version speaks. Raises `InvalidInput` for an unknown family."""
+    """Return the dialect of servers of that family and version. Raises `InvalidInput` for an unknown family."""
     from redolab.servers.dialects.mariadb import MariaDB
     from redolab.servers.dialects.mysql import MySQL
 
@@ -263,7 +263,7 @@ def dialect_of(family: str, version: Version) -> Dialect:
 
 
 def later_differ(family: str, version: Version) -> bool:
-    """Whether later releases of its series recover by other code, or take another way to a redo log of another size."""
+    """Return True if later releases of the series recover by other code or resize the redo log in another way."""
     first = replace(version, patch=max(version.patch, _FIRST_FOR_ALL.get((family, version.major, version.minor), 0)))
     here, last = (dialect_of(family, each) for each in (first, replace(version, patch=_LAST)))
     return here.recovery_code != last.recovery_code or here.resizing(GIB) != last.resizing(GIB)
@@ -278,12 +278,12 @@ def format_since(version: Version, changes: Sequence[Version]) -> Version:
 
 
 def other_than_expected(version: str, expected: str) -> bool:
-    """Whether a server's version is another than its entry names, whoever built it."""
+    """Return True if the version of a server, whoever built it, differs from the one in its catalogue entry."""
     return Version.parse(version) != Version.parse(expected)
 
 
 def family_of(said: str) -> str:
-    """Which family a binary belongs to, by what it says of its version."""
+    """Return the family of a server binary, from the text of its `--version`."""
     return "mariadb" if "MariaDB" in said else "mysql"
 
 
@@ -335,7 +335,7 @@ def _option(name: str) -> str:
 CAPACITY_IN_FORCE = "Innodb_redo_log_capacity_resized"
 """The status variable of servers that have one: bytes of the redo log as it is, however its size was set."""
 PORT = 3306
-"""Where an instance listens in its own network namespace."""
+"""TCP port of an instance, in a network namespace of its own."""
 
 SOCKET = "server.sock"
 """The socket's name in an instance's folder."""

@@ -1,4 +1,4 @@
-"""What the InnoDB of all families has in common: settings, counters from metrics, and where they stand."""
+"""Common ground of InnoDB in all families: settings, counters from metrics, and the tables that hold them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def baseline(request: InstanceRequest) -> list[Setting]:
 
 
 def no_warm_up() -> list[Setting]:
-    """Without the buffer pool's dump and load, where a server has them."""
+    """Return the settings that turn off dump and load of the buffer pool, for servers that have them."""
     reason = "a warm-up would read beside the recovery"
     return [
         Setting("innodb_buffer_pool_dump_at_shutdown", "0", reason),
@@ -88,7 +88,10 @@ def slow_log(request: InstanceRequest) -> list[Setting]:
 
 
 def high_age(request: InstanceRequest, *, low_water_mark: bool, idle_flush: bool) -> list[Setting]:
-    """What keeps the age high while a log is filled; with the settings that only some versions have."""
+    """Return the settings that keep the checkpoint age high while the log fills.
+
+    `low_water_mark` and `idle_flush`: the version has the setting of that name.
+    """
     if request.purpose is not Purpose.FILL:
         return []
     settings = [
@@ -131,7 +134,7 @@ def resized_at_start(*old_files: str) -> Resizing:
 
 
 def measured(request: InstanceRequest, *, stored_statistics: bool) -> list[Setting]:
-    """What an instance needs whose log writes are counted: nothing written but what the clients write.
+    """Return the settings of an instance whose log writes are counted: only the clients cause writes.
 
     `stored_statistics`: the version keeps table statistics in tables of its own, which it updates in the background.
     """
@@ -148,7 +151,7 @@ def measured(request: InstanceRequest, *, stored_statistics: bool) -> list[Setti
 
 
 def redo_apart(request: InstanceRequest) -> list[Setting]:
-    """Where the redo log lies, if not among the data."""
+    """Return the setting that moves the redo log out of the data directory, if the request asks for that."""
     if not request.redo_apart:
         return []
     return [Setting("innodb_log_group_home_dir", f"../{REDO}", "the redo log is alone on a device")]
@@ -160,7 +163,7 @@ def size_of_files(variables: Mapping[str, str]) -> int:
 
 
 def status_and_metrics(status_table: str) -> str:
-    """One statement that reads status variables and metrics at the same instant; `status_table` is where the former are."""
+    """Return one statement that reads status variables, from `status_table`, and metrics at the same instant."""
     return (
         f"SELECT VARIABLE_NAME, VARIABLE_VALUE FROM {status_table} WHERE VARIABLE_NAME IN ({_quoted(STATUS.values())}) "
         "UNION ALL SELECT NAME, COUNT FROM information_schema.INNODB_METRICS "
@@ -169,7 +172,7 @@ def status_and_metrics(status_table: str) -> str:
 
 
 def show_status(names: Iterable[str]) -> str:
-    """One statement that reads these status variables."""
+    """Return one statement that reads these status variables."""
     return f"SHOW GLOBAL STATUS WHERE Variable_name IN ({_quoted(names)})"
 
 

@@ -59,7 +59,7 @@ _READ_THREADS_BY_CPUS_SINCE = Version(8, 4, 0)
 """https://dev.mysql.com/doc/refman/8.4/en/innodb-performance-multiple_io_threads.html: CPUs / 2, at least 4; 64 is the maximum."""
 
 _RESIZES_ITSELF = Version(5, 6, 8)
-"""Since then a start makes the log anew if its size is another."""
+"""First version that makes the log anew at a start if the configured size differs."""
 
 STATUS = {
     "lsn": "Innodb_redo_log_current_lsn",
@@ -242,7 +242,7 @@ class MySQL(Dialect):
 
 
 def counters_of_innodb_status(rows: Sequence[Sequence[Any]]) -> Counters:
-    """What the one row of SHOW ENGINE INNODB STATUS says."""
+    """Return the counters in the single row of SHOW ENGINE INNODB STATUS."""
     text = str(rows[0][2])
     found = {name: int(match[1]) for name, each in _INNODB_STATUS.items() if (match := each.search(text))}
     return Counters(**found).with_age()

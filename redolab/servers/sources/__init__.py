@@ -1,8 +1,8 @@
-"""Where servers come from: one file a kind of source, told apart in the catalogue by `kind`.
+"""Sources of servers: one file for each kind, named by `kind` in the catalogue.
 
-Each kind has `about`, where it is from in words, `tools`, the programs it needs on this machine, `check_here()`, which raises
-`LabError` if it cannot be had on a machine of this distribution, and `fetch(tools, root, work)`, which fills the root folder,
-uses `work` for what is in between, and raises `LabError`.
+Each kind has `about`, a description in words; `tools`, the programs it needs on this machine; `check_here()`, which
+raises `LabError` if this machine's distribution cannot have it; and `fetch(tools, root, work)`, which fills the root
+folder, keeps intermediate files in `work`, and raises `LabError`.
 """
 
 from __future__ import annotations
@@ -14,4 +14,4 @@ from redolab.servers.sources.maven import MavenSource
 from redolab.servers.sources.npm import NpmSource
 
 Source = DebianSource | MavenSource | NpmSource | ArchiveSource | FolderSource
-"""Any kind of source."""
+"""Source of any kind."""

@@ -21,7 +21,7 @@ from redolab.machine.tools import Tools
 from redolab.servers.sources.debian import DebianSource
 
 SERVER = Path("usr/server")
-"""Where in the root folder the archive's server goes."""
+"""Folder of the archive's server, relative to the root folder."""
 
 LIBRARIES = DebianSource(
     suite="bookworm",
@@ -38,13 +38,13 @@ LIBRARIES = DebianSource(
         "libssl3",
     ],
 )
-"""What the vendors' generic binaries for Linux are linked with."""
+"""Libraries that the vendors' generic Linux binaries are linked with."""
 
 _INSIDE = "!/"
 _WANTED = ("bin/mysqld", "bin/mariadbd", "lib", "share", "data", "scripts")
 """Files and folders of a server's, in the top folder of its tarball."""
 _HARMLESS = "u+rwX,go+rX,go-w,a-s,a-t"
-"""As `chmod` takes it: whatever modes an archive asks for, nobody gets rights by them."""
+"""Mode for `chmod`: whatever modes an archive asks for, nobody gains rights by them."""
 _PATIENCE = 1800.0
 
 
@@ -58,20 +58,20 @@ class ArchiveSource(
 
     @property
     def about(self) -> str:
-        """See the package."""
+        """Return a description of the source."""
         return f"tarball {self.file}"
 
     @property
     def tools(self) -> list[str]:
-        """See the package."""
+        """Return the tools that fetching needs: none."""
         return []
 
     def check_here(self) -> None:
-        """See the package."""
+        """Raise `LabError` if this machine's distribution lacks the libraries."""
         LIBRARIES.check_here()
 
     def fetch(self, tools: Tools, root: Path, work: Path) -> None:
-        """See the package."""
+        """Check the tarball's SHA-256, fetch the libraries and unpack the server."""
         check_sum(Path(self.file), self.sha256)
         LIBRARIES.fetch(tools, root, work / "libraries")
         unpack_server(Path(self.file), root / SERVER)
@@ -90,13 +90,13 @@ def unpack_server(tarball: Path, to: Path) -> None:
 
 
 def names_in(tarball: Path) -> set[str]:
-    """What a tarball has, without its top folder; odd characters as tar escapes them. Raises `CommandFailed`."""
+    """Return the names in a tarball, without its top folder, escaped as tar does. Raises `CommandFailed`."""
     listed = processes.run(_tar(tarball, "--list"), seconds=_PATIENCE).out.splitlines()
     return {name.partition("/")[2] for name in listed}
 
 
 def make_harmless(folder: Path) -> None:
-    """Have nothing in a folder that was unpacked point out of it, be a device, or give anybody rights. Raises `LabError`."""
+    """Remove dangerous modes in an unpacked folder. Raises `LabError` if it has a device, or a link to the outside."""
     whole = folder.resolve()
     for at, folders, others in os.walk(folder):
         for path in (Path(at) / name for name in [*folders, *others]):
@@ -151,7 +151,7 @@ def _extract(archive: Path, to: Path, which: Sequence[str] = ()) -> None:
 
 
 def _target(link: Path) -> Path:
-    """Where a link ends, through all links on the way."""
+    """Return the path that a link finally points to."""
     try:
         return link.resolve()
     except (OSError, RuntimeError):

@@ -24,16 +24,16 @@ class DebianSource(
 
     @property
     def about(self) -> str:
-        """See the package."""
+        """Return a description of the source."""
         return f"{', '.join(self.packages)} of Debian {self.suite}"
 
     @property
     def tools(self) -> list[str]:
-        """See the package."""
+        """Return the tools that fetching needs: none."""
         return []
 
     def check_here(self) -> None:
-        """See the package."""
+        """Raise `LabError` if this machine's distribution has no suite with these packages."""
         self.suite_here()
 
     def fetch(self, tools: Tools, root: Path, work: Path) -> None:

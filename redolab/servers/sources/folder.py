@@ -19,19 +19,19 @@ class FolderSource(
 
     @property
     def about(self) -> str:
-        """See the package."""
+        """Return a description of the source."""
         return self.path
 
     @property
     def tools(self) -> list[str]:
-        """See the package."""
+        """Return the tools that fetching needs: none."""
         return []
 
     def check_here(self) -> None:
-        """It has to be there still. Raises `LabError`."""
+        """Raise `LabError` if the folder is gone."""
         if not Path(self.path).exists():
             raise LabError(f"{self.path} is not there any more", "add the server again from where it is now")
 
     def fetch(self, tools: Tools, root: Path, work: Path) -> None:
-        """Nothing has to be fetched."""
+        """Check that the folder exists; a folder needs no fetching."""
         self.check_here()

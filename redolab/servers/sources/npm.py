@@ -19,24 +19,24 @@ class NpmSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     package: str
     sha256: str
     members: dict[str, str]
-    """As `unpack_members` takes them."""
+    """Parts of the package and their places, as for `unpack_members`."""
 
     @property
     def about(self) -> str:
-        """See the package."""
+        """Return a description of the source."""
         return f"npm package {self.package}"
 
     @property
     def tools(self) -> list[str]:
-        """See the package."""
+        """Return the tools that fetching needs."""
         return ["npm"]
 
     def check_here(self) -> None:
-        """See the package."""
+        """Raise `LabError` if this machine's distribution lacks the libraries."""
         LIBRARIES.check_here()
 
     def fetch(self, tools: Tools, root: Path, work: Path) -> None:
-        """See the package."""
+        """Fetch the libraries and the package, check its SHA-256 and unpack its parts."""
         LIBRARIES.fetch(tools, root, work / "libraries")
         npm = tools.get("npm")
         packed = work / "packed"
