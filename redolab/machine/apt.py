@@ -21,7 +21,7 @@ _KEYRINGS = {
 }
 _COMPONENTS = {"debian": "main", "ubuntu": "main universe"}
 _ORIGINS = ("Debian", "Ubuntu", "")
-"""Of the archives that an index can come from; it is empty before the machine's first `apt-get update`."""
+"""Origins of the archives that an index can name; empty before the machine's first `apt-get update`."""
 _SECURITY = "-security"
 _INSTALLED = Path("/var/lib/dpkg/status")
 
@@ -169,7 +169,7 @@ def _mirrors(suite: str) -> list[tuple[str, str]]:
 
 
 def _machines_own() -> str:
-    """How the machine's own apt reaches its mirrors: proxies and the like."""
+    """Return the lines of the machine's own apt configuration about HTTP, such as proxies."""
     dumped = processes.run(Command(["apt-config", "dump"])).out.splitlines()
     return "\n".join(line for line in dumped if line.startswith(("Acquire::http", "Acquire::https"))) + "\n"
 

@@ -14,7 +14,7 @@ from redolab.errors import LabError
 from redolab.machine import files
 
 _QUICKLY = 1
-"""Of gzip's levels."""
+"""Compression level of gzip: the fastest."""
 
 
 def pack(folder: Path, but: Collection[str] = (), *, tightly: bool = False) -> bytes:

@@ -1,8 +1,10 @@
-"""What the lab has made and must undo: written down before it is made, struck out when it is undone or finished.
+"""Journal of everything that the lab must undo:
 
-What still stands in the journal when no lab is running was left by one that was killed; the next command names it and takes it away.
-Nothing is taken away that lies outside the folder that the journal is in, or is reached only by a link out of it: a journal may
-have been copied, or written by another.
+The lab writes an entry before it makes the thing, and removes the entry when the thing is undone.
+
+Entries that remain when no lab is running belong to a lab that was killed; the next command names and removes the
+things. The lab removes nothing outside the folder of the journal, nor what a link out of that folder reaches: a
+journal may have been copied, or written by somebody else.
 """
 
 from __future__ import annotations
@@ -21,11 +23,11 @@ from redolab.errors import InvalidInput, LabError, StorageLost
 from redolab.machine import files, mounts
 
 OURS_ELSEWHERE = ".redolab-storage"
-"""What the lab's folder in one of the user's is called: all in it is the lab's."""
+"""Name of the lab's folder within a folder of the user's. Everything in it is the lab's."""
 _GONE = (errno.EIO, errno.ENOTCONN, errno.ESHUTDOWN)
 _NOTE = re.compile(r"[0-9a-f]{16}(-using)?\.json")
 _UNFINISHED_NOTE = re.compile(rf"\.{_NOTE.pattern}\.\d+")
-"""As `files.write_whole` leaves it when it is killed."""
+"""Name of an entry's file that `files.write_whole` leaves behind when it is killed."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,9 +38,9 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     mounted: bool = False
     """A file system is mounted somewhere in it."""
     only_empty: bool = False
-    """It is in a folder of the user's: only what is empty of it goes."""
+    """True if the folder lies among the user's: only empty folders in it are removed."""
     on: str = ""
-    """Where the file system is mounted on which that folder lies."""
+    """Mount point of the file system that holds the user's folder; empty if the folder is in the lab's."""
 
 
 def _remove_empty(folder: Path) -> None:
@@ -58,9 +60,10 @@ class Journal:
 
     @contextmanager
     def making(self, path: Path, what: str, *, mounted: bool = False) -> Iterator[None]:
-        """While in it: `path` is half-made or temporary. It is removed before, and after unless it was moved to where it belongs.
+        """Remove the temporary `path` before the block, and after it unless the block moved it to its final place.
 
-        `mounted`: something will be mounted in it, and is unmounted first. Raises `InvalidInput` for a path outside the lab.
+        `mounted`: something will be mounted in it, and is unmounted first. Raises `InvalidInput` for a path outside
+        the lab.
         """
         note = self._note(path)
         entry = Entry(path=str(path), what=what, mounted=mounted, on=_users_mount(path))
@@ -83,9 +86,9 @@ class Journal:
 
     @contextmanager
     def using(self, path: Path, what: str) -> Iterator[None]:
-        """While in it: `path` is a folder of the lab's among the user's things. It goes afterwards, unless it holds a file.
+        """Remove `path`, a folder of the lab's among the user's, after the block, unless it holds a file.
 
-        Raises `InvalidInput` if it is not called as the lab's are.
+        Raises `InvalidInput` if the folder lacks the name of the lab's folders.
         """
         note = self._folder / f"{xxhash.xxh3_64_hexdigest(str(path).encode())}-using.json"
         entry = Entry(path=str(path), what=what, only_empty=True, on=_users_mount(path))
@@ -175,7 +178,7 @@ class Journal:
 
 
 def _users_mount(path: Path) -> str:
-    """Where the file system is mounted on which a folder of the user's lies; nothing of the lab's own folder."""
+    """Return the mount point of the file system that holds a folder of the user's; empty for the lab's own folder."""
     if OURS_ELSEWHERE not in path.parts:
         return ""
     folder = Path(*path.parts[: path.parts.index(OURS_ELSEWHERE)]).resolve()
@@ -183,7 +186,10 @@ def _users_mount(path: Path) -> str:
 
 
 def _is_out_of_reach(entry: Entry) -> bool:
-    """Whether it may be there and cannot be looked at now: its file system is not mounted, as after a reboot, or is broken."""
+    """Return True if the path may exist but cannot be examined now.
+
+    Its file system is not mounted, as after a reboot, or is broken.
+    """
     try:
         return not Path(entry.path).exists() and bool(entry.on) and not os.path.ismount(entry.on)
     except OSError:

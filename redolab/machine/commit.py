@@ -1,4 +1,4 @@
-"""Which version of itself the lab is."""
+"""Git commit of the lab that is running."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _SHARING = ("xfs", "btrfs", "bcachefs")
 
 
 def shares_blocks(folder: Path) -> bool:
-    """Whether the file system on which a folder lies copies files by sharing their blocks, so that it takes no time."""
+    """Return True if the folder's file system copies files by sharing their blocks, which takes almost no time."""
     return read_disk(folder).file_system in _SHARING
 
 

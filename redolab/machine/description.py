@@ -1,4 +1,4 @@
-"""What a machine is: the facts without which a measured time means little."""
+"""Description of a machine: the facts without which a measured time means little."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Lsblk(msgspec.Struct):
 
 
 _SAYS_WHICH_CPU = r"^(CPU implementer|CPU part|cpu|uarch|isa)\s*: (.*)"
-"""In /proc/cpuinfo, of ARM, POWER and RISC-V."""
+"""Lines of /proc/cpuinfo that name the CPU on ARM, POWER and RISC-V."""
 
 
 class _Block(msgspec.Struct):
@@ -71,7 +71,7 @@ def _product() -> str:
 
 
 def read_disk(folder: Path) -> Disk:
-    """What a folder lies on, or would lie on once it is made."""
+    """Return the disk that holds a folder, or would hold it once the folder is made."""
     folder = files.there(folder)
     columns = ("SOURCE", "FSTYPE", "SIZE", "AVAIL", "OPTIONS")
     said = _said(

@@ -17,7 +17,7 @@ _SECTOR = 512
 """Bytes of a sector in the kernel's counters, whatever the device's own (Documentation/block/stat.rst)."""
 _QUIET = 0.05
 _READ_AHEAD_KIB = 128
-"""Of files that are read through the page cache: what the kernel gives a disk that does not say how much suits it."""
+"""KiB of read-ahead for files read through the page cache: the kernel's value for a disk that states no preference."""
 
 
 class BlockDevice:
@@ -40,9 +40,9 @@ class BlockDevice:
 
     @contextmanager
     def treated_as(self, queue: RequestQueue) -> Iterator[None]:
-        """While in it: the kernel treats its requests like those of another disk, as far as it goes. Raises `LabError`.
+        """Make the kernel treat the device's requests like those of another disk, as far as it can. Raises `LabError`.
 
-        What is set of a loop device outlives what is attached to it, and the next one would have it: it is set back.
+        The settings of a loop device outlive its attachment and would apply to the next one, so they are put back.
         """
         served, scheduler = self._served(), self.scheduler() or "none"
         names = ("nr_requests", "rotational", "read_ahead_kb")
@@ -82,16 +82,17 @@ class BlockDevice:
 
     @contextmanager
     def as_volatile(self, volatile: bool) -> Iterator[None]:
-        """While in it: the kernel takes it for a disk with a volatile write cache, or for one without, to which it sends no flushes.
+        """Tell the kernel if the device has a volatile write cache; without one it sends no flushes.
 
-        What is set of a loop device outlives what is attached to it: it is set in either case, and set back. Raises `LabError`.
+        The setting of a loop device outlives its attachment: it is made in either case, and put back. Raises
+        `LabError`.
         """
         served = self._served()
         self._set_write_cache("write back" if volatile else "write through")
         try:
             yield
         finally:
-            # One that serves something else by now has its own.
+            # A device that serves another file by now has the settings of that file.
             if self._served() == served:
                 self._set_write_cache("write back")
 
@@ -126,7 +127,7 @@ class BlockDevice:
         return Path("/sys/class/block") / self.name / "queue" / name
 
     def wait_quiet(self, seconds: float) -> bool:
-        """Wait until it has had nothing to do for a while, at most so many seconds; whether it came to that."""
+        """Wait up to `seconds` for the device to be idle. Return whether it was."""
         deadline = now().monotonic + seconds
         last = self.counters().busy
         while now().monotonic < deadline:
@@ -138,7 +139,7 @@ class BlockDevice:
         return False
 
     def counters(self) -> DeviceCounters:
-        """What it has done up to now."""
+        """Return the device's counters."""
         fields = [int(field) for field in (Path("/sys/class/block") / self.name / "stat").read_bytes().split()]
         return DeviceCounters(
             reads=fields[0],
@@ -151,7 +152,7 @@ class BlockDevice:
 
 
 def use_between(before: DeviceCounters, after: DeviceCounters, seconds: float) -> DeviceUse:
-    """What happened between two readings that lie so many seconds apart."""
+    """Return the use between two readings `seconds` apart."""
     busy = after.busy - before.busy
     return DeviceUse(
         seconds=seconds,

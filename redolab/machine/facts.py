@@ -1,4 +1,4 @@
-"""What is known of a machine, its disks and its processes, as data."""
+"""Facts about a machine, its disks and its processes, as data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from redolab.units import format_size
 
 
 class Disk(msgspec.Struct, frozen=True, kw_only=True):
-    """What a folder lies on."""
+    """Disk under a folder; sizes in bytes."""
 
     device: str
     model: str
@@ -34,42 +34,48 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     disk: Disk
 
     def in_words(self) -> str:
-        """As in `2 cores of AMD EPYC, 23.5G of memory, ext4 on /dev/vda`."""
+        """Return a description such as `2 cores of AMD EPYC, 23.5G of memory, ext4 on /dev/vda`."""
         return f"{self.cores} cores of {self.cpu}, {format_size(self.memory)} of memory, {self.disk.file_system} on {self.disk.device}"
 
 
 MOST_REQUESTS = 128
-"""What the loop driver takes at a time, and up to where the kernel sizes a scheduler by its device (block/blk-mq-sched.h)."""
+"""Requests that the loop driver takes at a time;
+
+also the depth up to which the kernel sizes a scheduler (block/blk-mq-sched.h).
+"""
 
 Scheduler = Literal["none", "mq-deadline", "kyber", "bfq"]
 """The kernel's I/O schedulers (Documentation/block)."""
 
 
 class RequestQueue(msgspec.Struct, frozen=True, kw_only=True):
-    """How the kernel treats the requests of a device (Documentation/ABI/stable/sysfs-block)."""
+    """Kernel settings for the requests of a device (Documentation/ABI/stable/sysfs-block)."""
 
     scheduler: Scheduler = "none"
     rotational: bool = False
     depth: int = MOST_REQUESTS
-    """Requests that the device takes at a time; what is more waits in the kernel, where a scheduler sorts and merges it."""
+    """Requests that the device takes at a time.
+
+    Further ones wait in the kernel, where a scheduler sorts and merges them.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceCounters:
-    """What a device has done since it was there: requests completed, bytes, and the time in which it had some, in seconds."""
+    """Counters of a device since it appeared: completed requests, bytes, and times in seconds."""
 
     reads: int
     read_bytes: int
     writes: int
     written_bytes: int
     busy: float
-    """While at least one request was in flight."""
+    """Seconds with at least one request in flight."""
     waited: float
-    """Of all requests together."""
+    """Seconds that all requests together were in flight."""
 
 
 class DeviceUse(msgspec.Struct, frozen=True, kw_only=True):
-    """What a device did in a stretch of time; sizes in bytes, times in seconds."""
+    """Use of a device over a period; sizes in bytes, times in seconds."""
 
     seconds: float
     reads: int
@@ -82,7 +88,7 @@ class DeviceUse(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Copy(msgspec.Struct, frozen=True, kw_only=True):
-    """How a copy of a folder was made."""
+    """Duration and method of a copy of a folder; `seconds` of wall time."""
 
     seconds: float
     reflink: bool
@@ -90,23 +96,23 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CpuUse(msgspec.Struct, frozen=True, kw_only=True):
-    """Processor time that a process has used, in seconds."""
+    """CPU time that a process has used, in seconds."""
 
     seconds: float
-    """Of all its threads, those included that have ended."""
+    """CPU time of all threads, including those that have ended."""
     busiest_thread: float | None
-    """Of the thread that has used most, of those that were looked at; None where none was."""
+    """CPU time of the busiest thread that was examined; None if none was."""
     cores: int | None
-    """How many the machine has."""
+    """CPUs of the machine."""
 
 
 class Disturbance(msgspec.Struct, frozen=True, kw_only=True):
-    """What others took of the processors meanwhile, in seconds of all of them together."""
+    """CPU time that others used during a measurement, in seconds summed over all CPUs."""
 
     others: float
-    """Programs that the lab did not start, in user mode."""
+    """User time of programs that the lab did not start."""
     steal: float
-    """The host, for other virtual machines."""
+    """Time that the host gave to other virtual machines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,7 +52,7 @@ def write_whole_from(path: Path, content: IO[bytes], *, mode: int = 0o666) -> No
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have a folder's names on the disk, where its file system can."""
+    """Sync a folder's names to the disk, if its file system can."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Which machine it is: a random id beside its description, in the lab's folder, as two machines can be equal in everything else."""
+"""Identity of a machine: a random id and its description, in the lab's folder, because two machines can be equal."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ MACHINE_FILE = "machine.json"
 
 
 class _KnownMachine(msgspec.Struct, frozen=True, kw_only=True):
-    """What `MACHINE_FILE` has."""
+    """Content of `MACHINE_FILE`."""
 
     id: str
     machine: Machine
-    """As it was when it was given the id."""
+    """Description of the machine when it was given the id."""
 
 
 def machine_identity(lab: Path, machine: Machine, *, keep: bool = True) -> str:

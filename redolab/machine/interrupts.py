@@ -14,7 +14,7 @@ _CAUGHT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class _Held:
-    """How many are holding interrupts back, and the signal that came meanwhile."""
+    """Number of blocks that hold interrupts back, and the signal that came meanwhile."""
 
     unwinding = False
     depth = 0
@@ -23,15 +23,16 @@ class _Held:
 
 @contextmanager
 def unwinding() -> Iterator[None]:
-    """While in it: SIGINT, SIGTERM and SIGHUP raise `Interrupted` once; while the lab cleans up, further ones are ignored.
+    """Raise `Interrupted` once within the block on SIGINT, SIGTERM or SIGHUP; ignore further signals during clean-up.
 
-    The outermost one alone sets handlers and puts them back: the clean-up goes on after an inner one was left.
+    Only the outermost block sets handlers and restores them: clean-up may go on after an inner block has ended.
     """
     if threading.current_thread() is not threading.main_thread() or _Held.unwinding:
         yield
         return
     _Held.unwinding, _Held.came = True, None
-    # Who started the lab by nohup means it. (SIGINT is ignored in whatever a script starts in the background, and nobody meant it.)
+    # A user who started the lab with nohup wants SIGHUP ignored. (SIGINT is also ignored in a script's background
+    # jobs, but nobody asked for that.)
     nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     caught = [each for each in _CAUGHT if not (nohup and each is signal.SIGHUP)]
     before = {each: signal.signal(each, _on_signal) for each in caught}
@@ -45,9 +46,9 @@ def unwinding() -> Iterator[None]:
 
 @contextmanager
 def held() -> Iterator[None]:
-    """While in it: no interrupt is raised; one that came meanwhile is raised at its end.
+    """Hold interrupts back within the block; raise one that came meanwhile at its end.
 
-    Python's own handlers hold it back, not the kernel's mask, which a program started meanwhile would inherit.
+    Python's own handlers hold them back: programs started meanwhile would inherit the kernel's signal mask.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -64,7 +65,7 @@ def held() -> Iterator[None]:
 
 @contextmanager
 def released() -> Iterator[None]:
-    """While in it, within `held`: interrupts are raised again, one that came before at once."""
+    """Raise interrupts again in a block within `held`; one that came before is raised at once."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

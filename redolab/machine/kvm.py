@@ -1,4 +1,4 @@
-"""Whether a guest boots under KVM here: found out by booting a kernel, as a machine may have the device and no use of it."""
+"""Test for KVM: a kernel is booted, because a machine may have the device and still be unable to use it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _SAID_BY_A_KERNEL = "Linux version"
 
 
 def boots_under_kvm(kernel: Path | None, folder: Path) -> bool:
-    """Whether that kernel says a word under KVM; without one, whether QEMU starts with KVM. `folder` is for what it says."""
+    """Return True if the kernel boots far enough under KVM to print. Without a kernel: if QEMU starts with KVM.
+
+    `folder` holds the output.
+    """
     if not _DEVICE.exists() or processes.which(_QEMU) is None:
         return False
     kernel = kernel if kernel is not None and kernel.exists() else _machines_own()

@@ -12,24 +12,24 @@ from redolab.machine.lock import LOCK, is_lock
 from redolab.project import NATIVE, PROJECT
 
 MARK = "redolab-lab.txt"
-"""What has it is the lab's."""
+"""File that marks a folder as the lab's."""
 JOURNAL = "journal"
 LAB_FOLDERS = (
     JOURNAL, "servers", NATIVE, "storage/disks", "tools", "tools.apt", "tools.partial", "machines", "cluster", "vagrant",
     MACHINE_FILE, LOCK,
 )  # fmt: skip
-"""All that the lab makes in its folder beside its mark."""
+"""Paths that the lab makes in its folder, except the mark."""
 REMOVING = ".removing"
-"""What ends the name of something that is being removed."""
+"""Suffix of the name of anything that is being removed."""
 SAYS = "This folder is redolab's: servers, datasets, crash images. 'redolab clean' removes what the lab made in it.\n"
-"""What the mark says to whoever finds it."""
+"""Text of the mark, for people who find it."""
 OF_THE_FILE_SYSTEM = "lost+found"
 """A folder that file systems have from the start."""
 _SHOWN = 3
 
 
 def check_lab_folder(folder: Path) -> None:
-    """Raises `InvalidInput` unless a folder is the lab's, or may become it: not there, or empty. Changes nothing."""
+    """Raise `InvalidInput` unless a folder is the lab's, is empty, or does not exist. Changes nothing."""
     if not folder.is_dir():
         in_its_way = folder if os.path.lexists(folder) else files.there(folder)
         if not in_its_way.is_dir():
@@ -48,7 +48,7 @@ def check_lab_folder(folder: Path) -> None:
 
 
 def claim_lab_folder(folder: Path) -> None:
-    """Have a folder that is the lab's, and is marked so. Raises `InvalidInput` as `check_lab_folder` does."""
+    """Make a folder the lab's and mark it. Raises `InvalidInput` as `check_lab_folder` does."""
     check_lab_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
     if not is_marked(folder):
@@ -56,23 +56,23 @@ def claim_lab_folder(folder: Path) -> None:
 
 
 def is_marked(folder: Path) -> bool:
-    """Whether a folder has the lab's mark."""
+    """Return True if the folder has the lab's mark."""
     return (folder / MARK).is_file() and not (folder / MARK).is_symlink()
 
 
 def _is_empty(folder: Path) -> bool:
-    """Whether nothing is in it but what a file system, or a lab that was killed at its very beginning, has in it."""
+    """Return True if the folder has nothing but harmless files, as `_is_harmless` defines them."""
     return all(_is_harmless(path) for path in folder.iterdir())
 
 
 def _is_harmless(path: Path) -> bool:
-    """Whether it is in nobody's way: of the file system, a lock, a torn mark, or what the user has named for the lab otherwise."""
+    """Return True for `lost+found`, a lock, a torn mark, or a path that the user chose for other files."""
     named = (PROJECT.runs, PROJECT.own_servers, PROJECT.own_storage, PROJECT.own_machines, PROJECT.own_experiments)
     return path.name == OF_THE_FILE_SYSTEM or is_lock(path) or path.name.startswith(f".{MARK}.") or path in named
 
 
 def _is_usual(folder: Path) -> bool:
-    """Whether it is where a lab lies that was told of no other place."""
+    """Return True if the folder is the default place of a lab."""
     return folder.resolve() == PROJECT.usual_lab.resolve()
 
 

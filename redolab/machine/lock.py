@@ -31,10 +31,10 @@ _NAME = "\0redolab"
 
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """While in it: no other lab has this machine, nor this folder of a lab. Raises `Busy`.
+    """Keep every other lab off this machine and this lab folder within the block. Raises `Busy`.
 
-    The socket's name is one for each network namespace, so that of two containers on one clone only the folder's lock
-    tells one of the other.
+    The socket's name is specific to a network namespace, so between two containers on one clone only the folder's
+    lock works.
     """
     with _machine_locked(), _folder_locked(folder):
         yield
@@ -70,7 +70,7 @@ def _folder_locked(folder: Path) -> Iterator[None]:
 
 
 def is_lock(path: Path) -> bool:
-    """Whether a file is the lock of a lab's folder: empty, or with its holder."""
+    """Return True if a file is the lock of a lab's folder: empty, or with the name of its holder."""
     if path.name != LOCK or path.is_symlink() or not path.is_file() or path.stat().st_size > _LONGEST:
         return False
     content = path.read_bytes()
@@ -137,7 +137,7 @@ def _busy(problem: str) -> Busy:
 
 
 def _listener() -> str:
-    """Who listens on the lock's socket, as the kernel says it."""
+    """Return the id of the process that listens on the lock's socket, or `unknown`."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
         asking.setblocking(False)
         try:

@@ -14,17 +14,17 @@ _MEMORY_VARIES = 0.02
 
 
 class MachineClass(msgspec.Struct, frozen=True, kw_only=True):
-    """What machines have in common whose times compare; memory in bytes."""
+    """Properties that machines share if their times are comparable; memory in bytes."""
 
     cpu: str
     cores: int
     memory: int
     virtualisation: str
     file_system: str
-    """Under the lab."""
+    """File system under the lab."""
 
     def in_words(self) -> str:
-        """As in `2 cores of AMD EPYC, 23.5G of memory, ext4, kvm`."""
+        """Return a description such as `2 cores of AMD EPYC, 23.5G of memory, ext4, kvm`."""
         hardware = f"{self.cores} cores of {self.cpu}, {format_size(self.memory)} of memory, {self.file_system}"
         return f"{hardware}, {self.virtualisation}" if self.virtualisation else hardware
 
@@ -46,7 +46,7 @@ def machine_classes(machines: Sequence[Machine]) -> list[MachineClass]:
 
 
 def are_of_one_class(one: Machine, other: Machine) -> bool:
-    """Whether two machines are of one class where no other is known."""
+    """Return True if two machines are of one class when no others are known."""
     return len(set(machine_classes([one, other]))) == 1
 
 

@@ -27,7 +27,7 @@ def unmount(folder: Path) -> None:
 
 
 def mounted_in(folder: Path) -> list[Path]:
-    """Where something is mounted, at a folder or below it, in the order of mounting."""
+    """Return the mount points at or below a folder, in the order of mounting."""
     folder = folder.resolve()
     mounted = [Path(partition.mountpoint) for partition in psutil.disk_partitions(all=True)]
     return [place for place in mounted if place.is_relative_to(folder)]

@@ -18,7 +18,7 @@ _SERVERS = (
     "redis-server",
     "clickhouse-serv",
 )
-"""As the kernel names their processes, in its 15 characters. Oracle's have the instance's name behind theirs."""
+"""Process names of database servers, cut to 15 characters as in the kernel. Oracle appends the instance's name."""
 _LONGEST_NAME = 15
 
 

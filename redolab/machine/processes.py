@@ -29,7 +29,7 @@ from redolab.machine.files import explained
 from redolab.units import MIB
 
 _ENDED_FIRST = "800"
-"""Of 1000, as oom_score_adj in proc(5)."""
+"""Value of oom_score_adj, of at most 1000 (proc(5)): the lab's programs are killed first."""
 _START_TOLERANCE = 0.05
 """Seconds between two readings of one process's start time: the kernel counts it in ticks of 10 ms."""
 _TO_CLEAN_UP = 60.0
@@ -51,7 +51,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a finished program left."""
+    """Exit status and output of a program that has ended."""
 
     status: int
     out: str
@@ -64,7 +64,7 @@ class ProcessIdentity:
 
     pid: int
     started: float
-    """When it started, in seconds since the epoch, as the kernel tells."""
+    """Start time in seconds since the epoch, as the kernel reports it."""
 
 
 class Process:
@@ -84,11 +84,11 @@ class Process:
 
     @property
     def identity(self) -> ProcessIdentity:
-        """Who it is."""
+        """Return the process's identity."""
         return self._identity
 
     def lines(self, deadline: float) -> Iterator[Line]:
-        """Lines as they arrive, stamped on arrival with the monotonic clock, until it ends or `deadline` (monotonic)."""
+        """Yield lines, stamped on arrival, until the process ends or `deadline` passes; both on the monotonic clock."""
         while not self._ended:
             if self._failure is not None:
                 raise explained(self._failure, Path(self._output.name)) from self._failure
@@ -102,7 +102,7 @@ class Process:
             yield line
 
     def wait(self, seconds: float) -> int | None:
-        """Its exit status (negative: the signal that ended it), or None if it still runs after `seconds`."""
+        """Return the exit status (negative: the signal that ended it); None if the process runs after `seconds`."""
         deadline = time.monotonic() + seconds
         pause = _SHORTEST_PAUSE
         while (status := self._poll()) is None:
@@ -116,7 +116,10 @@ class Process:
         return status
 
     def stop(self, with_signal: signal.Signals = signal.SIGTERM, seconds: float = 10.0) -> int:
-        """Signal it, wait `seconds` for it to end, else SIGKILL it; its exit status. An ended one is left alone."""
+        """Signal the process, wait `seconds`, else send SIGKILL. Return its exit status.
+
+        An ended process is left alone.
+        """
         self._send(with_signal)
         status = self.wait(seconds)
         if status is None:
@@ -173,7 +176,7 @@ class Process:
 
 
 _running: set[Process] = set()
-"""What `start` has started and nobody has seen the end of: an interrupt may come before its caller holds it."""
+"""Live processes. An interrupt can arrive before the caller gets its handle."""
 
 
 def run(command: Command, *, seconds: float = 600.0, check: bool = True, to_its_end: bool = False) -> Output:
@@ -214,7 +217,7 @@ def run(command: Command, *, seconds: float = 600.0, check: bool = True, to_its_
 def _communicated(
     process: subprocess.Popen[bytes], command: Command, seconds: float, *, to_its_end: bool
 ) -> tuple[bytes, bytes]:
-    """What it prints until it ends; to be called within `held`."""
+    """Return standard output and standard error of a process when it has ended; call it within `held`."""
     try:
         with nullcontext() if to_its_end else interrupts.released():
             return process.communicate(command.standard_input, timeout=seconds)
@@ -297,7 +300,7 @@ def run_heard(
 
 
 def go_first() -> None:
-    """Have the kernel, where memory runs out, end what the lab starts from here on before what is another's."""
+    """Make the kernel, when memory runs out, kill programs that the lab starts from now on before all others."""
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(_ENDED_FIRST)
 
@@ -326,7 +329,7 @@ def children(process: ProcessIdentity) -> Sequence[ProcessIdentity]:
 
 
 def is_running(process: ProcessIdentity) -> bool:
-    """Whether exactly this process, and not a later one with its id, is there and not a zombie."""
+    """Return True if exactly this process exists, not a later one with the same id, and it is no zombie."""
     return _find(process) is not None
 
 
@@ -343,7 +346,10 @@ def kill(process: ProcessIdentity, with_signal: signal.Signals = signal.SIGKILL)
 
 
 def is_stopped(process: ProcessIdentity) -> bool:
-    """Whether no thread of a process runs: each has been stopped by a signal, or is ending (states T, Z, X of proc(5))."""
+    """Return True if no thread of the process runs.
+
+    Each thread has been stopped by a signal or is ending (states T, Z and X of proc(5)).
+    """
     if _find(process) is None:
         return False
     # psutil tells the states of processes, not of threads.
@@ -360,7 +366,7 @@ def _state(stat: Path) -> str | None:
 
 
 def cpu_use(process: ProcessIdentity) -> CpuUse | None:
-    """What a process and its threads have used of the processors; None if it has ended."""
+    """Return the CPU time that a process and its threads have used; None if the process has ended."""
     found = _find(process)
     if found is None:
         return None
@@ -387,13 +393,13 @@ def bytes_moved(process: ProcessIdentity) -> tuple[int, int] | None:
 
 
 def which(program: str) -> Path | None:
-    """Where a program is, if it is on this machine."""
+    """Return the path of a program; None if this machine lacks it."""
     found = shutil.which(program)
     return Path(found) if found else None
 
 
 def is_root() -> bool:
-    """Whether the lab runs as root."""
+    """Return True if the lab runs as root."""
     return os.geteuid() == 0
 
 

@@ -1,4 +1,4 @@
-"""What the processors did for others while the lab measured."""
+"""CPU time that went to others while the lab measured."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from redolab.machine.facts import Disturbance
 
 @dataclass(frozen=True, slots=True)
 class ProcessorTimes:
-    """Seconds of all processors together, since the machine was started."""
+    """Seconds summed over all CPUs since the machine was started."""
 
     in_programs: float
-    """In user mode, of all processes: the kernel's own threads, which carry out the server's requests too, have none."""
+    """User time of all processes. Kernel threads, which also carry out the server's requests, have none."""
     ours: float
-    """Of that, this process and those that it started."""
+    """Part of `in_programs` that this process and its children used."""
     steal: float
     """Taken by the host for other virtual machines."""
 
 
 def processor_times() -> ProcessorTimes:
-    """The times now."""
+    """Return the times up to now."""
     times = psutil.cpu_times()
     # Time of guests is part of the users' already (Documentation/filesystems/proc.rst).
     return ProcessorTimes(in_programs=times.user + times.nice, ours=_ours(), steal=times.steal)
 
 
 def disturbance(before: ProcessorTimes, after: ProcessorTimes) -> Disturbance:
-    """What others used between the two."""
+    """Return the CPU time that others used between two readings."""
     others = (after.in_programs - before.in_programs) - (after.ours - before.ours)
     return Disturbance(others=max(0.0, others), steal=max(0.0, after.steal - before.steal))
 

@@ -43,7 +43,10 @@ _FOR_TERMINALS = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-"""What ECMA-48 has for terminals. The libraries here know only colours and the cursor (click) or not all ends of a text (rich)."""
+"""Terminal sequences of ECMA-48.
+
+The installed libraries know only colours and cursor (click) or miss some string ends (rich).
+"""
 _PATIENCE = 3600.0
 _LOCK = 300
 """Seconds to wait for another package manager, as runs by itself on a fresh machine."""
@@ -96,7 +99,7 @@ class Tools:
         return tool
 
     def require(self, names: Sequence[str], progress: Progress) -> None:
-        """Have these tools on this machine, fetching what is missing. Raises `LabError` if that cannot be done."""
+        """Ensure that these tools are on this machine; fetch missing ones. Raises `LabError` if that fails."""
         missing = [name for name in names if self.find(name) is None]
         if not missing:
             return
@@ -113,7 +116,7 @@ class Tools:
             self.get(name)
 
     def install(self, packages: Sequence[str], progress: Progress) -> None:
-        """Have packages on this machine that come with no program of their name. Raises `LabError` if the lab may not."""
+        """Install packages that bring no program of the same name. Raises `LabError` without root or apt."""
         if not has_apt():
             raise _not_by_itself(packages)
         privilege = self._privilege()
@@ -123,7 +126,7 @@ class Tools:
             self._install(privilege, packages)
 
     def versions(self) -> dict[str, str]:
-        """What each tool that is there says of its version: its first line that is not empty, without what is for terminals."""
+        """Return the version of each tool that is present: its first non-empty line, without terminal sequences."""
         found = {name: self.find(name) for name in PACKAGES}
         return {name: self._version(name, tool) for name, tool in found.items() if tool is not None}
 
@@ -133,7 +136,7 @@ class Tools:
         return _FOR_TERMINALS.sub("", said).strip().partition("\n")[0].rstrip()
 
     def _privilege(self) -> list[str] | None:
-        """What to put before a command so that it runs as root; None if there is no way."""
+        """Return the command prefix that runs a command as root, empty if the lab is root; None if there is no way."""
         if processes.is_root():
             return []
         sudo = ["sudo", "--non-interactive"]
