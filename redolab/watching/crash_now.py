@@ -1,4 +1,4 @@
-"""How long a recovery would take if a running server crashed: now, at the highest age that was seen, and at the worst its log allows."""
+"""Recovery time of a running server if it crashed: now, at the largest checkpoint age seen, at the worst."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class When(StrEnum):
 
     NOW = "now"
     HIGHEST = "highest"
-    """At the highest checkpoint age seen so far."""
+    """Crash at the largest checkpoint age seen so far."""
     WORST = "worst"
-    """At the age at which statements wait."""
+    """Crash at the checkpoint age at which statements wait."""
 
 
 class Unknown(StrEnum):
@@ -32,36 +32,36 @@ class Unknown(StrEnum):
     LOG_SIZE = "log_size_unknown"
     """The server does not say how large its redo log is."""
     NOT_MEASURED = "not_measured"
-    """Nothing like this server, load, disk or buffer pool was measured."""
+    """No measurement covers this server, load, disk or buffer pool."""
     IMPOSSIBLE_LOG = "log_size_impossible"
-    """No such server can have a redo log of that size."""
+    """The server's version cannot have a redo log of that size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The recovery from one crash."""
+    """The recovery after one crash."""
 
     when: When
     redo: int
-    """Bytes."""
+    """Bytes of redo to recover."""
     dirty_pages: int | None
-    """None: as many as loads of that kind have at that age."""
+    """Dirty pages in the buffer pool. None: as many as measured loads of that kind have at that age."""
     prediction: Prediction
 
 
 @dataclass(frozen=True, slots=True)
 class Expectations:
-    """What answers for a running server, or why nothing does."""
+    """Model that predicts the recovery of a running server, or the reason why none does."""
 
     model: Model | None
     log_size: int
-    """Bytes."""
+    """Size of the redo log in bytes; 0 if unknown."""
     unknown: Unknown | None = None
     why_not: str = ""
-    """In a sentence."""
+    """Sentence for people about `unknown`."""
 
     def of(self, sample: Sample, highest: Sample | None) -> list[Expected]:
-        """The recoveries after crashes: none where no model answers, and none for now where the age is not known."""
+        """Return the predicted recoveries. Empty without a model; without a known age only the worst case."""
         if self.model is None:
             return []
         found = []
@@ -76,14 +76,14 @@ class Expectations:
         return Expected(when, age, dirty_pages, recovery_at(model, self.log_size, age))
 
     def reservations(self) -> Sequence[str]:
-        """What is to be known of every such time."""
+        """Return the warnings that apply to every predicted time."""
         if self.model is None:
             return (self.why_not,)
         return (*self.model.warnings, *reservations_at(self.model, self.log_size))
 
 
 def expectations(question: Question, log_size: int | None) -> Expectations:
-    """What answers for a server with a redo log of so many bytes; what cannot be answered carries the reason."""
+    """Return the model for a server with a redo log of `log_size` bytes, or the reason why there is none."""
     if log_size is None:
         said = "not known: the server does not say how large its redo log is"
         return Expectations(None, 0, Unknown.LOG_SIZE, said)

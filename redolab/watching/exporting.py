@@ -81,13 +81,13 @@ def _registry(server: ServerToCome) -> CollectorRegistry:
 
 @contextmanager
 def _stopped() -> Iterator[threading.Event]:
-    """While in it: an event that SIGINT, SIGTERM and SIGHUP set."""
+    """Yield an event that SIGINT, SIGTERM and SIGHUP set."""
     event = threading.Event()
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         event.set()
 
-    # Who started it by nohup means it.
+    # A user who started the program with nohup wants SIGHUP ignored.
     nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     caught = [signal.SIGINT, signal.SIGTERM, *([] if nohup else [signal.SIGHUP])]
     before = {each: signal.signal(each, stop) for each in caught}

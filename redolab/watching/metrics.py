@@ -1,4 +1,4 @@
-"""How a server stands as Prometheus metrics: the same names for every server; what it does not tell is left out."""
+"""State of a server as Prometheus metrics: the same names for every server; values it does not report are left out."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ServerCollector(Collector):
         self._alone = threading.Lock()
 
     def describe(self) -> Iterable[Metric]:
-        """Nothing in advance: a registry would look at the server when this is registered."""
+        """Return no descriptions: otherwise a registry would query the server at registration."""
         return ()
 
     def collect(self) -> Iterator[Metric]:

@@ -1,4 +1,4 @@
-"""How a running server stands: how full its log is, what drives its flushing, and when its statements will wait."""
+"""State of a running server: how full its redo log is, why it flushes, and when statements will wait."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _ON = ("on", "1")
 
 
 class Driver(StrEnum):
-    """What has the server write pages at the moment, the most pressing first."""
+    """Reason why the server writes pages at the moment, the most pressing first."""
 
     WAITING = "waiting"
     """The log is full: statements wait for pages to be written."""
     SYNC = "sync"
     """The checkpoint age is past the point from which flushing is forced."""
     DIRTY_PAGES = "dirty_pages"
-    """So much of the pool is dirty that pages are written: `innodb_max_dirty_pages_pct` or its low-water mark."""
+    """Dirty pages exceed `innodb_max_dirty_pages_pct` or its low-water mark."""
     CHECKPOINT_AGE = "checkpoint_age"
     """Adaptive flushing: the age is above `innodb_adaptive_flushing_lwm`."""
     NOTHING = "nothing"
@@ -29,15 +29,15 @@ class Driver(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlushLimits:
-    """From where on a server flushes; ages in bytes, None where it does not say or has no such limit."""
+    """Thresholds of flushing; ages in bytes. None: the server does not report the threshold or has none."""
 
     hard: int | None
     """The age at which statements wait."""
     sync: int | None
     adaptive: int | None
-    """The age from which on it flushes by the rate of redo."""
+    """Checkpoint age in bytes above which adaptive flushing follows the rate of redo."""
     dirty_share: float | None
-    """Of the pool's pages, from which on it flushes."""
+    """Share of the pool's pages that may be dirty before the server flushes."""
     pool_pages: int
 
 
@@ -61,7 +61,7 @@ def flush_limits(variables: Mapping[str, str], hard: int | None, sync: int | Non
 
 
 def driver(limits: FlushLimits, sample: Sample) -> Driver | None:
-    """What drives flushing; None where the server does not tell its checkpoint age."""
+    """Return the reason for flushing; None where the server does not report its checkpoint age."""
     age = sample.checkpoint_age
     if age is None:
         return None
@@ -78,9 +78,9 @@ def driver(limits: FlushLimits, sample: Sample) -> Driver | None:
 
 
 def seconds_until_waiting(limits: FlushLimits, before: Sample | None, now: Sample) -> float | None:
-    """Until statements wait, if the age goes on growing as between these samples; infinite where it does not grow.
+    """Return the seconds until statements wait at the growth between the samples; infinite without growth.
 
-    None where it is not known: of the first sample of a server's life, or without an age.
+    None if it is unknown: at the first sample after the server started, or without an age.
     """
     if limits.hard is None or before is None or before.checkpoint_age is None or now.checkpoint_age is None:
         return None

@@ -1,4 +1,4 @@
-"""How long a recovery of a running server would take, in words."""
+"""Recovery time that a running server would have, in words."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _DRIVERS = {
 
 
 class ExpectedNow(msgspec.Struct, frozen=True, kw_only=True):
-    """One recovery, as programs take it; sizes in bytes."""
+    """One predicted recovery, for programs; sizes in bytes, times in seconds."""
 
     crash: str
     redo: int
@@ -44,7 +44,7 @@ class ExpectedNow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PredictedNow(msgspec.Struct, frozen=True, kw_only=True):
-    """How a running server stands, as programs take it; sizes in bytes."""
+    """State of a running server, for programs; sizes in bytes."""
 
     server: str
     version: str
@@ -54,14 +54,14 @@ class PredictedNow(msgspec.Struct, frozen=True, kw_only=True):
     of_the_limit: float | None
     flushing_driven_by: str | None
     seconds_until_writers_wait: float | None
-    """None where it is not known or the age does not grow."""
+    """Seconds; None where they are unknown or the age does not grow."""
     recoveries: tuple[ExpectedNow, ...]
     rests_on: str
     warnings: tuple[str, ...]
 
 
 def predicted_now(server: WatchedServer, standing: Standing) -> PredictedNow:
-    """What is known of a running server."""
+    """Return the state of a running server for programs."""
     until, model = standing.seconds_until_waiting, server.expectations.model
     return PredictedNow(
         server=server.name,
@@ -89,7 +89,7 @@ def predicted_now(server: WatchedServer, standing: Standing) -> PredictedNow:
 
 
 def in_words(server: WatchedServer, standing: Standing) -> list[str]:
-    """How it stands, a sentence each."""
+    """Return the state of the server, one sentence an item."""
     age, log = standing.sample.checkpoint_age, server.log_size
     where = f"{server.name}, redo log {'of unknown size' if log is None else format_size(log)}, pool {format_size(server.buffer_pool)}"
     if age is None:

@@ -25,19 +25,19 @@ _SETTINGS_EVERY = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """How a server stands at one sample."""
+    """State of a server at one sample."""
 
     sample: Sample
     limits: FlushLimits
     driver: Driver | None
     growth: SegmentGrowth | None
-    """Since the look before; None of the first one of a server's life, and where that was long ago."""
+    """Growth since the last look; None for the first look after a server's start, and after a long gap."""
     seconds_until_waiting: float | None
     expected: tuple[Expected, ...]
 
     @property
     def full(self) -> float | None:
-        """The checkpoint age as a share of that at which statements wait."""
+        """Return the checkpoint age as a share of the age at which statements wait."""
         age, hard = self.sample.checkpoint_age, self.limits.hard
         return None if age is None or not hard else age / hard
 
@@ -57,7 +57,10 @@ class WatchedServer:
         self._highest: Sample | None = None
 
     def look(self) -> Standing | None:
-        """How it stands now; None while it is away. One that comes back is the same, unless it says that it was restarted."""
+        """Return the state now; None while the server is away.
+
+        A server that returns is taken for the same one unless it reports a restart.
+        """
         if time.monotonic() - self._read_at >= _SETTINGS_EVERY:
             self._live.read_settings()
             self._read_at = time.monotonic()
@@ -68,7 +71,7 @@ class WatchedServer:
             self._learn()
         growth = self._series.add(sample)
         if growth is None:
-            # Another life: what was before has nothing to do with it.
+            # The server was restarted: earlier samples say nothing about it.
             self._before = self._highest = None
         elif growth.gap:
             growth, self._before = None, None
@@ -89,7 +92,7 @@ class WatchedServer:
         )
 
     def _learn(self) -> None:
-        """What answers for a server of that version, with that pool and that log."""
+        """Choose the model for the server's current version, buffer pool and redo log."""
         server, storage, workload = self._given
         self._learnt = self._live.version, self._live.buffer_pool, self._live.log_size
         self.version, self.buffer_pool, self.log_size = self._learnt
@@ -117,7 +120,10 @@ class ServerToCome:
         self.server: WatchedServer | None = None
 
     def look(self) -> Standing | None:
-        """How it stands now; None while it is away. Raises `LabError` at the first answer, if it cannot be asked."""
+        """Return the state now; None while the server is away.
+
+        Raises `LabError` if the first attempt to ask it is refused.
+        """
         if self.server is None:
             try:
                 self.server = self._reach()

@@ -23,7 +23,7 @@ class Advice(StrEnum):
     """Advice on a recovery."""
 
     NONE = "none"
-    """There is nothing to be waited for."""
+    """The server is ready or has ended: no wait is needed."""
     WAIT = "wait"
     RESTART = "restart"
     LOOK = "look"
@@ -43,9 +43,9 @@ class Standstill:
     """Time without progress of a recovery, in seconds."""
 
     quiet: float | None
-    """Since it got on last; None where that is not seen."""
+    """Seconds since the last progress; None where progress cannot be seen."""
     blocked: float
-    """For how long it has said nothing but that it finds no free block, up to now; 0 where it does not."""
+    """Seconds, up to now, in which the log has only reported that no free block is found; 0 if it does not."""
     sees_process: bool
     """The reads and writes of its process can be seen."""
     stuck_after: float

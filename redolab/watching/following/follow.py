@@ -37,7 +37,7 @@ _SEEK_EVERY = 2.0
 """Seconds between two looks for the process that writes a log."""
 
 Show = Callable[[Followed, float], None]
-"""How it stands, and the wall time of that."""
+"""Function that shows a state of the server and its wall time."""
 
 
 def experience() -> Experience:
@@ -50,17 +50,17 @@ def experience() -> Experience:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is to be followed."""
+    """Recovery to follow, as the user named it."""
 
     log: Path | None
     """The error log, "-" for standard input; None to find it by the process."""
     pid: int | None
     """The server's process; None to find it by who writes the log."""
     address: Address | None
-    """Where its rollback is asked for after it is ready."""
+    """Address at which to ask for the progress of the rollback once the server is ready; None: do not ask."""
     server: str | None
     waits: bool
-    """For the next start, if none is going on."""
+    """True to wait for the next start if none is in progress."""
 
 
 def follow(console: Console, asked: Asked, every: float, *, as_json: bool) -> None:
@@ -165,7 +165,7 @@ def _hear(follower: Follower, tail: LogTail | None, instant: Instant) -> None:
 
 @contextmanager
 def _shown(console: Console, every: float, as_json: bool) -> Iterator[Show]:
-    """While in it: shows moments, in the place of the one before on a terminal, as lines or objects anywhere else."""
+    """Yield a function that prints states: in place on a terminal, elsewhere as new lines or objects."""
     shown_at, said = -math.inf, ""
 
     def is_due(followed: Followed) -> bool:

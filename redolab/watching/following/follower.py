@@ -38,7 +38,7 @@ class State(StrEnum):
     """Activity of a server."""
 
     SILENT = "silent"
-    """Nothing shows that it is being started."""
+    """No sign of a start is visible."""
     STARTING = "starting"
     """The server is being started, and nothing shows that it recovers."""
     RECOVERING = "recovering"
@@ -76,7 +76,7 @@ class Followed:
     newer_than_known: str | None
     """Remark that the log of so new a server is not known yet."""
     quiet: float | None
-    """Since it got on last; None where that is not seen."""
+    """Seconds since the last progress; None where progress cannot be seen."""
     advised: Advised
     ended: str | None
     """End of the server, in words."""
@@ -114,7 +114,7 @@ class Follower:
         self.attach(process, now)
 
     def attach(self, process: ShownProcess | None, now: float) -> None:
-        """From now on this is the server's process: of another start, or found only now."""
+        """Follow this process from now on: the one of another start, or one found only now."""
         self.process = process
         self._course = ProcessCourse(now if process is None else process.started)
         self._watch = Watch(now)
@@ -127,7 +127,7 @@ class Follower:
         self._rates.clear()
         self.is_gone = False
         if process is not None and (self._log.began is None or self._log.began < process.started - _STAMPS):
-            # What was said was of an earlier start.
+            # The log lines so far belong to an earlier start.
             self._log.forget()
 
     def hear(self, said: Said) -> None:

@@ -1,4 +1,4 @@
-"""How far a recovery has come, by what its server reads and writes: where its log says nothing."""
+"""Progress of a recovery, from the server's reads and writes, where its log reports none."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from redolab.watching.following.server_process import Look
 _READS = 256 * 1024
 """Bytes a second from which on redo is read: a server reads it in pieces of 64 KiB and more."""
 _SLOWER = 0.1
-"""Of the rate so far: what is slower is no redo that is read."""
+"""Share of the read rate so far; slower reads are not taken for redo."""
 _PAGE = 4096
 _MORE = 4 << 20
-"""Bytes."""
+"""Bytes read from which on a server is taken to recover."""
 _ALL = 0.98
-"""Of the redo: whoever has read that much has read it all."""
+"""Share of the redo that counts as all of it."""
 
 
 class ProcessCourse:
@@ -31,7 +31,7 @@ class ProcessCourse:
 
     @property
     def has_read(self) -> bool:
-        """Whether it has read more than a server does that has nothing to recover."""
+        """Return True if the server has read more than one that has nothing to recover."""
         return self._read >= _MORE
 
     def see(self, look: Look, total: int | None, most: int | None) -> None:
@@ -62,7 +62,7 @@ class ProcessCourse:
         self._read = max(read, self._read)
 
     def done(self, now: float, total: int | None, most: int | None) -> Done:
-        """How far it has come; of a batch at hand no share is seen."""
+        """Return the progress at `now`; the share of the current batch is unknown."""
         in_batch = 0.0 if self._batch_since is None else now - self._batch_since
         return Done(
             elapsed=max(0.0, now - self._began),
@@ -79,7 +79,7 @@ class ProcessCourse:
 
 
 def _moved(before: Look, look: Look) -> bool:
-    """Whether a page was read or written between two looks."""
+    """Return True if a page was read or written between two looks."""
     return any(
         one is not None and other is not None and other - one >= _PAGE
         for one, other in ((before.read, look.read), (before.written, look.written))

@@ -1,8 +1,9 @@
-"""How much redo a server has to recover, from the headers of its redo log files; they are only read, and a few blocks of them.
+"""Amount of redo that a server has to recover, from the headers and a few blocks of its redo log files; read only.
 
-The formats are those of log0log.h (MySQL 5.5 to 8.0.29, MariaDB to 10.7), log0constants.h (MySQL 8.0.30 and later) and log0log.h of
-MariaDB 10.8 and later. Blocks of 512 bytes carry a number, `LSN / 512 mod 2**30 + 1`: where the numbers stop to follow each
-other, the redo ends. MariaDB 10.8 and later has no blocks, so that the end is found by reading everything, as the server does.
+The formats are those of log0log.h (MySQL 5.5 to 8.0.29, MariaDB to 10.7), log0constants.h (MySQL 8.0.30 and later)
+and log0log.h of MariaDB 10.8 and later. Blocks of 512 bytes carry a number, `LSN / 512 mod 2**30 + 1`: the redo ends
+where the sequence of numbers breaks. MariaDB 10.8 and later has no blocks; only reading everything, as the server
+does, finds the end.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ _START_WITHOUT_BLOCKS = 12288
 
 @dataclass(frozen=True, slots=True)
 class RedoToRecover:
-    """What the redo log files say of a recovery; LSNs and bytes."""
+    """Redo that a recovery has to read, from the redo log files; LSNs and bytes."""
 
     checkpoint: int
     end: int | None
-    """Where the redo ends; None where only reading all of it shows that."""
+    """LSN of the end of the redo; None if only reading all of it shows the end."""
     capacity: int
-    """What the files hold at most."""
+    """Bytes that the files can hold."""
 
     @property
     def redo(self) -> int | None:
@@ -45,9 +46,9 @@ class RedoToRecover:
 
 
 def redo_to_recover(folder: Path) -> RedoToRecover | None:
-    """Of the server whose redo log lies in that folder; None where there is none that can be understood.
+    """Return the redo to recover of the server whose redo log is in `folder`; None if the files are not understood.
 
-    To be read before the server is ready: afterwards the files say what is to be recovered after the next crash.
+    Call it before the server is ready: afterwards the files describe the recovery after the next crash.
     """
     with suppress(OSError, struct.error):
         many = sorted(_numbered(folder / "#innodb_redo", re.compile(r"#ib_redo(\d+)")))
@@ -114,14 +115,17 @@ def _of_circular(paths: Sequence[Path]) -> RedoToRecover | None:
 
 
 def _checked(checkpoint: int, end: int | None, capacity: int) -> RedoToRecover | None:
-    """What was read, if it is possible."""
+    """Return the values read if they are plausible, else None."""
     if not checkpoint or end is None or not 0 <= end - checkpoint <= capacity:
         return None
     return RedoToRecover(checkpoint, end, capacity)
 
 
 def _following(number: Callable[[int], int], first: int, known: int, blocks: int) -> int:
-    """How many blocks from the first on are numbered one after the other, of which so many are known to be."""
+    """Return how many blocks from the first on have consecutive numbers;
+
+    the first `known` of them are known to have.
+    """
     low, high = known, blocks
     while low < high:
         middle = (low + high) // 2

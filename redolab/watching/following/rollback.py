@@ -1,4 +1,4 @@
-"""How many rows a server that takes connections has still to undo of what was open at its crash; one statement a look."""
+"""Rows that a server still has to roll back after it is ready: transactions open at the crash. One statement a look."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class RollbackWatch:
         self._first: tuple[float, int] | None = None
         self._fewer_at: float | None = None
         self.rows: int | None = None
-        """Still to be undone; None as long as it cannot be asked."""
+        """Rows still to be undone; None as long as the server cannot be asked."""
         self.seconds_left: float | None = None
-        """At the rate since the first look; None where none is seen."""
+        """Seconds left at the rate since the first look; None where no progress is seen."""
         self.has_stopped = False
-        """Whether nothing is undone any more: what is prepared stays until somebody commits it or rolls it back."""
+        """True if no rows are undone any more: prepared transactions stay until somebody commits or rolls them back."""
 
     def look(self, at: float) -> None:
         """Ask. Raises `LabError` if it may not be asked."""

@@ -1,4 +1,4 @@
-"""What the kernel shows of a server that runs on this machine: /proc alone is read, no signal is sent."""
+"""Process of a server on this machine, as the kernel shows it. Only /proc is read; no signal is sent."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _REDO_FILE = re.compile(r"(?:ib_logfile\d+|#ib_redo\d+)$")
 _LISTENS = 0x10000
 """`__SO_ACCEPTCON` in the flags of /proc/net/unix."""
 _OUTPUTS = (2, 1)
-"""Where a server without `log_error` writes its log."""
+"""File descriptors to which a server without `log_error` writes its log."""
 _SEE_ALL = "see 'pgrep -ax \"mysqld|mariadbd\"'"
 _REST = 50.0
 """Times what a look of a dearer kind took, before the next."""
@@ -49,11 +49,14 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes that went to disks, its log among them."""
     cpu_seconds: float
     listens: bool
-    """Whether it takes connections at its socket, so that its recovery is over: on TCP Galera listens before it begins."""
+    """True if the server takes connections at its socket: its recovery is over.
+
+    Galera opens TCP before the recovery.
+    """
 
 
 class ShownProcess(Protocol):
-    """What is shown of a server's process: of one that runs, or of one that was recorded."""
+    """View of a server's process: a running one, or a recorded one."""
 
     pid: int
     name: str
@@ -61,13 +64,13 @@ class ShownProcess(Protocol):
     """Seconds on the clock of its looks."""
 
     def redo(self) -> RedoToRecover | None:
-        """What its redo log files say, to be asked before it is ready."""
+        """Return the redo to recover, from the redo log files; ask before the server is ready."""
 
     def start_limit(self) -> StartLimit | None:
-        """After how long its unit is killed when it is not ready."""
+        """Return the timeout after which systemd kills a server that is not ready; None if none is known."""
 
     def look(self, at: float) -> Look | None:
-        """How it is now; None if it has ended."""
+        """Return the state at time `at`; None if the process has ended."""
 
 
 def option_in(arguments: Sequence[str], name: str) -> str | None:
@@ -84,7 +87,7 @@ def option_in(arguments: Sequence[str], name: str) -> str | None:
 
 
 def is_server(name: str | None) -> bool:
-    """Whether a process of that name is a server."""
+    """Return True if a process of that name is a server."""
     return name is not None and _SERVERS.fullmatch(name) is not None
 
 
@@ -112,7 +115,7 @@ class ServerProcess(ShownProcess):
 
     @property
     def is_running(self) -> bool:
-        """Whether it is still there: itself, no later process with its id, and no zombie."""
+        """Return True if this very process still exists, not a later one with its id, and is no zombie."""
         with suppress(psutil.NoSuchProcess):
             return self._process.is_running() and self._process.status() != psutil.STATUS_ZOMBIE
         return False
@@ -142,7 +145,7 @@ class ServerProcess(ShownProcess):
         return None
 
     def writes_to(self, log: Path) -> bool:
-        """Whether that file is where its log goes."""
+        """Return True if the process writes its log into that file."""
         for number in _OUTPUTS:
             with suppress(OSError):
                 if (self._folder / "fd" / str(number)).samefile(log):

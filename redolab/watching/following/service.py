@@ -34,7 +34,7 @@ _PROPERTIES = (
 
 @dataclass(frozen=True, slots=True)
 class StartLimit:
-    """How long a unit may take to start."""
+    """Time that a unit may take to start, in seconds."""
 
     unit: str
     seconds: float

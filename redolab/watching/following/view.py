@@ -45,18 +45,18 @@ class FollowedNow(msgspec.Struct, frozen=True, kw_only=True):
     left_s: float | None
     left_low_s: float | None
     left_high_s: float | None
-    """Between these eight in ten are expected."""
+    """Upper end of the interval that is expected to hold in eight of ten recoveries."""
     held: Held | None
-    """How often such intervals held in recoveries of such servers that were measured."""
+    """Share of such intervals that held in measured recoveries of such servers."""
     share: float | None
-    """Of its time, that has passed."""
+    """Share of the recovery time that has passed."""
     rests_on: str | None
-    """What is seen of it."""
+    """Evidence that the prediction uses."""
     files_done: int | None
     files_of: int | None
     """Tablespace files that it looks at one by one, where its log counts them."""
     files_left_s: float | None
-    """At least so long still."""
+    """Lower bound of the seconds left for the tablespace files."""
     rows_to_undo: int | None
     quiet_s: float | None
     advice: str
@@ -140,7 +140,7 @@ def block(followed: Followed, wall: float) -> Table:
 
 
 def does(followed: Followed) -> str:
-    """What the server does, in words."""
+    """Return the server's activity, in words."""
     if followed.state is State.ENDED:
         return f"over: {followed.ended}"
     if followed.state is State.READY:
@@ -159,7 +159,7 @@ def does(followed: Followed) -> str:
 
 
 def files_in_words(files: FilesSeen) -> str:
-    """What it does with its tablespace files, and how far it is."""
+    """Return the activity on the tablespace files and its progress, in words."""
     does_so = "validating its tablespaces" if files.validates else "looking at its tablespace files"
     if files.of is None:
         return f"{does_so} one by one (its log does not count them)"
@@ -172,7 +172,7 @@ def _disk_in_words(followed: Followed) -> str | None:
 
 
 def redo_in_words(followed: Followed) -> str | None:
-    """How much redo is read, of how much, and how fast; None where that is not seen."""
+    """Return the redo read, its total and its rate, in words; None where they are not seen."""
     done = followed.done
     if followed.state is not State.RECOVERING or (done.read <= 0 and done.total is None):
         return None
