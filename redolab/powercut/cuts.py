@@ -1,4 +1,4 @@
-"""Which cuts are looked at of a recorded load: moments, and what survives."""
+"""Choice of the power cuts to examine in a recorded load: their time, and the writes that survive."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from redolab.units import KIB
 
 
 class Moment(StrEnum):
-    """When the power goes."""
+    """Time of a power cut, relative to the recorded load."""
 
     AT_RANDOM = "at random"
     AFTER_COMMIT = "right after a commit was acknowledged"
@@ -25,7 +25,7 @@ class Moment(StrEnum):
     INSIDE_FLUSH = "while a flush was under way"
     KILLED = "SIGKILL, and no power cut"
     MACHINE = "of the machine, for real"
-    """Of runs in which a virtual machine's power was cut, which the lab no longer does."""
+    """Cut of a virtual machine's power. Only in older runs; the lab no longer does it."""
     BESIDE_PAGES = "while pages were written and not yet flushed"
 
 
@@ -41,20 +41,23 @@ class DrawnCut:
 
 _ENUMERATED = (Moment.AFTER_COMMIT, Moment.AFTER_FLUSH, Moment.BEFORE_FLUSH, Moment.INSIDE_FLUSH)
 _OF_TORN_WRITES = (Moment.BESIDE_PAGES, Moment.AFTER_COMMIT, Moment.BESIDE_PAGES, Moment.BEFORE_FLUSH)
-"""Where a torn write would show: half of them while pages are at risk, which is rarely so by chance."""
+"""Times at which a torn write would show. Half of them lie while pages are at risk, which chance rarely hits."""
 _PAGES = 8 * KIB
-"""Bytes from which on a write may be one of pages: redo and binary log are mostly written in less."""
+"""Size in bytes from which a write may be of pages: most writes of redo and binary log are smaller."""
 _SURVIVORS = tuple(each for each in Survivors if each is not Survivors.TORN)
 
 
 def without_cut(recording: Recording, killed: int) -> DrawnCut:
-    """What SIGKILL of the server has left at the end of a recording: all that was ever written is there."""
+    """Return the cut that stands for SIGKILL at the end of a recording: every write survives."""
     cut = PowerCut(place=recording.places, survivors=Survivors.ALL)
     return DrawnCut(moment=Moment.KILLED, time=killed, cut=cut)
 
 
 def sampled_cuts(recording: Recording, began: int, ended: int, count: int, seed: str) -> list[DrawnCut]:
-    """Cuts at times drawn at random, by turns without any survivor and by a fair coin: of these shares can be told."""
+    """Return cuts at random times, in turn without survivors and with survivors by a fair coin.
+
+    They allow estimates of shares.
+    """
     draw = random.Random(f"{seed} sampled")
     found = []
     for number in range(count):
@@ -68,7 +71,10 @@ def sampled_cuts(recording: Recording, began: int, ended: int, count: int, seed:
 def searched_cuts(
     history: History, ledger: Ledger, began: int, ended: int, count: int, seed: str, *, torn: bool = False
 ) -> list[DrawnCut]:
-    """Cuts where a fault would show: every kind of moment with every kind of survivors by turns. Of these no shares can be told."""
+    """Return cuts where a fault is likely: every kind of time with every kind of survivors.
+
+    They allow no estimates of shares.
+    """
     draw = random.Random(f"{seed} searched")
     places = _Places.within(history, ledger, began, ended)
     kinds = [each for each in (_OF_TORN_WRITES if torn else _ENUMERATED) if places.has(each)]
@@ -84,11 +90,11 @@ def searched_cuts(
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """What of a recording lies within the load."""
+    """Parts of a recording that lie within the load."""
 
     history: History
     commits: Sequence[int]
-    """When they were acknowledged."""
+    """Times of the acknowledgements, in nanoseconds of CLOCK_MONOTONIC."""
     flushes: Sequence[int]
     pages: Sequence[int]
     """Numbers of writes that may be of pages."""
@@ -96,7 +102,7 @@ class _Places:
 
     @classmethod
     def within(cls, history: History, ledger: Ledger, began: int, ended: int) -> _Places:
-        """What was acknowledged, asked and answered between two times."""
+        """Return the acknowledgements, flushes and page writes between two times."""
         recording = history.recording
         first, last = recording.place_at(began), recording.place_at(ended)
 
@@ -116,11 +122,11 @@ class _Places:
         )
 
     def has(self, moment: Moment) -> bool:
-        """Whether there is such a moment."""
+        """Return True if the load has such a time."""
         return bool({Moment.AFTER_COMMIT: self.commits, Moment.BESIDE_PAGES: self.pages}.get(moment, self.flushes))
 
     def drawn(self, moment: Moment, draw: random.Random) -> tuple[int, int]:
-        """The place of a cut at such a moment, and its time."""
+        """Draw a cut at such a time. Return its place in the recording and its time."""
         recording = self.history.recording
         if moment is Moment.AFTER_COMMIT:
             time = draw.choice(self.commits)

@@ -1,4 +1,4 @@
-"""Why a state is bad: of all that the cut took the least that does it."""
+"""Explanation of a faulty crash state: the fewest lost writes that cause the fault."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from redolab.powercut.states import SECTOR, DiskState, History, Lost, PowerCut
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """What had to be lost for what was found."""
+    """Writes whose loss causes a fault."""
 
     place: int
-    """Of the cut in its recording."""
+    """Place of the cut in its recording."""
     taken: int
     """Writes that the cut took, in whole or in part."""
     losses: tuple[Lost, ...]
-    """The fewest that still show it, as far as was tried; none where it shows without any."""
+    """Smallest loss found that still shows the fault; empty if the fault shows without any loss."""
     words: tuple[str, ...] = ()
-    """What these were, a line each."""
+    """Descriptions of the losses, a line each."""
     tried: int = 0
-    """States that were recovered to know."""
+    """Crash states recovered for this explanation."""
 
     @property
     def writes(self) -> int:

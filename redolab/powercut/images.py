@@ -24,7 +24,10 @@ def share_blocks(file: Path, copy: Path) -> None:
 
 @contextmanager
 def disk_image(history: History, state: DiskState, base: Path, recording: Path, file: Path) -> Iterator[Path]:
-    """While in it: the state is in that file. `base`: the disk before the recording; `recording`: its folder. Raises `LabError`."""
+    """Yield a file that holds the state; it is removed afterwards.
+
+    `base`: the disk before the recording; `recording`: the folder of the recording. Raises `LabError`.
+    """
     share_blocks(base, file)
     try:
         _apply(history, state, recording / DATA, file)
@@ -42,7 +45,11 @@ def _apply(history: History, state: DiskState, written: Path, file: Path) -> Non
 
 
 def runs(history: History, state: DiskState) -> Iterator[tuple[int, int, int]]:
-    """What a state has otherwise than the base: first sector, how many, where their bytes are (or below 0: zeroes)."""
+    """Yield the sectors of a state that differ from the base, in runs.
+
+    Each item: the first sector, the number of sectors, and the first sector of their bytes among those written
+    (negative: zeroes).
+    """
     changed = np.flatnonzero(state.sources != BASE)
     if not len(changed):
         return

@@ -24,15 +24,15 @@ _STORY = "cut.json"
 
 
 class KeptCut(msgspec.Struct, frozen=True, kw_only=True):
-    """What a kept cut is, beside its files."""
+    """Description of a kept cut; stored beside its files."""
 
     format: int = KEPT_CUT_FORMAT
     what: str
-    """What was found, in a sentence."""
+    """Sentence that says what was found."""
     server: str
     version: str
     request: InstanceRequest
-    """Of the server that was under load; its recoveries differ in their purpose alone."""
+    """Request for the server under load; requests for its recoveries differ only in their purpose."""
     workload: LedgerWorkload
     file_system: str
     cache: Cache
@@ -41,9 +41,9 @@ class KeptCut(msgspec.Struct, frozen=True, kw_only=True):
     ended: int
     killed: int
     time: int
-    """Of the cut: nanoseconds of CLOCK_MONOTONIC, as in the ledger."""
+    """Time of the cut in nanoseconds of CLOCK_MONOTONIC, as in the ledger."""
     fault: Fault
-    """What was wrong, and is explained."""
+    """Fault that the explanation is about."""
     explanation: Explanation
     outcome: Outcome
     ledger: LedgerVerdict | None
@@ -68,7 +68,7 @@ def keep_cut(kept: KeptCut, recorded: RecordedLoad, folder: Path) -> None:
 
 
 def read_kept_cut(folder: Path) -> KeptCut:
-    """What is kept in a folder. Raises `InvalidInput` if it cannot be read."""
+    """Return the description of the cut kept in a folder. Raises `InvalidInput` if it cannot be read."""
     try:
         kept = msgspec.json.decode((folder / _STORY).read_bytes(), type=KeptCut)
     except (OSError, msgspec.DecodeError) as error:

@@ -23,21 +23,24 @@ REPLICA = "replica"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transaction:
-    """One transaction as its client noted it; times in nanoseconds of CLOCK_MONOTONIC."""
+    """A transaction as its client noted it; times in nanoseconds of CLOCK_MONOTONIC."""
 
     client: int
     number: int
     sent: int
-    """Before its first statement."""
+    """Time before the first statement."""
     acknowledged: int | None = None
-    """After its commit; None where no answer came."""
+    """Time after the commit; None if no answer came."""
     refused: bool = False
-    """Whether the server said that it had rolled it back."""
+    """True if the server reported that it had rolled the transaction back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What another session read: transactions of a client up to a number, and when it had the answer; of a replica: that one."""
+    """Transactions of a client that another session read, up to `number`, and the time of the answer.
+
+    On a replica: exactly the transaction `number`.
+    """
 
     client: int
     number: int
@@ -55,45 +58,45 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """All that clients noted."""
+    """Notes of all clients."""
 
     transactions: Sequence[Transaction]
     seen: Sequence[Seen]
     parts: int
     """Rows of each transaction."""
     definitions: Sequence[Definition] = ()
-    """In the order of their numbers."""
+    """Statements that define tables, in the order of their numbers."""
     defines: Defines = Defines.NOTHING
-    """Which statements these are."""
+    """Kind of the statements that define tables."""
     replicated: Sequence[Seen] = ()
     """Transactions that a replica had got of the binary log, and when."""
 
     @property
     def acknowledgements(self) -> list[int]:
-        """Their times, in order, of transactions and of statements that define."""
+        """Return the times of all acknowledgements, of transactions and of statements that define tables, in order."""
         told = [*(each.acknowledged for each in self.transactions), *(each.acknowledged for each in self.definitions)]
         return sorted(time for time in told if time is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a recovered server holds."""
+    """Content of a recovered server, as far as the ledger concerns it."""
 
     parts: Mapping[tuple[int, int], int]
     """Client and number of a transaction → how many of its rows are there."""
     balance: int
-    """Of all accounts together."""
+    """Sum of the balances of all accounts."""
     balance_at_first: int
     logged: frozenset[tuple[int, int]] | None = None
     """Transactions that are in the binary log; None where it is off."""
     defined: Rows = None
-    """Of the table that a client defines."""
+    """Rows of the table that a client defines."""
     unreadable: str = ""
-    """What the server said instead of these rows."""
+    """Error of the server when these rows were read; empty if there was none."""
 
 
 class Fault(StrEnum):
-    """What is wrong with what a recovered server holds; the gravest first."""
+    """Fault in the content of a recovered server; the gravest first."""
 
     BROKEN = "left what contradicts itself"
     LOST = "lost acknowledged commits"
@@ -102,52 +105,58 @@ class Fault(StrEnum):
 
 
 class LedgerVerdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a recovered server holds beside what it should; counts of transactions."""
+    """Result of comparing a recovered server with the ledger; counts of transactions unless stated otherwise."""
 
     acknowledged: int
-    """Before the cut."""
+    """Transactions acknowledged before the cut."""
     lost: int = 0
-    """Acknowledged before the cut, and not there."""
+    """Transactions acknowledged before the cut and missing."""
     seconds_back: float = 0.0
-    """From the cut to the acknowledgement of the oldest that is lost; 0 where none is."""
+    """Seconds from the acknowledgement of the oldest lost transaction to the cut; 0 if none is lost."""
     holes: int = 0
-    """Not there, though one that was sent after its acknowledgement is: of the same client, or of another."""
+    """Missing transactions although a later one, sent after their acknowledgement by any client, is present."""
     torn: int = 0
-    """There in part."""
+    """Transactions of which only some rows are present."""
     wrong: int = 0
-    """There, though nobody had sent it, or it had been refused."""
+    """Transactions present that nobody had sent or that the server had refused."""
     money: int = 0
-    """By how much the sum of all accounts has changed, which no transaction does."""
+    """Change in the sum of all accounts, which every transaction leaves equal."""
     seen_then_lost: int = 0
-    """Clients of whom another session had read more than is there."""
+    """Clients of whom another session had read transactions that are now missing."""
     only_in_tables: int = 0
-    """Transactions that a replica would never get."""
+    """Transactions in the tables and not in the binary log: a replica would never get them."""
     only_in_binary_log: int = 0
-    """Transactions that a replica would have, and this server has not."""
+    """Transactions in the binary log and not in the tables: only a replica would have them."""
     only_on_replica: int = 0
-    """Transactions that a replica had got before the cut, and this server has not."""
+    """Transactions that a replica had received before the cut and that are missing here."""
     unknown: int = 0
-    """Sent before the cut and never answered: they may be there or not."""
+    """Transactions sent before the cut and never answered: they may be present or not."""
     defining: bool = False
-    """Whether a statement that defines a table was under way."""
+    """True if a statement that defines a table was in progress at the cut."""
     definitions_lost: int = 0
-    """Statements that define a table, acknowledged before the cut, and undone."""
+    """Statements that define a table, acknowledged before the cut, whose effect is missing."""
     misdefined: str = ""
-    """What the table that a client defines is like, or says, if none of these statements left it so; else empty."""
+    """Description of the table, or the error on reading it, if none of the statements can have left it so;
+
+    else empty.
+    """
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing that is there contradicts itself: transactions are there whole, in order, and none that was never sent."""
+        """Return True if the content is consistent: transactions present are whole, in order, and were sent."""
         return not (self.holes or self.torn or self.wrong or self.money or self.misdefined)
 
     @property
     def agrees_with_binary_log(self) -> bool:
-        """Whether tables and binary log hold the same; so where it is off."""
+        """Return True if tables and binary log hold the same transactions, or the binary log is off."""
         return not (self.only_in_tables or self.only_in_binary_log)
 
 
 def faults_of(verdict: LedgerVerdict | None, failed: Sequence[TableCheck]) -> list[Fault]:
-    """All that is wrong, whatever was promised; `verdict`: None of a server that did not come up, `failed`: what else is not right."""
+    """Return all faults, whatever durability the settings promise.
+
+    `verdict`: None if the server did not come up; `failed`: further failed checks.
+    """
     if verdict is None:
         return [Fault.BROKEN]
     found = {
@@ -160,7 +169,7 @@ def faults_of(verdict: LedgerVerdict | None, failed: Sequence[TableCheck]) -> li
 
 
 def judged(ledger: Ledger, cut: int, found: Found) -> LedgerVerdict:
-    """What a server holds that was recovered from a cut at that time (nanoseconds of CLOCK_MONOTONIC)."""
+    """Compare a server recovered after a cut at time `cut` (nanoseconds of CLOCK_MONOTONIC) with the ledger."""
     there = set(found.parts)
     sent = {(each.client, each.number): each for each in ledger.transactions if each.sent <= cut and not each.refused}
     known = [each for each in sent.values() if each.acknowledged is not None and each.acknowledged <= cut]
@@ -193,11 +202,14 @@ def _is_under_way(definition: Definition, cut: int) -> bool:
 
 
 def _undone(ledger: Ledger, cut: int, found: Rows) -> int | None:
-    """How many of the acknowledged statements are undone; None if neither these nor one under way left what is there."""
+    """Return how many acknowledged statements are undone; None if no possible statement left the table in this form.
+
+    Possible are the last acknowledged statement, any statement in progress at the cut, and all earlier ones.
+    """
     left_by = LEFT_BY[ledger.defines]
 
     def rows(number: int) -> Rows:
-        # Before the first of them there is no table.
+        # Before the first statement there is no table.
         return left_by[(number - 1) % len(left_by)]
 
     known = [each.number for each in ledger.definitions if each.acknowledged is not None and each.acknowledged <= cut]
@@ -242,7 +254,7 @@ def _seen_then_lost(ledger: Ledger, cut: int, there: set[tuple[int, int]]) -> in
 
 
 def read_ledger(folder: Path, parts: int, defines: Defines = Defines.NOTHING) -> Ledger:
-    """What clients noted in a folder, a file for each. Raises `LabError` if a note cannot be read."""
+    """Return the notes of all clients in a folder, one file a client. Raises `LabError` if a note cannot be read."""
     sent: dict[tuple[int, int], Transaction] = {}
     seen: list[Seen] = []
     replicated: list[Seen] = []

@@ -9,19 +9,20 @@ from typing import TypeVar
 from redolab.powercut.states import Lost
 
 _SECTORS_APART = 64
-"""So many sectors at most are tried one by one."""
+"""Largest number of sectors that are tried one by one."""
 T = TypeVar("T")
 
 
 class OutOfTries(Exception):
-    """No more may be tried."""
+    """The limit of tries is reached."""
 
 
 def fewest(items: Sequence[T], shows: Callable[[Sequence[T]], bool]) -> list[T]:
-    """Of items that show something together, some of which none can be left out alone; nothing where nothing is needed.
+    """Return a subset of `items` that still shows and needs each of its items; empty if none is needed.
 
-    Delta debugging: halves, then quarters, each and what is left without it (Zeller and Hildebrandt, Simplifying and Isolating
-    Failure-Inducing Input, 2002). Where `shows` raises `OutOfTries`, what was found so far.
+    Delta debugging: halves, then quarters, each piece and each complement (Zeller and Hildebrandt, Simplifying and
+    Isolating Failure-Inducing Input, 2002). If `shows` raises `OutOfTries`, the result is the smallest subset found
+    so far.
     """
     found, parts = list(items), 2
     try:
@@ -48,7 +49,7 @@ def fewest(items: Sequence[T], shows: Callable[[Sequence[T]], bool]) -> list[T]:
 
 
 def fewest_losses(losses: Sequence[Lost], shows: Callable[[Sequence[Lost]], bool]) -> list[Lost]:
-    """Of what a cut took the least that still shows it: first whole writes, then parts of them, then single sectors."""
+    """Return the smallest loss that still shows: first whole writes are left out, then parts, then single sectors."""
     of_write = [list(group) for _, group in groupby(sorted(losses), key=lambda each: each.number)]
     writes = fewest(of_write, lambda some: shows([each for write in some for each in write]))
     parts = fewest([each for write in writes for each in write], shows)

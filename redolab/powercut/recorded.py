@@ -36,17 +36,17 @@ CHECKS = {"xfs": ("xfs_repair", "-n"), "ext4": ("e2fsck", "-fn")}
 INSTANCE = "instance"
 """The instance's folder on the disk."""
 BASE, RECORDING = "base", "recording"
-"""Of a recorded load: the disk before it, and the folder of what was asked of it."""
+"""Names in the folder of a recorded load: the disk before the load, and the folder of the recorded requests."""
 _DISK_SIZE = GIB
 _ROOM_SIZE = 24 * GIB
-"""Of the lab disk on which disks lie as files that share their blocks."""
+"""Size in bytes of the lab disk whose files, themselves disks, share their blocks."""
 _LOG = "server.log"
 _LOOK = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedLoad:
-    """What a recorded load has left, in a folder on a file system that can share blocks."""
+    """Results of a recorded load, in a folder on a file system that can share blocks."""
 
     folder: Path
     base: Path
@@ -55,10 +55,10 @@ class RecordedLoad:
     ledger: Ledger
     file_system: str
     began: int
-    """When clients had begun, and when the server was ended, in nanoseconds of CLOCK_MONOTONIC: cuts lie in between."""
+    """Time at which all clients had begun, in nanoseconds of CLOCK_MONOTONIC. Cuts lie between `began` and `ended`."""
     ended: int
     killed: int
-    """When the server was gone, by SIGKILL: no client was told anything later."""
+    """Time at which the server was gone, by SIGKILL. Clients received no answers after it."""
 
     @property
     def kept(self) -> Path:
@@ -67,13 +67,13 @@ class RecordedLoad:
 
 
 def mount_options(file_system: str) -> str:
-    """With which a state is mounted: beside others of the same recording."""
+    """Return the mount options for a crash state, which may be mounted beside others of the same recording."""
     return "noatime,nouuid" if file_system == "xfs" else "noatime"
 
 
 @contextmanager
 def cut_room(lab: Lab) -> Iterator[Path]:
-    """While in it: a folder on a lab disk on which files share blocks. Raises `LabError` where this machine can have none."""
+    """Yield a folder on a lab disk whose files share blocks. Raises `LabError` if this machine cannot have one."""
     folder = lab.folder / DISKS / "power-cuts"
     with LabDisk.made(lab.journal, folder, _ROOM_SIZE) as disk, disk.natively() as room:
         yield room
@@ -81,7 +81,7 @@ def cut_room(lab: Lab) -> Iterator[Path]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedLoad:
-    """A load that is to be recorded."""
+    """Description of a load to record."""
 
     server: InstalledServer
     workload: LedgerWorkload
@@ -90,11 +90,11 @@ class WantedLoad:
     clients: Clients
     seconds: float
     parameters: Sequence[str]
-    """Of the disk model."""
+    """Parameters of the disk model."""
     cache: Cache
     file_system: str
     replica: bool = False
-    """Whether a replica reads the binary log meanwhile."""
+    """True if a replica reads the binary log meanwhile."""
 
 
 def record(lab: Lab, program: Path, room: Path, wanted: WantedLoad, stage: Stage) -> RecordedLoad:

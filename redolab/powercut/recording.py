@@ -20,7 +20,7 @@ _FORM = np.dtype(
 
 
 class Event(IntEnum):
-    """What came to the disk, or was answered."""
+    """Kind of an event at the disk: a request, or an answer."""
 
     WRITE = 0
     ZERO = 1
@@ -31,41 +31,41 @@ class Event(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """Requests to a disk, an element each in the order of their arrival; sizes in bytes.
+    """Requests to a disk, one element each in the order of arrival; sizes in bytes.
 
-    A place is how many events came before: a cut at place n leaves what the first n events allow.
+    A place is the number of earlier events: a cut at place n leaves a state that the first n events allow.
     """
 
     event: NDArray[np.int32]
     offset: NDArray[np.int64]
     length: NDArray[np.int64]
     data: NDArray[np.int64]
-    """Of a write: where its bytes are in the file of all bytes."""
+    """Offset of a write's bytes in the file of all bytes."""
     asked: NDArray[np.int64]
-    """The place at which it came."""
+    """Place at which the request arrived."""
     answered: NDArray[np.int64]
-    """The place at which it was answered; the largest number there is for one that never was."""
+    """Place at which the request was answered; the largest int64 if it never was."""
     times: NDArray[np.int64]
-    """Of every event, requests and answers: nanoseconds of CLOCK_MONOTONIC, never less than the one before."""
+    """Times of all events, requests and answers, in nanoseconds of CLOCK_MONOTONIC, never decreasing."""
     failed: NDArray[np.bool_]
 
     @property
     def places(self) -> int:
-        """How many events there are."""
+        """Return the number of events."""
         return len(self.times)
 
     @property
     def flushes(self) -> NDArray[np.int64]:
-        """The numbers of its flushes."""
+        """Return the indices of the flushes."""
         return np.flatnonzero(self.event == Event.FLUSH)
 
     @property
     def changes(self) -> NDArray[np.int64]:
-        """The numbers of what changed the disk: writes, zeroes and trims that did not fail."""
+        """Return the indices of the requests that changed the disk: writes, zeroes and trims that did not fail."""
         return np.flatnonzero((self.event < Event.FLUSH) & ~self.failed)
 
     def place_at(self, time: int) -> int:
-        """How many events there were at that time in nanoseconds of CLOCK_MONOTONIC."""
+        """Return the number of events up to a time in nanoseconds of CLOCK_MONOTONIC."""
         return int(np.searchsorted(self.times, time, side="right"))
 
 

@@ -39,7 +39,7 @@ _STUCK_AFTER = 15.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateTask:
-    """A state that is to be recovered."""
+    """A crash state to recover."""
 
     number: int
     state: DiskState
@@ -49,24 +49,24 @@ class StateTask:
     settings: str = ""
     stuck_after: float = _STUCK_AFTER
     checks_file_system: bool = False
-    """Whether the file system is looked at before the server starts, when its journal has been replayed."""
+    """True if the file system is checked, after its journal is replayed, before the server starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class StateContent:
-    """What a server holds that was recovered from a state, whenever the power was cut that left it."""
+    """Content of a server recovered from a crash state; independent of the time of the cut."""
 
     outcome: Outcome
     found: Found | None
-    """Of the ledger; None where it was not ready, or cannot be read."""
+    """Content that the ledger concerns; None if the server was not ready or cannot be read."""
     failed: tuple[TableCheck, ...] = ()
-    """What is not as it must be whatever was lost."""
+    """Failed checks of properties that must hold whatever was lost."""
     said: tuple[str, ...] = ()
-    """The last lines of one that was not ready."""
+    """Last log lines of a server that was not ready."""
 
     @property
     def is_sound(self) -> bool:
-        """Whether it came up, and nothing in it contradicts itself."""
+        """Return True if the server came up and its content is consistent."""
         return self.found is not None and not self.failed
 
 
@@ -111,7 +111,7 @@ def recover_states(
 
 
 def _damage(file: Path, at: Path, file_system: str) -> str:
-    """What the file system's own program finds wrong with a state whose journal was replayed; empty where it is whole."""
+    """Return the errors that the file system's checker finds after the journal is replayed; empty if there are none."""
     with mounted(file, at, mount_options(file_system), direct=False):
         pass
     done = run(Command([*CHECKS[file_system], str(file)]), check=False)
@@ -130,7 +130,7 @@ def _content(instance: Instance, workload: LedgerWorkload) -> StateContent:
 
 
 def found_in(connection: Connection, data: LedgerTables) -> Found:
-    """What of the ledger a server holds."""
+    """Return the content of a server, as far as the ledger concerns it."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT client, number, COUNT(*) FROM {DATABASE}.{ENTRIES} GROUP BY client, number")
         parts = {(int(client), int(number)): int(count) for client, number, count in cursor.fetchall()}

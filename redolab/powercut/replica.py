@@ -1,4 +1,4 @@
-"""What a replica of a server under load has read of its binary log, and when: a program of its own, beside the clients."""
+"""A program that reads the binary log of a server under load as a replica does, and notes what it received and when."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ _LOOK = 0.01
 
 @contextmanager
 def reading_as_replica(instance: Instance, notes: Path, log: Path) -> Iterator[Callable[[], None]]:
-    """While in it: a program reads the server's binary log as a replica does, and notes in that folder what it has got.
+    """Run a program that reads the server's binary log as a replica and writes notes into the folder `notes`.
 
-    What is yielded raises `LabError` if it has ended. Raises `LabError` if it does not begin.
+    Yields a function that raises `LabError` if the program has ended. Raises `LabError` if the program does not
+    begin.
     """
     files.make_folder(notes)
     noted = notes / REPLICA
