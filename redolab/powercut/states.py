@@ -24,62 +24,62 @@ from redolab.storage.profiles import VOLATILE, Cache
 SECTOR = 512
 """Bytes that are never torn."""
 BASE, _ZEROES = -1, -2
-"""Sources of a sector: what was there before the recording, and nothing."""
+"""Sources of a sector: its content before the recording, or zeroes."""
 
 
 class Survivors(StrEnum):
-    """Which of the writes that no flush protects are on the disk."""
+    """Rule for which writes that no flush protects survive on the disk."""
 
     NONE = "none"
     ALL = "all"
     PREFIX = "prefix"
-    """The first so many, in the order in which they came."""
+    """The first N, in the order of arrival; N is drawn at random."""
     ONE_MISSING = "one missing"
     ONE_ALONE = "one alone"
     RANDOM = "random"
-    """Each by the toss of a coin."""
+    """Each write at random, with probability one half."""
     TORN = "torn"
-    """Each sector of each by the toss of a coin."""
+    """Each sector of each write at random, with probability one half."""
 
 
 class PowerCut(msgspec.Struct, frozen=True, kw_only=True):
-    """One cut: with its recording it is one state of a disk."""
+    """One cut; together with its recording it determines one crash state of the disk."""
 
     place: int
-    """How many events of the recording there were."""
+    """Number of events of the recording before the cut."""
     survivors: Survivors
     seed: int = 0
-    """Of what is drawn: which is missing or alone, how long the prefix is, how the coins fall."""
+    """Seed of all random draws: which write is missing or alone, how long the prefix is, which writes survive."""
 
 
 class Lost(msgspec.Struct, frozen=True, order=True):
     """Sectors of one change that a cut took."""
 
     number: int
-    """Of the change in its recording."""
+    """Index of the change in its recording."""
     first: int
-    """The first of its sectors that are lost, counted within it."""
+    """First lost sector, counted from the beginning of the change."""
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class DiskState:
-    """What of a disk is where: for each sector that the recording ever changed."""
+    """Content of a disk: the source of each sector that the recording ever changed."""
 
     sources: NDArray[np.int64]
-    """Where its bytes are among all that were written, in sectors; -1 as before the recording, -2 zeroes."""
+    """Index of each sector's bytes among all sectors written; -1: as before the recording, -2: zeroes."""
 
     @property
     def hash(self) -> str:
-        """The same for the same content."""
+        """Return a hash of the content."""
         return xxhash.xxh3_64_hexdigest(self.sources.tobytes())
 
 
 class History:
-    """What a recording makes of a disk, at each of its places."""
+    """Crash states that a recording allows, at each of its places."""
 
     def __init__(self, recording: Recording, cache: Cache = VOLATILE, *, obeys: bool = True) -> None:
-        """`obeys`: whether the disk does what a flush asks; one that does not answers it, and loses what it had."""
+        """Read the recording. `obeys`: the disk carries out flushes; False: it answers them and may lose the data."""
         self.recording = recording
         self._changes = recording.changes
         self._cache = cache
@@ -98,14 +98,14 @@ class History:
         return np.arange(first, first + int(self.recording.length[number]) // SECTOR, dtype=np.int64)
 
     def _durable_from(self) -> NDArray[np.int64]:
-        """Of each change the place from which on no cut can lose it."""
+        """Return for each change the place from which on no cut can lose it."""
         recording = self.recording
         answered = recording.answered[self._changes]
         if not self._cache.volatile:
             return answered
         flushes = recording.flushes[~recording.failed[recording.flushes]]
         asked, held = recording.asked[flushes], recording.answered[flushes]
-        # Of all flushes that came after the answer the one that was answered first.
+        # Among the flushes that came after the answer, the first one answered.
         earliest = np.minimum.accumulate(held[::-1])[::-1] if len(held) else held
         after = np.searchsorted(asked, answered - 1, side="right")
         never = np.iinfo(np.int64).max
@@ -114,12 +114,12 @@ class History:
         return np.append(earliest, never)[after]
 
     def at_risk(self, place: int) -> NDArray[np.int64]:
-        """The numbers of those that may be there or not, in order: those that came, and are not durable."""
+        """Return the indices of the changes that a cut at `place` may lose: arrived and not durable, in order."""
         asked = self.recording.asked[self._changes] < place
         risky = np.asarray(self._changes[asked & (self._durable > place)])
         if self._cache.size is None or not self._cache.volatile:
             return risky
-        # What has left a cache of some size for the platter is not lost; what was not answered was never in it.
+        # Changes that have left a bounded cache for the platter are safe; unanswered changes never were in the cache.
         answered = self.recording.answered[risky] <= place
         bytes_after = np.cumsum(self.recording.length[risky][::-1])[::-1]
         return np.asarray(risky[~answered | (bytes_after <= self._cache.size)])
@@ -133,7 +133,7 @@ class History:
         return self.state_without(cut.place, self.losses(cut))
 
     def losses(self, cut: PowerCut) -> list[Lost]:
-        """What this cut takes, in the order of arrival."""
+        """Return the losses of this cut, in the order of arrival."""
         at_risk = self.at_risk(cut.place).tolist()
         if cut.survivors is not Survivors.TORN:
             there = set(survivors_of(at_risk, cut))
@@ -146,7 +146,7 @@ class History:
         ]
 
     def length(self, number: int) -> int:
-        """How many sectors a change has."""
+        """Return the length of a change in sectors."""
         return int(self.recording.length[number]) // SECTOR
 
     def state_without(self, place: int, losses: Iterable[Lost]) -> DiskState:
@@ -174,7 +174,7 @@ class History:
 
 
 def survivors_of(at_risk: Sequence[int], cut: PowerCut) -> list[int]:
-    """Which of the changes at risk, in the order of arrival, are on the disk: the same for the same seed."""
+    """Return the changes at risk that survive the cut, in the order of arrival: the same for the same seed."""
     draw = random.Random(f"{cut.seed} {cut.survivors}")
     numbers = list(at_risk)
     match cut.survivors:
@@ -194,6 +194,6 @@ def survivors_of(at_risk: Sequence[int], cut: PowerCut) -> list[int]:
 
 
 def _gaps(there: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Where in a row of sectors some are missing: the first of each gap, and how many."""
+    """Return the gaps in a row of sectors: for each the first missing sector and the number of missing ones."""
     edges = np.flatnonzero(np.diff(np.concatenate([[True], there, [True]]).astype(np.int8)))
     return [(int(first), int(end - first)) for first, end in zip(edges[::2], edges[1::2], strict=True)]
