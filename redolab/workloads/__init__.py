@@ -1,1 +1,1 @@
-"""Under which load: what writes to an instance until it is told to stop."""
+"""Workloads: clients that write to an instance until they are told to stop."""

@@ -13,7 +13,7 @@ from redolab.workloads.tpcc.tpcc_mysql import TpccMysqlWorkload
 
 
 def workload_catalogue() -> Catalogue[Workload]:
-    """All workloads by name."""
+    """Return the catalogue of all workloads."""
     kinds = SysbenchWorkload | GoTpcWorkload | TpccMysqlWorkload | StormWorkload | LedgerWorkload
     entries: Catalogue[Workload] = Catalogue.read("workload", PROJECT.provision / "workloads.toml", kinds)
     return entries

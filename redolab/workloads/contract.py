@@ -18,43 +18,43 @@ from redolab.servers.instance import Instance
 from redolab.workloads.data import Clients, TableCheck, WorkloadMoment
 
 Follow: TypeAlias = Callable[[float, float, str], None]
-"""Told how far something is: so much, of so much, and a few words."""
+"""Function that is told a progress: amount done, total amount, and a few words."""
 
 
 class RunningWorkload(Protocol):
     """A workload that writes to an instance."""
 
     def moments(self) -> Sequence[WorkloadMoment]:
-        """What its clients have counted since it was asked last, in order."""
+        """Return the clients' reports since the last call, in order."""
 
     def check_running(self) -> None:
-        """Raises `WorkloadFailed` if it has ended by itself."""
+        """Raise `WorkloadFailed` if the workload has ended although it should run."""
 
 
 class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind"):
     """A kind of load, an entry of `provision/workloads.toml`. Its data is a struct; equal data need not be loaded again."""
 
     about: str
-    """Its effect, in a line."""
+    """Effect of the workload, in one line."""
 
     @property
     def network(self) -> bool:
-        """Clients that know TCP only: they and the server share a network namespace that nobody else is in."""
+        """Return True if clients know TCP only: they and the server share a network namespace of their own."""
         return False
 
     @property
     def thinks(self) -> bool:
-        """Clients that can have think time."""
+        """Return True if clients can have think time."""
         return False
 
     @property
     def bytes_per_warehouse(self) -> int | None:
-        """Bytes on disk of one warehouse of TPC-C; None for other workloads."""
+        """Return the bytes on disk of one warehouse of TPC-C; None for other workloads."""
         return None
 
     @property
     def caveats(self) -> Sequence[str]:
-        """Sentences that must stand wherever its figures do."""
+        """Return sentences that must accompany the workload's figures wherever they are shown."""
         return ()
 
     def content(self) -> str:
@@ -97,14 +97,14 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 def check_value(cursor: Cursor, what: str, query: str, expected: int) -> TableCheck:
-    """Whether the one value that a query gives is as expected."""
+    """Run a query for one value and return its check against the expected value."""
     cursor.execute(query)
     row = cursor.fetchone()
     return TableCheck(what=what, expected=str(expected), found=str(row[0] if row else None))
 
 
 def check_pages(cursor: Cursor, table: str) -> TableCheck:
-    """Whether the server finds a table's pages in order."""
+    """Return the check of a table's pages by CHECK TABLE … EXTENDED."""
     cursor.execute(f"CHECK TABLE {table} EXTENDED")
     found = "; ".join(str(row[3]) for row in cursor.fetchall())
     return TableCheck(what=f"CHECK TABLE {table} EXTENDED", expected="OK", found=found)

@@ -1,4 +1,4 @@
-"""What workloads load and tell, as data."""
+"""Data that workloads load, and reports that they return, as records."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DATABASE = "redolab"
 
 
 class TableCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """What was checked after a recovery and what came of it."""
+    """A check after a recovery: its name, the expected value and the value found."""
 
     what: str
     expected: str
@@ -24,32 +24,32 @@ class TableCheck(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def passed(self) -> bool:
-        """Whether what was found is what must be there."""
+        """Return True if the value found is the expected one."""
         return self.found == self.expected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadMoment:
-    """What the clients counted in the second (or so) that ended then."""
+    """Report of all clients for the interval, of about a second, that ended at `monotonic`."""
 
     monotonic: float
     commits_per_second: float
     errors_per_second: float | None = None
     latency_95_ms: float | None = None
-    """95th percentile of a transaction's latency; of TPC-C, of a New-Order."""
+    """95th percentile of a transaction's latency in milliseconds; with TPC-C, of a New-Order."""
     latency_99_ms: float | None = None
-    """The 99th, where the tool says it."""
+    """99th percentile in milliseconds; None if the tool does not report it."""
     new_orders_per_second: float | None = None
-    """Of TPC-C: New-Order transactions that were completed; 60 times that is NOTPM."""
+    """Completed New-Order transactions a second, with TPC-C; 60 times that is NOTPM."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clients:
-    """Who writes: so many clients, each with a connection of its own."""
+    """Clients of a load, each with a connection of its own."""
 
     connections: int
     think_time: bool = False
-    """Whether they wait between transactions as people at terminals would, where the workload knows how long."""
+    """True if clients wait between transactions as people at terminals would, where the workload defines such waits."""
     report_every: float = 1.0
     """Seconds between two reports, as near to it as the tool can."""
 
@@ -65,10 +65,10 @@ class SysbenchTables(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"
     rows: int
     """Rows of each."""
     bytes_per_row: int = BYTES_PER_ROW
-    """By which their number was worked out."""
+    """Bytes on disk of one row, from which the number of rows was computed."""
 
     def names(self) -> list[str]:
-        """Their names."""
+        """Return the names of the tables."""
         return [f"sbtest{number}" for number in range(1, self.tables + 1)]
 
 
@@ -77,39 +77,39 @@ STORM_ROWS = 1024
 
 
 class StormTables(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="storm"):
-    """One small table: how large the dataset is to be does not matter."""
+    """A small table of fixed size, whatever size the dataset is to have."""
 
     rows: int = STORM_ROWS
 
 
 class LedgerTables(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="ledger"):
-    """An empty table of entries, and accounts with money: how large the dataset is to be does not matter."""
+    """An empty table of entries, and accounts with money, whatever size the dataset is to have."""
 
     accounts: int = 20_000
-    """Some fifty pages, so that there are pages to be written that were there before."""
+    """Accounts. They fill about fifty pages, so that the load also writes pages that existed before it."""
     balance: int = 1000
-    """Of each account at first."""
+    """Balance of each account at first."""
 
 
 class Defines(StrEnum):
-    """What one of the ledger's clients does instead of transactions: statements that come again and again."""
+    """Statements that one of the ledger's clients repeats instead of transactions."""
 
     NOTHING = "nothing"
     TABLES = "tables"
-    """A table is created, filled, given an index, rebuilt, emptied, filled and dropped."""
+    """Create a table, fill it, add an index, rebuild it, empty it, fill it, drop it."""
     PARTITIONS = "partitions"
-    """One with partitions is created and filled, one of them emptied and one dropped, all rebuilt, emptied and dropped."""
+    """Create a partitioned table, fill it, empty a partition, drop another, rebuild all, empty the table, drop it."""
 
 
 Rows: TypeAlias = tuple[int, ...] | None
-"""Of each thousand of the table's keys; None: there is no table."""
+"""Numbers of rows, one for each thousand of the table's keys; None: there is no table."""
 _FULL, _EMPTY = (200, 200, 200, 200), (0, 0, 0, 0)
 LEFT_BY: Mapping[Defines, Sequence[Rows]] = {
     Defines.NOTHING: (None,),
     Defines.TABLES: (_EMPTY, _FULL, _FULL, _FULL, _EMPTY, _FULL, None),
     Defines.PARTITIONS: (_EMPTY, _FULL, (200, 0, 200, 200), (200, 0, 0, 200), (200, 0, 0, 200), _EMPTY, None),
 }
-"""What each of the statements leaves."""
+"""Rows that each of the statements leaves behind, in order."""
 
 WorkloadData: TypeAlias = SysbenchTables | TpccTables | StormTables | LedgerTables
-"""Any kind of data that a workload loads."""
+"""Data that a workload loads, of any kind."""

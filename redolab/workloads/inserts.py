@@ -28,7 +28,7 @@ EMPTY_TABLE = (f"CREATE DATABASE IF NOT EXISTS {DATABASE}", f"DROP TABLE IF EXIS
 
 @dataclass(frozen=True, slots=True)
 class Inserted:
-    """What the clients counted."""
+    """Commits that the clients counted, and the duration in seconds."""
 
     commits: int
     seconds: float

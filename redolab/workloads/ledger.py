@@ -42,9 +42,9 @@ class LedgerWorkload(Workload, frozen=True, kw_only=True, tag="ledger"):
     """A sysbench script of the project's, whose first client reads what the others write."""
 
     options: str = ""
-    """Of its tables, as in `ROW_FORMAT=COMPRESSED`."""
+    """Table options, such as `ROW_FORMAT=COMPRESSED`."""
     defines: Defines = Defines.NOTHING
-    """What one more client does meanwhile."""
+    """Statements that define tables, run by one more client."""
     between: tuple[str, ...] = ()
     """Statements of that client between its own."""
 
@@ -58,7 +58,7 @@ class LedgerWorkload(Workload, frozen=True, kw_only=True, tag="ledger"):
 
     @override
     def data(self, size: int) -> LedgerTables:
-        """As much as there is, however large the dataset is to be."""
+        """Return the same small tables for every size."""
         return LedgerTables()
 
     @override
@@ -102,7 +102,7 @@ class LedgerWorkload(Workload, frozen=True, kw_only=True, tag="ledger"):
 
     @override
     def verify(self, connection: Connection, data: LedgerTables, turn: int, follow: Follow) -> list[TableCheck]:
-        """No transaction is there in part, no money was made or lost, and the pages are in order."""
+        """Check that transactions are whole, the sum of all accounts is unchanged, and the pages are in order."""
         torn = f"SELECT COUNT(*) FROM (SELECT 1 FROM {DATABASE}.{ENTRIES} GROUP BY client, number HAVING COUNT(*) <> {PARTS}) torn"
         with connection.cursor() as cursor:
             return [

@@ -22,9 +22,9 @@ from redolab.workloads.sysbench import SCRIPTS, connection_arguments
 
 ROWS = 10_000
 WHOLE = r"\ASELECT /\* redolab (\d+) of (\d+) \*/ c FROM numbered WHERE id=\d+ /\* (\d+) \*/\z"
-"""A numbered statement, whole: its number, its client's, its number again. As polars reads it."""
+"""Pattern, for polars, of a whole numbered statement: its number, its client's number, its number again."""
 PART = r"\A\z|\ASELECT /|redolab|FROM numbered"
-"""What a part of one is known by, or that nothing is there of it but what a log has before a statement."""
+"""Pattern of a torn numbered statement, or of none at all after the header of a log entry."""
 _NOTES = "numbered-notes"
 _BATCH = 1000
 _REPORT = re.compile(r"\[ (\d+)s \] .*?qps: ([\d.]+) .*?lat \(ms,100%\): ([\d.]+)")
@@ -34,19 +34,19 @@ _LAST_LINES = 8
 
 @dataclass(frozen=True, slots=True)
 class Second:
-    """What sysbench says of one second of its load."""
+    """Report of sysbench on one second of its load."""
 
     number: int
-    """From 1 on, the first of the load."""
+    """Number of the second in the load, from 1 on."""
     per_second: float
-    """Statements that were answered in it."""
+    """Statements answered in that second."""
     longest_ms: float
-    """The longest time that one of these took, from when it was due: sysbench sorts times into classes 2 % wide."""
+    """Longest time from a statement's due time to its answer, in milliseconds; sysbench's classes are 2 % wide."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """When a client sent each of its statements, and when it was answered, in nanoseconds of CLOCK_MONOTONIC."""
+    """Times at which a client sent its statements and received the answers, in nanoseconds of CLOCK_MONOTONIC."""
 
     sent: NDArray[np.int64]
     answered: NDArray[np.int64]
@@ -62,7 +62,7 @@ def statements_before() -> Iterator[str]:
 
 
 class NumberedLoad:
-    """Clients that run."""
+    """Load of numbered statements in progress."""
 
     def __init__(self, process: Process, notes: Path, clients: int) -> None:
         self._process = process
@@ -70,10 +70,10 @@ class NumberedLoad:
         self._clients = clients
         self._said: list[str] = []
         self.seconds: list[Second] = []
-        """All that were reported so far."""
+        """Reports of all seconds so far."""
 
     def look(self, seconds: float) -> None:
-        """Read for so long what sysbench says. Raises `WorkloadFailed` if it has ended with an error."""
+        """Read sysbench's output for `seconds`. Raises `WorkloadFailed` if it has ended with an error."""
         for line in self._process.lines(now().monotonic + seconds):
             found = second_of(line.text)
             if found is None:
@@ -106,9 +106,9 @@ class NumberedLoad:
 def numbered_load(
     tools: Tools, instance: Path, *, clients: int, rate: int | None, seconds: int, output: Path
 ) -> Iterator[NumberedLoad]:
-    """While in it: so many clients send numbered statements for so long, at so many a second together; None: as many as can be.
+    """Run `clients` that send numbered statements for `seconds`, at `rate` a second in all; None: as fast as possible.
 
-    `instance`: the folder of the instance. Raises `WorkloadFailed`, also where the server cannot answer so many.
+    `instance`: the folder of the instance. Raises `WorkloadFailed`, also if the server cannot keep up with the rate.
     """
     sysbench, notes = tools.get("sysbench"), output.parent / _NOTES
     files.remove(notes)
@@ -129,7 +129,7 @@ def numbered_load(
 
 
 def second_of(line: str) -> Second | None:
-    """What a line of sysbench's says of a second; None if it is no report."""
+    """Return the report in a line of sysbench's output; None if the line has none."""
     found = _REPORT.search(line)
     return None if found is None else Second(int(found[1]), float(found[2]), float(found[3]))
 

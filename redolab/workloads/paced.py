@@ -19,7 +19,7 @@ from redolab.workloads.sysbench import SCRIPTS, connection_arguments
 
 _TABLE = f"{DATABASE}.paced"
 _ROWS = 100
-"""Of each client."""
+"""Rows of each client."""
 _MICROSECONDS = 1e6
 _LOOK_EVERY = 0.05
 _LAST_LINES = 8
@@ -34,7 +34,7 @@ class PacedStatement:
 
     @property
     def waited(self) -> float:
-        """Seconds from when it was due."""
+        """Return the seconds from the statement's due time to its acknowledgement."""
         return self.done - self.due
 
 
@@ -49,7 +49,7 @@ def paced_tables(clients: int) -> Sequence[str]:
 
 
 class PacedRun:
-    """Clients that run."""
+    """Load of paced updates in progress."""
 
     def __init__(self, process: Process, notes: Path, clients: int) -> None:
         self._process = process
@@ -57,7 +57,7 @@ class PacedRun:
         self._clients = clients
 
     def statements(self) -> list[PacedStatement]:
-        """All that was acknowledged so far, in that order."""
+        """Return the statements acknowledged so far, in the order of their acknowledgements."""
         found = [each for number in range(self._clients) for each in self._of(number)]
         return sorted(found, key=lambda each: each.done)
 
@@ -108,9 +108,9 @@ class PacedRun:
 
 @contextmanager
 def paced_updates(tools: Tools, instance: Path, folder: Path, *, clients: int, rate: float) -> Iterator[PacedRun]:
-    """While in it: so many clients update rows of their own in the instance, together so many times a second.
+    """Run clients that update rows of their own in the instance, `rate` times a second in all.
 
-    `folder` is where they note what was acknowledged: not on the storage that is measured.
+    The clients note acknowledged updates in `folder`, which must not be on the storage under test.
     """
     sysbench, notes = tools.get("sysbench"), folder / "notes"
     files.make_folder(notes)

@@ -48,7 +48,7 @@ class StormWorkload(Workload, frozen=True, kw_only=True, tag="storm"):
 
     @override
     def require(self, lab: Lab) -> None:
-        """It is built beside go-tpc."""
+        """Build the client, together with go-tpc."""
         build_go_tpc(lab)
 
     @override
@@ -66,13 +66,13 @@ class StormWorkload(Workload, frozen=True, kw_only=True, tag="storm"):
 
     @override
     def finish(self, data: StormTables) -> Sequence[str]:
-        """Who comes from one of the clients' addresses may do what he does."""
+        """Return the statements that give a client, from any address, the rights it needs."""
         user = f"{NetworkAddress().user}@'{_EVERYWHERE}'"
         return (f"CREATE USER {user}", f"GRANT SELECT, UPDATE ON {DATABASE}.* TO {user}")
 
     @override
     def load(self, tools: Tools, instance: Instance, data: StormTables, output: Path) -> Process:
-        """Nothing is left to be loaded."""
+        """Start a command that does nothing: `finish` has made the data."""
         return processes.start(Command(["true"]), output)
 
     @contextmanager
@@ -116,7 +116,7 @@ class StormReports:
         self._interval = interval
 
     def moment(self, text: str, arrival: float) -> WorkloadMoment | None:
-        """What a line says of the interval before its arrival; None if it is no report."""
+        """Return the report in a line, for the interval before its arrival; None if the line has none."""
         try:
             report = msgspec.json.decode(text, type=_Report)
         except msgspec.MsgspecError:

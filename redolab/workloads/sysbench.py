@@ -55,7 +55,7 @@ class SysbenchWorkload(Workload, frozen=True, kw_only=True, tag="sysbench"):
 
     @override
     def load(self, tools: Tools, instance: Instance, data: SysbenchTables, output: Path) -> Process:
-        """Each table is filled by one of the threads."""
+        """Fill the tables, each by one thread."""
         sysbench = tools.get("sysbench")
         script = _script_of_its_own(sysbench, "oltp_write_only")
         arguments = [*connection_arguments(sysbench, script, _LOAD_THREADS), *_table_arguments(data), "prepare"]
@@ -106,7 +106,10 @@ class SysbenchWorkload(Workload, frozen=True, kw_only=True, tag="sysbench"):
 
 
 def moment_of(text: str, arrival: float) -> WorkloadMoment | None:
-    """What a line of sysbench's says of the second before its arrival; None if it is no report."""
+    """Return the report in a line of sysbench's output, for the second before its arrival;
+
+    None if the line has none.
+    """
     match = _REPORT.search(text)
     if match is None:
         return None

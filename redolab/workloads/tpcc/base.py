@@ -1,4 +1,4 @@
-"""What TPC-C is whichever program loads and runs it."""
+"""Common part of TPC-C, whichever program loads and runs it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TpccWorkload(Workload, frozen=True, kw_only=True):
     @property
     @override
     def network(self) -> bool:
-        """Both know TCP only."""
+        """Return True: both programs know TCP only."""
         return True
 
     @property
@@ -47,7 +47,7 @@ class TpccWorkload(Workload, frozen=True, kw_only=True):
 
     @override
     def check_loaded(self, connection: Connection, data: TpccTables, follow: Follow) -> list[TableCheck]:
-        """All rows, and all consistency conditions."""
+        """Check all row counts and all consistency conditions."""
         return check_loaded(connection, data, follow)
 
     @override

@@ -46,7 +46,7 @@ def go_tpc_version() -> str:
 
 
 def storm_content() -> str:
-    """What decides what the storm of connections does."""
+    """Return the source code that decides the storm's behaviour."""
     return code_alone(_SOURCES / _STORM)
 
 
@@ -68,7 +68,10 @@ def _built(tools: Tools, name: str) -> Path:
 
 
 def build_go_tpc(lab: Lab) -> None:
-    """Have go-tpc on this machine, built with its own Go or with one from the Python package index. Raises `LabError`."""
+    """Ensure that go-tpc is built, by the machine's own Go or by one from the Python package index.
+
+    Raises `LabError`.
+    """
     folder = _folder(lab.tools)
     if folder.exists():
         return
@@ -116,13 +119,16 @@ def _build(go: Path, making: Path) -> None:
 
 
 class _Downloaded(msgspec.Struct):
-    """What Go tells of a module whose hash it has checked."""
+    """Output of Go for a module whose hash it has checked."""
 
     Dir: str
 
 
 def _change(sources: Path, changed: Path) -> None:
-    """A copy of go-tpc in which every statement goes through `rowsByKey`. Raises `LabError` if it has no such place."""
+    """Copy go-tpc so that every statement goes through `rowsByKey`.
+
+    Raises `LabError` if the place to change is missing.
+    """
     shutil.copytree(sources, changed, copy_function=shutil.copyfile)
     changed.joinpath("tpcc", _CHANGE).write_bytes((_SOURCES / _CHANGE).read_bytes())
     file = changed / _PREPARED_IN
@@ -140,11 +146,11 @@ def _folder(tools: Tools) -> Path:
 
 
 def _go() -> Path | None:
-    """This machine's Go, if it is new enough."""
+    """Return the path of the machine's Go if it is new enough, else None."""
     for found in (processes.which("go"), _USUAL):
         if found is None or not found.exists():
             continue
-        # Elsewhere than in a module that asks for a newer one, which would have Go fetch that.
+        # Run it outside a module: one that asks for a newer Go would make Go fetch that version.
         said = processes.run(Command([str(found), "env", "GOVERSION"], folder=Path("/")), check=False).out
         if _release(said) >= _release((_SOURCES / "go.mod").read_text()):
             return found

@@ -12,11 +12,11 @@ from redolab.workloads.tpcc.conditions import check_conditions, conditions
 from redolab.workloads.tpcc.tables import TpccTables
 
 _QUICK = ("3.3.2.1", "3.3.2.2", "3.3.2.3")
-"""What takes no time in any size of database."""
+"""Clauses of conditions that are quick to check in a database of any size."""
 
 
 def check_loaded(connection: Connection, data: TpccTables, follow: Follow) -> list[TableCheck]:
-    """All row counts, and all conditions."""
+    """Check all row counts and all conditions."""
     with connection.cursor() as cursor:
         counts = [
             check_value(cursor, f"rows of {name}", f"SELECT COUNT(*) FROM {DATABASE}.{name}", rows)
@@ -28,9 +28,10 @@ def check_loaded(connection: Connection, data: TpccTables, follow: Follow) -> li
 def check_recovered(
     connection: Connection, data: TpccTables, turn: int, follow: Follow, *, broken: Collection[str] = ()
 ) -> list[TableCheck]:
-    """In the first turn all conditions and the rows of tables that none are inserted into, later the quick ones.
+    """Check a recovered database; in each turn also one table page by page.
 
-    And in each turn one table page by page. `broken`: the clauses that the program's own transactions do not keep.
+    In the first turn: all conditions, and the row counts of tables without inserts; later: the quick conditions.
+    `broken`: the clauses that the program's own transactions violate.
     """
     names = data.names()
     table = names[(turn - 1) % len(names)]

@@ -28,12 +28,12 @@ class Condition:
 
     @property
     def what(self) -> str:
-        """As a check names it."""
+        """Return the name of the condition in checks."""
         return f"TPC-C condition {self.clause}: {self.holds}"
 
 
 def conditions(new_order: str) -> Sequence[Condition]:
-    """All twelve; `new_order` is what the table NEW-ORDER is called."""
+    """Return all twelve conditions; `new_order` is the name of the table NEW-ORDER."""
     of_order = "ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id"
     delivered = (
         "SELECT o_d_id, o_c_id, -ol_amount FROM orders JOIN order_line ON "
@@ -168,13 +168,13 @@ def check_conditions(
 
 @dataclass(slots=True)
 class _Violations:
-    """How often a condition was violated, and where first."""
+    """Number of violations of a condition, and the first warehouse with one."""
 
     number: int = 0
     first: int | None = None
 
     def add(self, warehouse: int, number: int) -> None:
-        """So many more, in that warehouse."""
+        """Add `number` violations in that warehouse."""
         if number and self.first is None:
             self.first = warehouse
         self.number += number
@@ -186,7 +186,10 @@ class _Violations:
 
 
 def _unequal(keys: str, *parts: str) -> str:
-    """How many of the groups by `keys` have amounts that do not add up to 0. The first part names its columns."""
+    """Return a query that counts the groups by `keys` whose amounts do not add up to 0.
+
+    The first part names its columns.
+    """
     together = " UNION ALL ".join(parts)
     return (
         f"SELECT COUNT(*) FROM (SELECT {keys} FROM ({together}) parts GROUP BY {keys} HAVING SUM(amount) <> 0) violated"

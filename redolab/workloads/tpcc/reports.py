@@ -1,4 +1,4 @@
-"""What go-tpc and tpcc-mysql say while they run, as one kind of series."""
+"""Reports of go-tpc and tpcc-mysql during a run, as one kind of series."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ class GoTpcReports:
         self._last = load_began
 
     def moment(self, text: str, arrival: float) -> WorkloadMoment | None:
-        """What a line says of the time since the report before it; None if it is no report of transactions."""
+        """Return the report in a line, for the time since the last report;
+
+        None if the line has no report of transactions.
+        """
         counts = _counted(text)
         seconds = arrival - self._last
         if counts is None or seconds <= 0:
@@ -50,7 +53,7 @@ class GoTpcReports:
 
 
 class _Counted(msgspec.Struct, frozen=True):
-    """One operation of a report; all values are text."""
+    """An operation of a report; all values are text."""
 
     prefix: str = msgspec.field(name="Prefix")
     operation: str = msgspec.field(name="Operation")
@@ -61,7 +64,7 @@ class _Counted(msgspec.Struct, frozen=True):
 
     @property
     def count(self) -> int:
-        """How many ended."""
+        """Return the number of operations that ended."""
         return int(self.written_count)
 
     @property
@@ -76,7 +79,7 @@ class _Counted(msgspec.Struct, frozen=True):
 
     @property
     def failed(self) -> bool:
-        """Whether it counts those that ended in an error."""
+        """Return True if this entry counts operations that ended in an error."""
         return self.operation.endswith(_ERRORS)
 
 
@@ -98,7 +101,7 @@ class TpccMysqlReports:
         self._interval = interval
 
     def moment(self, text: str, arrival: float) -> WorkloadMoment | None:
-        """What a line says of the interval before its arrival; None if it is no report."""
+        """Return the report in a line, for the interval before its arrival; None if the line has none."""
         if match := _TRX.match(text):
             new_orders, others = int(match["new_orders"]), [int(each) for each in _OTHER_COUNT.findall(match["others"])]
             latency = float(match["latency"])

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 BYTES_PER_WAREHOUSE = 100 * 2**20
-"""On disk with all indexes, as go-tpc loads it (docs/workloads.md has what was measured)."""
+"""Bytes on disk of a warehouse with all indexes, as go-tpc loads it (measured in docs/workloads.md)."""
 
 NEW_ORDER = {"go-tpc": "new_order", "tpcc-mysql": "new_orders"}
 """Program → what it calls the table NEW-ORDER; all call the others alike."""
@@ -22,7 +22,7 @@ class TpccTables(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", ta
 
     @property
     def program(self) -> str:
-        """Its name."""
+        """Return the name of the program."""
         return self.loaded_by.partition(" ")[0]
 
     @property
@@ -31,7 +31,7 @@ class TpccTables(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", ta
         return NEW_ORDER[self.program]
 
     def names(self) -> list[str]:
-        """All tables, the largest first."""
+        """Return the names of all tables, the largest first."""
         return [
             *("order_line", "stock", "customer", "orders", "history"),
             *(self.new_order, "item", "district", "warehouse"),
@@ -63,5 +63,5 @@ class TpccTables(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", ta
 
 
 def warehouses_in(size: int) -> int:
-    """How many warehouses come to about so many bytes."""
+    """Return the number of warehouses that take about `size` bytes."""
     return max(1, size // BYTES_PER_WAREHOUSE)

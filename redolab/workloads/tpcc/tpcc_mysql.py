@@ -30,7 +30,10 @@ _LOAD, _START = "tpcc_load", "tpcc_start"
 _FOR_EVER = 1_000_000_000
 """Seconds: it wants to know how long it runs, in an int."""
 _BROKEN = ("3.3.2.10", "3.3.2.11", "3.3.2.12")
-"""Its payments leave C_YTD_PAYMENT alone, and two of its deliveries can deliver one order (src/main.c, statements 18 and 25)."""
+"""Clauses that tpcc-mysql violates.
+
+Its payments leave C_YTD_PAYMENT unchanged, and two deliveries can deliver one order (src/main.c, statements 18 and 25).
+"""
 
 # The tables by their clause (1.3.1), with the column order and names that the program's statements take for granted.
 _SCHEMA = (
@@ -85,7 +88,7 @@ class TpccMysqlWorkload(TpccWorkload, frozen=True, kw_only=True, tag="tpcc-mysql
 
     @override
     def require(self, lab: Lab) -> None:
-        """They have no package that the lab could fetch."""
+        """Check that the user has built the programs: no package has them."""
         for name in (_LOAD, _START):
             _program(name)
 
@@ -124,7 +127,10 @@ class TpccMysqlWorkload(TpccWorkload, frozen=True, kw_only=True, tag="tpcc-mysql
 
 
 def _program(name: str) -> Path:
-    """One of its programs. Raises `InvalidInput` if it is neither in the named folder nor on the PATH."""
+    """Return the path of a program of tpcc-mysql.
+
+    Raises `InvalidInput` if neither the named folder nor the PATH has it.
+    """
     named = os.environ.get(FOLDER)
     found = Path(named).absolute() / name if named else processes.which(name)
     if found is None or not os.access(found, os.X_OK):
