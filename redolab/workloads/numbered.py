@@ -24,7 +24,7 @@ ROWS = 10_000
 WHOLE = r"\ASELECT /\* redolab (\d+) of (\d+) \*/ c FROM numbered WHERE id=\d+ /\* (\d+) \*/\z"
 """Pattern, for polars, of a whole numbered statement: its number, its client's number, its number again."""
 PART = r"\A\z|\ASELECT /|redolab|FROM numbered"
-"""Pattern of a torn numbered statement, or of none at all after the header of a log entry."""
+"""Pattern of a fragment of a numbered statement; the empty text matches too."""
 _NOTES = "numbered-notes"
 _BATCH = 1000
 _REPORT = re.compile(r"\[ (\d+)s \] .*?qps: ([\d.]+) .*?lat \(ms,100%\): ([\d.]+)")
