@@ -36,7 +36,7 @@ from redolab.storage.profiles import (
 from redolab.units import GIB, MIB, format_size
 
 DISKS = "storage/disks"
-"""Where lab disks and mounts lie in the lab's folder."""
+"""Folder of lab disks and mounts, relative to the lab's folder."""
 _CHECK_DISK = 4 * GIB
 _TMPFS_FILE = 256 * MIB
 _CALIBRATE_NS = 300_000
@@ -111,10 +111,10 @@ class Storages(AbstractContextManager["Storages"]):
 
     @contextmanager
     def attached(self, name: str, contents: Contents, *, to_be_cut: bool = False) -> Iterator[Place]:
-        """While in it: the storage is there, with a copy of the contents on it if it is modelled.
+        """Attach a storage for the block, with a copy of the contents if the storage is modelled.
 
-        One that is `to_be_cut` passed `check_can_be_cut`, and is a disk model in any case: for the lab's own disk one without
-        limits, with a volatile cache. Raises `LabError`.
+        With `to_be_cut` the storage is a disk model in any case, and must have passed `check_can_be_cut`. For the
+        lab's own disk the model has no limits and a volatile cache. Raises `LabError`.
         """
         profile = self._profiles.get(name)
         if to_be_cut:
@@ -131,9 +131,9 @@ class Storages(AbstractContextManager["Storages"]):
 
     @contextmanager
     def empty(self, name: str, size: int, file_system: str) -> Iterator[Place]:
-        """While in it: the storage is there with nothing on it but a file system of that name, on a lab disk of so many bytes.
+        """Attach a storage with an empty file system `file_system`, on a lab disk of `size` bytes.
 
-        Of a folder the lab disk's file lies in that folder, and is as fast as the disk under it; `AS_IS` is the folder itself.
+        For a folder the lab disk's file lies in that folder and is as fast as its disk; `AS_IS` is the folder itself.
         Raises `LabError`.
         """
         profile = self._profiles[name]
@@ -198,7 +198,7 @@ class Storages(AbstractContextManager["Storages"]):
             kept[1].close()
 
     def disk_checks(self, names: Sequence[str]) -> Iterator[DiskCheck]:
-        """These storages as they were asked for and as fio finds them, one after the other. Raises `LabError`."""
+        """Measure these storages with fio, one after the other; yield targets and results. Raises `LabError`."""
         if not names:
             return
         fio = self._fio()

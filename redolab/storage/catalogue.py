@@ -9,7 +9,7 @@ from redolab.storage.profiles import FolderStorage, StorageProfile
 
 
 def storage_catalogue() -> Catalogue[StorageProfile]:
-    """All storage profiles by name."""
+    """Return the storage profiles of the lab and of the user, by name."""
     ours: Catalogue[StorageProfile] = Catalogue.read(
         "storage profile", PROJECT.provision / "storage.toml", StorageProfile
     )

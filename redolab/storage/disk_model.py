@@ -25,7 +25,7 @@ _FUSE = Path("/dev/fuse")
 
 
 class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """What a disk model says of itself, counted since it was last limited."""
+    """Status of a disk model, counted since it was last limited; times in nanoseconds."""
 
     limits: str
     overhead_ns: int
@@ -35,9 +35,9 @@ class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
     bytes_read: int
     bytes_written: int
     latency_ns: int
-    """What the modelled disk took for all requests together."""
+    """Time that the modelled disk took for all requests together."""
     late_ns: int
-    """How much later than that they were ready."""
+    """Time by which requests were answered later than the modelled disk would have answered them, summed."""
 
 
 class DiskModel:
@@ -53,9 +53,9 @@ class DiskModel:
     def serving(
         cls, program: Path, file: Path, mountpoint: Path, parameters: Sequence[str], log: Path
     ) -> Iterator[DiskModel]:
-        """While in it: `file` is served at `mountpoint`, without limits at first.
+        """Serve `file` at `mountpoint` for the block, without limits at first.
 
-        To be called with the mountpoint in the journal as `mounted`. Raises `LabError` if it does not start.
+        The journal must already have the mountpoint as `mounted`. Raises `LabError` if the disk model does not start.
         """
         files.make_folder(mountpoint)
         # An interrupt right after its start must find it here, or it would mount what is being removed.
@@ -80,7 +80,7 @@ class DiskModel:
                 self.process.stop()
 
     def tell(self, line: str) -> None:
-        """Have it obey one line (`diskmodel/gate.h`). Raises `LabError`."""
+        """Send the disk model a line of commands (`diskmodel/gate.h`). Raises `LabError`."""
         try:
             processes.run(Command(["tee", str(self._control)], standard_input=f"{line}\n".encode()))
         except CommandFailed:
@@ -88,7 +88,7 @@ class DiskModel:
             raise
 
     def status(self) -> ModelStatus:
-        """How it stands. Raises `LabError`."""
+        """Return the disk model's status. Raises `LabError`."""
         try:
             return msgspec.json.decode(self._control.read_bytes(), type=ModelStatus)
         except OSError as error:
@@ -143,7 +143,7 @@ def built_disk_model(lab: Lab) -> Path:
 
 
 def can_build() -> bool:
-    """Whether this machine has what the disk model is built with."""
+    """Return True if this machine has the tools that build the disk model."""
     if any(processes.which(program) is None for program in ("cc", "make", "pkg-config", "fusermount3")):
         return False
     return processes.run(Command(["pkg-config", "--exists", "fuse3"]), check=False).status == 0

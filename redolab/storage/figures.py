@@ -14,7 +14,7 @@ OFF = 0.10
 
 
 class FioLoad(msgspec.Struct, frozen=True, kw_only=True):
-    """What one load of fio found: means, in microseconds and a second; 50th and 99th percentile of the latency."""
+    """Result of one load of fio: mean rates, and mean, 50th and 99th percentile of the latency in microseconds."""
 
     latency_us: float
     p50_us: float
@@ -24,7 +24,7 @@ class FioLoad(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MeasuredDisk(msgspec.Struct, frozen=True, kw_only=True):
-    """What fio found of a disk."""
+    """Performance of a disk, as fio measured it."""
 
     read: FioLoad
     """Random reads of 16 KiB, one at a time."""
@@ -37,12 +37,14 @@ class MeasuredDisk(msgspec.Struct, frozen=True, kw_only=True):
     append: FioLoad
     """Writes of 512 bytes in a row, each synced; the latency is that of write and sync."""
     in_order: FioLoad | None = None
-    """Reads and writes of 32 KiB in the order of the file, with gaps as long, 32 at a time: as recoveries treat their pages.
-    None in disks measured before these were asked for."""
+    """Reads and writes of 32 KiB in file order, with gaps of that size, 32 at a time: a recovery's access to its pages.
+
+    None in disks measured before this load existed.
+    """
 
 
 class DiskTarget(msgspec.Struct, frozen=True, kw_only=True):
-    """What a profile is to be; None where it makes no promise."""
+    """Performance that a profile promises; None where it promises nothing."""
 
     read_us: float | None = None
     queued_reads_per_second: float | None = None
@@ -52,16 +54,16 @@ class DiskTarget(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DiskCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """A disk as it was asked for and as fio found it."""
+    """A disk's promised and measured performance."""
 
     storage: str
     about: str
     scheduler: str | None = None
-    """The kernel's I/O scheduler above it."""
+    """I/O scheduler of the kernel for the disk."""
     asked: DiskTarget
     got: MeasuredDisk
     overhead_us: float | None = None
-    """What the disk model itself takes, which is taken off its latencies."""
+    """Latency of the disk model itself, in microseconds; the lab subtracts it from the modelled latencies."""
 
 
 class StorageRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,11 +80,11 @@ class StorageRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure of a disk in both."""
+    """A figure of a disk, in promises and in measurements."""
 
     name: str
     column: str
-    """What it is called in frames, its unit included."""
+    """Name of the column in frames, unit included."""
     unit: str
     asked: Callable[[DiskTarget], float | None]
     got: Callable[[MeasuredDisk], float | None]
@@ -123,7 +125,7 @@ FIGURES = (
 
 
 def off(check: DiskCheck, figure: Figure) -> float | None:
-    """By which share of what was asked a figure is off; None where nothing was asked, or nothing found."""
+    """Return the relative error of a measured figure against its target; None if either is missing."""
     asked, got = figure.asked(check.asked), figure.got(check.got)
     return None if not asked or got is None else got / asked - 1
 

@@ -20,7 +20,7 @@ MADE_BY = {
 }
 """Name → how it is made: with nothing of it left to be written later, in the background."""
 AS_IS = "as-is"
-"""None that is made: the one on which a folder lies."""
+"""Name that stands for the file system that a folder already lies on."""
 _TRIAL = 512 * MIB
 """XFS is made no smaller."""
 

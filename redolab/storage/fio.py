@@ -1,4 +1,4 @@
-"""What a disk really does: loads of fio, and what it found."""
+"""Measurement of a disk with fio."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FILES_SIZE = FILE_SIZE + _APPENDED
 _SECONDS = 2
 _READ = ("--rw=randread", "--bs=16k")
 _IN_ORDER = ("--rw=rw:32k", "--rwmixread=50", "--bs=32k", "--iodepth=32")
-"""What a recovery does with pages: neighbours in one request, most of them in the order of the file, read and written back."""
+"""Page access of a recovery: neighbours in one request, mostly in file order, read and written back."""
 
 
 class _Latency(msgspec.Struct):
@@ -95,7 +95,7 @@ class Fio:
         return self.load(place, "random", [f"--size={FILE_SIZE}", *_READ, "--iodepth=1"])
 
     def load(self, place: Place, file: str, arguments: Sequence[str]) -> FioLoad:
-        """What one load finds, on a file of `write_files` or a device, while the place is limited."""
+        """Run one load on a file of `write_files`, or on a device, while the place is limited. Return its result."""
         with place.limited():
             return _load_of(self._run(place, file, [*arguments, "--time_based", f"--runtime={_SECONDS}"]))
 
@@ -123,7 +123,7 @@ class Fio:
 
 
 def _load_of(job: _Job) -> FioLoad:
-    """Of both directions together; latencies are those of reads, where there are any."""
+    """Return the result for both directions together; latencies are those of reads if there are any."""
     direction = job.read if job.read.total_ios else job.write
     both = (job.read, job.write)
     percentiles = direction.clat_ns.percentile

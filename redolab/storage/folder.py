@@ -22,7 +22,7 @@ def check_folder(profile: FolderStorage) -> None:
 
 @contextmanager
 def attached_folder(profile: FolderStorage, lab_folder: Path, journal: Journal) -> Iterator[Path]:
-    """While in it: the folder. The lab's own stays afterwards; in one of the user's, only a folder of the lab's is used, and goes."""
+    """Yield the folder. In a folder of the user's, only a subfolder is used, and removed afterwards."""
     if not Path(profile.path).is_absolute():
         folder = lab_folder / profile.path
         files.make_folder(folder)

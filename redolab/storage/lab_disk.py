@@ -78,9 +78,9 @@ class LabDisk:
     def made(
         cls, journal: Journal, folder: Path, size: int, file_system: Sequence[str] = _FILE_SYSTEM
     ) -> Iterator[LabDisk]:
-        """While in it: there is an empty lab disk of so many bytes in `folder`, its file system made by that command.
+        """Make an empty lab disk of `size` bytes in `folder` for the block, its file system made by that command.
 
-        Raises `LabError` if this machine can have none.
+        Raises `LabError` if this machine cannot have one.
         """
         with journal.making(folder, f"the lab disk {folder.name} ({format_size(size)})", mounted=True):
             make_file_system(folder / "disk", size, file_system)
@@ -88,7 +88,7 @@ class LabDisk:
 
     @contextmanager
     def natively(self) -> Iterator[Path]:
-        """While in it: the lab disk is mounted, as fast as the disk that its file lies on."""
+        """Mount the lab disk for the block, as fast as the disk that holds its file."""
         mounted_at = self._folder / "native"
         with mounted(self.file, mounted_at):
             yield mounted_at
@@ -103,9 +103,9 @@ class LabDisk:
         overhead: int,
         cache: Cache | None = None,
     ) -> Iterator[ModelledPlace]:
-        """While in it: it is mounted through the disk model, which takes `overhead` nanoseconds off its latencies.
+        """Mount the lab disk through the disk model, which subtracts `overhead` nanoseconds from its latencies.
 
-        With `cache` its power can be cut. Raises `LabError`.
+        With `cache`, its power can be cut. Raises `LabError`.
         """
         log = self._folder / "model.log"
         loses = () if cache is None else cache.parameters()

@@ -29,12 +29,12 @@ def make_file_system(file: Path, size: int, command: Sequence[str]) -> None:
 
 @contextmanager
 def mounted(file: Path, folder: Path, options: str = "noatime", *, direct: bool = True) -> Iterator[BlockDevice]:
-    """While in it: the file system in `file` is mounted at `folder`; if `direct` past the page cache of the file's own.
+    """Mount the file system in `file` at `folder` for the block; if `direct`, bypass the page cache for `file`.
 
-    A file that shares its blocks with others can be read past it in larger sectors only than a file system may have.
+    Bypassing needs larger sectors than a file system may have if the file shares its blocks with others.
 
-    To be called with the folder in the journal as `mounted`. Raises `LabError` with the reason where this machine offers no
-    loop devices, or the lab is not root.
+    The journal must already have the folder as `mounted`. Raises `LabError` with the reason if this machine offers no
+    loop devices or the lab is not root.
     """
     if not processes.is_root():
         raise LabError(NEEDS_ROOT)
@@ -48,7 +48,7 @@ def mounted(file: Path, folder: Path, options: str = "noatime", *, direct: bool 
             raise _refused(error) from error
         finally:
             if device is not None:
-                # While it is mounted, this only has the kernel let go of it at the end, however that comes.
+                # The device is mounted: the kernel only marks it, and releases it at the end, however the end comes.
                 processes.run(Command(["losetup", "--detach", device]))
         yield BlockDevice(Path(device).name)
     finally:
@@ -57,7 +57,7 @@ def mounted(file: Path, folder: Path, options: str = "noatime", *, direct: bool 
 
 @contextmanager
 def attached(file: Path) -> Iterator[BlockDevice]:
-    """While in it: `file` is a block device, past the page cache of the file's own. It goes when nobody has it open any more.
+    """Yield `file` as a block device that bypasses the page cache for `file`; it goes when nobody has it open.
 
     Raises `LabError` as `mounted` does.
     """
@@ -70,7 +70,7 @@ def attached(file: Path) -> Iterator[BlockDevice]:
     try:
         held = os.open(device, os.O_RDONLY)
     finally:
-        # While it is open, this only has the kernel let go of it at the end, however that comes.
+        # The device is open: the kernel only marks it, and releases it at the end, however the end comes.
         processes.run(Command(["losetup", "--detach", str(device)]))
     try:
         yield BlockDevice(device.name)
@@ -88,9 +88,9 @@ class LoopDisk:
     @classmethod
     @contextmanager
     def attached(cls, folder: Path, size: int, owner: int | None) -> Iterator[LoopDisk]:
-        """While in it: a file system of `size` bytes is mounted at `folder`, its file beside it, and belongs to `owner`.
+        """Mount a new file system of `size` bytes at `folder` for the block, its file beside it; it belongs to `owner`.
 
-        To be called with the folder in the journal as `mounted`. Raises `LabError` as `mounted` does.
+        The journal must already have the folder as `mounted`. Raises `LabError` as `mounted` does.
         """
         if not processes.is_root():
             raise LabError(NEEDS_ROOT)
@@ -111,7 +111,7 @@ class LoopDisk:
 
 
 def is_buffered(device: BlockDevice) -> bool:
-    """Whether what is read from a loop device comes through the page cache of its file's own file system."""
+    """Return True if reads of a loop device go through the page cache of the file system that holds its file."""
     return (Path("/sys/class/block") / device.name / "loop/dio").read_text().strip() == "0"
 
 

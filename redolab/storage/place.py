@@ -24,30 +24,30 @@ class Place:
     """The storage profile's."""
     folder: Path
     device: BlockDevice | None = None
-    """The block device under it, if it has one."""
+    """Block device under the folder; None if there is none."""
     staged: Path | None = None
-    """Where a copy of the image's data directory lies on it, if it is one that has it."""
+    """Path of the copy of the image's data directory; None if the storage has no copy."""
     buffered: bool = False
-    """Whether the device under it reads its file through the page cache, so that it is quicker than it is to be."""
+    """True if the device reads its file through the page cache, which makes it faster than intended."""
     direct: bool = True
-    """Whether its files can be read past the page cache."""
+    """True if files on the storage can be read past the page cache."""
 
     @contextmanager
     def limited(self) -> Iterator[None]:
-        """While in it: the storage is as slow as it is to be. Outside, the lab may do what is not measured."""
+        """Limit the storage to its intended speed for the block. Outside, the lab does work that is not measured."""
         yield
 
     @contextmanager
     def unlimited(self) -> Iterator[None]:
-        """While in it, within `limited`: the lab does what is not measured."""
+        """Lift the limit for a block within `limited`, for work that is not measured."""
         yield
 
     def late_share(self) -> float | None:
-        """How late the storage answered since it was last limited, as a share of all its latencies; None where that is not known."""
+        """Return the total delay since the storage was last limited, as a share of all latencies; None if unknown."""
         return None
 
     def check(self) -> None:
-        """Raises `LabError` if it is the storage that is at fault."""
+        """Raise `LabError` if the storage is at fault."""
         if files.free_space(self.folder) < FULL:
             raise DiskFull(
                 f"the storage {self.name} under {self.folder} is full", "choose a smaller LOGSIZE or DATASET"
@@ -55,7 +55,7 @@ class Place:
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
-        """While in it: what fails because of the storage says so."""
+        """Blame the storage for a `LabError` within the block if it is at fault."""
         try:
             yield
         except LabError:

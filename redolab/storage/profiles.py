@@ -17,22 +17,22 @@ _MINUTE_MS = 60_000
 
 
 class Cache(msgspec.Struct, frozen=True, kw_only=True):
-    """What a disk may lose of what it has answered."""
+    """Cache of a disk: answered writes that a power cut may lose."""
 
     volatile: bool = True
-    """Without power-loss protection; else what was answered is there."""
+    """True without power-loss protection; with it, every answered write survives."""
     size: int | None = None
-    """Bytes; None: any number."""
+    """Bytes that the cache holds; None: unlimited."""
 
     def parameters(self) -> list[str]:
-        """What the disk model is told, for it to lose that at a cut."""
+        """Return the parameters that make the disk model lose the cache at a cut."""
         if not self.volatile:
             return ["volatile=0"]
         return [f"volatile={'any' if self.size is None else self.size}"]
 
 
 VOLATILE, PROTECTED = Cache(), Cache(volatile=False)
-"""Of any size, and gone with the power; and one that outlives it, or none."""
+"""A cache of unlimited size that a power cut empties, and one that a power cut spares."""
 
 
 class FlashDisk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind", tag="flash"):
@@ -42,7 +42,7 @@ class FlashDisk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     sources: Mapping[str, str]
     read_us: float
     read_on_us: float | None = None
-    """Of a read that goes on where another ended."""
+    """Latency in microseconds of a read that continues where another ended."""
     write_us: float
     flush_us: float
     read_iops: int | None = None
@@ -50,35 +50,35 @@ class FlashDisk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     read_mb_s: float
     write_mb_s: float | None = None
     shared: bool = False
-    """Whether reads and writes draw on the same limits, those of reads."""
+    """True if reads and writes share the limits given for reads."""
     unit: str | None = None
-    """What follows on counts as one operation up to this size; otherwise each request counts."""
+    """Size up to which contiguous requests count as one operation; None: each request counts."""
     depth: int
     """Requests served at a time."""
     scheduler: Scheduler = "none"
     """The I/O scheduler that a production host has for such a disk."""
     is_volatile: bool = False
-    """Whether what it has answered and not flushed goes with the power."""
+    """True if a power cut loses writes that were answered and not flushed."""
 
     def __post_init__(self) -> None:
         _check_positive(read_us=self.read_us, write_us=self.write_us, read_mb_s=self.read_mb_s, depth=self.depth)
 
     @property
     def what(self) -> str:
-        """What stands behind it, in a word."""
+        """Return the kind of storage, in one word."""
         return "modelled"
 
     @property
     def cache(self) -> Cache:
-        """What it may lose of what it has answered."""
+        """Return the cache that a power cut may empty."""
         return VOLATILE if self.is_volatile else PROTECTED
 
     def request_queue(self) -> RequestQueue:
-        """How the kernel of a production host treats its requests."""
+        """Return the kernel settings that a production host has for such a disk."""
         return RequestQueue(scheduler=self.scheduler, depth=self.depth)
 
     def parameters(self) -> list[str]:
-        """What the disk model is told. Raises `InvalidInput`."""
+        """Return the parameters of the disk model. Raises `InvalidInput`."""
         given = {
             "read": _ns(self.read_us),
             "read_on": None if self.read_on_us is None else _ns(self.read_on_us),
@@ -95,7 +95,7 @@ class FlashDisk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         return ["kind=flash", *(f"{name}={value}" for name, value in given.items() if value is not None)]
 
     def target(self) -> DiskTarget:
-        """What fio has to find: the latencies as they are, the rates from whichever limit comes first."""
+        """Return the performance that fio must find: the latencies as given, the rates from the tightest limit."""
         read_us = max(self.read_us, 1e6 / self.read_iops if self.read_iops else 0.0)
         write_iops = self.read_iops if self.shared else self.write_iops
         write_us = max(self.write_us, 1e6 / write_iops if write_iops else 0.0)
@@ -122,15 +122,15 @@ class SpinningDisk(
     seek_average_ms: float
     seek_full_ms: float
     mb_s: float
-    """Under one head."""
+    """Megabytes a second under one head."""
     command_us: float = 0.0
     queue: int = 32
     """Commands among which a disk chooses the nearest."""
     read_ahead: str = "1M"
     write_cache: str | None = msgspec.field(default=None, name="cache")
-    """Of all together; without it writes wait for the platter."""
+    """Size of the write cache of all disks together; None: writes wait for the platter."""
     battery: bool = False
-    """Whether a flush need not wait for what is in the write cache."""
+    """True if a flush need not wait for the content of the write cache."""
     spindles: int = 1
     mirrors: int = 1
     stripe: str | None = None
@@ -150,22 +150,22 @@ class SpinningDisk(
 
     @property
     def what(self) -> str:
-        """What stands behind it, in a word."""
+        """Return the kind of storage, in one word."""
         return "modelled"
 
     @property
     def cache(self) -> Cache:
-        """What it may lose of what it has answered."""
+        """Return the cache that a power cut may empty."""
         if self.write_cache is None or self.battery:
             return PROTECTED
         return Cache(size=parse_size(self.write_cache))
 
     def request_queue(self) -> RequestQueue:
-        """How the kernel of a production host treats its requests."""
+        """Return the kernel settings that a production host has for such a disk."""
         return RequestQueue(scheduler=self.scheduler, rotational=True, depth=self.queue * self.spindles)
 
     def parameters(self) -> list[str]:
-        """What the disk model is told. Raises `InvalidInput`."""
+        """Return the parameters of the disk model. Raises `InvalidInput`."""
         given = {
             "revolution": round(_MINUTE_MS * 1e6 / self.rpm),
             "seek_track": round(self.seek_track_ms * 1e6),
@@ -184,9 +184,11 @@ class SpinningDisk(
         return ["kind=spinning", *(f"{name}={value}" for name, value in given.items() if value is not None)]
 
     def target(self) -> DiskTarget:
-        """What fio has to find over the whole disk: a read is a seek, half a turn and the transfer.
+        """Return the performance that fio must find over the whole disk.
 
-        What mirrors, queues, caches and batteries make of it is the model's result, and nothing that could be asked.
+        A read is a seek, half a turn and the transfer.
+
+        Effects of mirrors, queues, caches and batteries are results of the model, so no target can name them.
         """
         turn_us = _MINUTE_MS * 1000 / self.rpm
         one_read_us = self.seek_average_ms * 1000 + turn_us / 2 + _PAGE / self.mb_s + self.command_us
@@ -199,7 +201,7 @@ class SpinningDisk(
 
 
 ModelledDisk = FlashDisk | SpinningDisk
-"""Any disk that only a disk model can be."""
+"""Disk that needs a disk model, of any kind."""
 
 
 class FolderStorage(
@@ -212,7 +214,7 @@ class FolderStorage(
 
     @property
     def what(self) -> str:
-        """What stands behind it, in a word."""
+        """Return the kind of storage, in one word."""
         return "folder"
 
 
@@ -235,7 +237,7 @@ class TmpfsStorage(
 
     @property
     def what(self) -> str:
-        """What stands behind it, in a word."""
+        """Return the kind of storage, in one word."""
         return "memory"
 
 
@@ -245,12 +247,12 @@ CLOUD = "cloud-ssd"
 
 
 StorageProfile = FolderStorage | TmpfsStorage | ModelledDisk
-"""Any kind of profile."""
+"""Storage profile of any kind."""
 
 _ELSEWISE = ("about", "sources", "is_volatile")
-"""What is said of a disk, and what it loses with the power: neither decides how it answers."""
+"""Fields that do not affect the speed of a disk: prose, and the loss at a power cut."""
 
 
 def storage_figures(profile: StorageProfile) -> Mapping[str, object]:
-    """What decides how a storage of this profile behaves: all but what is said of it."""
+    """Return the fields of a profile that affect the speed of the storage."""
     return {name: value for name, value in msgspec.to_builtins(profile).items() if name not in _ELSEWISE}

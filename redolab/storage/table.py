@@ -10,7 +10,7 @@ from redolab.storage.profiles import ModelledDisk, StorageProfile
 
 
 def profiles_table(profiles: Sequence[tuple[str, StorageProfile]]) -> ReportTable:
-    """Every profile with what it is to reach."""
+    """Return the table of all profiles with their targets."""
     columns = [
         Column[tuple[str, StorageProfile]]("storage", lambda entry: entry[0]),
         Column[tuple[str, StorageProfile]]("kind", lambda entry: entry[1].what),
@@ -25,7 +25,10 @@ def profiles_table(profiles: Sequence[tuple[str, StorageProfile]]) -> ReportTabl
 
 
 def disks_table(checks: Sequence[DiskCheck], machines: Sequence[str] = ()) -> ReportTable:
-    """Every storage as asked and as fio found it; `machines`: on which each was looked at, told where there are several."""
+    """Return the table of storages with targets and measurements.
+
+    `machines`: the machine of each check; a column names it if there are several.
+    """
     names = {id(check): name for check, name in zip(checks, machines, strict=False)}
     on = [Column[DiskCheck]("machine", lambda check: names[id(check)])] if len(set(machines)) > 1 else []
     columns = [
@@ -56,7 +59,7 @@ def disks_table(checks: Sequence[DiskCheck], machines: Sequence[str] = ()) -> Re
 
 
 def disk_dictionaries(checks: Sequence[DiskCheck], machines: Sequence[str]) -> list[dict[str, object]]:
-    """What fio found as CSV takes it, one row a figure."""
+    """Return the measurements for CSV, one row a figure."""
     return [
         {
             "machine": machine,
