@@ -34,11 +34,11 @@ class Checkable(Recovering, Protocol):
 
     @property
     def number(self) -> int:
-        """Tells it from the others."""
+        """Return the number that distinguishes the recovery from the others."""
 
     @property
     def request(self) -> InstanceRequest:
-        """What the recovering server is to be like."""
+        """Return the properties of the recovering server."""
 
     @property
     def stuck_after(self) -> float:
@@ -46,7 +46,7 @@ class Checkable(Recovering, Protocol):
 
     @property
     def log(self) -> Path:
-        """Where its error log goes."""
+        """Return the path of the server's error log."""
 
 
 T = TypeVar("T", bound=Checkable)
@@ -92,14 +92,14 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Checks(Generic[T, V]):
-    """How recoveries are prepared and judged."""
+    """Functions that prepare recoveries and check their results."""
 
     prepare: Callable[[T], AbstractContextManager[Prepared]]
-    """While in it: the crashed server's folder is there."""
+    """Context manager inside which the crashed server's folder exists."""
     judge: Callable[[T, Instance], V]
-    """What a server holds that is ready; called in a thread of its own."""
+    """Consistency check of a server that is ready; called in a thread of its own."""
     not_ready: Callable[[T, Instance, Outcome], V]
-    """What is said of one that there is nothing to ask of."""
+    """Check result for a server that cannot be asked."""
     is_right: Callable[[V], bool]
     judged_after: frozenset[Outcome] = frozenset({Outcome.READY})
     """The outcomes after which there is a server to ask."""
@@ -107,17 +107,17 @@ class Checks(Generic[T, V]):
 
 @dataclass(frozen=True, slots=True)
 class CheckedRecovery(Generic[T, V]):
-    """What came of one."""
+    """Result of one checked recovery."""
 
     task: T
     end: WatchedRecovery
     verdict: V
     folder: Path
-    """The instance's, while it is still there: the server has ended, its files have not gone."""
+    """Folder of the instance. The server has ended; its files are still there."""
 
 
 def checks_of_images(lab: Lab, images: ImageStore, place: Place) -> Checks[ImageTask, Judgement]:
-    """Of copies of crash images, by the judge."""
+    """Return the checks of copies of crash images, by `judge`."""
 
     @contextmanager
     def prepare(task: ImageTask) -> Iterator[Prepared]:
@@ -140,7 +140,7 @@ def checks_of_images(lab: Lab, images: ImageStore, place: Place) -> Checks[Image
 
 
 class _Running(Generic[T, V]):
-    """One that has been started."""
+    """A recovery that has been started."""
 
     def __init__(self, task: T, checks: Checks[T, V]) -> None:
         self.task = task
@@ -157,7 +157,7 @@ class _Running(Generic[T, V]):
         self._judging: Future[V] | None = None
 
     def result(self, threads: ThreadPoolExecutor) -> CheckedRecovery[T, V] | None:
-        """What came of it; None while it is not over."""
+        """Return the result of the recovery and its check; None while either is in progress."""
         if self._end is None:
             self._look(threads)
             if self._end is not None and self._end.outcome in self._checks.judged_after:

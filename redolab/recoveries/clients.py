@@ -50,7 +50,7 @@ class FollowedClients(ExitStack):
         self._moments: list[WorkloadMoment] = []
 
     def start(self) -> None:
-        """Start them."""
+        """Start the clients."""
         self._started = now().monotonic
         running = self._workload.run(
             self._lab.tools, self._instance, self._data, self._clients, self._instance.folder / _LOG
@@ -59,7 +59,7 @@ class FollowedClients(ExitStack):
 
     @property
     def started(self) -> bool:
-        """Whether they were."""
+        """Return True if the clients have been started."""
         return self._running is not None
 
     def follow(self, seconds: float, stage: Stage) -> WarmTime:

@@ -25,9 +25,10 @@ _CONNECT = 10.0
 
 
 def judge(instance: Instance, image: CrashImage, turn: int, stage: Stage, *, afresh: bool = False) -> Judgement:
-    """What a recovered server holds. A server that refuses or ends meanwhile is wrong; whatever else goes wrong is unknown.
+    """Check the content of a recovered server.
 
-    `turn`: which of the judgements of this state it is, from 1; a workload may look at another part each turn.
+    A server that refuses a statement or ends meanwhile is wrong; after any other problem the result is unknown.
+    `turn`: number of the check of this crash state, from 1; a workload may check another part each turn.
     """
     checks: list[TableCheck] = []
     ruling, why = Ruling.UNKNOWN, ""
@@ -63,7 +64,7 @@ def judge(instance: Instance, image: CrashImage, turn: int, stage: Stage, *, afr
 
 
 def not_ready(instance: Instance, image: CrashImage, outcome: Outcome) -> Judgement:
-    """Of a server that there is nothing to ask of, as its recovery did not end in one that is ready."""
+    """Return the result for a server whose recovery did not end with a server that is ready: wrong."""
     return Judgement(
         image=image.name,
         server=instance.server.name,
@@ -77,7 +78,7 @@ def not_ready(instance: Instance, image: CrashImage, outcome: Outcome) -> Judgem
 
 
 def _checks(connection: Connection, image: CrashImage, turn: int, stage: Stage) -> list[TableCheck]:
-    """What the workload verifies of its data, another part each turn, and the transaction that was rolled back."""
+    """Check the workload's data, another part each turn, and the transaction that was rolled back."""
     dataset = image.spec.dataset
     checks = workload_catalogue().get(image.spec.workload).verify(connection, dataset.data, turn, stage.advance)
     with connection.cursor() as cursor:

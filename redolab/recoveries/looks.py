@@ -36,7 +36,7 @@ def looks_of(log: Path) -> Path:
 
 @contextmanager
 def looked_at(pid: int | None, log: Path) -> Iterator[None]:
-    """While in it, look at the process of the server that writes this log, four times a second."""
+    """Record, four times a second within the block, the process of the server that writes this log."""
     if pid is None:
         yield
         return

@@ -46,7 +46,7 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SinceProgress:
-    """What happened since a recovery got on last; times in seconds from the start of the process."""
+    """Resources used since a recovery last made progress; times in seconds from the start of the process."""
 
     progress_ended: float
     now: float
@@ -140,7 +140,7 @@ class Probe:
             cursor.execute(f"INSERT INTO {PROBE_TABLE} (written) VALUES (CURRENT_TIMESTAMP)")
 
     def since_progress(self) -> SinceProgress:
-        """What happened since it got on last."""
+        """Return the resources used since the recovery last made progress."""
         at, started = now().monotonic, self._instance.started.monotonic
         (cpu_then, device_then), cpu_now = self._at_progress, self._instance.cpu_use()
         device = self._place.device
@@ -178,14 +178,14 @@ class Probe:
             raise StuckError
 
     def device_since(self, before: DeviceCounters | None) -> DeviceUse | None:
-        """What the device under the storage did from `before`, at the start, to ready; None if it did not come to that."""
+        """Return the device's use from `before`, at the start, to ready; None if the server was never ready."""
         if self._at_ready is None:
             return None
         at_ready, seconds = self._at_ready
         return None if before is None or at_ready is None else use_between(before, at_ready, seconds)
 
     def _read_usage(self) -> None:
-        """What the device and the processor have done up to ready, or to the first write where that comes before."""
+        """Record the use of device and CPU up to ready, or up to the first write if that comes earlier."""
         if self._at_ready is None:
             device = self._place.device
             self._at_ready = (device.counters() if device else None, self._since_server_start())

@@ -144,7 +144,7 @@ def _trial(
 
 
 def _used(instance: Instance, probe: Probe) -> UsedInstance:
-    """What the server says it uses, if it says anything."""
+    """Return the settings and variables that the server reports; without a connection, the lab's settings alone."""
     if probe.written is None or probe.connection is None:
         return instance.requested()
     try:
@@ -183,7 +183,10 @@ def _judge(lab: Lab, task: RecoveryTask, instance: Instance, data: Path, recorde
 
 
 def _throughput_before(lab: Lab, image: CrashImage, images: ImageStore) -> Throughput | None:
-    """What the clients had before the crash; None, which is told, if they were too brief for it, and are not followed then."""
+    """Return the clients' throughput before the crash.
+
+    None if they wrote too briefly for a mean: a note says so, and the clients are not followed.
+    """
     before = throughput_before(images.folder(image.name) / WORKLOAD)
     if before is None or not before.commits:
         lab.progress.note(
@@ -217,7 +220,7 @@ def _follow(lab: Lab, clients: FollowedClients, task: RecoveryTask, recorder: Re
 def _clients(
     lab: Lab, image: CrashImage, before: Throughput | None, instance: Instance, recorder: Recorder
 ) -> FollowedClients | None:
-    """Those of the workload that the crash stopped, if they are to be followed."""
+    """Return the clients of the workload that the crash stopped; None if they are not to be followed."""
     if before is None:
         return None
     spec = image.spec

@@ -17,7 +17,7 @@ from redolab.servers.instance import UsedInstance
 
 @dataclass(frozen=True, slots=True)
 class RecoveryTask:
-    """One recovery: of what, by whom, with which buffer pool in bytes, and which of its repeats."""
+    """A recovery to run: crash image, server, size of the buffer pool in bytes, and number of the repeat."""
 
     image: CrashImage
     server: InstalledServer
@@ -26,39 +26,39 @@ class RecoveryTask:
     stuck_after: float = STUCK_AFTER
     """Seconds without progress after which it counts as stuck."""
     settings: str = ""
-    """What is set beyond the lab's own settings (`redolab.servers.extra_settings`)."""
+    """Settings beyond the lab's own (`redolab.servers.extra_settings`)."""
     turn: int = 1
-    """Which of the judgements of this state is to come: the first is the most thorough."""
+    """Number of the next consistency check of this crash state: the first is the most thorough."""
     warm_for: float = 0.0
     """Seconds for which the workload's clients are followed at most, from ready; 0: they are not started."""
     looked_at: bool = False
-    """Whether its server is looked at as `redolab follow` does."""
+    """True if the server's process is recorded as `redolab follow` reads it."""
 
     @property
     def request(self) -> InstanceRequest:
-        """What the recovering server is to be like."""
+        """Return the properties of the recovering server."""
         asked = settings_from(self.settings)
         return replace(self.image.spec.instance, purpose=Purpose.RECOVER, buffer_pool=self.pool, overrides=asked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorder:
-    """Where what is left of a recovery goes: each on the disk as soon as it is known."""
+    """Destinations of a recovery's records, which go to the disk as soon as they exist."""
 
     log: Path
-    """Its error log."""
+    """Path of the error log."""
     evidence: Path
-    """The folder for what shows a finding: the data directory of a wrong recovery, stacks and a script of one that is stuck."""
+    """Folder of evidence: the data directory of a wrong recovery, or stacks and a script of a stuck one."""
     instance: Callable[[UsedInstance], str]
-    """Keeps settings and variables, and gives the hash under which they are."""
+    """Function that keeps settings and variables, and returns the hash under which they are stored."""
     trial: Callable[[RecoveryTrial], None]
-    """Keeps what was measured."""
+    """Function that keeps the measurement."""
     warm: Callable[[WarmTime], None]
-    """Keeps what the clients met afterwards."""
+    """Function that keeps the clients' experience after ready."""
     judgement: Callable[[Judgement], None]
-    """Keeps what the judge found of the recovered server."""
+    """Function that keeps the result of the consistency check."""
 
     @property
     def series(self) -> Path:
-        """What the workload's clients report after the recovery."""
+        """Return the path of the reports of the workload's clients after the recovery."""
         return self.log.with_suffix(".clients.csv")

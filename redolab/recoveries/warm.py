@@ -15,16 +15,16 @@ BEFORE = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """A mean over some time, by second."""
+    """Mean rates, a second."""
 
     commits: float
     new_orders: float | None
-    """Of TPC-C."""
+    """New-Order transactions of TPC-C."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """A time in which one report counts; monotonic seconds, commits a second."""
+    """Interval that one report covers; monotonic seconds, commits a second."""
 
     begin: float
     end: float
@@ -32,7 +32,10 @@ class _Stretch:
 
 
 def mean_before(moments: Sequence[WorkloadMoment]) -> Throughput | None:
-    """The mean of the last `BEFORE` seconds; None if too little was reported. The first report tells only where the second begins."""
+    """Return the mean of the last `BEFORE` seconds; None if too little was reported.
+
+    The first report only marks the beginning of the second one.
+    """
     if len(moments) < 2:
         return None
     end = moments[-1].monotonic
@@ -56,7 +59,7 @@ def mean_before(moments: Sequence[WorkloadMoment]) -> Throughput | None:
 def warm_time(
     moments: Sequence[WorkloadMoment], before: Throughput, *, server_started: float, clients_started: float
 ) -> WarmTime:
-    """What the clients met, as far as they have reported; all times monotonic."""
+    """Return the clients' warm-up, as far as they have reported; all times monotonic."""
     stretches = _stretches(moments, clients_started)
     back, best = _back(stretches, BACK * before.commits)
     first = next((moment.monotonic for moment in moments if moment.commits_per_second > 0), None)
@@ -82,7 +85,7 @@ def _stretches(moments: Sequence[WorkloadMoment], began: float) -> list[_Stretch
 
 
 def _back(stretches: Sequence[_Stretch], wanted: float) -> tuple[float | None, float]:
-    """The beginning of the first window whose mean is as wanted, if there is one; and the best mean of any window."""
+    """Return the beginning of the first window with the wanted mean, or None; and the best mean of any window."""
     best, last = 0.0, 0
     within = 0.0
     for first, stretch in enumerate(stretches):

@@ -19,24 +19,24 @@ _LAST_LINES = 15
 
 
 class Recovering(Protocol):
-    """What is recovered by whom."""
+    """A recovery: a server, and its settings."""
 
     @property
     def server(self) -> InstalledServer:
-        """Who recovers."""
+        """Return the recovering server."""
 
     @property
     def settings(self) -> str:
-        """What is set of it beyond the lab's own settings."""
+        """Return the settings beyond the lab's own."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatchedRecovery:
-    """How a recovery ended."""
+    """End of a recovery."""
 
     outcome: Outcome
     unfinished: Unfinished | None
-    """What is known of one that did not end as it should."""
+    """Details of a recovery that did not end well."""
 
 
 _LOOK = 0.005
@@ -44,7 +44,7 @@ _LOOK = 0.005
 
 
 def watched(task: Recovering, instance: Instance, probe: Probe, place: Place) -> WatchedRecovery:
-    """Watch a recovery to its end. No patience has an end while it gets on: a rollback of nine hours was one that ended well.
+    """Watch a recovery to its end, however long it makes progress: a rollback of nine hours ended well.
 
     Raises as `looked` does.
     """
@@ -56,10 +56,10 @@ def watched(task: Recovering, instance: Instance, probe: Probe, place: Place) ->
 def looked(
     task: Recovering, instance: Instance, probe: Probe, place: Place, seconds: float = 0.0
 ) -> WatchedRecovery | None:
-    """How a recovery has ended; None while it has not. Its log is read for so long.
+    """Read the log for `seconds`. Return how the recovery has ended; None while it goes on.
 
-    Raises `LabError` where the storage is at fault or the lab, `InvalidInput` where what was asked for is no setting of the
-    server.
+    Raises `LabError` if the storage or the lab is at fault, `InvalidInput` if the requested settings are unknown to
+    the server.
     """
     try:
         if not probe.recovered():
@@ -83,7 +83,7 @@ def looked(
 
 
 def _refused_setting(task: Recovering, instance: Instance) -> InvalidInput | None:
-    """That what was asked for is no setting of this server, if it ended by that: by an error that names the setting."""
+    """Return the error for a requested setting that this server refuses, if an error in its log names one."""
     said = error_naming(instance.log, settings_from(task.settings))
     if said is None:
         return None
