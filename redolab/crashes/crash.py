@@ -53,18 +53,18 @@ class Attach(Protocol):
     """Attaches storages (`Storages.attached`)."""
 
     def __call__(self, name: str, contents: Contents, *, to_be_cut: bool = False) -> AbstractContextManager[Place]:
-        """While in it: the storage of that name is there, with a copy of the contents on it if it is modelled or its power is to be cut."""
+        """Attach the storage of that name, with a copy of the contents if it is modelled or its power is to be cut."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedState:
-    """A state that is to be made."""
+    """A crash state to make."""
 
     spec: CrashSpec
     moment: float | None = None
     """Seconds of the load after which the server is struck, if the spec's rule draws that; else None."""
     called_besides: str = ""
-    """Behind server, log and time in its name."""
+    """Suffix of the state's name, after server, log size and time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,20 +74,20 @@ class _Load:
     lab: Lab
     server: InstalledServer
     spec: CrashSpec
-    """Without its number."""
+    """Spec without its number."""
     capacity: RedoCapacity
     dataset: Dataset
     folder: Path
-    """The instance's."""
+    """Folder of the instance."""
     story: Path
-    """Where samples and logs go meanwhile: the same, unless that goes with the power."""
+    """Folder of samples and logs during the load: the instance's, unless a power cut would take it."""
     place: Place
     home: Path
     """The lab's own storage."""
     made: datetime
 
     def name(self, wanted: WantedState) -> str:
-        """What a state of it is called."""
+        """Return the name of a crash state of this load."""
         log = format_size(self.spec.instance.log_size)
         return f"{self.server.name}-{log}-{self.made:%Y%m%d-%H%M%S}{wanted.called_besides}"
 
@@ -207,7 +207,7 @@ def _keep_state(load: _Load, struck: _Struck) -> CrashImage:
 
 @contextmanager
 def _place(storage: Path, dataset: Dataset, spec: CrashSpec, attach: Attach | None) -> Iterator[Place]:
-    """While in it: there is a place on the storage on which the server is to be under load."""
+    """Yield the place on the storage where the server is under load."""
     cut = crash_kind(spec.crash).cuts_power
     if spec.storage == HOME and not cut:
         yield Place(name=HOME, folder=storage, device=BlockDevice.under(storage))
@@ -299,7 +299,7 @@ def _under_load(
 
 
 def _is_measured(spec: CrashSpec) -> bool:
-    """Whether the load itself is looked at, and not only what its crash leaves."""
+    """Return True if the load itself is measured, and not only the crash state."""
     return spec.instance.purpose.is_production
 
 
@@ -312,7 +312,10 @@ def _sampling(
     story: Path,
     place: Place,
 ) -> tuple[Callable[[], Sample], Callable[[Sample], None]]:
-    """What takes a sample, and what records it; of a load that is measured, with all counters, and what the machine does."""
+    """Return a function that takes a sample and one that records it.
+
+    If the load is measured, samples have all counters, and the machine's counters are recorded too.
+    """
     if not _is_measured(spec):
         return lambda: instance.sample(connection), samples.append
 
@@ -339,7 +342,7 @@ def _wait_for_the_moment(
     sampler: Sampler,
     stage: Stage,
 ) -> tuple[str, Sample]:
-    """Why the moment has come, and the sample that tells it."""
+    """Wait until it is time to crash the server. Return the reason and the sample that shows it."""
     commits_per_second: float | None = None
     while True:
         reported = running.moments()

@@ -1,4 +1,4 @@
-"""When to kill: bringing the checkpoint age of an instance to where it is to be at the crash."""
+"""Crash time: bring the checkpoint age of an instance to the value wanted at the crash."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MIB = 2**20
 
 
 class Fill:
-    """Follows the age of a filling log and says when the moment has come. Times are monotonic seconds, ages bytes."""
+    """Decides when to crash a server whose log is filling. Times are monotonic seconds, ages bytes."""
 
     def __init__(self, rule: KillRule, capacity: RedoCapacity, began: float, moment: float | None = None) -> None:
         """`began`: when the load did; `moment`: seconds after it, where the rule's moment was drawn."""
@@ -36,7 +36,7 @@ class Fill:
         self._first_lsn: int | None = None
         self._moments: list[WorkloadMoment] = []
         self._heard = False
-        """Whether there are reports that have not been looked at yet."""
+        """True if there are reports that no decision has used yet."""
 
     def hear(self, moments: Sequence[WorkloadMoment]) -> None:
         """Take in what the clients have reported since they were heard last."""
@@ -44,7 +44,7 @@ class Fill:
         self._heard = self._heard or bool(moments)
 
     def reason_to_kill(self, now: float, counters: Counters) -> str | None:
-        """Why the kill has to come now, or None. To be asked with ever later counters."""
+        """Return the reason to crash now, or None. Call it with ever later counters."""
         age = counters.checkpoint_age or 0
         self._recent.append((now, counters.lsn or 0))
         while now - self._recent[0][0] > _RATE_WINDOW:
@@ -76,12 +76,12 @@ class Fill:
         return None
 
     def is_steady(self, now: float, counters: Counters) -> bool:
-        """Whether the load is steady by the rule; never where it asks for no such thing."""
+        """Return True if the load is steady by the rule; False if there is no such rule."""
         rule = self._rule.steady
         return rule is not None and self._fillings(counters) >= rule.fillings and is_steady(self._moments, rule, now)
 
     def _fillings(self, counters: Counters) -> float:
-        """How often the log has been filled since the load began: redo by the age at which statements wait."""
+        """Return how often the load has filled the log: bytes of redo by the age at which statements wait."""
         limit = counters.hard_limit or self._capacity.hard_limit
         return ((counters.lsn or 0) - (self._first_lsn or 0)) / limit
 
@@ -96,7 +96,7 @@ class Fill:
         return min(SELDOM, max(_OFTEN, left / 4))
 
     def progress(self, now: float, counters: Counters) -> tuple[float, float]:
-        """How far it is and how far it has to get: bytes of age, or seconds."""
+        """Return the progress and the goal: bytes of checkpoint age, or seconds."""
         target = self._rule.target_age(counters, self._capacity)
         if target is None:
             passed = now - self._began
@@ -109,7 +109,7 @@ class Fill:
         return (last - first) / (last_at - first_at) if last_at > first_at else 0.0
 
     def seconds_left(self, now: float, counters: Counters) -> float | None:
-        """How long it will still take at the present rate; None while that cannot be told."""
+        """Return the seconds left at the present rate; None while they cannot be predicted."""
         ends = [seconds for seconds in (self._rule.after, self._moment) if seconds is not None]
         of_time = [max(0.0, seconds - (now - self._began)) for seconds in ends]
         if self._rule.steady is not None:
@@ -120,7 +120,7 @@ class Fill:
         return min(of_time, default=None)
 
     def _seconds_to_steady(self, rule: SteadyRule, now: float, counters: Counters) -> float:
-        """At the soonest."""
+        """Return the least number of seconds until the load can be steady."""
         limit = counters.hard_limit or self._capacity.hard_limit
         missing = max(0.0, rule.fillings - self._fillings(counters)) * limit
         filled = missing / self.rate() if self.rate() > 0 else 0.0
@@ -140,5 +140,5 @@ class Fill:
 
 
 def _between(moments: Uniform | None) -> str:
-    """As in `5 min to 30 min`."""
+    """Return a range such as `5 min to 30 min`."""
     return "" if moments is None else f"{format_duration(moments.earliest)} to {format_duration(moments.latest)}"

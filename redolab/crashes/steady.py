@@ -1,4 +1,4 @@
-"""Whether a load is steady: a pure function of what its clients counted."""
+"""Test for a steady load: a pure function of the clients' reports."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _SILENT = 3.0
 
 
 def is_steady(moments: Sequence[WorkloadMoment], rule: SteadyRule, now: float) -> bool:
-    """Whether two windows after one another, up to the last report, have throughputs as near as the rule wants them.
+    """Return True if two consecutive windows up to the last report have throughputs as close as the rule demands.
 
-    Never while nothing has been reported for long: a program may say nothing of a time in which nothing ended.
+    False after a long silence: a program may report nothing for a time in which no transaction ended.
     """
     if not moments or now - moments[-1].monotonic > _SILENT:
         return False

@@ -1,4 +1,4 @@
-"""What is made of a loaded server before its crash: a transaction that stays open, prepared ones, a dump of the buffer pool."""
+"""Preparation of a loaded server before its crash: an open transaction, prepared ones, a dump of the buffer pool."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def prepare_transactions(instance: Instance, count: int, stage: Stage) -> None:
 
 
 def dump_pool(control: Connection, stage: Stage) -> None:
-    """Have the list of the buffer pool's pages written; raises `LabError` if that takes longer than any dump does."""
+    """Make the server write the list of its buffer pool's pages. Raises `LabError` if that takes too long."""
     stage.say("dumping the buffer pool")
     deadline = now().monotonic + _LONGEST_DUMP
     with control.cursor() as cursor:

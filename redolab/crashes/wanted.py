@@ -1,4 +1,4 @@
-"""From what is wanted of a crash to the spec that makes it, with the lab's usual sizes where none is asked for."""
+"""Translation of a wanted crash into its spec, with the lab's usual sizes as defaults."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ def made_with(workload: Workload, settings: Sequence[Setting], storage: StorageP
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedCrash:
-    """A crash as it is asked for; sizes in bytes."""
+    """A wanted crash; sizes in bytes."""
 
     log_size: int
     dataset: int | None = None
-    """None: as large as fits the log."""
+    """Size of the dataset; None: as large as fits the log."""
     workload: str = "bulk-update"
     warehouses: int | None = None
-    """Of TPC-C: instead of the dataset's size."""
+    """Warehouses of TPC-C, in place of the dataset's size."""
     threads: int = 8
     think_time: bool = False
     pool_dump: bool = False
-    """Whether the buffer pool is dumped right before the crash."""
+    """True if the buffer pool is dumped right before the crash."""
     kill: KillRule = HIGHEST_AGE
     open_transaction_rows: int = 100_000
     trx_commit: int = 1
@@ -52,17 +52,17 @@ class WantedCrash:
     prepared_transactions: int = 0
     page_size: int | None = None
     own_files: bool = True
-    """Whether each table has a file of its own."""
+    """True if each table has a file of its own."""
     purpose: Purpose = Purpose.FILL
-    """How it flushes while the log fills: FILL holds flushing back, PRODUCTION does not."""
+    """Flushing while the log fills: FILL holds it back, PRODUCTION does not."""
     fill_pool: int | None = None
-    """Buffer pool while the log fills; None: one in which the log and not the pool decides when pages are flushed."""
+    """Buffer pool while the log fills; None: large enough that the log alone decides when pages are flushed."""
     overrides: tuple[Setting, ...] = ()
     """Settings that take the place of the lab's own while the log fills."""
     without: tuple[str, ...] = ()
-    """The lab's own settings that are left out meanwhile."""
+    """Settings of the lab that are left out while the log fills."""
     number: int = 1
-    """Which of several made alike."""
+    """Number of this crash among several with the same spec."""
     storage: str = HOME
     """The storage profile on which the server is under load."""
     crash: str = KILL
@@ -78,7 +78,7 @@ class WantedCrash:
 
 
 def crash_spec(server: InstalledServer, wanted: WantedCrash) -> CrashSpec:
-    """What makes that crash, with the largest log that the server takes where the one wanted is beyond it."""
+    """Return the spec of the crash, with the server's largest log if the wanted one is larger."""
     log_size = server.dialect.layout(min(wanted.log_size, server.dialect.largest_log)).size
     workload = workload_catalogue().get(wanted.workload)
     size = wanted.dataset_size(log_size)

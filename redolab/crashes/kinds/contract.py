@@ -11,23 +11,23 @@ from redolab.storage.place import Place
 
 
 class CrashKind(Protocol):
-    """One crash of one server."""
+    """A crash of a server."""
 
     about: str
-    """What it does, in a line."""
+    """Effect of the crash, in one line."""
     goes_on: bool
-    """Whether the load goes on afterwards, so that one load can be struck many times."""
+    """True if the load goes on afterwards, so that one load can be crashed many times."""
     cuts_power: bool
-    """Whether the server must be under load on a disk whose power can be cut."""
+    """True if the server must be under load on a disk whose power can be cut."""
 
     def strike(self, instance: Instance, place: Place) -> Instant:
-        """Crash the server on its storage; the moment. Raises `LabError`."""
+        """Crash the server on its storage. Return the time of the crash. Raises `LabError`."""
 
     def collect(self, place: Place, home: Path) -> float | None:
-        """Have what the crash left in the instance's folder `home`, on the lab's own storage. Raises `LabError`.
+        """Copy the crash state into the instance's folder `home`, on the lab's own storage, if it is elsewhere.
 
-        It may be where the instance ran. What is returned: seconds that the file system took to replay its journal, if it did.
+        Returns the seconds that the file system took to replay its journal; None if it did not. Raises `LabError`.
         """
 
     def go_on(self) -> None:
-        """All that the crash left has been collected, or could not be: the load goes on, of a kind after which it does."""
+        """Let the load go on, if this kind of crash allows it. Called when the crash state was collected or is lost."""

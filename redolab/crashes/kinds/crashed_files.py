@@ -1,4 +1,4 @@
-"""What a crash left in a server's files, brought to the lab's own storage."""
+"""Copy of a crashed server's files to the lab's own storage."""
 
 from __future__ import annotations
 

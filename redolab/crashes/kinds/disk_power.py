@@ -62,4 +62,4 @@ class DiskPower(CrashKind):
 
     @override
     def go_on(self) -> None:
-        """It does not."""
+        """Leave the load ended: the crash stopped it for good."""

@@ -33,11 +33,11 @@ class Freeze(CrashKind):
 
     @override
     def strike(self, instance: Instance, place: Place) -> Instant:
-        """It stays stopped until its files are collected."""
+        """Stop the server with SIGSTOP until its files are collected."""
         self._instance = instance
         moment = instance.freeze()
         try:
-            # Requests that the server has handed to the kernel are carried out though it is stopped.
+            # The kernel carries out requests that it already has, although the server is stopped.
             if place.device is not None and not place.device.wait_quiet(_IDLE):
                 raise LabError(
                     f"the disk under {place.name} was still busy {_IDLE:.0f} s after the server had been stopped",

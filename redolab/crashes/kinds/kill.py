@@ -36,4 +36,4 @@ class Kill(CrashKind):
 
     @override
     def go_on(self) -> None:
-        """It does not."""
+        """Leave the load ended: the crash stopped it for good."""
