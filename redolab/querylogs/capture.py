@@ -22,10 +22,10 @@ from redolab.servers.address import Address
 from redolab.units import GIB, format_duration, format_size
 
 SECONDS = 5.0
-"""As the source's own tool waits (data/published/query-logs.toml)."""
+"""Default duration in seconds: that of B. Karwin's full-slow-log (data/published/query-logs.toml)."""
 MOST = 4 * GIB
 MOST_FROM_AFAR = GIB
-"""Where the log cannot be watched: the estimate counts less than there is."""
+"""Default limit in bytes where the log cannot be watched: its size is then underestimated."""
 LEAST_FREE = 0.2
 _LOOK_EVERY = 0.2
 _TRAFFIC_EVERY = 1.0
@@ -36,24 +36,24 @@ _BESIDE_A_PLAIN_STATEMENT = 200
 
 @dataclass(frozen=True, slots=True)
 class CaptureLimits:
-    """When a capture ends."""
+    """Conditions that end a capture."""
 
     seconds: float | None
-    """None: the usual time, where the log can be watched."""
+    """Duration in seconds; None: the default, which needs a log that can be watched."""
     most: int | None = None
-    """Bytes of log; None: the usual, less where the log cannot be watched."""
+    """Bytes of log; None: the default, which is lower where the log cannot be watched."""
     least_free: float = LEAST_FREE
-    """Share of the log's file system, 0 to 1."""
+    """Smallest free share of the log's file system, 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """What a capture has left."""
+    """Result of a capture."""
 
     file: str
-    """As the server names it."""
+    """Path of the log in the server's own view."""
     to_read: str
-    """As it is named where the capture ran, or as the server does if it cannot be read there."""
+    """Path for readers on the machine of the capture; the server's own path if that machine cannot read the file."""
     mode: int | None
     """Permission bits of the file; None where it cannot be seen from here."""
     size: int
@@ -62,16 +62,16 @@ class Captured:
     seconds: float
     statements: int
     stopped: str
-    """Why it ended before its time; empty if it did not."""
+    """Reason for an early end; empty if the capture took its full time."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Watched:
-    """What is looked at while it is captured."""
+    """Log under watch during a capture, and its limits."""
 
     named: str
     log: LogFile | None
-    """None: it cannot be seen from here."""
+    """Log file; None if this machine cannot see it."""
     seconds: float
     most: int
     least_free: float
@@ -81,9 +81,9 @@ class _Watched:
 def capture(
     progress: Progress, address: Address, limits: CaptureLimits, say: Callable[[str], None], *, event: bool = False
 ) -> Captured:
-    """Have a server log every statement for a while, then put everything back. Raises `LabError`.
+    """Make a server log every statement for a while, then put everything back. Raises `LabError`.
 
-    `say` is told each step. What a person must know is noted on `progress`.
+    `say` receives each step; messages that a person must read go to `progress`.
     """
     telling = Telling(say, progress.note)
     with user_server_alone(address, progress) as (server, lock):
@@ -151,7 +151,7 @@ def _name_those_who_go_on(server: UserServer, before: set[int], telling: Telling
 def _watched(
     progress: Progress, server: UserServer, variables: Mapping[str, str], named: str, limits: CaptureLimits
 ) -> _Watched:
-    """What can be watched. Raises `InvalidInput` if that is too little for what is asked."""
+    """Return the log to watch and its limits. Raises `InvalidInput` if the request needs more than can be watched."""
     if limits.seconds is not None and limits.seconds <= 0:
         raise InvalidInput(f"{limits.seconds:g} s is no time to capture in", "give -s SECONDS above 0")
     log = log_on_this_machine(server, named)
@@ -235,7 +235,7 @@ def _reason_to_stop(size: int, watched: _Watched) -> str:
 
 
 def in_words(captured: Captured) -> list[str]:
-    """What a capture has left, for a person."""
+    """Return the result of a capture as lines for people."""
     about = "about " if captured.size_is_estimate else ""
     rate = captured.size / captured.seconds if captured.seconds else 0.0
     mode = "" if captured.mode is None else f"its mode is {captured.mode:04o}, and "

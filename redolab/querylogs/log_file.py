@@ -19,13 +19,13 @@ class LogFile:
     """A log that a server on this machine writes."""
 
     named: str
-    """As the server names it, from its root."""
+    """Path in the server's own view, from its root."""
     here: Path
-    """The same from this machine's root."""
+    """Path of the same file from this machine's root."""
 
     @property
     def to_read(self) -> str:
-        """Its name for whoever reads it on this machine: the server's own, unless that has a root of its own."""
+        """Return the path for readers on this machine: the server's own, unless the server has a root of its own."""
         try:
             return self.named if self.here.samefile(self.named) else str(self.here)
         except OSError:

@@ -1,4 +1,4 @@
-"""Putting back later what a command and its guardian could not."""
+"""Undo changes that neither a command nor its watchdog could put back."""
 
 from __future__ import annotations
 

@@ -32,14 +32,14 @@ _TO_ROTATE = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Rotated:
-    """What a rotation has left."""
+    """Result of a rotation."""
 
     file: str
-    """As the server names it."""
+    """Path of the log in the server's own view."""
     old: str | None
-    """What was in it is there; None where somebody else has renamed it."""
+    """Path of the renamed log; None if another program, as logrotate, has renamed it."""
     size: int
-    """Bytes of the old one."""
+    """Bytes of the renamed log."""
 
 
 def rotate(
@@ -89,9 +89,9 @@ def _rotated(server: UserServer, telling: Telling, lock: int, wait: float, renam
 def _paused(
     server: UserServer, temporary: TemporaryChanges, lock: int, telling: Telling, wait: float, done: str
 ) -> Iterator[None]:
-    """While in it: logging is paused, since `wait` seconds and for as long after. Raises `LabError`.
+    """Pause logging from `wait` seconds before the block to `wait` seconds after it. Raises `LabError`.
 
-    `done` is what an interrupt says once what is in it is done.
+    `done`: text for an interrupt that comes after the block has done its work.
     """
     so_far = ""
     try:

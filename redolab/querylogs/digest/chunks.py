@@ -57,7 +57,7 @@ def chunks(blocks: Iterable[bytes], size: int = CHUNK) -> Iterator[Chunk]:
 
 
 def _cut(content: bytes) -> int:
-    """Where the last record begins; 0 where that cannot be told."""
+    """Return the offset at which the last record begins; 0 if it cannot be found."""
     end = len(content)
     while (found := content.rfind(RECORD, 0, end)) > 0:
         if ends_record(content, found):

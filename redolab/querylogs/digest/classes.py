@@ -1,4 +1,4 @@
-"""What a digest is: the classes of queries of slow query logs, and what of the logs is not in them."""
+"""Records of a digest: the classes of queries of slow query logs, and the parts of the logs that are in no class."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Distribution(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Amount(msgspec.Struct, frozen=True, kw_only=True):
-    """What executions add up to: `total` and `max` of those that have the value, in its unit; `mean` over them."""
+    """Sums over executions that have the value, in its unit."""
 
     total: float
     max: float
@@ -56,10 +56,10 @@ class QueryClass(msgspec.Struct, frozen=True, kw_only=True):
     """All executions of statements with one fingerprint.
 
     `id`: the MD5 of the fingerprint as pt-query-digest 3 prints it, 32 digits; `seconds`: query times; `share`: of
-    the query time of all classes, 0 to 1; `lock_seconds`, `rows_sent`, `rows_examined`: None where the log has none;
-    `bytes`: the length of the statements; `first_seen`, `last_seen`: as stamped, with the offset where the stamps
-    have one, None without stamps; `outliers`: executions beyond `outlier_seconds`, which is the third quartile and
-    three times the distance between the quartiles.
+    the query time of all classes, 0 to 1. `lock_seconds`, `rows_sent`, `rows_examined`: None where the log has none;
+    `bytes`: the length of the statements. `first_seen`, `last_seen`: as stamped, with the offset where the stamps
+    have one, None without stamps. `outliers`: executions beyond `outlier_seconds`, the third quartile plus three
+    times the distance between the quartiles.
     """
 
     fingerprint: str
@@ -79,11 +79,11 @@ class QueryClass(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Skipped(msgspec.Struct, frozen=True, kw_only=True):
-    """What of the logs is in no class.
+    """Parts of the logs that are in no class.
 
-    `outside`: records that `since` and `until` leave out; `cut_off`: records that the log breaks off or begins in
-    the middle of; `without_time`: records without a query time, or with an impossible one; `bytes`: of what stands
-    before the first record.
+    `outside`: records that `since` and `until` leave out; `cut_off`: records that the log breaks off or begins in the
+    middle of; `without_time`: records without a query time, or with an impossible one; `bytes`: before the first
+    record.
     """
 
     outside: int = 0
@@ -101,11 +101,11 @@ class ReadFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Digest(msgspec.Struct, frozen=True, kw_only=True):
-    """What is in slow query logs.
+    """Content of slow query logs.
 
     `classes`: the longest total time first; `count`, `seconds`: of all classes; `first_seen`, `last_seen`: of all
-    classes; `spilled_bytes`: the size of the temporary file that held the single times; `notes`: what has to be
-    known besides.
+    classes; `spilled_bytes`: the size of the temporary file that held the single times; `notes`: remarks for the
+    reader.
     """
 
     classes: Sequence[QueryClass]

@@ -12,7 +12,7 @@ import re
 
 MYSQLDUMP = b"SELECT /*!40001 SQL_NO_CACHE */ * FROM `"
 TOOLKIT = r"/\*[0-9A-Za-z_]+\.[0-9A-Za-z_]+:[0-9]/[0-9]\*/"
-"""What tools of Percona Toolkit write into their statements: table, and which chunk of how many."""
+"""Comment that tools of Percona Toolkit write into their statements: table, number of the chunk, chunks."""
 ADMINISTRATOR = b"administrator command: "
 
 _TOOLKIT = re.compile(TOOLKIT.encode())

@@ -1,4 +1,4 @@
-"""What a file is that is no slow query log: by how it begins."""
+"""Recognition of files that are no slow query logs, by their first bytes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def check_kind(path: Path) -> None:
 
 
 def head(path: Path) -> bytes:
-    """How a file begins, unpacked. Raises `OSError`."""
+    """Return the first bytes of a file, unpacked. Raises `OSError`."""
     try:
         with opened(path) as file:
             return file.read(_HEAD)
@@ -64,7 +64,7 @@ def head(path: Path) -> bytes:
 
 
 def what_else(beginning: bytes) -> str:
-    """What begins so and is no slow query log; "" where it may be one."""
+    """Return the kind of a file that begins so and is no slow query log; "" if it may be one."""
     for magic, what in _MAGIC:
         if beginning.startswith(magic):
             return what

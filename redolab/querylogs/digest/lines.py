@@ -1,14 +1,14 @@
-"""The lines of a slow query log that are the server's, by which its records are told apart."""
+"""Lines that the server itself writes into a slow query log; they separate its records."""
 
 from __future__ import annotations
 
 import re
 
 RECORD = b"\n# User@Host: "
-"""What every record has, whatever server wrote it; `# Time` stands before it only where the second is a new one."""
+"""Line that begins every record of every server; `# Time` precedes it only if the second has changed."""
 TIME = b"# Time: "
 OPENING = b", Version: "
-"""In the first of the server's own lines."""
+"""Part of the first line that a server writes when it opens the log."""
 _OPENING = rb"(?:/|[A-Z]:\\)?[^\n,]{0,4096}(?:mysqld|mariadbd)[^\n,]{0,256}" + OPENING
 # Written when a log is opened: also in the middle of a file, when the server is started again.
 SERVER_LINES = re.compile(
@@ -28,11 +28,11 @@ BREAK = b"\n# Time: \n"
 
 
 def is_beginning(content: bytes, before: bytes) -> bool:
-    """Whether content begins as a log does, or a piece of one that was cut between two records.
+    """Return True if content begins as a log does, or as a part of a log cut between two records.
 
-    `before`: the last of what was read before it.
+    `before`: the last bytes read before the content.
     """
-    # The server's path may be cut too, so that what is left of it is a path again.
+    # A cut may go through the server's path; the rest of the path looks like a path, too.
     return _BEGINNING.match(content) is not None and not _PATH.search(before)
 
 
@@ -42,7 +42,7 @@ def without_server_lines(content: bytes) -> bytes:
 
 
 def ends_record(content: bytes, end: int) -> bool:
-    """Whether a record ends where the newline at `end` stands, so that the next line may begin one."""
+    """Return True if a record ends at the newline at `end`, so that the next line may begin another."""
     end -= content[end - 1 : end] == b"\r"
     if end <= 0 or content[end - 1 : end] == b";":
         return True
@@ -52,5 +52,5 @@ def ends_record(content: bytes, end: int) -> bool:
 
 
 def is_stamp(line: bytes) -> bool:
-    """Whether a line is a record's `# Time`, not one of a statement that ends here."""
+    """Return True if a line is the `# Time` of a record, and not the last line of a statement."""
     return line.startswith(TIME) and not line.endswith(b";")

@@ -46,7 +46,7 @@ _ALL = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """From `since` on and before `until`: as stamped, or in UTC where they have an offset."""
+    """Range of time stamps, from `since` up to but without `until`; in UTC if they have an offset, else as stamped."""
 
     since: datetime | None = None
     until: datetime | None = None
@@ -56,7 +56,7 @@ class Window:
 
     @property
     def has_offset(self) -> bool:
-        """Whether it is in UTC."""
+        """Return True if the limits are in UTC."""
         return any(moment is not None and moment.tzinfo is not None for moment in (self.since, self.until))
 
 

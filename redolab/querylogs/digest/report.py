@@ -1,4 +1,4 @@
-"""What is printed of a digest, and written for programs."""
+"""Output of a digest, for people and for programs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def show(digest: Digest, limit: int, console: Console) -> None:
 
 
 def as_json_line(digest: Digest) -> str:
-    """All of it as one line of JSON."""
+    """Return the whole digest as one line of JSON."""
     return f"{msgspec.json.encode(digest).decode()}\n"
 
 

@@ -48,9 +48,9 @@ def with_shapes(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _shortened() -> pl.Expr:
-    """What of a statement its fingerprint depends on, where that is not all of it.
+    """Return an expression for the part of a statement that decides its fingerprint.
 
-    `_AS_IT_IS` stands before what nothing more is taken out of: the name of a procedure keeps its digits.
+    `_AS_IT_IS` marks text that stays as it is: the name of a procedure keeps its digits.
     """
     text = pl.col("text")
     return (

@@ -99,7 +99,7 @@ def _some(file: IO[bytes]) -> bytes:
 
 
 def _between(last: bytes) -> bytes:
-    """What keeps the end of one file from running into the beginning of the next."""
+    """Return the bytes to insert between two files, so that the end of one does not run into the next."""
     if last.endswith(b";\n"):
         return b""
     line = last.removesuffix(b"\n").rpartition(b"\n")[2]

@@ -46,7 +46,7 @@ class Spill(AbstractContextManager["Spill"]):
             self._write()
 
     def figures(self, rows: dict[int, int]) -> Iterator[tuple[int, Distribution, int, float]]:
-        """Of each class: its number, the figures of its times in seconds, how many are outliers, and beyond which seconds.
+        """Yield for each class: number, distribution of the times in seconds, outliers, their threshold in seconds.
 
         `rows`: executions of each class.
         """
@@ -71,7 +71,10 @@ class Spill(AbstractContextManager["Spill"]):
 
 
 def rank(count: int, part: float) -> int:
-    """Which of `count` values in order a percentile is, from 1 on, as pt-query-digest takes it: of a few the largest."""
+    """Return the rank, from 1 on, of a percentile among `count` values, as in pt-query-digest.
+
+    Of a few values it is the largest.
+    """
     return count if count < _FEW else math.floor(count * part + 1e-9)
 
 

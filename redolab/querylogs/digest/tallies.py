@@ -1,4 +1,4 @@
-"""From tables of records to sums for each class, in the order of the log."""
+"""Sums for each class from tables of records, in the order of the log."""
 
 from __future__ import annotations
 

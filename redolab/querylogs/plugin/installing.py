@@ -12,7 +12,7 @@ from redolab.servers.sandbox import INSTANCE
 _PLUGINS = "plugins"
 _READABLE = 0o755
 PLUGIN_DIR = Setting("plugin_dir", str(INSTANCE / _PLUGINS), "plugins of the lab's own")
-"""By which a server finds the plugins in its instance's folder, as it sees it in its sandbox."""
+"""Setting by which a server finds the plugins in its instance's folder, as a path inside the sandbox."""
 
 
 def installed(folder: Path, plugins: Sequence[Path]) -> Setting:

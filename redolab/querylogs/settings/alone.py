@@ -1,4 +1,4 @@
-"""One command at a time on a server: what one sets for a while, another would take for the server's own."""
+"""Lock for one command at a time on a server: another would take temporary values for the server's own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TO_LEAVE = 3.0
 
 @contextmanager
 def user_server_alone(address: Address, progress: Progress) -> Iterator[tuple[UserServer, int]]:
-    """While in it: a user's server, reached and locked as by `alone_on`, with signals unwinding. Raises `LabError`."""
+    """Yield a user's server, reached and locked as by `alone_on`; signals raise `Interrupted`. Raises `LabError`."""
     with unwinding():
         server = UserServer(address)
         server.telling(progress.note)
@@ -38,9 +38,9 @@ def user_server_alone(address: Address, progress: Progress) -> Iterator[tuple[Us
 
 @contextmanager
 def alone_on(server: UserServer) -> Iterator[int]:
-    """While in it: nobody else changes this server's slow log. The descriptor of the lock, which a guardian inherits.
+    """Keep other commands off this server's slow log within the block. Yield the lock's descriptor, for the watchdog.
 
-    Raises `Busy` while another command or its guardian is at it, and `LabError` where one has left its changes.
+    Raises `Busy` while another command or its watchdog works, and `LabError` if one has left its changes.
     """
     with server_locked(server.identity) as lock:
         pending = next(_notes_of(server.identity), None)
@@ -54,7 +54,7 @@ def alone_on(server: UserServer) -> Iterator[int]:
 
 @contextmanager
 def server_locked(identity: ServerIdentity) -> Iterator[int]:
-    """While in it: no other process with these notes is at this server. Raises `Busy`."""
+    """Keep other processes with these notes off this server within the block. Raises `Busy`."""
     files.make_folder(notes.folder(), mode=0o700)
     path = notes.folder() / f"{re.sub(r'[^0-9A-Za-z]+', '-', identity.uuid)}.lock"
     with ExitStack() as held:
@@ -73,9 +73,10 @@ def _at_work(identity: ServerIdentity) -> str:
 
 
 def _notes_of(identity: ServerIdentity) -> Iterator[tuple[Path, Note]]:
-    """Those of a server.
+    """Yield the notes of a server.
 
-    One that cannot be read may be of any, or has gone meanwhile: what a server has set shows by itself.
+    Unreadable notes are left out: they may belong to any server, or be gone by now. The server's variables also show
+    changes.
     """
     for path in notes.all_notes():
         try:
@@ -87,10 +88,14 @@ def _notes_of(identity: ServerIdentity) -> Iterator[tuple[Path, Note]]:
 
 
 def _check_nobody_from_elsewhere(server: UserServer) -> None:
-    """Another machine or account has locks of its own: the server's lock, and what values say."""
+    """Raise `Busy` or `LabError` if another machine or account works on the server or has left changes.
+
+    Such commands have locks of their own, so the server's user lock and its variables show them.
+    """
     had = 1
     with suppress(LabError):
-        # Not on a cluster in strict mode. It ends with the connection: of use against commands at the same time alone.
+        # GET_LOCK fails on a cluster in strict mode. The lock ends with the connection, so it only helps against
+        # simultaneous commands.
         had = server.rows(f"SELECT GET_LOCK('{_NAME}', 0)")[0][0]
     if had == 0:
         raise Busy(f"another slowlog command is at {server.address}", "wait until it has put back")

@@ -1,4 +1,4 @@
-"""Which global variables a server needs so that every statement is logged, and which of them are put back: pure."""
+"""Changes of global variables that make a server log every statement, and their undoing: pure functions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CAPTURED = re.compile(r"-full-\d{14}")
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One global variable: what it was, and what it is for a while."""
+    """Temporary change of a global variable: its value before and its value meanwhile."""
 
     name: str
     before: str
@@ -30,15 +30,15 @@ class Change(msgspec.Struct, frozen=True):
 
     @property
     def is_nothing(self) -> bool:
-        """Whether the variable has the value already."""
+        """Return True if the variable has the wanted value already."""
         return self._same(self.before, self.during)
 
     def is_in_force(self, now: str) -> bool:
-        """Whether the variable, which is `now`, has our value still."""
+        """Return True if the variable, which is `now`, still has the temporary value."""
         return self._same(now, self.during)
 
     def is_undone(self, now: str) -> bool:
-        """Whether it is again what it was."""
+        """Return True if the variable has its old value again."""
         return self._same(now, self.before)
 
     def _same(self, one: str, other: str) -> bool:
@@ -47,36 +47,36 @@ class Change(msgspec.Struct, frozen=True):
 
     @property
     def to_do(self) -> str:
-        """The statement that makes the change."""
+        """Return the statement that makes the change."""
         return statement(self.name, self.during)
 
     @property
     def to_undo(self) -> str:
-        """The statement that takes it back."""
+        """Return the statement that undoes the change."""
         return statement(self.name, self.before)
 
 
 @dataclass(frozen=True, slots=True)
 class Undoing:
-    """What is to be done about the changes that were made on a server."""
+    """Decision about the changes made on a server."""
 
     undo: Sequence[Change]
-    """Those that are still in force, in the order in which they are taken back."""
+    """Changes still in force, in the order in which to undo them."""
     left: Sequence[tuple[Change, str]]
-    """Those that somebody else has changed since, each with its value now."""
+    """Changes that somebody else has overwritten, each with the current value."""
 
 
 def statement(name: str, value: str) -> str:
-    """`SET GLOBAL` of a variable, its value quoted as its type wants it."""
+    """Return the `SET GLOBAL` statement of a variable, its value quoted as its type requires."""
     quoted = value if name in _NUMBERS else "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
     return f"SET GLOBAL {name} = {quoted}"
 
 
 def changes_to_log_all(variables: Mapping[str, str], file: str) -> list[Change]:
-    """What makes a server with these global variables log every statement into `file`, in the order to be made.
+    """Return the changes that make a server log every statement into `file`, in the order to make them.
 
-    The file comes first, and is put back last, so that nothing of it goes to the one that was in use. Raises `InvalidInput`
-    for a server that cannot be made to, or whose general log would be changed by it.
+    The file comes first and is put back last, so that no such statement goes into the log in use. Raises
+    `InvalidInput` if the server cannot do it, or if its general log would change too.
     """
     if LOG not in variables and "log_slow_query" not in variables:
         raise InvalidInput(
@@ -93,10 +93,10 @@ def changes_to_log_all(variables: Mapping[str, str], file: str) -> list[Change]:
 
 
 def changes_to_be_quiet(variables: Mapping[str, str]) -> list[Change]:
-    """What makes the slow log quiet for a while: new connections have nothing to log; none where the log is off.
+    """Return the changes that silence the slow log for new connections; empty if the log is off.
 
-    Connections that are there have a `long_query_time` of their own, and go on. So where the general log is off, which the
-    same variable silences, nothing is put out at all.
+    Existing connections keep their own `long_query_time` and go on logging. `log_output` NONE silences them too, but
+    the general log as well: it is set only if that log is off.
     """
     name = _first_of(_TIMES, variables)
     if name is None or not is_on(variables):
@@ -119,13 +119,13 @@ def left_behind(variables: Mapping[str, str]) -> str:
 
 
 def is_on(variables: Mapping[str, str]) -> bool:
-    """Whether the server writes a slow query log."""
+    """Return True if the server writes a slow query log."""
     name = _first_of((LOG, "log_slow_query"), variables)
     return name is not None and same_value(variables[name], "ON")
 
 
 def writes_a_file(variables: Mapping[str, str]) -> bool:
-    """Whether it writes one into a file."""
+    """Return True if the server writes its slow query log into a file."""
     return is_on(variables) and "FILE" in variables.get(OUTPUT, "FILE").upper().split(",")
 
 
@@ -136,7 +136,7 @@ def file_of(variables: Mapping[str, str]) -> str:
 
 
 def undoing(changes: Iterable[Change], variables: Mapping[str, str]) -> Undoing:
-    """What of these changes is to be taken back on a server that has these global variables now, the last first."""
+    """Decide which of these changes to undo on a server with these global variables, the last first."""
     undo, left = [], []
     for change in reversed(list(changes)):
         now = variables.get(change.name, change.before)
@@ -150,7 +150,7 @@ def undoing(changes: Iterable[Change], variables: Mapping[str, str]) -> Undoing:
 
 
 def same_value(one: str, other: str) -> bool:
-    """Whether two texts are one value of a variable: 10 and 10.000000, ON and 1, sets in any order."""
+    """Return True if two texts are one value of a variable: 10 and 10.000000, ON and 1, sets in any order."""
     return _canonical(one) == _canonical(other)
 
 
@@ -171,7 +171,7 @@ _WIDEN: Sequence[tuple[Sequence[str], str]] = (
     (("log_slow_rate_limit",), "1"),
 )
 _CONTROLLED = "log_slow_filter,log_slow_rate_limit,log_slow_verbosity,long_query_time,min_examined_row_limit"
-"""All that Percona Server can take from the global values, by name: how it shows `all` is not known."""
+"""Names of all that Percona Server can take from the global values. How it displays `all` is unknown."""
 _MARIADB_DETAIL = "query_plan,innodb"
 _PERCONA_DETAIL = "microtime,query_plan,innodb"
 

@@ -23,16 +23,16 @@ from redolab.querylogs.settings.restoring import Telling, put_back
 from redolab.querylogs.settings.server import UserServer
 
 _TO_BEGIN = 600.0
-"""Seconds for which the guardian lets the changes be made: a lost connection is tried again at each."""
+"""Seconds that the watchdog allows for making the changes: each may have to reconnect."""
 _GRACE = 15.0
-"""Seconds after the end at which the guardian no longer waits for the command itself."""
+"""Seconds after the end from which on the watchdog no longer waits for the command."""
 _EVENT_GRACE = 30.0
 """Seconds after which the server itself does: both had their try."""
 
 
 @dataclass(frozen=True, slots=True)
 class TemporaryChanges:
-    """What is changed, for how long, and why."""
+    """Temporary changes: purpose, duration in seconds, and the command's time stamp."""
 
     purpose: str
     """`capture` or `rotate`."""
@@ -43,15 +43,16 @@ class TemporaryChanges:
 
 
 def stamp_now() -> str:
-    """The moment as file names have it: YYYYMMDDhhmmss, local time."""
+    """Return the local time for file names: YYYYMMDDhhmmss."""
     return datetime.now().astimezone().strftime("%Y%m%d%H%M%S")
 
 
 @contextmanager
 def while_changed(server: UserServer, temporary: TemporaryChanges, lock: int, telling: Telling) -> Iterator[Guardian]:
-    """While in it: these changes are in force. At its end all is put back, whatever ends it. Raises `LabError`.
+    """Make these changes for the block, and put everything back at its end, however it ends. Raises `LabError`.
 
-    First a guardian is started, then a note is written, then the first change is made. `lock` is that of `alone_on`.
+    The watchdog is started first, then the note is written, then the first change is made. `lock` is the descriptor
+    from `alone_on`.
     """
     path = notes.new_path(temporary.purpose, temporary.stamp)
     guardian = start_guardian(path, server, lock, time.monotonic() + temporary.seconds + _TO_BEGIN)
@@ -81,7 +82,7 @@ def while_changed(server: UserServer, temporary: TemporaryChanges, lock: int, te
 
 
 def put_back_after(stop: Interrupted, left: str) -> Interrupted:
-    """What to say of a signal after which all is put back; `left` is what there is of the work."""
+    """Return the interrupt to raise after everything is put back; `left` describes the work done so far."""
     signal = str(stop).partition(":")[0]
     return Interrupted(f"{signal}: everything is put back{left}")
 

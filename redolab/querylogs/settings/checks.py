@@ -1,4 +1,4 @@
-"""Whether an account may do what is about to be done: looked up before the first change."""
+"""Check of an account's privileges before the first change."""
 
 from __future__ import annotations
 

@@ -14,16 +14,16 @@ _WITH_BINARY_LOG = "SET SESSION sql_log_bin = 1"
 
 
 def event_name(stamp: str, pid: int) -> str:
-    """What the event of a command is called that began at `stamp`."""
+    """Return the name of the event of a command that began at `stamp`."""
     return f"{_SCHEMA}.redolab_slowlog_{stamp}_{pid}"
 
 
 def event_statement(name: str, changes: Sequence[Change], seconds: float) -> str:
-    """What makes the event: after so many seconds each variable that still has our value gets its own again.
+    """Return the statement that makes the event: after `seconds`, it resets each variable that has the temporary value.
 
-    Whoever has set one meanwhile keeps that, and a server that was restarted, or has another log file, is left alone. An event
-    that is over is dropped by the server, in the event's own session, and that would go into the binary log (on MySQL 9.7 with
-    a GTID of its own).
+    Values that others have set meanwhile stay, and a server that was restarted or has another log file is left alone.
+    The server drops an event that is over in the event's own session. That would go into the binary log, on MySQL 9.7
+    with a GTID of its own.
     """
     undo = "".join(f"IF {_holds(change)} THEN {change.to_undo}; END IF; " for change in reversed(changes))
     ours = next((change for change in changes if change.name == FILE), None)

@@ -28,12 +28,15 @@ from redolab.querylogs.settings.restoring import Telling, put_back
 from redolab.querylogs.settings.server import UserServer
 
 PATIENCE = 86_400.0
-"""Seconds for which a guardian tries to reach a server that it cannot reach: a laptop sleeps, a network is away."""
+"""Seconds for which the watchdog retries an unreachable server: a laptop sleeps, a network is away."""
 _START = (
     "from redolab.machine.priority import give_way; give_way(); "
     "from redolab.querylogs.settings.guardian import main; main()"
 )
-"""At the lowest priority before anything is imported: to start takes a core for a tenth of a second."""
+"""Program of the watchdog.
+
+It takes the lowest priority before any import: its start uses a core for a tenth of a second.
+"""
 _READY = b"ready "
 _DONE = b"done"
 _TO_START = 30.0
@@ -42,41 +45,44 @@ _AGAIN_EVERY = 10.0
 
 
 class Orders(msgspec.Struct, frozen=True):
-    """What a guardian is told, by a pipe: the password is in no argument and no file."""
+    """Orders to the watchdog, sent through a pipe: the password is in no argument and no file."""
 
     note: str
     address: NotedAddress
     password: str | None
     identity: ServerIdentity
-    """The server that it is to put back: an address may lead to another one."""
+    """Server to put back: an address may lead to another one."""
     deadline: float
-    """Seconds of the monotonic clock, which is one for all processes. A later one comes by the same pipe, a line of its own."""
+    """Deadline in seconds of the monotonic clock, which all processes share.
+
+    A later one comes through the same pipe, in a line.
+    """
 
 
 class Guardian:
-    """A guardian from the side of who started it."""
+    """Handle of the watchdog process, for the process that started it."""
 
     def __init__(self, process: subprocess.Popen[bytes], connection: int) -> None:
         self._process = process
         self.connection = connection
-        """Its own, by the server's number."""
+        """Number of the watchdog's own connection on the server."""
 
     @property
     def pid(self) -> int:
-        """Its process id."""
+        """Return the process id of the watchdog."""
         return self._process.pid
 
     def check(self) -> None:
-        """Raises `LabError` if it is gone: then nobody would put back what this command cannot."""
+        """Raise `LabError` if the watchdog is gone: nobody could then put back the changes in place of this command."""
         if self._process.poll() is not None:
             raise LabError(f"the guardian (process {self.pid}) is gone", "everything is put back; see who ended it")
 
     def wait_until(self, deadline: float) -> None:
-        """Let it act at another deadline, in seconds of the monotonic clock."""
+        """Set another deadline, in seconds of the monotonic clock."""
         self._tell(repr(deadline).encode())
 
     def dismiss(self) -> None:
-        """All is put back: it may go."""
+        """Tell the watchdog that everything is put back, and let it end."""
         self._tell(_DONE)
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(5.0)
@@ -89,7 +95,10 @@ class Guardian:
 
 
 def start_guardian(note: Path, server: UserServer, lock: int, deadline: float) -> Guardian:
-    """Start one, and wait until it has reached the server itself. It holds `lock`, a descriptor, as well. Raises `LabError`."""
+    """Start a watchdog and wait until it has reached the server. It also holds the lock's descriptor.
+
+    Raises `LabError`.
+    """
     address = server.address
     orders = Orders(str(note), NotedAddress.of(address), address.password, server.identity, deadline)
     with interrupts.held():
@@ -123,7 +132,7 @@ def start_guardian(note: Path, server: UserServer, lock: int, deadline: float) -
 
 
 def main() -> None:
-    """What a guardian does."""
+    """Run the watchdog."""
     pipe = _Pipe()
     said: list[bytes] = []
     while not said and not pipe.is_closed:
@@ -147,14 +156,14 @@ def main() -> None:
 
 
 class _Pipe:
-    """What comes by standard input, line by line. Not by sys.stdin, which reads ahead of select."""
+    """Lines of standard input. sys.stdin would read ahead of select."""
 
     def __init__(self) -> None:
         self.is_closed = False
         self._partial = b""
 
     def lines(self) -> list[bytes]:
-        """The lines that have come whole; it waits for something to come."""
+        """Wait for input. Return the lines that are complete."""
         chunk = os.read(0, 65536)
         self.is_closed = not chunk
         *whole, self._partial = (self._partial + chunk).split(b"\n")
@@ -162,7 +171,7 @@ class _Pipe:
 
 
 def _woken_by_term() -> int:
-    """A descriptor that can be read once SIGTERM has come."""
+    """Return a descriptor that is readable once SIGTERM has come."""
     woken, wake = os.pipe()
 
     def told_to_end(_number: int, _frame: FrameType | None) -> None:
@@ -173,7 +182,7 @@ def _woken_by_term() -> int:
 
 
 def _is_needed(server: UserServer, pipe: _Pipe, woken: int, deadline: float) -> bool:
-    """Wait until the command is done, or it is not there or not in time to be; whether it has left something to do."""
+    """Wait until the command is done, is gone, or misses its deadline. Return True if there may be changes to undo."""
     while (left := deadline - time.monotonic()) > 0:
         ready, _, _ = select.select([0, woken], [], [], min(left, _KEEP_ALIVE_EVERY))
         if woken in ready:

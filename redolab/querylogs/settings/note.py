@@ -1,4 +1,4 @@
-"""The note of what is changed on a server: on the disk before the first change, gone when all is put back."""
+"""Note of the changes on a server: on the disk before the first change, removed when everything is put back."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _ENDING = ".json"
 
 
 class ServerIdentity(msgspec.Struct, frozen=True):
-    """Which server it is, and which life of it."""
+    """Identity of a server and of its current run."""
 
     uuid: str
-    """MySQL's server_uuid; of a server without one its host, port and data directory."""
+    """MySQL's server_uuid; without one, host, port and data directory."""
     started: float
-    """Seconds since 1970 by the server's clock."""
+    """Start of the server, in seconds since 1970 by its own clock."""
 
 
 class NotedAddress(msgspec.Struct, frozen=True):
-    """How the server was reached; never the password."""
+    """Address of the server, without the password."""
 
     defaults_file: str | None = None
     socket: str | None = None
@@ -35,43 +35,43 @@ class NotedAddress(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, address: Address) -> NotedAddress:
-        """That of an address."""
+        """Return the noted form of an address."""
         file, socket = (
             str(Path(each).absolute()) if each else None for each in (address.defaults_file, address.socket)
         )
         return cls(file, socket, address.host, address.port, address.user)
 
     def address(self) -> Address:
-        """The address, without a password."""
+        """Return the address, without a password."""
         file = Path(self.defaults_file) if self.defaults_file else None
         return Address(file, self.socket, self.host, self.port, self.user)
 
 
 class Note(msgspec.Struct, frozen=True):
-    """What is about to be changed, and by whom."""
+    """Changes that a command is about to make, and the processes involved."""
 
     purpose: str
     identity: ServerIdentity
     address: NotedAddress
     changes: tuple[Change, ...]
-    """In the order in which they are made."""
+    """Changes in the order in which they are made."""
     pid: int
     guardian: int
-    """Process ids of the command and of the process that puts back if the command cannot."""
+    """Process id of the watchdog; `pid` is that of the command."""
     connection: int | None
-    """The command's connection, by the server's number."""
+    """Number of the command's connection on the server."""
     event: str | None = None
-    """The event on the server that does so as well."""
+    """Name of the event on the server that also undoes the changes; None without one."""
 
 
 def folder() -> Path:
-    """Where the notes are: outside the lab's folder, as `redolab clean` must not take them."""
+    """Return the folder of the notes: outside the lab's folder, because `redolab clean` must not remove them."""
     base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local/state")
     return Path(base) / "redolab" / "slowlog"
 
 
 def new_path(purpose: str, stamp: str) -> Path:
-    """Where the note of a command goes that began at `stamp`."""
+    """Return the path for the note of a command that began at `stamp`."""
     return folder() / f"{purpose}-{stamp}-{os.getpid()}{_ENDING}"
 
 
@@ -92,10 +92,10 @@ def read(path: Path) -> Note:
 
 
 def remove(path: Path) -> None:
-    """All is put back."""
+    """Remove a note: everything is put back."""
     path.unlink(missing_ok=True)
 
 
 def all_notes() -> list[Path]:
-    """Those of changes that were not put back, or not yet: the newest first, as each was made on top of those before it."""
+    """Return all notes, the newest first: each command made its changes on top of the earlier ones."""
     return sorted(folder().glob(f"*{_ENDING}"), key=lambda path: path.stem.partition("-")[2], reverse=True)

@@ -20,19 +20,19 @@ _STILL_OURS = "accepted, but the variable still has the value that was set for a
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """Who is told what is put back. Neither keeps it from being put back: a terminal may be gone."""
+    """Receivers of messages while changes are undone. A failing receiver stops nothing: a terminal may be gone."""
 
     step: Callable[[str], None]
     person: Callable[[str], None]
-    """What a person has to know."""
+    """Receiver of messages that a person must read."""
 
     def say(self, text: str) -> None:
-        """A step."""
+        """Report a step."""
         with suppress(OSError):
             self.step(text)
 
     def note(self, text: str) -> None:
-        """Something to know."""
+        """Report something that a person must read."""
         with suppress(OSError):
             self.person(text)
 
@@ -95,7 +95,7 @@ def _undo(server: UserServer, path: Path, note: Note, telling: Telling) -> None:
 
 
 def _if_it_can(do: Callable[[], None], telling: Telling) -> None:
-    """What is of no consequence once all variables are put back."""
+    """Try a step that no longer matters once all variables are put back; report its failure."""
     try:
         do()
     except Restarted:
@@ -105,10 +105,10 @@ def _if_it_can(do: Callable[[], None], telling: Telling) -> None:
 
 
 def _is_restarted(note: Note, started: float, variables: Mapping[str, str]) -> bool:
-    """Whether it is another life of the server.
+    """Return True if the server was restarted after the changes.
 
-    A clock that was set looks like a restart. But the name of a captured file, with its stamp, and a threshold of half an
-    hour are in no option file: who has one of them still is the server that was changed.
+    A clock that was set looks like a restart. The stamped name of a captured file and a threshold of half an hour are
+    in no option file: a server that still has one of them was not restarted.
     """
     ours = [change for change in note.changes if change.name == FILE or same_value(change.during, QUIET)]
     if any(change.is_in_force(variables.get(change.name, "")) for change in ours):

@@ -32,7 +32,7 @@ _LOST = frozenset(
 _NOT_ALLOWED = (ER.SPECIFIC_ACCESS_DENIED_ERROR, ER.DBACCESS_DENIED_ERROR, ER.ACCESS_DENIED_ERROR)
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _SERVERS = ("mysqld", "mariadbd")
-"""How the names of their processes begin."""
+"""Beginnings of the names of server processes."""
 _SYSTEM = ("system user", "event_scheduler", "Daemon")
 _OWN_SESSION = (
     # Its own statements are in no log of slow ones, and a text means the same on every server.
@@ -53,7 +53,7 @@ class Restarted(LabError):
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What clients have sent to a server since it started, by its own counters."""
+    """Statements and bytes that clients have sent since the server started, by the server's counters."""
 
     statements: int
     received: int
@@ -61,10 +61,10 @@ class Traffic:
 
 
 class UserServer:
-    """A server of the user's own. A statement that is interrupted leaves its connection to be replaced by the next one."""
+    """A server of the user's. After an interrupted statement, the next one uses a new connection."""
 
     def __init__(self, address: Address, *, patience: float = PATIENCE) -> None:
-        """Connect. Raises `LabError` with the reason if it cannot be had."""
+        """Connect. Raises `LabError` with the reason if the server cannot be reached."""
         self.address = address
         self._patience = patience
         self._asked = 0
@@ -77,7 +77,7 @@ class UserServer:
             raise refused(address, error) from error
 
     def telling(self, say: Callable[[str], None]) -> None:
-        """Have it say when the connection is lost and when it is back."""
+        """Set the receiver of messages about a lost connection and its return."""
         self._say = say
 
     def close(self) -> None:
@@ -95,24 +95,24 @@ class UserServer:
         return int(self._connection.thread_id())  # type: ignore[no-untyped-call]
 
     def keep_alive(self) -> None:
-        """Have the server see that somebody is there; a connection that is lost is taken up again when it is needed."""
+        """Ping the server so that it keeps the connection. A lost connection is replaced when it is next needed."""
         with suppress(pymysql.MySQLError, OSError):
             if self._connection is not None:
                 self._connection.ping(reconnect=False)
 
     def variables(self) -> dict[str, str]:
-        """All global variables, their names in lower case."""
+        """Return all global variables, by name in lower case."""
         return {str(name).lower(): str(value) for name, value in self.rows("SHOW GLOBAL VARIABLES")}
 
     def traffic(self) -> Traffic:
-        """What clients have sent so far; not these questions themselves."""
+        """Return the clients' traffic so far, without the questions asked here."""
         named = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Bytes_received')"
         counted = {str(name).lower(): int(value) for name, value in self.rows(named)}
         self._asked += 1
         return Traffic(counted.get("questions", 0) - self._asked, counted.get("bytes_received", 0))
 
     def connections(self) -> list[int]:
-        """The ids of the other connections of clients that this account may see."""
+        """Return the ids of other clients' connections that this account may see."""
         return [
             int(row[0])
             for row in self.rows("SHOW PROCESSLIST")
@@ -120,7 +120,7 @@ class UserServer:
         ]
 
     def flush(self) -> None:
-        """Have the slow query log closed and opened again, without a word in the binary log. Raises `LabError`."""
+        """Close and reopen the slow query log, without an entry in the binary log. Raises `LabError`."""
         try:
             self._ask("FLUSH LOCAL SLOW LOGS")
         except pymysql.MySQLError as error:
@@ -130,7 +130,10 @@ class UserServer:
             self.carry_out("SET GLOBAL slow_query_log_file = @@GLOBAL.slow_query_log_file")
 
     def rows(self, query: str) -> Sequence[Sequence[Any]]:
-        """What a query gives. Raises `LabError` if the server refuses it, `Restarted` if it is no longer the same life of it."""
+        """Return the rows of a query.
+
+        Raises `LabError` if the server refuses it, `Restarted` if the server was restarted.
+        """
         try:
             return self._ask(query)
         except pymysql.MySQLError as error:
@@ -229,7 +232,7 @@ class UserServer:
 
 
 def _identity(connection: Connection) -> ServerIdentity:
-    """Which server it is, and which life of it."""
+    """Return the identity of the server and of its current run."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'hostname', 'port', 'datadir', 'socket')"

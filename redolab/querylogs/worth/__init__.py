@@ -1,1 +1,1 @@
-"""Which classes of queries are worth optimising: rows examined, against the rows that their answer is made of."""
+"""Optimisation candidates among classes of queries: rows examined, against the rows that the answer is made of."""

@@ -41,15 +41,15 @@ _GRACE = 2.0
 
 
 class NotAnswered(Exception):
-    """What a server does not tell of a statement; the text says why."""
+    """The server does not answer about a statement; the text says why."""
 
 
 class TimedOut(NotAnswered):
-    """It would have taken longer than it may."""
+    """The answer would have taken longer than allowed."""
 
 
 class AskedServer(AbstractContextManager["AskedServer"]):
-    """A server that is asked, by one connection; a second is there to end what takes too long."""
+    """A server that is asked through one connection; a second one ends statements that take too long."""
 
     def __init__(self, connect: Callable[[float], Connection], at_most: float) -> None:
         """`connect` makes a connection that waits so many seconds for an answer; `at_most`: seconds for a statement.
@@ -71,11 +71,11 @@ class AskedServer(AbstractContextManager["AskedServer"]):
         self._connections.close()
 
     def plan(self, countable: Countable, database: str | None) -> tuple[TableRead, ...]:
-        """How it would read the statement's tables. Raises `NotAnswered`."""
+        """Return the plan by which the server would read the statement's tables. Raises `NotAnswered`."""
         return self._explained(countable, countable.statement, database)
 
     def plan_of_count(self, countable: Countable, database: str | None) -> tuple[TableRead, ...]:
-        """How it would read them to count their rows. Raises `NotAnswered`."""
+        """Return the plan by which the server would count the rows of those tables. Raises `NotAnswered`."""
         return self._explained(countable, countable.counting, database)
 
     def count(self, countable: Countable, database: str | None) -> int:
@@ -97,7 +97,7 @@ class AskedServer(AbstractContextManager["AskedServer"]):
 
     @contextmanager
     def _reading(self, countable: Countable, database: str | None) -> Iterator[None]:
-        """While in it: a transaction that only reads, in that database; errors of the server become `NotAnswered`."""
+        """Hold a read-only transaction in that database for the block; turn errors of the server into `NotAnswered`."""
         try:
             if database:
                 self._connection.select_db(database)
@@ -144,7 +144,10 @@ class AskedServer(AbstractContextManager["AskedServer"]):
             raise NotAnswered(f"{table} is {engine}: reading it locks it")
 
     def _set_up(self) -> bool:
-        """Have the session only read, within a time, and stay out of the slow log. Return whether the server limits the time."""
+        """Make the session read-only, limited in time, and absent from the slow log.
+
+        Return True if the server limits the time.
+        """
         with self._connection.cursor() as cursor:
             cursor.execute(f"SET SESSION long_query_time = {_LONGEST_QUERY_TIME}")
             # MySQL 9 asks a privilege for that.
@@ -195,7 +198,7 @@ class AskedServer(AbstractContextManager["AskedServer"]):
 
 
 class _Watch(AbstractContextManager["_Watch"]):
-    """While in it: KILL QUERY for a connection once its time is over."""
+    """Watch that sends KILL QUERY for a connection if the block takes too long."""
 
     def __init__(self, killer: Connection, thread: int, seconds: float) -> None:
         self.sent = False
@@ -228,7 +231,7 @@ class _Watch(AbstractContextManager["_Watch"]):
 
 
 def _limit(variables: dict[str, str], seconds: float) -> str | None:
-    """What sets a time limit for the connection's statements; None where the version has none."""
+    """Return the statement that limits the time of the connection's statements; None if the version has none."""
     if "max_execution_time" in variables:
         return f"SET SESSION max_execution_time = {math.ceil(seconds * 1000)}"
     # Percona Server 5.6 has one of that name in milliseconds, without a fraction.

@@ -28,7 +28,7 @@ DataType DataTypeParam
 """
 
 READS = frozenset(getattr(exp, name) for name in _READS.split())
-"""All that the parsed statement may be made of, besides functions."""
+"""Kinds of nodes, besides functions, that the parsed statement may consist of."""
 
 
 class Refused(Exception):
@@ -48,7 +48,10 @@ class TableName:
 
 @dataclass(frozen=True, slots=True)
 class Countable:
-    """What may be asked of a server: `statement` with EXPLAIN alone, `counting` is run; and the tables that they read."""
+    """Statements to ask a server about.
+
+    `statement` is only explained, `counting` is run; `tables` are the tables that they read.
+    """
 
     statement: str
     counting: str

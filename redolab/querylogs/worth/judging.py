@@ -1,4 +1,4 @@
-"""From an execution of a statement to whether its class is worth optimising."""
+"""Decision, from one execution of a statement, if its class is an optimisation candidate."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from redolab.querylogs.worth.verdict import (
 
 
 class Execution(msgspec.Struct, frozen=True, kw_only=True):
-    """One execution as a log has it; `cut`: `text` is only the beginning of the statement."""
+    """An execution as a log has it; `cut`: `text` is only the beginning of the statement."""
 
     text: str
     database: str | None
@@ -48,11 +48,11 @@ class ClassOfQueries(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether it is worth optimising, and why.
+    """Decision if a class is an optimisation candidate, with its reason.
 
-    `tables`: those whose rows the server counts; `const`: those besides that it reads by const, None where no server
-    was asked; `examined_per_table`: B; `rows`: A; `ratio`: B/A, None where A is unknown and, as JSON has no infinity,
-    in JSON where A is 0 and B is not; `note`: what has to be known besides.
+    `tables`: number of tables whose rows the server counts; `const`: further tables, read by const, None where no
+    server was asked. `examined_per_table`: B; `rows`: A; `ratio`: B/A, None where A is unknown and, as JSON has no
+    infinity, in JSON where A is 0 and B is not. `note`: remark for the reader.
     """
 
     tables: int | None
@@ -73,22 +73,22 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Server(Protocol):
-    """What tells of a statement; each raises `NotAnswered`."""
+    """Source of facts about a statement; each method raises `NotAnswered`."""
 
     def plan(self, countable: Countable, database: str | None) -> Sequence[TableRead]:
-        """How the statement's tables would be read."""
+        """Return the plan by which the statement's tables would be read."""
 
     def plan_of_count(self, countable: Countable, database: str | None) -> Sequence[TableRead]:
-        """How they would be read to count their rows."""
+        """Return the plan by which their rows would be counted."""
 
     def count(self, countable: Countable, database: str | None) -> int:
-        """The rows that the statement joins."""
+        """Return the number of rows that the statement joins."""
 
 
 def judge(execution: Execution, server: Server | None = None, measure: bool = False) -> Judgement:
-    """Whether an execution is worth optimising.
+    """Decide if the class of an execution is an optimisation candidate.
 
-    A is the log's where nothing is grouped. Else a `server` counts it, with `measure`, or its optimiser estimates it.
+    Without grouping, A comes from the log. Otherwise `server` counts it (`measure`), or its optimiser estimates it.
     """
     if execution.rows_sent is None or execution.rows_examined is None:
         return _unjudged("the log has no rows sent and examined")

@@ -1,4 +1,4 @@
-"""How a server would read a statement's tables, by EXPLAIN: which of them it counts, and how many rows it expects."""
+"""Plans of a statement by EXPLAIN: tables whose rows the server counts, and the rows that it expects."""
 
 from __future__ import annotations
 
@@ -31,28 +31,31 @@ def plan_of(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[Tab
 
 
 def counted_tables(plan: Sequence[TableRead]) -> int:
-    """How many of the tables count in rows examined.
+    """Return the number of tables whose rows count as examined.
 
-    A table that is read by const or system is read while the statement is optimised, and its row is not counted; where
-    all are, one row is counted for all of them: so on MySQL 5.5 to 9.7 and MariaDB 10.2 to 11.8
-    (tests/querylogs/worth/counted.json). A table that the optimiser has taken away has no line.
+    A table that is read by const or system is read during optimisation, and its row is not counted. If all tables
+    are, one row is counted for all of them. MySQL 5.5 to 9.7 and MariaDB 10.2 to 11.8 do so
+    (tests/querylogs/worth/counted.json). A table that the optimiser has removed has no line.
     """
     read = [each for each in plan if each.access and not each.table.startswith("<")]
     return max(1, sum(each.access not in _CONST for each in read))
 
 
 def const_tables(plan: Sequence[TableRead]) -> int:
-    """How many tables are read by const or system."""
+    """Return the number of tables that are read by const or system."""
     return sum(each.access in _CONST and not each.table.startswith("<") for each in plan)
 
 
 def compares_uncounted(plan: Sequence[TableRead]) -> bool:
-    """Whether tables are joined by way of a join buffer: MySQL before 5.7 and MariaDB do not count the rows compared in it."""
+    """Return True if tables are joined through a join buffer.
+
+    MySQL before 5.7 and MariaDB do not count the rows compared there.
+    """
     return any("join buffer" in each.extra for each in plan)
 
 
 def estimated_rows(plan: Sequence[TableRead]) -> int:
-    """How many rows the optimiser expects the join to have: the product over its tables of rows × filtered."""
+    """Return the rows that the optimiser expects of the join: the product over its tables of rows × filtered."""
     joined = [each for each in plan if each.part in _OUTER]
     if any(not each.access for each in joined):
         # "Impossible WHERE" and its like: it knows that there is none.

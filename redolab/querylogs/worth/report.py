@@ -1,4 +1,4 @@
-"""Which classes are worth optimising, for people and for programs."""
+"""Report of the optimisation candidates, for people and for programs."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ _BOUNDS = {Bound.EXACT: "", Bound.AT_LEAST: "≥ ", Bound.AT_MOST: "≤ "}
 
 
 class Worth(msgspec.Struct, frozen=True, kw_only=True):
-    """What was judged: the first of `classes` classes by query time; `asked`: the server that was, if one was; `note`: what
-    is to be known of that."""
+    """Decisions on the first of `classes` classes by query time.
+
+    `asked`: the server that was asked, None without one; `note`: remark about that server.
+    """
 
     classes: int
     asked: str | None
@@ -32,12 +34,12 @@ class Worth(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def as_json(worth: Worth) -> str:
-    """All of it; a B/A that is infinite is null, as is one that is unknown: `rows` tells them apart."""
+    """Return the report as JSON. An infinite B/A is null, as an unknown one is; `rows` shows which it is."""
     return msgspec.json.format(msgspec.json.encode(worth), indent=2).decode()
 
 
 def answer(worth: Worth) -> str:
-    """Which are worth optimising, and what share of the time they have."""
+    """Return the candidates and the shares of the query time, as a sentence."""
     candidates = [each for each in worth.judged if each.judgement.verdict is Verdict.CANDIDATE]
     if candidates:
         ranks = ", ".join(f"#{each.rank}" for each in candidates)

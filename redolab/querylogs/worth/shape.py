@@ -1,4 +1,4 @@
-"""What a statement is like, as far as A depends on it: which tables it joins, and what of them it groups."""
+"""Shape of a statement, as far as A depends on it: the tables it joins, and the grouping of their rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Unreadable(Exception):
 
 
 class Grouping(StrEnum):
-    """What is made of the rows joined before they are sent."""
+    """Grouping of the joined rows before they are sent."""
 
     NONE = "none"
     ONE_ROW = "aggregates without GROUP BY"
@@ -49,7 +49,7 @@ class Shape:
 
 
 def parse(text: str) -> exp.Select:
-    """The one SELECT that a text is. Raises `Unreadable`."""
+    """Return the single SELECT in a text. Raises `Unreadable`."""
     if len(text) > _LONGEST:
         raise Unreadable(f"longer than {_LONGEST // 1024} KiB")
     try:
@@ -71,7 +71,7 @@ def parse(text: str) -> exp.Select:
 
 
 def shape_of(select: exp.Select) -> Shape:
-    """Its shape. Raises `Unreadable` where the method does not say what A or B is."""
+    """Return the shape of a SELECT. Raises `Unreadable` if the method does not define A or B for it."""
     _check_parts(select)
     nested = [each for each in select.find_all(exp.Select) if each is not select]
     for each in nested:
@@ -152,7 +152,7 @@ def _is_aggregate(node: exp.Expr) -> bool:
 
 
 def _needs_all_groups(select: exp.Select) -> bool:
-    """Whether a LIMIT can be applied only to groups that are complete: they are sorted by, or picked by, an aggregate."""
+    """Return True if the LIMIT needs complete groups: an aggregate sorts or selects them."""
     order = select.args.get("order")
     if select.args.get("having"):
         return True

@@ -13,19 +13,19 @@ CANDIDATE = 10.0
 
 
 class Known(StrEnum):
-    """How A is known."""
+    """Source of A."""
 
     LOG = "log"
-    """Exact: nothing is grouped, so that A is what was sent. Or a bound that settles the verdict."""
+    """Exact: without grouping, A is the number of rows sent. Or a bound that settles the decision."""
     MEASURED = "measured"
-    """Counted on a server, as its data is now."""
+    """Count on a server, of its present data."""
     ESTIMATED = "estimated"
-    """By the statistics of a server's optimiser."""
+    """Estimate of a server's optimiser, from its statistics."""
     UNKNOWN = "unknown"
 
 
 class Bound(StrEnum):
-    """What a number of rows says of A."""
+    """Relation of a number of rows to A."""
 
     EXACT = "exact"
     AT_LEAST = "at least"
@@ -33,7 +33,7 @@ class Bound(StrEnum):
 
 
 class Verdict(StrEnum):
-    """Whether a class is worth optimising."""
+    """Decision on a class: worth optimising or not."""
 
     PERFECT = "perfect"
     SOME_GAIN = "some gain"
@@ -51,7 +51,7 @@ class Rows(msgspec.Struct, frozen=True):
 
 
 def unknown(reason: str) -> Rows:
-    """An A that is not known, and why."""
+    """Return an unknown A with the reason."""
     return Rows(None, Known.UNKNOWN, reason=reason)
 
 
@@ -70,12 +70,12 @@ def ratio(examined: float, rows: Rows) -> float | None:
 
 
 def verdict_of(examined: float, rows: Rows) -> Verdict:
-    """What B and A say. A bound of A says only what holds for every A within it; an unknown A says nothing."""
+    """Return the decision for B and A: with a bound, only if it holds for every possible A; with an unknown A, none."""
     found = ratio(examined, rows)
     if found is None:
         return Verdict.UNKNOWN
     if found <= PERFECT:
-        # A larger A makes it only more so, a smaller one may not.
+        # A larger A confirms it; a smaller one may not.
         return Verdict.UNKNOWN if rows.bound is Bound.AT_MOST else Verdict.PERFECT
     if found >= CANDIDATE:
         return Verdict.UNKNOWN if rows.bound is Bound.AT_LEAST else Verdict.CANDIDATE
