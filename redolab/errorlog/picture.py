@@ -1,4 +1,4 @@
-"""One recovery in words and bars."""
+"""A recovery in words and bars."""
 
 from __future__ import annotations
 

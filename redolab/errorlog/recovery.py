@@ -1,4 +1,4 @@
-"""One start of a server as its lines go by: the state that timeline, `follow`, `export` and the lab read.
+"""A start of a server as its lines go by: the state that timeline, `follow`, `export` and the lab read.
 
 A start becomes a recovery with the first line that only a recovery writes. Its memory is bounded: one moment for each
 kind of line, and sums for the batches.
@@ -45,11 +45,11 @@ class Proof(Enum):
 
     ALWAYS = auto()
     WITH_PAGES = auto()
-    """Unless it counts 0 of them: a clean start of MySQL 8 applies a batch too."""
+    """Proof unless the line counts 0 pages: a clean start of MySQL 8 applies a batch too."""
     WITHOUT_START = auto()
-    """If the server's first lines are lost: a rollback alone is no recovery of redo, but it follows one."""
+    """Proof if the server's first lines are lost: a rollback alone is no recovery of redo, but it follows one."""
     WITHOUT_NOTES = auto()
-    """If the server is not ready yet, and no lines of InnoDB from the start on say that it had nothing to recover."""
+    """Proof if the server is not ready yet, and no InnoDB line since the start says that it had nothing to recover."""
 
 
 class Voice(Enum):

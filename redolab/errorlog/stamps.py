@@ -1,11 +1,10 @@
-"""One line of an error log into its records: writer, time and message of each.
+"""Records in a line of an error log: writer, time and message of each.
 
-A physical line usually holds one record. It holds several where MySQL 5.5 to 5.7 print rollback percentages
-without line ends, and other threads' stamped lines continue them (`… percents: 12026-11-21T09:07:57.580032Z 0
-[Note] …`).
+A physical line usually holds one record. It holds several where MySQL 5.5 to 5.7 print rollback percentages without
+line ends, and other threads' stamped lines continue them (`… percents: 12026-11-21T09:07:57.580032Z 0 [Note] …`).
 
-A record has up to three times, which are never mixed (`Clock`): when the lab saw the line arrive, what the
-server stamped, and what a collector (journald, Docker, Kubernetes) stamped in front of it.
+A record has up to three times, which are never mixed (`Clock`): when the lab saw the line arrive, what the server
+stamped, and what a collector (journald, Docker, Kubernetes) stamped in front of it.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from redolab.errorlog.timeline import FoundStart
 _A_LOOP = 3
 """Starts in a row that ended badly, from which on they are a loop."""
 _THREAD = re.compile(r"thread (?:0x)?[0-9a-f]{5,}")
-"""Another one in each start that fails in the same place."""
+"""Thread id in an error, which differs between starts that fail in the same place."""
 
 
 class HowOften(msgspec.Struct, frozen=True):

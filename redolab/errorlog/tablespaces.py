@@ -17,7 +17,7 @@ class FilesSeen:
     """True after the recovery, when the server checks that all are there."""
     done: int | None
     of: int | None
-    """None where its log does not count them."""
+    """Total number of files; None where the log does not count them."""
     rate: float | None
     """Files a second; None until it can be told."""
     left: float | None
