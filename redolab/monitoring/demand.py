@@ -1,4 +1,4 @@
-"""What a monitored server asks of its redo log: its busiest hour, its checkpoint ages, and what the metrics cannot tell."""
+"""Demand of a monitored server on its redo log: busiest hour, checkpoint ages, and gaps in the metrics."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _WHY = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetQuestion:
-    """What is asked of every server, as far as no rule of a fleet file says otherwise."""
+    """Question about every server, unless a rule of a fleet file says otherwise."""
 
     limits: Limits
     storage: str
@@ -53,43 +53,43 @@ class FleetRow(msgspec.Struct, frozen=True, kw_only=True):
     rto_s: float
     buffer_pool: int | None
     log_size: int | None
-    """Today."""
+    """Size of the redo log today."""
     redo_per_hour: float | None = None
-    """In the busiest hour."""
+    """Bytes of redo in the busiest hour."""
     checkpoint_age_95: int | None = None
-    """The checkpoint age that 95 % of moments stay below."""
+    """Checkpoint age in bytes that 95 % of times stay below."""
     usual_s: float | None = None
-    """Recovery after a crash at a random moment: typical,"""
+    """Recovery time after a crash at a random time: typical."""
     usual_95_s: float | None = None
-    """and its 95 % upper bound; infinite where more get stuck."""
+    """95 % upper bound of `usual_s`; infinite if a larger share than the bound allows gets stuck."""
     worst_s: float | None = None
-    """Recovery with the log full: typical,"""
+    """Recovery time with the log full: typical."""
     worst_95_s: float | None = None
-    """and its 95 % upper bound."""
+    """95 % upper bound of `worst_s`."""
     bound_s: float | None = None
-    """The one of the two bounds that the recovery time is compared with."""
+    """Upper bound, of the two, that the recovery time objective is compared with."""
     chance_too_long: float | None = None
-    """That a recovery takes longer than `rto_s`."""
+    """Probability that a recovery takes longer than `rto_s`."""
     meets_rto: bool | None = None
     size: int | None = None
     """The size to set; None if no size recovers in time, or nothing is known."""
     size_95_s: float | None = None
     """The 95 % upper bound with that size."""
     hours_held: float | None = None
-    """Hours of peak redo that the log holds today,"""
+    """Hours of peak redo that the log holds today."""
     size_hours_held: float | None = None
-    """and with the size to set."""
+    """Hours of peak redo that a log of `size` holds."""
     reason: str
-    """Why that size, or why none."""
+    """Reason for that size, or for the lack of one."""
     effect: str = ""
-    """What it gains or costs."""
+    """Gain or cost of that size."""
     tables: int | None = None
     binary_log: bool | None = None
     days: int = 0
     """Whole days that were looked at."""
     warnings: str = ""
     change: str = ""
-    """Since the run that this one is compared with."""
+    """Change since the run that this one is compared with."""
 
     @property
     def overrun(self) -> float:

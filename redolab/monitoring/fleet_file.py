@@ -1,4 +1,4 @@
-"""What holds for which servers of a fleet: storage, calibration, recovery time and more by label, from a TOML file."""
+"""Rules for the servers of a fleet by label: storage, calibration, recovery time and more, from a TOML file."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from redolab.units import parse_duration
 
 
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is set for the servers whose labels match; what is not set here is as the command says."""
+    """Settings for the servers whose labels match. Settings left out are those of the command line."""
 
     match: Mapping[str, str] = {}
     """Label → regular expression of its whole value, as `=~` has it; all have to match, and none matches every server."""
     storage: str | None = None
-    """As `--storage`: a profile, or a calibration file and a storage in it."""
+    """Storage as for `--storage`: a profile, or a calibration file and a storage in it."""
     rto: str | None = None
     workload: str | None = None
 

@@ -19,7 +19,7 @@ from redolab.units import format_chance, format_duration, format_size
 
 _PAGE = Path(__file__).parent / "web/fleet.html"
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 960.0, 320.0, 60.0, 30.0
-"""Of the picture, in pixels."""
+"""Size and margins of the picture, in pixels."""
 _TICKS = (
     (1.0, "1 s"),
     (10.0, "10 s"),
@@ -31,7 +31,7 @@ _TICKS = (
 )
 """Seconds, and how they are called."""
 SUFFIXES = (".csv", ".parquet", ".html")
-"""Of the files that can be written."""
+"""Suffixes of the files that can be written."""
 
 
 def fleet_table(rows: Sequence[FleetRow], notes: Sequence[str], widest: int = SCREEN) -> ReportTable:

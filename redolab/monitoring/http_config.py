@@ -1,4 +1,4 @@
-"""How to ask a Prometheus for its data: user, token and TLS from promtool's `--http.config.file` or the environment."""
+"""Access to a Prometheus: user, token and TLS from promtool's `--http.config.file` or the environment."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Authorization(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TlsConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Whom to trust, and who asks."""
+    """Trusted certificates, and the client's own certificate."""
 
     ca_file: str | None = None
     cert_file: str | None = None

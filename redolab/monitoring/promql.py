@@ -33,16 +33,16 @@ _OS_LOG_WRITTEN = f"{_STATUS}innodb_os_log_written"
 _LOG_WRITES = f"{_STATUS}innodb_log_writes"
 _UPTIME = f"{_STATUS}uptime"
 _DIRTY = (f'{_STATUS}buffer_pool_pages{{state="dirty"', f"{_STATUS}buffer_pool_dirty_pages{{")
-"""Of upstream's exporter, and of PMM's, up to where further matchers stand."""
+"""Metric of upstream's exporter and of PMM's, up to the place of further matchers."""
 _TABLESPACES = "mysql_info_schema_innodb_tablespace_space_info"
 _TABLES = "mysql_info_schema_table_version"
 _LOG_SIZES = (f"{_VARIABLES}innodb_redo_log_capacity", f"{_VARIABLES}innodb_log_file_size")
 _LOOKS = 720
-"""At a setting that hardly ever changes: once an hour of 30 days."""
+"""Number of times that a setting which hardly ever changes is read: once an hour of 30 days."""
 _COARSER = 3
 """Times the step of peaks at which it is looked whether there are samples at all."""
 _LATELY = "1h"
-"""What was not scraped within it belongs to a server that is no more."""
+"""Age after which a server without a scrape counts as gone."""
 
 VARIABLES = (
     "innodb_buffer_pool_size",
@@ -64,7 +64,7 @@ class Stretch:
 
     length: float
     window: float
-    """Over which a rate is taken."""
+    """Seconds over which a rate is taken."""
 
     @property
     def step(self) -> float:
@@ -73,7 +73,7 @@ class Stretch:
 
     @property
     def subquery(self) -> str:
-        """As it stands behind an expression. The first window begins where the stretch does."""
+        """Return the subquery suffix of an expression. The first window begins where the stretch does."""
         return f"[{max(1, round(self.length - self.window))}s:{max(1, round(self.step))}s]"
 
 

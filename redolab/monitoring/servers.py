@@ -16,9 +16,9 @@ from redolab.servers.dialects import Version, family_of
 
 DAY = 24 * HOUR
 MOMENTS = 101
-"""At which checkpoint ages are looked up: a crash at a random time meets one of them."""
+"""Number of times at which checkpoint ages are read: a crash at a random time meets one of them."""
 _PMM_SHARE = 0.94
-"""Of hours: PMM's advisor warns where 6 % of them write more than the log holds."""
+"""Share of the hours: PMM's advisor warns if 6 % of them write more than the log holds."""
 _AT_ONCE = 2
 """Queries: Prometheus answers each on one CPU, and others ask it too."""
 _NAMED = 5
@@ -39,7 +39,7 @@ class Span:
 
     @property
     def window(self) -> float:
-        """Over which a rate is taken: an hour, or all where that is less."""
+        """Return the seconds over which a rate is taken: an hour, or the whole span if that is shorter."""
         return min(HOUR, self.length)
 
     def days(self) -> list[tuple[float, float]]:
@@ -71,7 +71,7 @@ class MonitoredServer:
     """`service_name` of PMM, else `instance`."""
     labels: Mapping[str, str]
     version: str
-    """As the server says it."""
+    """Version as the server reports it."""
     variables: Mapping[str, str]
     """Settings and status variables at the end, by the server's names for them."""
     days: Sequence[MonitoredDay]
@@ -81,7 +81,7 @@ class MonitoredServer:
     """The most that were scraped within the last day."""
     tables: int | None
     is_resized: bool
-    """Whether the redo log was given another size in that time."""
+    """True if the redo log was resized during that time."""
 
     @property
     def server(self) -> str:
