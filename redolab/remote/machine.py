@@ -31,7 +31,7 @@ from redolab.virtual.vagrant import Guest
 LAB_FOLDER = "lab-folder"
 """Folder of the lab that works there, in the folder of all that is brought there."""
 _OURS = ("packages", "lab", LAB_FOLDER, "own", "runs", "jobs", agent.VISIT, agent.MARK)
-"""All that the lab makes in its folder there."""
+"""Files and folders that the lab makes in its folder on the other machine."""
 _OLDEST = (3, 11)
 _FIND_PYTHON = (
     'for each in python3 python3.14 python3.13 python3.12 python3.11; do "$each" -c '
@@ -64,23 +64,23 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     is_ours: bool
     has_lab: bool
     problem: str
-    """Why the lab cannot be brought there, if it cannot."""
+    """Reason why the lab cannot be installed on the machine; empty if it can."""
 
 
 class RemoteJob(msgspec.Struct, frozen=True, kw_only=True):
-    """One call of the lab on that machine."""
+    """A call of the lab on the other machine."""
 
     id: Name
     arguments: Sequence[str]
     by: str
-    """Who asked for it, and from which machine."""
+    """User and machine that started the job."""
     started: str
     pid: int
     alive: bool
     fetched: bool
     """Whoever asked for it has all that it made."""
     status: int | None
-    """Its exit status; None while it runs, and if nobody saw its end."""
+    """Exit status; None while the job runs, and if its end was not recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +93,13 @@ class OtherMachine:
 
     @property
     def host(self) -> str:
-        """Its name for ssh."""
+        """Return the name for ssh."""
         return self.address.host
 
     def bring(self, paths: Sequence[str], name: str, what: str, progress: Progress, *but: str) -> None:
-        """Have files and folders there, in a folder of that name, `but` what is called so. Raises `DiskFull`, `LabError`.
+        """Copy files into the folder `name` on the machine, without those called `but`. Raises `DiskFull`, `LabError`.
 
-        `paths` are as rsync has them: with a slash behind it the content of a folder. What is there already is not sent.
+        `paths` follow rsync: with a trailing slash, the content of a folder. Unchanged files are not sent.
         """
         words = ["-rlptH", "--delete", "--delay-updates", *(f"--exclude={each}" for each in ("__pycache__", *but))]
         words += [*paths, f"{self.host}:{self.facts.folder}/{name}/"]
@@ -120,7 +120,10 @@ class OtherMachine:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """While in it: nobody else copies to this machine, starts a job on it or cleans it. Raises `Busy` if somebody does."""
+        """Keep others from copying to this machine, starting a job on it or cleaning it, within the block.
+
+        Raises `Busy`.
+        """
         # Marked as the lab's is also the folder in it where the lab works: servers are copied there before it is opened.
         script = (
             'mkdir -p "$1/$2/servers" && touch "$1/$3" && printf %s "$4" > "$1/$2/$5" '
@@ -151,14 +154,15 @@ class OtherMachine:
         return self._answer(Name, "start", msgspec.json.encode(request).decode())
 
     def showing(self, job_id: str) -> AbstractContextManager[subprocess.Popen[bytes]]:
-        """While in it a program prints here all that a job prints there, until the job has ended."""
-        # By its lock: its process may stay as a zombie, where the first process of a container waits for no others.
+        """Run a program within the block that prints here all output of a job, until the job has ended."""
+        # Wait for the lock, not for the process: it may stay a zombie in a container whose first process reaps no
+        # children.
         script = 'flock --shared "$1" true & tail --bytes=+1 --follow --sleep-interval=0.2 --pid=$! "$2"; wait'
         own = f"{self.facts.folder}/jobs/{job_id}"
         return self._ssh.showing(["sh", "-c", script, "sh", f"{own}/{agent.ALIVE}", f"{own}/output"])
 
     def stop(self, job_id: str) -> None:
-        """Have a job end as by Ctrl-C. Nothing happens if it has ended."""
+        """End a job as Ctrl-C does. A job that has ended is left alone."""
         if (job := self.job(job_id)).alive:
             self._ssh.run(["kill", "-INT", str(job.pid)])
 
@@ -175,7 +179,7 @@ class OtherMachine:
         return self._answer(list[Name], "runs", job_id)
 
     def fetch(self, runs: Sequence[str], to: Path) -> None:
-        """Have the files of these runs under a folder here. Nothing but files and folders is taken. Raises `LabError`."""
+        """Copy the files and folders of these runs into the folder `to` here. Raises `LabError`."""
         there = [f"{self.host}:{self.facts.folder}/runs/{name}" for name in runs]
         self._ssh.rsync(["-rt", "--delete", "--partial-dir=.partial", "--exclude=.*", *there, f"{to}/"])
 
@@ -223,7 +227,7 @@ class OtherMachine:
 
 @contextmanager
 def reached(address: MachineAddress, progress: Progress) -> Iterator[OtherMachine]:
-    """While in it: a machine that is connected, and has a Python for the lab. Raises `LabError`."""
+    """Yield the machine, connected and with a Python for the lab. Raises `LabError`."""
     usual = shlex.split(os.environ.get("REDOLAB_SSH") or "ssh")
     program = Guest(address.provider).ssh_words() if address.is_guest else usual
     host = address.host

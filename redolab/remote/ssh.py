@@ -98,7 +98,10 @@ class Ssh:
 
     @contextmanager
     def showing(self, arguments: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
-        """While in it a program runs there whose output is ours; whoever leaves has waited for it. Raises `ConnectionLost`."""
+        """Run a program there within the block, its output going to ours. The end of the block waits.
+
+        Raises `ConnectionLost`.
+        """
         sys.stdout.flush()
         with tempfile.TemporaryFile() as errors:
             with subprocess.Popen(
@@ -114,7 +117,10 @@ class Ssh:
 
     @contextmanager
     def holding(self, arguments: Sequence[str]) -> Iterator[str]:
-        """While in it a program runs there that ends with its standard input. Yield the first line that it wrote."""
+        """Run a program there that ends with its standard input, at the end of the block.
+
+        Yield its first line of output.
+        """
         with _held(self._command(arguments), subprocess.DEVNULL) as said:
             yield said
 
@@ -127,7 +133,7 @@ class Ssh:
 
 @contextmanager
 def connected(host: str, program: Sequence[str]) -> Iterator[Ssh]:
-    """While in it: a connection by this ssh that all commands for this host share. Raises `LabError` if none can be had."""
+    """Yield a connection by this ssh that all commands for the host share. Raises `LabError` if that fails."""
     if processes.which(program[0]) is None:
         raise LabError(f"{program[0]} is not on this machine", how_to_install(["openssh-client"]))
     # Not in the lab's folder: the path of a socket has at most 107 bytes.
@@ -147,7 +153,7 @@ def connected(host: str, program: Sequence[str]) -> Iterator[Ssh]:
 
 @contextmanager
 def _held(command: Sequence[str], errors: int | IO[bytes]) -> Iterator[str]:
-    """While in it a program runs that ends with its standard input. Yield the first line that it wrote."""
+    """Run a program that ends with its standard input, at the end of the block. Yield its first line of output."""
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
     ) as process:

@@ -126,7 +126,7 @@ def _check_fetched(machine: OtherMachine) -> None:
 
 
 def _bring_all(machine: OtherMachine, servers: Sequence[str], progress: Progress) -> None:
-    """Have the lab, its packages, these servers and what the user has of their own there."""
+    """Copy the lab, its packages, these servers and the user's own files to the machine."""
     folder = PROJECT.lab / MACHINES
     claim_lab_folder(PROJECT.lab)
     files.make_folder(folder)
@@ -137,7 +137,7 @@ def _bring_all(machine: OtherMachine, servers: Sequence[str], progress: Progress
     machine.remove("own")
     if own := users_own():
         machine.bring(own, "own", "your servers, storage profiles and experiments", progress)
-    # A machine of another architecture gets its servers by itself.
+    # A machine of another architecture fetches its servers itself.
     for name in servers if machine.facts.processor == platform.machine() else ():
         entry, store = server_catalogue().get(name), servers_of(PROJECT.lab)
         if isinstance(entry.source, FolderSource):
