@@ -1,1 +1,1 @@
-"""Many machines: Dask gives each a group of a plan at a time, and what they measured becomes one run here."""
+"""Runs on many machines: Dask gives each machine one group of a plan at a time; the results become one run here."""

@@ -31,7 +31,7 @@ Role = Literal["scheduler", "worker", "client"]
 PROTOCOL, PORT = "tls", 8786
 """Dask's word for TLS, and Dask's own port."""
 WHOSE = "it and we must be of one account, or our certificates of one CA"
-"""Why one that is there may not answer."""
+"""Advice for a peer that does not answer."""
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _ADDRESS = re.compile(
     r"(?P<protocol>tcp|tls)://(?P<host>[A-Za-z0-9_][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.]+\])(?::(?P<port>\d{1,5}))?/?"
@@ -63,10 +63,10 @@ _SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class ClusterAddress:
-    """Where a scheduler listens."""
+    """Address on which a scheduler listens."""
 
     host: str
-    """With brackets around an IPv6 address."""
+    """Host name or address; IPv6 addresses in brackets."""
     port: int
 
     def __str__(self) -> str:
@@ -146,10 +146,10 @@ def reasons(error: BaseException) -> str:
 
 
 def prepare() -> None:
-    """Have Dask quiet, on its log and on the CPU: before anything of it is started."""
+    """Make Dask quiet in its log and on the CPU; call it before anything of Dask starts."""
     import dask
 
-    # Read when `distributed` is imported. Who wants its log says so in Dask's configuration.
+    # Dask reads it when `distributed` is imported. A user who wants its log says so in Dask's configuration.
     if dask.config.get("logging", None) is None:
         dask.config.set(logging=dict.fromkeys(_LOGS, "critical"))
     import distributed  # noqa: F401

@@ -100,7 +100,7 @@ def _check_can_go(name: str, experiment: type[Declaration]) -> None:
 
 @contextmanager
 def _connected(address: ClusterAddress) -> Iterator[Client]:
-    """While in it the scheduler is connected. Raises `InvalidInput`, `LabError`."""
+    """Connect to the scheduler for the block. Raises `InvalidInput`, `LabError`."""
     prepare()
     certificates = security("client", address)
     from distributed import Client
@@ -127,7 +127,7 @@ def _machines(client: Client) -> list[str]:
 
 @dataclass
 class _ClusterExecution:
-    """One session of a run that a cluster measures."""
+    """A session of a run that a cluster measures."""
 
     client: Client
     address: ClusterAddress
@@ -151,7 +151,7 @@ class _ClusterExecution:
         self._failed_in_a_row = 0
 
     def execute(self) -> None:
-        """Have every group measured that is to be done. Raises `LabError`."""
+        """Measure all groups that are still to be done. Raises `LabError`."""
         groups = list(dict.fromkeys(self.plan.steps[position].group for position in self.todo))
         if not _machines(self.client):
             self.progress.note(f"no machine has joined yet: 'redolab worker {self.address}' on one does")

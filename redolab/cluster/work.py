@@ -41,12 +41,12 @@ if TYPE_CHECKING:
     from distributed import Worker
 
 JOBS = "cluster/jobs"
-"""In the lab's folder: a folder for each job, gone when its outcome is known."""
+"""Folder of the jobs in the lab's folder: one folder a job, removed when its outcome is known."""
 JOB, GROUP, CHECK = "job.json", "group", "check"
-"""In a job's folder: the job, and the folders of its runs."""
+"""Names in a job's folder: the job, and the folders of its runs."""
 _KEPT = "cluster/evidence"
 _LARGEST_EVIDENCE = 128 * MIB
-"""More of a finding than that is not sent: it goes through the memory of worker, scheduler and client."""
+"""Bytes of evidence above which it is not sent: it would pass through the memory of worker, scheduler and client."""
 _LAST_LINES = 12
 _ERROR = "redolab: "
 """Beginning of the line in which the lab says its error."""
@@ -61,7 +61,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     options: Mapping[str, str]
     """Options that were given, as texts of the experiment's factors."""
     plan: str
-    """All of it, as JSON: positions, and names made of them, are the plan's everywhere."""
+    """Whole plan as JSON: positions, and the names made of them, are the same on every machine."""
     group: int
     lab: str
     """Version of the lab that asks; no other measures for it."""
@@ -91,9 +91,9 @@ def lab_version() -> str:
 
 
 def do(task: Task) -> TaskOutcome:
-    """Do what Dask calls for, in the worker's one thread.
+    """Carry out Dask's request in the worker's single thread.
 
-    To the topic of the run goes each line that the lab prints; None when the work has ended.
+    Each line that the lab prints goes to the topic of the run; None when the work has ended.
     """
     from distributed import get_worker
 
@@ -127,9 +127,10 @@ def do(task: Task) -> TaskOutcome:
 
 
 def _run(folder: Path, worker: Worker, say: Callable[[str], None]) -> LabError | None:
-    """Have the lab do the job, and return why it failed, if it did.
+    """Start the lab on the job. Return the error if it failed.
 
-    It ends early, in order, when nobody wants it any more: the task was cancelled, its client is gone, the worker is closing.
+    The job ends early, in order, when nobody wants it: the task was cancelled, its client is gone, or the worker is
+    closing.
     """
     from distributed.core import Status
 
