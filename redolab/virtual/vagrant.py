@@ -128,12 +128,12 @@ class Guest:
         return self.exists or self._libvirt.exists()
 
     def build_box(self, progress: Progress) -> Path:
-        """Have the lab's own box, and return its file. Raises `LabError`."""
+        """Build the lab's own box if it is missing, and return its file. Raises `LabError`."""
         with self._alone("the box is not built"):
             return build_box(self._boxes, progress)
 
     def up(self, progress: Progress) -> None:
-        """Do what is missing until it is up and ready. Raises `LabError`."""
+        """Take the missing steps until the guest is up and ready. Raises `LabError`."""
         self._check(is_there=False)
         if self._ssh_config.exists():
             probe = Command([*self.ssh_words(), "-oBatchMode=yes", "-oConnectTimeout=30", GUEST, "true"])
@@ -240,7 +240,7 @@ class Guest:
 
     @contextmanager
     def _alone(self, interrupted: str) -> Iterator[None]:
-        """While in it: nobody else brings it up or down; an interrupt says what is left."""
+        """Keep others from bringing the guest up or down within the block; an interrupt says what is left."""
         claim_lab_folder(PROJECT.lab)
         files.make_folder(self._folder)
         try:
