@@ -1,1 +1,1 @@
-"""What does rotating a slow query log do to a busy server, and what is lost of the log?"""
+"""Effect of rotating a slow query log on a busy server, and records that the log loses."""

@@ -23,7 +23,7 @@ _FOR_EVER = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What is in logs: (client, number) → how often, and how many records are there in part."""
+    """Content of logs: how often each (client, number) occurs, and how many records are torn."""
 
     times: Mapping[tuple[int, int], int]
     torn: int
@@ -31,16 +31,16 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Excused:
-    """What accounts for a statement that is not logged; times in nanoseconds of CLOCK_MONOTONIC."""
+    """Reasons why a statement may be missing from the logs; times in nanoseconds of CLOCK_MONOTONIC."""
 
     held: tuple[int, int] | None = None
-    """From when until when logging was held."""
+    """Beginning and end of the pause of logging; None if logging was never paused."""
     removed_until: int | None = None
-    """What was sent before that may have gone with the old file; None where none is removed."""
+    """Time before which a statement may have gone with the old file; None if no file is removed."""
 
 
 def found_in(logs: Sequence[tuple[Path, int]]) -> Found:
-    """What is in these logs, of each from a byte on at which a record begins. Raises `OSError`."""
+    """Return the content of these logs, each from a byte at which a record begins. Raises `OSError`."""
     times: dict[tuple[int, int], int] = {}
     torn = 0
     for path, offset in logs:
@@ -69,10 +69,10 @@ def numbers_in(texts: pl.Series) -> tuple[dict[tuple[int, int], int], int]:
 
 
 def checked(sent: Sequence[Sent], found: Found, excused: Excused) -> LogCheck:
-    """What clients sent, the position of each its number, held against what was found.
+    """Compare the statements that clients sent, numbered by position, with those found in the logs.
 
-    The server logs a statement after it has answered, before it reads the client's next: so one that was sent before logging
-    was held may be left out, too. A number in the logs that nobody sent is a torn record.
+    The server logs a statement after it has answered, before it reads the client's next. A statement sent before the
+    pause of logging may therefore be missing, too. A number in the logs that no client sent is a torn record.
     """
     lost_at: list[int] = []
     logged = unlogged = removed = 0
@@ -120,7 +120,7 @@ def _was_sent(sent: Sequence[Sent], client: int, number: int) -> bool:
 
 
 def _whole(path: Path, offset: int) -> int:
-    """Where the last record of a log ends; what follows is the beginning of one that was cut off."""
+    """Return the offset at which the last whole record of a log ends; a torn one may follow."""
     size = path.stat().st_size
     begin = max(offset, size - _BLOCK)
     with path.open("rb") as file:

@@ -52,26 +52,26 @@ _AROUND = 2
 _SHORTEST_HELD = _HELD_FOR + _AROUND + 2
 _SPARE = 1.2
 _TAIL = 2
-"""Seconds of the load after the last window: what was late is still answered."""
+"""Seconds of the load after the last window, for late answers."""
 _POOL, _REDO = 128 * MIB, 64 * MIB
 _DATA = GIB
 """Data directory, idle tables and what the load adds to the log."""
 _KEPT_FOR_ROOT = 1.15
-"""Of ext4 a twentieth is root's."""
+"""Factor for the size of the file system: ext4 reserves a twentieth for root."""
 _CACHED = 20
 """Places in the table cache for each idle table: MySQL 5.6 and later have up to 16 caches, and a connection uses one of them."""
 _USUAL_CACHE = 4000
-"""As MySQL 8.0 and later have it by themselves."""
+"""Size of the table cache that MySQL 8.0 and later choose themselves."""
 _NANOSECONDS = 1e9
 _LEAD = 1.0
 """Seconds from the beginning of a window to the rotation in it."""
 _SAMPLED = 2
-"""Seconds for which statements are logged of which the log is then grown."""
+"""Seconds of logged statements from which the log is then grown."""
 _TO_GO = 30.0
 _LOOK = 0.02
 _SLOW = 0.5
 _SILENT = "SET SESSION long_query_time = 31536000"
-"""What the lab itself asks is in no log."""
+"""Statement that keeps the lab's own queries out of the log."""
 _STATUS = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Flush_commands', 'Com_flush', 'Opened_tables', 'Open_tables')"
 
 
@@ -123,7 +123,7 @@ class Rotating(PlannedStep, frozen=True, kw_only=True):
 
 
 class Conditions(msgspec.Struct, frozen=True, kw_only=True):
-    """What holds for the whole run; times in seconds."""
+    """Conditions of the whole run; times in seconds."""
 
     clients: Annotated[int, Option("Clients that send point selects.", whole_number(1, 1024), "8")]
     rate: Annotated[int, Option("Point selects a second, of all clients together.", whole_number(1, 1_000_000), "3000")]
@@ -177,33 +177,33 @@ class Phase(msgspec.Struct, frozen=True, kw_only=True):
     began_s: float
     """Seconds after the rotation began."""
     seconds: float
-    """How long it took."""
+    """Duration in seconds."""
     longest_ms: float
-    """The longest answer to a statement that was on its way in that time, in milliseconds from when it was sent."""
+    """Longest answer to a statement in flight during this part, in milliseconds from when it was sent."""
 
 
 class LogCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """The numbered statements that were sent, held against the old and the new log: counts of statements."""
+    """Comparison of the numbered statements sent with the old and the new log; counts of statements."""
 
     sent: int
     logged: int
-    """Of these, in the logs."""
+    """Statements found in the logs."""
     lost: int
-    """Not in the logs, with no reason for it."""
+    """Statements missing from the logs without a reason."""
     lost_s: float
-    """Seconds from the first lost one to the last, by when they were sent."""
+    """Seconds from the first lost statement to the last, by the time they were sent."""
     unlogged: int
-    """Not in the logs, as logging was held."""
+    """Statements missing because logging was paused."""
     removed: int
-    """Not in the logs, as the file that they went to was removed."""
+    """Statements missing because the file that held them was removed."""
     twice: int
-    """In the logs more than once."""
+    """Statements in the logs more than once."""
     torn: int
-    """Records in the logs that are there in part."""
+    """Torn records in the logs."""
 
 
 class TableCounters(msgspec.Struct, frozen=True, kw_only=True):
-    """What the server's status says of its tables; None where it has no such variable."""
+    """Server status counters of tables; None where the server lacks the variable."""
 
     flush_commands: int | None = None
     com_flush: int | None = None
@@ -212,32 +212,32 @@ class TableCounters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RotationTrial(Trial, frozen=True, kw_only=True):
-    """One rotation."""
+    """A rotation, and the windows without and with it."""
 
     version: str
     log_bytes: int
-    """The log when the rotation began."""
+    """Bytes of the log when the rotation began."""
     without: Stretch
-    """The window before it."""
+    """Window before the rotation."""
     during: Stretch
-    """The window in which it was."""
+    """Window that contains the rotation."""
     parts: tuple[Phase, ...] = msgspec.field(name="phases")
-    """In order."""
+    """Parts of the rotation, in order."""
     rotation_s: float
-    """Seconds that it took, those of waiting included."""
+    """Duration of the rotation in seconds, waits included."""
     check: LogCheck
     before: TableCounters
-    """When clients had begun and idle tables were open."""
+    """Counters when the clients had begun and idle tables were open."""
     after: TableCounters
-    """When the clients were done."""
+    """Counters when the clients were done."""
     idle_tables: int
-    """Tables that were open before and that no client reads."""
+    """Open tables that no client reads."""
     late_share: float | None
-    """How late the disk model answered, as a share of its latencies; None of a disk that is no model."""
+    """Share of the disk model's latencies by which it answered late; None on a disk that is no model."""
     buffered: bool = False
-    """The modelled disk's file is read through the page cache, so that it is quicker than it is to be."""
+    """True if the modelled disk's file is read through the page cache, which makes the disk faster than intended."""
     instance: str = ""
-    """The hash under which the run keeps the server's settings and variables."""
+    """Hash under which the run keeps the server's settings and variables."""
 
     @property
     @quantity("longest", "ms", places=1)
@@ -254,7 +254,7 @@ class RotationTrial(Trial, frozen=True, kw_only=True):
     @property
     @quantity("more", "ms", places=1)
     def more_ms(self) -> float:
-        """By how much the longest time of a statement is longer with the rotation than without."""
+        """Return how much longer, in milliseconds, the slowest statement takes with the rotation than without."""
         return self.during.longest_ms - self.without.longest_ms
 
     @property
@@ -554,10 +554,10 @@ class Rotation(Experiment[Server, Rotating, Conditions, LoggingServer, RotationT
 
 
 def _grow(made: LoggingServer, size: int) -> int:
-    """Have the server go on with a log of at least so many bytes of its own records, on the disk and cached. Return its bytes.
+    """Grow the server's log to at least `size` bytes of its own records, on the disk and cached. Return its bytes.
 
-    A log of that size was written over hours: all of it but the last half minute is on the disk. To grow it is none of
-    what is measured, and is done at the disk's own speed.
+    A log of that size takes hours to write, so all of it but the last half minute is on the disk. Growing it is not
+    measured, and runs at the disk's own speed.
     """
     from .rotating import open_anew
 

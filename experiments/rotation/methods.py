@@ -13,7 +13,7 @@ AGAIN = " again"
 
 
 class Method(StrEnum):
-    """How a log is rotated."""
+    """Method of rotating a log."""
 
     COPYTRUNCATE = "copytruncate"
     RENAME_FLUSH = "rename-flush"

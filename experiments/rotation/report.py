@@ -1,4 +1,4 @@
-"""What rotations did to clients and to the log: answer, tables and picture of a run, or of several together."""
+"""Report on rotations: answer, tables and picture of a run, or of several together."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Rotations:
 
     @property
     def step(self) -> Rotating:
-        """How the log was rotated."""
+        """Return the step: method and options of the rotation."""
         step: Rotating = self.configuration.results[0].step
         return step
 
@@ -74,7 +74,7 @@ class Rotations:
 
     @property
     def buffered(self) -> bool:
-        """One of its trials ran on a buffered disk."""
+        """Return True if a trial ran on a buffered disk."""
         return any(each.buffered for each in self.trials)
 
     @property
@@ -94,7 +94,7 @@ class Rotations:
 
     @property
     def flushed(self) -> str:
-        """As in `3 of 6`: rotations that closed tables which nobody read."""
+        """Return how many rotations closed tables that no client read, such as `3 of 6`."""
         return f"{sum(bool(each.flushed_tables) for each in self.trials)} of {len(self.trials)}"
 
 

@@ -30,7 +30,7 @@ _BLOCK = 8192
 """Bytes that logrotate copies at a time."""
 _TO_REOPEN = 30.0
 _TO_REOPEN_HELD = 0.5
-"""Some servers open none while logging is held, and it is not to be held much longer for that."""
+"""Seconds for a new log while logging is paused. Some servers open none then, and the pause must stay short."""
 _TO_WRITE = 2.0
 _LOOK = 0.001
 
@@ -46,22 +46,22 @@ class Part:
 
 @dataclass(slots=True)
 class Rotated:
-    """What was done, and what it left."""
+    """Record of a rotation."""
 
     log: Path
     parts: list[Part] = field(default_factory=list)
     old: Path | None = None
-    """What was in the log is there; None where it was removed."""
+    """Path of the old log; None if it was removed."""
     opened: int = 0
-    """When the new log was open."""
+    """Time at which the new log was open, in nanoseconds of CLOCK_MONOTONIC."""
     held: tuple[int, int] | None = None
-    """From when until when logging was held."""
+    """Beginning and end of the pause of logging, in nanoseconds of CLOCK_MONOTONIC; None without a pause."""
     patience: float = _TO_REOPEN
-    """Seconds for which a new log is waited for after a signal."""
+    """Seconds to wait for a new log after a signal."""
 
     @contextmanager
     def part(self, name: str) -> Iterator[None]:
-        """While in it: a part of that name is done."""
+        """Record the block as a part of the rotation."""
         began = _now()
         yield
         self.parts.append(Part(name, began, _now()))
@@ -189,7 +189,7 @@ _HOW: Mapping[Method, Callable[[Rotated, Instance, Connection], None]] = {
 
 
 def open_anew(connection: Connection) -> None:
-    """Have the server open its slow query log anew."""
+    """Make the server reopen its slow query log."""
     _do(connection, [_FLUSH])
 
 
